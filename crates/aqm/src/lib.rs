@@ -1,0 +1,105 @@
+//! Queue disciplines, one file an algorithm. Sans-IO: time and randomness are arguments.
+//!
+//! A discipline owns its packets; its law ([`Verdict`]) sees sojourn time, backlog and the instant, and never a packet.
+
+use bloatlab_units::Nanos;
+
+/// The ECN field of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion is signalled by loss.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, L4S (RFC 9331).
+    Ect1 = 1,
+    /// ECN-capable, classic.
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// What a discipline may ask of a packet, and write on it.
+pub trait Packet: Copy + Send + 'static {
+    /// Bytes on the wire: what byte limits, deficits and rates count.
+    fn size(&self) -> u32;
+    /// Identity of the flow (the 5-tuple), before any hashing.
+    fn flow(&self) -> u64;
+    /// The ECN field.
+    fn ecn(&self) -> Ecn;
+    /// Sets congestion experienced.
+    fn set_ce(&mut self);
+    /// When the packet entered the queue that holds it.
+    fn enqueued_at(&self) -> Nanos;
+    /// Stamps the packet on entry.
+    fn set_enqueued_at(&mut self, now: Nanos);
+}
+
+/// Marks an ECN-capable packet; says whether it could.
+pub fn mark<P: Packet>(packet: &mut P) -> bool {
+    let capable = packet.ecn() != Ecn::NotEct;
+    if capable {
+        packet.set_ce();
+    }
+    capable
+}
+
+/// What a law answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let the packet pass.
+    Forward,
+    /// Signal congestion on the packet if it is ECN-capable, else drop it.
+    Mark,
+    /// Drop the packet.
+    Drop,
+}
+
+/// Why a packet was discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The queue's limit was reached.
+    Overflow,
+    /// The law asked for it.
+    Law,
+}
+
+/// Where a discipline puts the packets it discards and tells of those it marked.
+pub trait Sink<P> {
+    /// The packet is gone.
+    fn dropped(&mut self, packet: &P, reason: DropReason);
+    /// The packet was marked CE by this queue and stays.
+    fn marked(&mut self, packet: &P);
+}
+
+/// A queue discipline.
+///
+/// Every packet given to [`enqueue`](Qdisc::enqueue) later leaves exactly once: through [`dequeue`](Qdisc::dequeue) or
+/// [`Sink::dropped`]. `now` never decreases from call to call.
+pub trait Qdisc<P: Packet>: Send {
+    /// Takes a packet in; it, or another, may be dropped or marked at once. Stamps the packet with `now`.
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>);
+
+    /// Gives the next packet to send, if any; may drop and mark on the way.
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P>;
+
+    /// Packets held.
+    fn packets(&self) -> u64;
+
+    /// Bytes held.
+    fn bytes(&self) -> u64;
+
+    /// The instant at which [`wake`](Qdisc::wake) wants to be called: a periodic update (PIE), or the time at which a
+    /// non-work-conserving queue may send again. Asked once at the start and after each call of `wake`.
+    fn next_wake(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Called at the instant that [`next_wake`](Qdisc::next_wake) named.
+    fn wake(&mut self, _now: Nanos) {}
+
+    /// What the algorithm counted or evolved, by tc's names (`prob`, `count`, `new_flow_count`, ...).
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}

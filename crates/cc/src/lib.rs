@@ -1,0 +1,136 @@
+//! Congestion controls, one file an algorithm. Sans-IO: a law sees what an ACK said and writes the [`Window`].
+
+use bloatlab_units::Nanos;
+
+/// What a law steers. All in bytes; the TCP sender reads it after every call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window, bytes. At least one MSS.
+    pub cwnd: u64,
+    /// Slow-start threshold, bytes.
+    pub ssthresh: u64,
+    /// Sender's maximum segment size, bytes of payload.
+    pub mss: u64,
+    /// Initial window, bytes (RFC 6928: 10 MSS).
+    pub initial: u64,
+    /// Pacing rate in bytes per second; 0 when the law does not pace.
+    pub pacing: u64,
+}
+
+impl Window {
+    /// The window of a new connection.
+    pub fn new(mss: u64, initial_segments: u64) -> Self {
+        Self {
+            cwnd: mss * initial_segments,
+            ssthresh: u64::MAX / 4,
+            mss,
+            initial: mss * initial_segments,
+            pacing: 0,
+        }
+    }
+
+    /// Below the slow-start threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation). `interval` 0 means: no sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered over the interval.
+    pub delivered: u64,
+    /// The longer of the send and the ACK interval, ns.
+    pub interval: Nanos,
+    /// The connection's `delivered` count when the newest packet of this sample was sent.
+    pub prior_delivered: u64,
+    /// The sender had nothing to send at some point of the interval.
+    pub app_limited: bool,
+}
+
+/// What one ACK told the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// The instant.
+    pub now: Nanos,
+    /// Bytes newly acknowledged in sequence.
+    pub acked: u64,
+    /// Bytes newly delivered: acknowledged in sequence or by SACK, each counted once.
+    pub delivered_now: u64,
+    /// Bytes delivered since the connection began.
+    pub delivered: u64,
+    /// Bytes newly marked lost by this ACK.
+    pub lost_now: u64,
+    /// Bytes lost since the connection began.
+    pub lost: u64,
+    /// RTT sample of this ACK, ns; 0 when there is none.
+    pub rtt: Nanos,
+    /// Smoothed RTT, ns (RFC 6298).
+    pub srtt: Nanos,
+    /// Smallest RTT of the connection so far, ns.
+    pub min_rtt: Nanos,
+    /// Bytes in flight before this ACK was processed.
+    pub prior_in_flight: u64,
+    /// Bytes in flight after it (RFC 6675's pipe).
+    pub in_flight: u64,
+    /// Stream offset up to which everything is acknowledged.
+    pub una: u64,
+    /// Stream offset of the next new byte to send.
+    pub next: u64,
+    /// The window, not the application or the receiver, limited the sender in the last round trip.
+    pub cwnd_limited: bool,
+    /// The sender is in loss recovery.
+    pub in_recovery: bool,
+    /// The ACK carried an ECN echo (RFC 3168).
+    pub ecn_echo: bool,
+    /// The delivery-rate sample.
+    pub rate: RateSample,
+}
+
+/// What made a sender enter recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// A segment was found lost by duplicate ACKs, SACK or RACK.
+    Loss,
+    /// An ECN echo.
+    Ecn,
+    /// The retransmission timer fired.
+    Timeout,
+}
+
+/// A congestion control.
+///
+/// `on_ack` runs on every ACK that delivers something, outside recovery; a law that [owns recovery](Self::owns_recovery) gets it in recovery as
+/// well and its `cwnd` stands there; for every other law the sender reduces the window itself (PRR or at once) to `ssthresh`.
+pub trait CongestionControl: Send {
+    /// The connection is established.
+    fn on_start(&mut self, _window: &mut Window, _now: Nanos) {}
+
+    /// An ACK delivered data.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+
+    /// Congestion was signalled, at most once a round trip: set `window.ssthresh` (and not `cwnd`).
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack);
+
+    /// Recovery is over; `cwnd` already is `ssthresh` unless the law owns recovery.
+    fn on_recovered(&mut self, _window: &mut Window, _ack: &Ack) {}
+
+    /// The retransmission timer fired; `on_congestion` with [`Signal::Timeout`] came just before (only at the first of a series); `cwnd` is one MSS.
+    fn on_timeout(&mut self, _window: &mut Window, _now: Nanos) {}
+
+    /// Sending resumes after an idle period longer than the RTO.
+    fn on_idle_restart(&mut self, _window: &mut Window, _now: Nanos, _idle: Nanos) {}
+
+    /// A segment leaves; `in_flight` includes it.
+    fn on_send(&mut self, _window: &mut Window, _now: Nanos, _in_flight: u64, _app_limited: bool) {}
+
+    /// True for laws that set `cwnd` themselves during recovery (BBR).
+    fn owns_recovery(&self) -> bool {
+        false
+    }
+
+    /// What the law evolved, for probes: (name, value).
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}

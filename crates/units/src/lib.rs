@@ -1,0 +1,21 @@
+//! Quantities every other crate speaks in: integer time, rate, bytes, queue limits, and seeded random streams.
+//!
+//! Nothing here reads a clock. Time is a count of nanoseconds since the start of the run.
+
+mod quantity;
+mod random;
+
+pub use quantity::{Bytes, Duration, Limit, ParseError, Rate};
+pub use random::{Rng, Streams};
+
+/// An instant: nanoseconds since the start of the run.
+pub type Nanos = u64;
+
+/// One microsecond in nanoseconds.
+pub const MICROSECOND: Nanos = 1_000;
+/// One millisecond in nanoseconds.
+pub const MILLISECOND: Nanos = 1_000_000;
+/// One second in nanoseconds.
+pub const SECOND: Nanos = 1_000_000_000;
+/// A deadline that never comes.
+pub const NEVER: Nanos = u64::MAX;

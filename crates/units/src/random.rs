@@ -1,0 +1,84 @@
+//! Seeded random streams: one per component, so that adding a component never shifts another's numbers.
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+
+/// The family of random streams of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    seed: u64,
+}
+
+impl Streams {
+    /// The streams of the run with this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// The stream of the named component; the same (seed, name) always gives the same numbers.
+    pub fn stream(&self, component: &str) -> Rng {
+        let name = component
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            });
+        Rng(Pcg64Mcg::seed_from_u64(
+            self.seed.rotate_left(32) ^ name ^ self.seed,
+        ))
+    }
+}
+
+/// A random stream (PCG XSL RR 128/64).
+#[derive(Clone, Debug)]
+pub struct Rng(Pcg64Mcg);
+
+impl Rng {
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// Uniform among 0, 1, ..., bound - 1 (0 when the bound is 0).
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True with this probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.uniform() < probability
+    }
+
+    /// Exponentially distributed with this mean.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * libm::log(1.0 - self.uniform())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_differ_by_name_and_seed_and_repeat() {
+        let draw = |seed, name: &str| Streams::new(seed).stream(name).bits();
+        assert_eq!(draw(1, "a"), draw(1, "a"));
+        assert_ne!(draw(1, "a"), draw(1, "b"));
+        assert_ne!(draw(1, "a"), draw(2, "a"));
+    }
+
+    #[test]
+    fn moments_match_theory() {
+        let mut rng = Streams::new(7).stream("test");
+        let n = 200_000;
+        let uniform: f64 = (0..n).map(|_| rng.uniform()).sum::<f64>() / f64::from(n);
+        let exponential: f64 = (0..n).map(|_| rng.exponential(3.0)).sum::<f64>() / f64::from(n);
+        assert!((uniform - 0.5).abs() < 4.0 * 0.289 / f64::from(n).sqrt());
+        assert!((exponential - 3.0).abs() < 4.0 * 3.0 / f64::from(n).sqrt());
+        assert!((0..1000).all(|_| rng.below(7) < 7));
+    }
+}
