@@ -1,0 +1,101 @@
+//! What a user sets on a TCP connection.
+
+use bloatlab_units::{Bytes, Duration, MILLISECOND, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a sender finds out that a segment is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossDetection {
+    /// RACK-TLP (RFC 8985): time since a later segment was delivered.
+    #[default]
+    Rack,
+    /// Three duplicate ACKs or SACKed segments above (RFC 6675).
+    Dupack,
+}
+
+/// How the window falls to `ssthresh` in recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// Proportional rate reduction (RFC 6937).
+    #[default]
+    #[serde(alias = "TcpPrrRecovery")]
+    Prr,
+    /// At once; the pipe is refilled as it drains (RFC 6675).
+    #[serde(alias = "TcpClassicRecovery")]
+    Classic,
+}
+
+/// When segments are spaced out instead of sent back to back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// If the congestion control asks for it (BBR).
+    #[default]
+    Auto,
+    /// Always; a law that names no rate gets 2 cwnd/sRTT in slow start and 1.2 cwnd/sRTT after it, as in Linux.
+    On,
+    /// Never.
+    Off,
+}
+
+/// A TCP connection's settings, alike at both ends. Defaults are Linux's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TcpConfig {
+    /// Maximum segment size: payload bytes of a full segment.
+    #[schemars(range(min = 64, max = 65_000))]
+    pub mss: u32,
+    /// Segments received per ACK sent (RFC 5681 section 4.2; 1 turns delayed ACKs off).
+    #[schemars(range(min = 1, max = 64))]
+    pub ack_every: u32,
+    /// Longest wait of a delayed ACK.
+    pub delayed_ack: Duration,
+    /// Segments acknowledged at once after the start, before ACKs are delayed (Linux's quick ACKs).
+    #[schemars(range(min = 0, max = 1000))]
+    pub quick_acks: u32,
+    /// Initial window in segments (RFC 6928).
+    #[schemars(range(min = 1, max = 1000))]
+    pub initial_window: u32,
+    /// Bytes the application may write ahead of the last acknowledged byte.
+    pub send_buffer: Bytes,
+    /// Bytes the receiver holds; bounds the advertised window.
+    pub receive_buffer: Bytes,
+    /// Negotiate ECN (RFC 3168).
+    pub ecn: bool,
+    /// Smallest retransmission timeout (200 ms in Linux, 1 s in RFC 6298).
+    pub min_rto: Duration,
+    /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
+    pub initial_rto: Duration,
+    /// How losses are found.
+    pub loss_detection: LossDetection,
+    /// Tail-loss probe (RFC 8985 section 7); only with `rack`.
+    pub tail_loss_probe: bool,
+    /// How the window falls in recovery.
+    pub recovery: Reduction,
+    /// Pacing.
+    pub pacing: Pacing,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            mss: 1448,
+            ack_every: 2,
+            delayed_ack: Duration(40 * MILLISECOND),
+            quick_acks: 0,
+            initial_window: 10,
+            send_buffer: Bytes(4_000_000),
+            receive_buffer: Bytes(32_000_000),
+            ecn: false,
+            min_rto: Duration(200 * MILLISECOND),
+            initial_rto: Duration(SECOND),
+            loss_detection: LossDetection::Rack,
+            tail_loss_probe: true,
+            recovery: Reduction::Prr,
+            pacing: Pacing::Auto,
+        }
+    }
+}
