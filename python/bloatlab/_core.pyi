@@ -1,0 +1,58 @@
+"""The simulator, in Rust. A run is a pure function of (scenario, seed)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+class ScenarioError(ValueError):
+    """A scenario that is refused; the text is one line, `path: message`."""
+
+class Cancelled(Exception):  # noqa: N818
+    """The run's `Control` was cancelled."""
+
+class PluginError(RuntimeError):
+    """A user's own congestion control or queue raised, or answered what cannot be."""
+
+class Control:
+    """Cancels a run from another thread and tells how far it is."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None:
+        """Asks the run to stop; it then raises `Cancelled`."""
+    @property
+    def progress(self) -> float:
+        """Share of the simulated time that has passed, 0 to 1."""
+
+class Table:
+    """One table of a result, offered through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class Outcome:
+    """What one run gave."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of every table; equal for equal (scenario, seed, engine version)."""
+    @property
+    def events(self) -> int:
+        """Events the engine processed."""
+    def tables(self) -> dict[str, Table]:
+        """The tables of docs/architecture.md by name."""
+    def metrics_json(self) -> str:
+        """`{"flow_metrics": {flow: {metric: value}}, "link_metrics": ..., "network_metrics": ..., "probe_metrics": ...}`."""
+    def write_pcap(self, path: str, link: str | None = None) -> None:
+        """Writes the packets (`record_packets=True`) as a pcap file."""
+
+def engine_version() -> str: ...
+def schema() -> str: ...
+def normalise(scenario_json: str) -> str: ...
+def algorithms() -> str: ...
+def metric_definitions() -> str: ...
+def run(
+    scenario_json: str,
+    seed: int,
+    *,
+    record_packets: bool = False,
+    control: Control | None = None,
+    plugins: Mapping[str, Callable[[dict[str, Any]], object]] | None = None,
+) -> Outcome: ...
