@@ -4,6 +4,20 @@
 
 use bloatlab_units::Nanos;
 
+mod nearest;
+#[macro_use]
+mod registry;
+mod ring;
+
+pub use registry::{Algorithm, Description, Parameter, PythonParams};
+pub use ring::{Bounded, Capacity, Ring};
+
+// One line an algorithm: its variant, and its module, whose name is its kind.
+registry! {
+    Fifo => fifo,
+    HeadDrop => head_drop,
+}
+
 /// The ECN field of the IP header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]

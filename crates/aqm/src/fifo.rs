@@ -1,0 +1,74 @@
+//! First in, first out: what arrives at a full queue is dropped.
+
+use bloatlab_units::{Limit, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ring::{Bounded, Capacity};
+use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
+
+/// First in, first out; a packet that finds the queue full is dropped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets, bytes or buffers.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Packets that one buffer holds when `limit` is in buffers; consecutive arrivals share a buffer until it is full.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub segments_per_buffer: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // Linux's txqueuelen and ns-3's FifoQueueDisc.
+            limit: Limit::Packets(1000),
+            segments_per_buffer: 1,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["pfifo", "bfifo", "FifoQueueDisc"];
+    const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
+
+    fn build<P: Packet>(&self, _rng: Rng, _mtu: u32) -> Box<dyn Qdisc<P>> {
+        Box::new(Fifo {
+            queue: Bounded::new(Capacity::new(self.limit, self.segments_per_buffer)),
+        })
+    }
+}
+
+struct Fifo<P> {
+    queue: Bounded<P>,
+}
+
+impl<P: Packet> Qdisc<P> for Fifo<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        if self.queue.fits(packet.size()) {
+            self.queue.push(packet);
+        } else {
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        self.queue.pop()
+    }
+
+    fn packets(&self) -> u64 {
+        self.queue.ring().packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.ring().bytes()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![("buffers", self.queue.buffers() as f64)]
+    }
+}

@@ -1,0 +1,83 @@
+//! First in, first out, but a full queue drops its oldest packets to take in a new one.
+
+use bloatlab_units::{Limit, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ring::{Bounded, Capacity};
+use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
+
+/// First in, first out; a packet that finds the queue full pushes out the oldest packets.
+///
+/// With `limit` in buffers, the oldest buffer is emptied whole: only then is there room for another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets, bytes or buffers.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Packets that one buffer holds when `limit` is in buffers; consecutive arrivals share a buffer until it is full.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub segments_per_buffer: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // Linux's txqueuelen.
+            limit: Limit::Packets(1000),
+            segments_per_buffer: 1,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["pfifo_head_drop"];
+    const SOURCE: &'static str = "tc pfifo_head_drop; Lakshman, Neidhardt, Ott, INFOCOM 1996";
+
+    fn build<P: Packet>(&self, _rng: Rng, _mtu: u32) -> Box<dyn Qdisc<P>> {
+        Box::new(HeadDrop {
+            queue: Bounded::new(Capacity::new(self.limit, self.segments_per_buffer)),
+        })
+    }
+}
+
+struct HeadDrop<P> {
+    queue: Bounded<P>,
+}
+
+impl<P: Packet> Qdisc<P> for HeadDrop<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        // A packet larger than the whole queue must not empty it in vain.
+        if !self.queue.could_ever_fit(packet.size()) {
+            sink.dropped(&packet, DropReason::Overflow);
+            return;
+        }
+        while !self.queue.fits(packet.size()) {
+            let Some(oldest) = self.queue.pop() else {
+                break;
+            };
+            sink.dropped(&oldest, DropReason::Overflow);
+        }
+        self.queue.push(packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        self.queue.pop()
+    }
+
+    fn packets(&self) -> u64 {
+        self.queue.ring().packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.ring().bytes()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![("buffers", self.queue.buffers() as f64)]
+    }
+}

@@ -1,0 +1,442 @@
+//! What makes an algorithm known: its name, its parameters, how a user's text becomes a queue, and its documentation.
+
+use bloatlab_units::{Bytes, Duration, Limit, Rate, Rng};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::nearest::suggestion;
+use crate::{Packet, Qdisc};
+
+/// What an algorithm's file provides on its `Params`, besides the queue itself.
+///
+/// Ranges that the schema states (`#[schemars(range(..))]` on numbers, `#[schemars(extend("x-minimum" = "1us"))]` on
+/// quantities) are checked before [`check`](Algorithm::check) is asked.
+pub trait Algorithm:
+    Clone + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
+{
+    /// Other names a user may write: ns-3's and tc's.
+    const ALIASES: &'static [&'static str] = &[];
+    /// Where the algorithm is defined.
+    const SOURCE: &'static str;
+
+    /// Rules that no single range expresses; the message starts with the parameter's name.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A queue with these parameters. `rng` is its own random stream; `mtu` is the largest packet of its link, in bytes.
+    fn build<P: Packet>(&self, rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>>;
+}
+
+/// A queue that the user wrote in Python; the engine finds the class.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PythonParams {
+    /// Name of the class, a subclass of `bloatlab.Queue`; `module:Class`, or a class in `source`.
+    pub class: String,
+    /// Text of the module that defines the class; empty when `class` names an importable module.
+    pub source: String,
+    /// Keyword arguments of the class.
+    pub params: Value,
+}
+
+impl PythonParams {
+    pub(crate) const SOURCE: &'static str = "the user's own";
+
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.class.is_empty() {
+            return Err(
+                "class: is needed: the name of a Python class, such as `module:Class`".to_owned(),
+            );
+        }
+        if !self.params.is_object() && !self.params.is_null() {
+            return Err(format!(
+                "params: must be a table of keyword arguments, not {}",
+                self.params
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// An algorithm as documentation pages and the command line show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    /// The name in a scenario.
+    pub kind: &'static str,
+    /// Other names accepted for it.
+    pub aliases: &'static [&'static str],
+    /// What it does.
+    pub summary: String,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// What a user may set.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of an algorithm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// The name in a scenario.
+    pub name: String,
+    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `any`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The standard's value; null means absent.
+    pub default: Value,
+    /// What it does.
+    pub description: String,
+    /// Allowed values, if they are fewer than the type's.
+    pub range: Option<String>,
+    #[serde(skip)]
+    minimum: Option<Value>,
+    #[serde(skip)]
+    maximum: Option<Value>,
+}
+
+/// The names an algorithm goes by.
+pub(crate) type Names = (&'static str, &'static [&'static str]);
+
+/// A queue's configuration as it is written: its kind beside its parameters.
+#[derive(Serialize)]
+pub(crate) struct Tagged<'a, T> {
+    pub kind: &'static str,
+    #[serde(flatten)]
+    pub params: &'a T,
+}
+
+/// Splits what the user wrote, a name or a table with a `kind`, into the kind and its parameters.
+pub(crate) fn split(
+    value: Value,
+    names: &[Names],
+) -> Result<(&'static str, Map<String, Value>), String> {
+    let (name, params) = match value {
+        Value::String(name) => (name, Map::new()),
+        Value::Object(mut table) => match table.remove("kind") {
+            Some(Value::String(name)) => (name, table),
+            Some(other) => {
+                return Err(format!(
+                    "kind: must be the name of a queue, not {other} ({})",
+                    allowed(names)
+                ));
+            }
+            None => return Err(format!("kind: is needed ({})", allowed(names))),
+        },
+        other => {
+            return Err(format!(
+                "must be the name of a queue or a table with a `kind`, not {other} ({})",
+                allowed(names)
+            ));
+        }
+    };
+    let found = names
+        .iter()
+        .find(|(kind, aliases)| *kind == name || aliases.contains(&name.as_str()));
+    match found {
+        Some((kind, _)) => Ok((kind, params)),
+        None => {
+            let known = names
+                .iter()
+                .flat_map(|(kind, aliases)| std::iter::once(kind).chain(*aliases).copied());
+            let near = suggestion(&name, known);
+            Err(format!(
+                "kind: unknown queue `{name}`{near} ({})",
+                allowed(names)
+            ))
+        }
+    }
+}
+
+fn allowed(names: &[Names]) -> String {
+    let kinds: Vec<&str> = names.iter().map(|(kind, _)| *kind).collect();
+    format!("allowed: {}", kinds.join(", "))
+}
+
+/// Reads an algorithm's parameters; every complaint names the parameter.
+pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+    kind: &str,
+    table: Map<String, Value>,
+) -> Result<T, String> {
+    let parameters = parameters::<T>();
+    let known = || parameters.iter().map(|p| p.name.as_str());
+    for (name, value) in &table {
+        if !known().any(|k| k == name) {
+            let near = suggestion(name, known());
+            let allowed: Vec<&str> = known().collect();
+            let allowed = allowed.join(", ");
+            return Err(format!(
+                "{name}: unknown parameter of `{kind}`{near} (allowed: {allowed})"
+            ));
+        }
+        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+        serde_json::from_value::<T>(alone).map_err(|error| format!("{name}: {error}"))?;
+    }
+    serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())
+}
+
+/// Checks values against the ranges that the schema states.
+pub(crate) fn check_ranges<T: Serialize + JsonSchema>(params: &T) -> Result<(), String> {
+    let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
+    for parameter in parameters::<T>() {
+        let value = &values[&parameter.name];
+        let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
+            // A float that is not finite has no JSON form.
+            if value.is_null() && matches!(parameter.kind.as_str(), "number") {
+                return Err(format!("{}: must be a finite number", parameter.name));
+            }
+            continue;
+        };
+        let bound = |limit: &Option<Value>| {
+            limit
+                .as_ref()
+                .and_then(|limit| measure(limit, &parameter.kind))
+        };
+        let low = bound(&parameter.minimum).is_some_and(|minimum| size < minimum);
+        let high = bound(&parameter.maximum).is_some_and(|maximum| size > maximum);
+        if low || high {
+            let value = plain(value);
+            return Err(format!(
+                "{}: {value} is out of range (allowed: {range})",
+                parameter.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The size of a value in its base unit; a limit's unit is not compared, only its number.
+fn measure(value: &Value, kind: &str) -> Option<f64> {
+    let Value::String(text) = value else {
+        return value.as_f64();
+    };
+    let size = match kind {
+        "duration" => text.parse::<Duration>().ok()?.0,
+        "bytes" => text.parse::<Bytes>().ok()?.0,
+        "rate" => text.parse::<Rate>().ok()?.0,
+        "limit" => match text.parse::<Limit>().ok()? {
+            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
+        },
+        _ => return None,
+    };
+    Some(size as f64)
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What the schema says of an algorithm's parameters, by name.
+pub(crate) fn parameters<T: JsonSchema>() -> Vec<Parameter> {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let Some(Value::Object(properties)) = schema.get("properties") else {
+        return Vec::new();
+    };
+    properties
+        .iter()
+        .map(|(name, property)| parameter(name, property))
+        .collect()
+}
+
+fn parameter(name: &str, property: &Value) -> Parameter {
+    let first = |plain: &str, extended: &str| {
+        property
+            .get(plain)
+            .or_else(|| property.get(extended))
+            .cloned()
+    };
+    let minimum = first("minimum", "x-minimum");
+    let maximum = first("maximum", "x-maximum");
+    let range = match (&minimum, &maximum) {
+        (Some(low), Some(high)) => Some(format!("{} to {}", plain(low), plain(high))),
+        (Some(low), None) => Some(format!("at least {}", plain(low))),
+        (None, Some(high)) => Some(format!("at most {}", plain(high))),
+        (None, None) => None,
+    };
+    Parameter {
+        name: name.to_owned(),
+        kind: kind_of(property),
+        default: property.get("default").cloned().unwrap_or(Value::Null),
+        description: text(property, "description"),
+        range,
+        minimum,
+        maximum,
+    }
+}
+
+/// The type's name; an optional value's is that of the value.
+fn kind_of(property: &Value) -> String {
+    if let Some(reference) = property["$ref"].as_str() {
+        return reference
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_lowercase();
+    }
+    let not_null = |kind: &&Value| kind.as_str() != Some("null");
+    match &property["type"] {
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => kinds.iter().find(not_null).map(plain).unwrap_or_default(),
+        _ => match property["anyOf"].as_array().and_then(|any| any.first()) {
+            Some(inner) => kind_of(inner),
+            None => "any".to_owned(),
+        },
+    }
+}
+
+fn text(schema: &Value, key: &str) -> String {
+    schema[key].as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// An algorithm's entry in the documentation.
+pub(crate) fn description<T: JsonSchema>(
+    (kind, aliases): Names,
+    source: &'static str,
+) -> Description {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    Description {
+        kind,
+        aliases,
+        summary: text(schema.as_value(), "description"),
+        source,
+        parameters: parameters::<T>(),
+    }
+}
+
+/// The schema of one algorithm's table: its parameters and its kind.
+pub(crate) fn table_schema<T: JsonSchema>(
+    generator: &mut SchemaGenerator,
+    (kind, aliases): Names,
+) -> Value {
+    let mut schema = T::json_schema(generator);
+    let table = schema.ensure_object();
+    let names: Vec<&str> = std::iter::once(kind)
+        .chain(aliases.iter().copied())
+        .collect();
+    let properties = table
+        .entry("properties")
+        .or_insert_with(|| Value::Object(Map::new()));
+    properties["kind"] = serde_json::json!({ "type": "string", "enum": names, "default": kind });
+    table.insert("required".to_owned(), serde_json::json!(["kind"]));
+    table.insert("title".to_owned(), Value::String(kind.to_owned()));
+    schema.to_value()
+}
+
+/// Declares the algorithms' modules and the configuration that chooses among them. The module's name is the kind.
+macro_rules! registry {
+    ($($variant:ident => $module:ident),+ $(,)?) => {
+        $(pub mod $module;)+
+
+        /// A queue discipline and its parameters, as a scenario states them: `"codel"` or `{"kind": "codel", "target": "5ms"}`.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum QueueConfig {
+            $(
+                #[doc = concat!("Kind `", stringify!($module), "`.")]
+                $variant($module::Params),
+            )+
+            /// Kind `python`: a class of the user's own.
+            Python(registry::PythonParams),
+        }
+
+        impl QueueConfig {
+            /// Every kind with its other names.
+            fn names() -> Vec<registry::Names> {
+                vec![
+                    $((stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),)+
+                    ("python", &[]),
+                ]
+            }
+
+            /// The name in a scenario.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => stringify!($module),)+
+                    Self::Python(_) => "python",
+                }
+            }
+
+            /// Says whether the parameters make sense; the message starts with the parameter's name.
+            pub fn validate(&self) -> Result<(), String> {
+                match self {
+                    $(Self::$variant(params) => {
+                        registry::check_ranges(params)?;
+                        registry::Algorithm::check(params)
+                    })+
+                    Self::Python(params) => params.check(),
+                }
+            }
+
+            /// The queue, empty. None for `python`, which only the engine can build. Expects [valid](Self::validate) parameters.
+            pub fn build<P: Packet>(&self, rng: bloatlab_units::Rng, mtu: u32) -> Option<Box<dyn Qdisc<P>>> {
+                match self {
+                    $(Self::$variant(params) => Some(registry::Algorithm::build(params, rng, mtu)),)+
+                    Self::Python(_) => None,
+                }
+            }
+
+            /// Every algorithm of the registry with its defaults; not `python`, which has none.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant($module::Params::default())),+]
+            }
+        }
+
+        /// Every kind of queue and its parameters, from the schema and the doc comments of the `Params`.
+        pub fn describe() -> Vec<registry::Description> {
+            vec![
+                $(registry::description::<$module::Params>(
+                    (stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),
+                    <$module::Params as registry::Algorithm>::SOURCE,
+                ),)+
+                registry::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
+            ]
+        }
+
+        impl serde::Serialize for QueueConfig {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let kind = self.kind();
+                match self {
+                    $(Self::$variant(params) => registry::Tagged { kind, params }.serialize(serializer),)+
+                    Self::Python(params) => registry::Tagged { kind, params }.serialize(serializer),
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for QueueConfig {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use serde::de::Error;
+                let value = serde_json::Value::deserialize(deserializer)?;
+                let (kind, params) = registry::split(value, &Self::names()).map_err(D::Error::custom)?;
+                $(if kind == stringify!($module) {
+                    return registry::read(kind, params).map(Self::$variant).map_err(D::Error::custom);
+                })+
+                registry::read(kind, params).map(Self::Python).map_err(D::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for QueueConfig {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                "Queue".into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let names = Self::names();
+                let known: Vec<&str> =
+                    names.iter().flat_map(|(kind, aliases)| std::iter::once(kind).chain(*aliases).copied()).collect();
+                let mut names = names.into_iter();
+                let mut name = || names.next().unwrap_or(("", &[]));
+                schemars::json_schema!({
+                    "description": "a queue discipline: its name, or a table of its kind and parameters",
+                    "anyOf": [
+                        { "type": "string", "enum": known },
+                        $(registry::table_schema::<$module::Params>(generator, name()),)+
+                        registry::table_schema::<registry::PythonParams>(generator, name()),
+                    ],
+                })
+            }
+        }
+    };
+}
