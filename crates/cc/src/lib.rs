@@ -1,6 +1,19 @@
 //! Congestion controls, one file an algorithm. Sans-IO: a law sees what an ACK said and writes the [`Window`].
 
+#[macro_use]
+mod registry;
+pub mod slow_start;
+
 use bloatlab_units::Nanos;
+
+pub use registry::{Description, Law, Parameter, PythonParams};
+
+// The laws: one line each, `Variant(file) = "name"`.
+registry! {
+    Reno(reno) = "reno",
+    Newreno(newreno) = "newreno",
+    Fixed(fixed) = "fixed",
+}
 
 /// What a law steers. All in bytes; the TCP sender reads it after every call.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,71 @@
+//! Reno as Linux runs it: bytes are counted, not ACKs, and the window grows only when it is the limit.
+
+use bloatlab_units::{Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// Reno with appropriate byte counting, as in Linux: one segment more per window acknowledged, half the window at a loss.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How slow start ends.
+    pub slow_start: SlowStart,
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpLinuxReno"];
+    const SOURCE: &'static str = "RFC 5681 with appropriate byte counting (RFC 3465) as in Linux";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Reno {
+            starter: Starter::new(self.slow_start),
+            credit: 0,
+        })
+    }
+}
+
+/// The law.
+struct Reno {
+    starter: Starter,
+    /// Bytes acknowledged since the window last grew.
+    credit: u64,
+}
+
+impl CongestionControl for Reno {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        // RFC 7661 section 4.1: a window that was not used says nothing about the path.
+        if !ack.cwnd_limited {
+            return;
+        }
+        // What SACKs delivered before this ACK opened no window then and must not now.
+        let mut acked = ack.acked.min(ack.delivered_now);
+        if window.in_slow_start() {
+            self.starter.observe(window, ack);
+        }
+        if window.in_slow_start() {
+            let increase = self.starter.increase(window, acked);
+            let used = increase.min(window.ssthresh - window.cwnd);
+            window.cwnd += used;
+            acked = increase - used;
+        }
+        // RFC 3465 section 2.1: one segment when a whole window has been acknowledged.
+        self.credit += acked;
+        if self.credit >= window.cwnd {
+            self.credit -= window.cwnd;
+            window.cwnd += window.mss;
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
+        window.ssthresh = (window.cwnd / 2).max(2 * window.mss);
+        self.credit = 0;
+        self.starter.on_congestion();
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+}
