@@ -1,0 +1,130 @@
+"""The result of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.errors import StoreError
+from bloatlab.tables import Table
+
+if TYPE_CHECKING:
+    from bloatlab.engines import ArrowTable, OutcomeLike
+
+Metrics = dict[str, dict[str, float]]
+
+
+class Result:
+    """What one run gave: metrics as dictionaries, series and histograms as Arrow tables.
+
+    It comes fresh from the engine or from a store; there is no difference to see.
+    """
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        experiment: str,
+        scenario: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        seed: int,
+        engine_version: str,
+        digest: str,
+        metrics: Mapping[str, Any],
+        load: Callable[[str], ArrowTable],
+        outcome: OutcomeLike | None = None,
+    ) -> None:
+        """Made by `bloatlab.run` and `Store.run`."""
+        self.run_id = run_id
+        """Identity: hash of scenario, seed and engine version."""
+        self.experiment = experiment
+        """Name of the experiment or scenario."""
+        self.scenario = dict(scenario)
+        """The scenario document in canonical form."""
+        self.parameters = dict(parameters)
+        """The parameters asked for."""
+        self.seed = seed
+        """Seed of the random streams."""
+        self.engine_version = engine_version
+        """Version of the engine that ran it."""
+        self.digest = digest
+        """Hash of every table; equal across machines, threads and repetitions."""
+        self.flow_metrics: Metrics = metrics["flow_metrics"]
+        """Metrics of each flow, `{flow: {metric: value}}`; `bloatlab.metrics` holds units and formulas."""
+        self.link_metrics: Metrics = metrics["link_metrics"]
+        """Metrics of each link."""
+        self.network_metrics: dict[str, float] = metrics["network_metrics"]
+        """Metrics over all flows, `{metric: value}`."""
+        self.probe_metrics: Metrics = metrics["probe_metrics"]
+        """Metrics of each probe and fetch flow."""
+        self._load = load
+        self._outcome = outcome
+        self._tables: dict[str, Table] = {}
+
+    def table(self, name: str) -> Table:
+        """A table of docs/architecture.md by name."""
+        if name not in self._tables:
+            self._tables[name] = Table(self._load(name))
+        return self._tables[name]
+
+    @property
+    def flows(self) -> Table:
+        """The flows that took part."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> Table:
+        """The links that took part."""
+        return self.table("links")
+
+    @property
+    def probes(self) -> Table:
+        """The probes that took part."""
+        return self.table("probes")
+
+    @property
+    def flow_series(self) -> Table:
+        """Samples of each flow: rates in Mbit/s, windows in segments, sRTT in ms."""
+        return self.table("flow_series")
+
+    @property
+    def link_series(self) -> Table:
+        """Samples of each link: backlog, sojourn time in ms, throughput in Mbit/s, drops and marks."""
+        return self.table("link_series")
+
+    @property
+    def probe_series(self) -> Table:
+        """One row a reply: RTT (or fetch time) in ms."""
+        return self.table("probe_series")
+
+    @property
+    def histograms(self) -> Table:
+        """Distributions of RTT and sojourn time (ms) and queue length over every packet."""
+        return self.table("histograms")
+
+    @property
+    def packets(self) -> Table:
+        """Every packet, if the run was asked to record them."""
+        return self.table("packets")
+
+    def write_pcap(self, path: Path | str, link: str | None = None) -> None:
+        """Writes the packets as a pcap; a run that recorded none is simulated again, which gives the same packets.
+
+        Args:
+            path: File to write.
+            link: Name of the link to listen at; absent: the first.
+
+        Raises:
+            StoreError: The engine is not the one that made this result, or the file cannot be written.
+        """
+        from bloatlab.sweep.one import simulate_again
+
+        outcome = self._outcome or simulate_again(self)
+        try:
+            outcome.write_pcap(str(path), link)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror or error}") from error
+
+    def __repr__(self) -> str:
+        return f"Result({self.experiment}, run {self.run_id}, seed {self.seed}, {len(self.flow_metrics)} flows)"

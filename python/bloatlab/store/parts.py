@@ -1,0 +1,89 @@
+"""Parquet parts: one directory a group of runs, one file a table, seen whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bloatlab.errors import StoreError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.engines import ArrowTable
+
+TEMPORARY = ".tmp-"
+
+
+def concatenate(tables: Sequence[tuple[str, ArrowTable]]) -> pl.DataFrame:
+    """One frame of many runs' tables, `run_id` first."""
+    import polars as pl
+
+    frames = [pl.DataFrame(table) for _, table in tables]
+    ids = pl.DataFrame({"run_id": [run_id for run_id, _ in tables], "height": [frame.height for frame in frames]})
+    column = ids.filter(pl.col("height") > 0).select(pl.col("run_id").repeat_by("height").explode()).to_series()
+    frame = pl.concat(frames, how="vertical_relaxed")
+    return frame.insert_column(0, column.cast(pl.String).rename("run_id"))
+
+
+def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> str:
+    """Writes the frames durably under a new name; nobody sees the part before it is whole."""
+    name = secrets.token_hex(8)
+    temporary = parts / f"{TEMPORARY}{name}"
+    temporary.mkdir()
+    try:
+        for table, frame in frames.items():
+            buffer = io.BytesIO()
+            frame.write_parquet(buffer, compression="zstd", compression_level=1)
+            _write_durably(temporary / f"{table}.parquet", buffer.getbuffer())
+        _sync_directory(temporary)
+        temporary.rename(parts / name)
+        _sync_directory(parts)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return name
+
+
+def _write_durably(path: Path, data: memoryview) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_parts(parts: Path, names: Iterable[str]) -> None:
+    """Removes parts that no run names any more."""
+    for name in names:
+        shutil.rmtree(parts / name, ignore_errors=True)
+
+
+def read_table(parts: Path, table: str, runs_by_part: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The named runs' rows of a table, from the parts that hold them; empty when no run has such a table."""
+    import polars as pl
+
+    frames = []
+    for part, run_ids in runs_by_part.items():
+        directory, file = parts / part, parts / part / f"{table}.parquet"
+        if not directory.is_dir():
+            raise FileNotFoundError(directory)
+        if not file.exists():
+            continue
+        try:
+            frames.append(pl.scan_parquet(file, glob=False).filter(pl.col("run_id").is_in(list(run_ids))).collect())
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise StoreError(f"{file}: cannot be read, it is damaged ({str(error).splitlines()[0]})") from error
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"run_id": []}, {"run_id": pl.String})

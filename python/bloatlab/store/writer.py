@@ -1,0 +1,286 @@
+"""The one writer of a store. Finished runs are queued; what has queued up becomes one part and one transaction."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sqlite3
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.errors import StoreError
+from bloatlab.store import schema
+from bloatlab.store.lock import WriteLock
+from bloatlab.store.parts import concatenate, read_table, remove_parts, write_part
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.engines import ArrowTable, OutcomeLike
+
+COMMIT_EVERY = 0.1
+"""Seconds between commits while runs keep coming: large groups, and little to lose."""
+MERGE_ABOVE = 4
+"""Parts left at closing beyond which they are merged."""
+MERGE_BYTES = 64_000_000
+"""Largest merged part."""
+BACKLOG = 512
+"""Runs that may wait to be written."""
+METRIC_TABLES = {"flow_metrics", "link_metrics", "network_metrics", "probe_metrics"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One finished run: what was asked and what came of it."""
+
+    run_id: str
+    experiment: str
+    scenario: str
+    seed: int
+    engine_version: str
+    parameters: Mapping[str, Any]
+    outcome: OutcomeLike | None = None
+    reason: str | None = None
+    wall_s: float = 0.0
+    packets: bool = False
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+
+class Writer:
+    """Writes to a store until closed; use it as a context manager."""
+
+    def __init__(self, directory: Path, units: Mapping[tuple[str, str], str] | None = None) -> None:
+        """Opens (or makes) the store for writing; raises `StoreError` when another process writes to it.
+
+        Args:
+            directory: The results directory.
+            units: Unit of each (scope, metric).
+        """
+        self.directory = directory
+        self.stored = 0
+        """Runs that are safely on disk."""
+        self._units = units or {}
+        self._queue: list[RunRecord] = []
+        self._statements: list[tuple[str, Sequence[Sequence[Any]]]] = []
+        self._error: StoreError | None = None
+        self._closing = False
+        self._changed = threading.Condition()
+        if directory.exists() and not directory.is_dir():
+            raise StoreError(f"{directory}: is a file, not a results directory")
+        with schema.clear_errors(directory):
+            self._parts = directory / schema.PARTS
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = WriteLock(directory)
+            try:
+                self._database = schema.connect_for_writing(directory)
+                self._parts.mkdir(exist_ok=True)
+                self._clean()
+            except BaseException:
+                self._lock.release()
+                raise
+        self._thread = threading.Thread(target=self._work, name="bloatlab-store", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, record: RunRecord) -> None:
+        """Queues a finished run; waits while too many wait to be written."""
+        with self._changed:
+            while len(self._queue) >= BACKLOG and self._error is None:
+                self._changed.wait()
+            self._raise_error()
+            self._queue.append(record)
+            self._changed.notify_all()
+
+    def note(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Queues rows of the small tables (claims, invocations, parameters of runs that were read)."""
+        with self._changed:
+            self._raise_error()
+            self._statements.append((statement, rows))
+            self._changed.notify_all()
+
+    def invocation(self, experiment: str, command: str, runs: int) -> None:
+        """Notes the command that asked for `runs` runs."""
+        row = (datetime.now(UTC).isoformat(timespec="milliseconds"), experiment, command, runs)
+        self.note("INSERT INTO invocations (created, experiment, command, runs) VALUES (?, ?, ?, ?)", [row])
+
+    def parameters(self, run_id: str, values: Mapping[str, Any]) -> None:
+        """Notes parameters under which a run that was already there is asked for again."""
+        self.note(_INSERT_PARAMETER.replace("REPLACE", "IGNORE"), _parameter_rows(run_id, values))
+
+    @property
+    def error(self) -> StoreError | None:
+        """Why the writer stopped, if it did."""
+        return self._error
+
+    def close(self) -> None:
+        """Writes what is queued, merges small parts and gives the lock up; raises what went wrong."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        try:
+            if self._error is None:
+                with schema.clear_errors(self.directory):
+                    self._merge()
+        finally:
+            self._database.close()
+            self._lock.release()
+        self._raise_error()
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        last = 0.0
+        while True:
+            with self._changed:
+                while not (self._queue or self._statements or self._closing):
+                    self._changed.wait()
+                while not self._closing and (rest := last + COMMIT_EVERY - time.monotonic()) > 0:
+                    self._changed.wait(rest)
+                records, self._queue = self._queue, []
+                statements, self._statements = self._statements, []
+                self._changed.notify_all()
+                if not (records or statements):
+                    return
+            last = time.monotonic()
+            try:
+                with schema.clear_errors(self.directory):
+                    self._commit(records, statements)
+            except Exception as error:
+                with self._changed:
+                    self._error = error if isinstance(error, StoreError) else StoreError(f"{self.directory}: {error}")
+                    self._changed.notify_all()
+                return
+
+    def _commit(self, records: Sequence[RunRecord], statements: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        tables: dict[str, list[tuple[str, ArrowTable]]] = defaultdict(list)
+        runs, parameters, metrics = [], [], []
+        for record in records:
+            outcome = record.outcome
+            if outcome is not None:
+                for name, table in outcome.tables().items():
+                    if name not in METRIC_TABLES:
+                        tables[name].append((record.run_id, table))
+                metrics += self._metric_rows(record.run_id, json.loads(outcome.metrics_json()))
+            runs.append(_run_row(record))
+            parameters += _parameter_rows(record.run_id, record.parameters)
+        frames = {name: frame for name, rows in sorted(tables.items()) if (frame := concatenate(rows)).height}
+        part = write_part(self._parts, frames) if frames else None
+        ids = [(record.run_id,) for record in records]
+        with self._transaction():
+            self._database.executemany("DELETE FROM metrics WHERE run_id = ?", ids)
+            self._database.executemany(_INSERT_RUN, [(*row, part if done else None) for row, done in runs])
+            self._database.executemany(_INSERT_PARAMETER, parameters)
+            self._database.executemany(_INSERT_METRIC, metrics)
+            for statement, rows in statements:
+                self._database.executemany(statement, rows)
+        self.stored += len(records)
+
+    def _metric_rows(self, run_id: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        rows = []
+        for key, entities in metrics.items():
+            scope = key.removesuffix("_metrics")
+            for entity, values in entities_of(scope, entities).items():
+                for metric, value in values.items():
+                    if value is not None and math.isfinite(value):
+                        rows.append((run_id, scope, entity, metric, value, self._units.get((scope, metric), "")))
+        return rows
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self._database)
+
+    def _runs_by_part(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for part, run_id in self._database.execute("SELECT part, run_id FROM runs WHERE part IS NOT NULL ORDER BY part"):
+            found[part].append(run_id)
+        return found
+
+    def _clean(self) -> None:
+        """Removes what a killed writer left: parts that no run names."""
+        named = self._runs_by_part()
+        for path in self._parts.iterdir():
+            if path.name not in named:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _merge(self) -> None:
+        """Merges small parts, so that reading thousands of runs opens few files."""
+        by_part = self._runs_by_part()
+        if len(by_part) <= MERGE_ABOVE:
+            return
+        group: dict[str, list[str]] = {}
+        size = 0
+        for part, run_ids in by_part.items():
+            part_size = sum(file.stat().st_size for file in (self._parts / part).glob("*.parquet"))
+            if size + part_size > MERGE_BYTES:
+                self._merge_group(group)
+                group, size = {}, 0
+            group[part] = run_ids
+            size += part_size
+        self._merge_group(group)
+
+    def _merge_group(self, group: Mapping[str, Sequence[str]]) -> None:
+        if len(group) < 2:
+            return
+        names = {file.stem for part in group for file in (self._parts / part).glob("*.parquet")}
+        frames: dict[str, pl.DataFrame] = {name: read_table(self._parts, name, group) for name in sorted(names)}
+        merged = write_part(self._parts, frames)
+        with self._transaction():
+            rows = [(merged, part) for part in group]
+            self._database.executemany("UPDATE runs SET part = ? WHERE part = ?", rows)
+        remove_parts(self._parts, group)
+
+
+class _Transaction:
+    """`BEGIN IMMEDIATE` to `COMMIT`, or `ROLLBACK` when something is raised."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._database.execute("COMMIT")
+        elif self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+
+
+def entities_of(scope: str, metrics: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]]:
+    """Metrics by entity; the network is one entity, so its metrics stand without a name."""
+    return {"network": metrics} if scope == "network" else metrics
+
+
+def _run_row(record: RunRecord) -> tuple[tuple[Any, ...], bool]:
+    outcome = record.outcome
+    status = "failed" if outcome is None else "done"
+    digest, events = (None, None) if outcome is None else (outcome.digest, outcome.events)
+    row = (
+        record.run_id, record.experiment, record.scenario, record.seed, record.engine_version, status, record.reason,
+        digest, record.wall_s, events, int(record.packets), record.created,
+    )  # fmt: skip
+    return row, outcome is not None
+
+
+def _parameter_rows(run_id: str, values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return [(run_id, name, json.dumps(value, sort_keys=True)) for name, value in values.items()]
+
+
+_INSERT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 13)})"
+_INSERT_PARAMETER = "INSERT OR REPLACE INTO parameters VALUES (?, ?, ?)"
+_INSERT_METRIC = "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?)"
+
