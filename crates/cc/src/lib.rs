@@ -2,7 +2,9 @@
 
 #[macro_use]
 mod registry;
+pub mod ack_aggregation;
 pub mod slow_start;
+pub mod windowed_max;
 
 use bloatlab_units::Nanos;
 
@@ -12,6 +14,8 @@ pub use registry::{Description, Law, Parameter, PythonParams};
 registry! {
     Reno(reno) = "reno",
     Newreno(newreno) = "newreno",
+    Cubic(cubic) = "cubic",
+    Bbr(bbr) = "bbr",
     Fixed(fixed) = "fixed",
 }
 

@@ -1,0 +1,448 @@
+//! BBR version 1: paces at the bottleneck's measured rate and keeps about two bandwidth-delay products in flight.
+
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ack_aggregation::AckAggregation;
+use crate::windowed_max::WindowedMax;
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// BBR version 1: a model of bottleneck rate and base RTT instead of a reaction to loss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Pacing and window gain of Startup, 2/ln 2; Drain paces at its inverse.
+    #[schemars(range(min = 1.1, max = 10.0))]
+    pub high_gain: f64,
+    /// Window gain in ProbeBW: how many bandwidth-delay products may be in flight.
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub cwnd_gain: f64,
+    /// Rounds over which the bottleneck rate is the largest delivery rate.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
+    pub bw_window: u32,
+    /// Time over which the base RTT is the smallest RTT.
+    pub min_rtt_window: Duration,
+    /// Least time in ProbeRTT.
+    pub probe_rtt: Duration,
+    /// Window in ProbeRTT, and the smallest at any time.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
+    pub min_window: u32,
+    /// Share of the rate that pacing stays below the estimate.
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub pacing_margin: f64,
+    /// How much of the data that ACK aggregation delivers in excess is added to the window; 0 turns it off.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub extra_acked_gain: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            high_gain: 2.0 / core::f64::consts::LN_2,
+            cwnd_gain: 2.0,
+            bw_window: 10,
+            min_rtt_window: Duration(10 * SECOND),
+            probe_rtt: Duration(200 * MILLISECOND),
+            min_window: 4,
+            pacing_margin: 0.01,
+            extra_acked_gain: 1.0,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpBbr"];
+    const SOURCE: &'static str =
+        "draft-cardwell-iccrg-bbr-congestion-control-00; ACM Queue 14(5), 2016";
+
+    fn build(&self, rng: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Bbr {
+            rng,
+            mode: Mode::Startup,
+            pacing_gain: self.high_gain,
+            cwnd_gain: self.high_gain,
+            bw: WindowedMax::new(self.bw_window as usize),
+            min_rtt: NEVER,
+            min_rtt_stamp: 0,
+            min_rtt_expired: false,
+            round: 0,
+            round_end: 0,
+            round_start: false,
+            full_bw: 0.0,
+            full_bw_rounds: 0,
+            filled_pipe: false,
+            cycle: 0,
+            cycle_stamp: 0,
+            probe_done: NEVER,
+            probe_round_done: false,
+            probe_span: (NEVER, 0),
+            idle_restart: false,
+            seen_rtt: false,
+            in_recovery: false,
+            conservation: false,
+            prior_cwnd: 0,
+            aggregation: AckAggregation::default(),
+            params: self.clone(),
+        })
+    }
+}
+
+/// Section 4.3.4.2: the pacing gains of ProbeBW's cycle.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Section 4.3.2.2: a rate that grows less than this has reached the pipe's.
+const FULL_BW_GROWTH: f64 = 1.25;
+/// Section 4.3.2.2: rounds without that growth.
+const FULL_BW_ROUNDS: u32 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// The law.
+struct Bbr {
+    params: Params,
+    rng: Rng,
+    mode: Mode,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// Bytes per second.
+    bw: WindowedMax,
+    min_rtt: Nanos,
+    min_rtt_stamp: Nanos,
+    min_rtt_expired: bool,
+    round: u64,
+    /// `delivered` at which the round ends.
+    round_end: u64,
+    round_start: bool,
+    full_bw: f64,
+    full_bw_rounds: u32,
+    filled_pipe: bool,
+    cycle: usize,
+    cycle_stamp: Nanos,
+    probe_done: Nanos,
+    probe_round_done: bool,
+    /// `delivered` between which segments left while ProbeRTT held the window down.
+    probe_span: (u64, u64),
+    idle_restart: bool,
+    seen_rtt: bool,
+    in_recovery: bool,
+    conservation: bool,
+    prior_cwnd: u64,
+    aggregation: AckAggregation,
+}
+
+impl Bbr {
+    /// Section 4.1.1.3: a round trip ends when data sent after its start is delivered.
+    fn update_round(&mut self, ack: &Ack) {
+        self.round_start = ack.rate.interval > 0 && ack.rate.prior_delivered >= self.round_end;
+        if self.round_start {
+            self.round_end = ack.delivered;
+            self.round += 1;
+            // Section 4.2.4: conservation lasts for the first round of recovery.
+            self.conservation = false;
+        }
+    }
+
+    /// Section 4.1.1: the rate sample, unless the application held it down.
+    fn update_bw(&mut self, window: &Window, ack: &Ack) {
+        let rate = &ack.rate;
+        if rate.interval == 0 {
+            return;
+        }
+        let sample = rate.delivered as f64 * 1e9 / rate.interval as f64;
+        if !self.held_down(ack) || sample >= self.bw.get() {
+            self.bw.update(self.round, sample);
+        }
+        if self.params.extra_acked_gain > 0.0 {
+            let (bw, round_start) = (self.bw.get(), self.round_start);
+            self.aggregation.update(ack, bw, round_start, window.cwnd);
+        }
+    }
+
+    /// Section 4.3.5: samples from ProbeRTT count as application-limited.
+    fn held_down(&self, ack: &Ack) -> bool {
+        let (start, end) = self.probe_span;
+        ack.rate.app_limited || (start..=end).contains(&ack.rate.prior_delivered)
+    }
+
+    /// Section 4.3.4.3: a phase lasts a base RTT; probing up must also fill, probing down only drain.
+    fn check_cycle(&mut self, window: &Window, ack: &Ack) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let full = ack.now.saturating_sub(self.cycle_stamp) > self.min_rtt;
+        let next = if self.pacing_gain > 1.0 {
+            full && (ack.lost_now > 0
+                || ack.prior_in_flight >= self.inflight(window, self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            full || ack.prior_in_flight <= self.inflight(window, 1.0)
+        } else {
+            full
+        };
+        if next {
+            self.advance_cycle(ack.now);
+        }
+    }
+
+    fn advance_cycle(&mut self, now: Nanos) {
+        self.cycle_stamp = now;
+        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.pacing_gain = CYCLE[self.cycle];
+    }
+
+    /// Section 4.3.2.2: three rounds without growth by a quarter.
+    fn check_full_pipe(&mut self, ack: &Ack) {
+        if self.filled_pipe || !self.round_start || self.held_down(ack) {
+            return;
+        }
+        if self.bw.get() >= self.full_bw * FULL_BW_GROWTH {
+            self.full_bw = self.bw.get();
+            self.full_bw_rounds = 0;
+            return;
+        }
+        self.full_bw_rounds += 1;
+        self.filled_pipe = self.full_bw_rounds >= FULL_BW_ROUNDS;
+    }
+
+    fn check_drain(&mut self, window: &Window, ack: &Ack) {
+        if self.mode == Mode::Startup && self.filled_pipe {
+            self.mode = Mode::Drain;
+            self.pacing_gain = 1.0 / self.params.high_gain;
+            self.cwnd_gain = self.params.high_gain;
+        }
+        if self.mode == Mode::Drain && ack.in_flight <= self.inflight(window, 1.0) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+
+    /// Section 4.3.4.3: any phase but the draining one, so that flows do not probe in step.
+    fn enter_probe_bw(&mut self, now: Nanos) {
+        self.mode = Mode::ProbeBw;
+        self.cwnd_gain = self.params.cwnd_gain;
+        self.cycle = CYCLE.len() - 1 - self.rng.below(CYCLE.len() as u64 - 1) as usize;
+        self.advance_cycle(now);
+    }
+
+    /// Section 4.1.2.3.
+    fn update_min_rtt(&mut self, ack: &Ack) {
+        self.min_rtt_expired = ack.now > self.min_rtt_stamp + self.params.min_rtt_window.0;
+        if ack.rtt > 0 && (ack.rtt <= self.min_rtt || self.min_rtt_expired) {
+            self.min_rtt = ack.rtt;
+            self.min_rtt_stamp = ack.now;
+        }
+    }
+
+    /// Section 4.3.5.
+    fn check_probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
+        if self.mode != Mode::ProbeRtt && self.min_rtt_expired && !self.idle_restart {
+            self.save_cwnd(window);
+            self.mode = Mode::ProbeRtt;
+            self.pacing_gain = 1.0;
+            self.cwnd_gain = 1.0;
+            self.probe_done = NEVER;
+            self.probe_span = (ack.delivered, ack.delivered);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_span.1 = ack.delivered + ack.in_flight;
+            if self.probe_done == NEVER {
+                if ack.in_flight <= self.min_window(window) {
+                    self.probe_done = ack.now + self.params.probe_rtt.0;
+                    self.probe_round_done = false;
+                    self.round_end = ack.delivered;
+                }
+            } else {
+                self.probe_round_done |= self.round_start;
+                if self.probe_round_done && ack.now > self.probe_done {
+                    self.exit_probe_rtt(window, ack.now);
+                }
+            }
+        }
+        self.idle_restart = false;
+    }
+
+    fn exit_probe_rtt(&mut self, window: &mut Window, now: Nanos) {
+        self.min_rtt_stamp = now;
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+        if self.filled_pipe {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+            self.pacing_gain = self.params.high_gain;
+            self.cwnd_gain = self.params.high_gain;
+        }
+    }
+
+    /// Section 4.2.1: the rate may fall only once the pipe has been filled.
+    fn set_pacing(&self, window: &mut Window, gain: f64) {
+        let rate = (gain * self.bw.get() * (1.0 - self.params.pacing_margin)) as u64;
+        if self.filled_pipe || rate > window.pacing {
+            window.pacing = rate.max(1);
+        }
+    }
+
+    /// Section 4.2.1: before any sample, the initial window over the RTT, or over 1 ms when there is none.
+    fn initial_pacing(&self, window: &mut Window, rtt: Nanos) {
+        let rtt = if rtt == 0 { MILLISECOND } else { rtt };
+        window.pacing =
+            ((self.params.high_gain * window.cwnd as f64 * 1e9 / rtt as f64) as u64).max(1);
+    }
+
+    /// Section 4.2.2: what may leave in one burst.
+    fn send_quantum(&self, window: &Window) -> u64 {
+        // 1.2 Mbit/s and 24 Mbit/s, in bytes per second.
+        if window.pacing < 150_000 {
+            window.mss
+        } else if window.pacing < 3_000_000 {
+            2 * window.mss
+        } else {
+            (window.pacing / 1000).min(64 * 1024)
+        }
+    }
+
+    /// Section 4.2.3.2: the window for this many bandwidth-delay products, with room for three bursts.
+    fn inflight(&self, window: &Window, gain: f64) -> u64 {
+        if self.min_rtt == NEVER {
+            return window.initial;
+        }
+        let bdp = self.bw.get() * self.min_rtt as f64 * 1e-9;
+        ((gain * bdp) as u64).saturating_add(3 * self.send_quantum(window))
+    }
+
+    /// What ACK aggregation adds to the target, at most 100 ms of data.
+    fn aggregated(&self) -> u64 {
+        if !self.filled_pipe {
+            return 0;
+        }
+        let extra = self.params.extra_acked_gain * self.aggregation.extra() as f64;
+        extra.min(self.bw.get() * 0.1) as u64
+    }
+
+    fn min_window(&self, window: &Window) -> u64 {
+        u64::from(self.params.min_window) * window.mss
+    }
+
+    /// Section 4.2.3.4: remembers the window that recovery or ProbeRTT will cut.
+    fn save_cwnd(&mut self, window: &Window) {
+        let cut = self.in_recovery || self.mode == Mode::ProbeRtt;
+        self.prior_cwnd = if cut {
+            self.prior_cwnd.max(window.cwnd)
+        } else {
+            window.cwnd
+        };
+    }
+
+    /// Section 4.2.3.
+    fn set_cwnd(&self, window: &mut Window, ack: &Ack) {
+        let target = self
+            .inflight(window, self.cwnd_gain)
+            .saturating_add(self.aggregated());
+        let floor = self.min_window(window);
+        if ack.lost_now > 0 {
+            window.cwnd = window.cwnd.saturating_sub(ack.lost_now).max(window.mss);
+        }
+        if self.conservation {
+            window.cwnd = window.cwnd.max(ack.in_flight + ack.delivered_now);
+        } else {
+            let grown = window.cwnd + ack.delivered_now;
+            if self.filled_pipe {
+                window.cwnd = grown.min(target);
+            } else if window.cwnd < target || ack.delivered < window.initial {
+                window.cwnd = grown;
+            }
+            window.cwnd = window.cwnd.max(floor);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(floor);
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_start(&mut self, window: &mut Window, now: Nanos) {
+        self.min_rtt_stamp = now;
+        self.aggregation = AckAggregation::new(now);
+        self.initial_pacing(window, 0);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !self.seen_rtt && ack.srtt > 0 {
+            self.seen_rtt = true;
+            self.initial_pacing(window, ack.srtt);
+        }
+        self.update_round(ack);
+        self.update_bw(window, ack);
+        self.check_cycle(window, ack);
+        self.check_full_pipe(ack);
+        self.check_drain(window, ack);
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(window, ack);
+        self.set_pacing(window, self.pacing_gain);
+        self.set_cwnd(window, ack);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack) {
+        if signal == Signal::Ecn {
+            return;
+        }
+        self.save_cwnd(window);
+        self.in_recovery = true;
+        if signal == Signal::Loss {
+            // Section 4.2.3.4: send what was delivered, for one round.
+            self.conservation = true;
+            self.round_end = ack.delivered;
+            window.cwnd = ack.in_flight + ack.delivered_now.max(window.mss);
+        }
+    }
+
+    fn on_recovered(&mut self, window: &mut Window, _: &Ack) {
+        if self.in_recovery {
+            self.in_recovery = false;
+            self.conservation = false;
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+        }
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
+        // Section 4.2.3.4, and as Linux: the search for the full pipe starts anew.
+        self.conservation = false;
+        self.full_bw = 0.0;
+        window.cwnd = window.mss;
+    }
+
+    fn on_send(&mut self, window: &mut Window, _: Nanos, in_flight: u64, app_limited: bool) {
+        // Section 4.3.4.4: restart from idle at the estimated rate, neither probing nor draining.
+        if app_limited && in_flight <= window.mss {
+            self.idle_restart = true;
+            if self.mode == Mode::ProbeBw {
+                self.set_pacing(window, 1.0);
+            }
+        }
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("mode", f64::from(self.mode as u8)),
+            ("pacing_gain", self.pacing_gain),
+            ("cwnd_gain", self.cwnd_gain),
+            ("bw", self.bw.get()),
+            (
+                "min_rtt",
+                if self.min_rtt == NEVER {
+                    f64::NAN
+                } else {
+                    self.min_rtt as f64
+                },
+            ),
+            ("round", self.round as f64),
+        ]
+    }
+}

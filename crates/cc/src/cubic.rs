@@ -1,0 +1,209 @@
+//! CUBIC: after a loss the window follows a cubic of time round the size at which the loss came.
+
+use bloatlab_units::{Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// CUBIC: growth by the time since the last loss, never slower than Reno's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How steep the cubic is (RFC 9438 section 5: C).
+    #[schemars(range(min = 0.001, max = 100.0), extend("unit" = "segments/s^3"))]
+    pub c: f64,
+    /// The share of the window that a loss leaves (RFC 9438 section 4.6).
+    #[schemars(range(min = 0.1, max = 0.99))]
+    pub beta: f64,
+    /// Give way to new flows: aim lower when the window is below its last maximum (RFC 9438 section 4.7).
+    pub fast_convergence: bool,
+    /// Never grow slower than Reno would (RFC 9438 section 4.3).
+    pub tcp_friendliness: bool,
+    /// How slow start ends (RFC 9438 section 4.10).
+    pub slow_start: SlowStart,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            tcp_friendliness: true,
+            slow_start: SlowStart::HystartPlusPlus,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpCubic"];
+    const SOURCE: &'static str = "RFC 9438";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Cubic {
+            starter: Starter::new(self.slow_start),
+            params: self.clone(),
+            // RFC 9438 section 4.3: the increase that gives Reno's rate with a decrease by beta.
+            alpha_before: 3.0 * (1.0 - self.beta) / (1.0 + self.beta),
+            in_epoch: false,
+            epoch_start: 0,
+            last_ack: 0,
+            k: 0.0,
+            c: 0.0,
+            w_max: 0.0,
+            w_est: 0.0,
+            cwnd_prior: 0.0,
+            fraction: 0.0,
+        })
+    }
+}
+
+/// The law. Windows are bytes here, so `c` carries the segment size.
+struct Cubic {
+    starter: Starter,
+    params: Params,
+    alpha_before: f64,
+    /// Between the first ACK of congestion avoidance and the next congestion.
+    in_epoch: bool,
+    epoch_start: Nanos,
+    last_ack: Nanos,
+    /// Seconds from the start of the epoch to `w_max`.
+    k: f64,
+    c: f64,
+    w_max: f64,
+    w_est: f64,
+    cwnd_prior: f64,
+    /// Part of a byte that the window could not take.
+    fraction: f64,
+}
+
+impl Cubic {
+    /// RFC 9438 section 4.2: congestion avoidance starts.
+    fn start_epoch(&mut self, window: &Window, now: Nanos) {
+        let cwnd = window.cwnd as f64;
+        self.in_epoch = true;
+        self.epoch_start = now;
+        self.c = self.params.c * window.mss as f64;
+        self.w_est = cwnd;
+        self.fraction = 0.0;
+        if cwnd < self.w_max {
+            // Equation 2: K = cbrt((W_max - cwnd_epoch) / C).
+            self.k = libm::cbrt((self.w_max - cwnd) / self.c);
+        } else {
+            // Sections 4.8 and 4.10: after a timeout or slow start without a loss, K is 0 and W_max the window.
+            self.k = 0.0;
+            self.w_max = cwnd;
+        }
+    }
+
+    /// Equation 1: W_cubic(t) = C (t - K)^3 + W_max.
+    #[inline]
+    fn w_cubic(&self, t: f64) -> f64 {
+        let t = t - self.k;
+        self.c * t * t * t + self.w_max
+    }
+
+    fn avoid(&mut self, window: &mut Window, ack: &Ack, acked: u64) {
+        if !self.in_epoch {
+            self.start_epoch(window, ack.now);
+        }
+        let cwnd = window.cwnd as f64;
+        let t = (ack.now - self.epoch_start) as f64 * 1e-9;
+        // Per segment acknowledged, so that delayed ACKs do not slow the growth down.
+        let share = acked as f64 / cwnd;
+        // Section 4.3: once W_est reaches the window before the loss, alpha is 1.
+        let alpha = if self.w_est < self.cwnd_prior {
+            self.alpha_before
+        } else {
+            1.0
+        };
+        // Equation 4: W_est += alpha * segments_acked / cwnd.
+        self.w_est += alpha * window.mss as f64 * share;
+        if self.params.tcp_friendliness && self.w_cubic(t) < self.w_est {
+            // Section 4.3: Reno would be faster.
+            window.cwnd = window.cwnd.max(self.w_est as u64);
+            return;
+        }
+        // Section 4.2: the target one RTT ahead is between cwnd and 1.5 cwnd.
+        let target = self
+            .w_cubic(t + ack.srtt as f64 * 1e-9)
+            .clamp(cwnd, 1.5 * cwnd);
+        // Sections 4.4 and 4.5: cwnd += (target - cwnd) / cwnd per segment.
+        self.fraction += (target - cwnd) * share;
+        let bytes = self.fraction as u64;
+        self.fraction -= bytes as f64;
+        window.cwnd += bytes;
+    }
+
+    /// Section 4.2: time in which the window was not used is not time of the epoch.
+    fn skip(&mut self, now: Nanos) {
+        self.epoch_start = (self.epoch_start + (now - self.last_ack)).min(now);
+        self.last_ack = now;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_start(&mut self, _: &mut Window, now: Nanos) {
+        self.last_ack = now;
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.cwnd_limited {
+            return self.skip(ack.now);
+        }
+        self.last_ack = ack.now;
+        // What SACKs delivered before this ACK opened no window then and must not now.
+        let acked = ack.acked.min(ack.delivered_now);
+        if window.in_slow_start() {
+            self.starter.observe(window, ack);
+        }
+        if window.in_slow_start() {
+            let increase = self.starter.increase(window, acked);
+            window.cwnd += increase.min(window.ssthresh - window.cwnd);
+        } else if acked > 0 {
+            self.avoid(window, ack, acked);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: &Ack) {
+        let cwnd = window.cwnd as f64;
+        self.in_epoch = false;
+        self.cwnd_prior = cwnd;
+        // Section 4.7: fast convergence.
+        self.w_max = if self.params.fast_convergence && cwnd < self.w_max {
+            cwnd * (1.0 + self.params.beta) / 2.0
+        } else {
+            cwnd
+        };
+        if signal == Signal::Timeout {
+            // Section 4.8: the next epoch starts with W_max at its own window.
+            self.w_max = 0.0;
+            self.cwnd_prior = 0.0;
+        }
+        // Section 4.6 allows cwnd for flight_size where, as here, an unused window does not grow.
+        window.ssthresh = ((cwnd * self.params.beta) as u64).max(2 * window.mss);
+        self.starter.on_congestion();
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+
+    fn on_idle_restart(&mut self, _: &mut Window, now: Nanos, _: Nanos) {
+        self.skip(now);
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("w_max", self.w_max),
+            ("w_est", self.w_est),
+            ("k", self.k),
+            (
+                "conservative",
+                f64::from(u8::from(self.starter.conservative())),
+            ),
+        ]
+    }
+}

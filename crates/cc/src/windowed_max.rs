@@ -1,0 +1,59 @@
+//! The largest of the values of the last rounds: what BBR believes the bottleneck can carry.
+
+/// A maximum over a window of rounds; exact, and constant time but for one scan a round.
+#[derive(Clone, Debug)]
+pub struct WindowedMax {
+    /// The largest value of each round, at `round % len`.
+    slots: Box<[f64]>,
+    round: u64,
+    max: f64,
+}
+
+impl WindowedMax {
+    /// A filter over this many rounds.
+    pub fn new(rounds: usize) -> Self {
+        Self {
+            slots: vec![0.0; rounds.max(1)].into(),
+            round: 0,
+            max: 0.0,
+        }
+    }
+
+    /// Takes a value in. Rounds without a value forget nothing until the next value comes.
+    pub fn update(&mut self, round: u64, value: f64) {
+        let len = self.slots.len() as u64;
+        if round > self.round {
+            for stale in (self.round + 1..=round).rev().take(len as usize) {
+                self.slots[(stale % len) as usize] = 0.0;
+            }
+            self.round = round;
+            self.max = self.slots.iter().fold(0.0, |a, &b| a.max(b));
+        }
+        let slot = &mut self.slots[(round % len) as usize];
+        *slot = slot.max(value);
+        self.max = self.max.max(value);
+    }
+
+    /// The largest value in the window; 0 before the first.
+    pub fn get(&self) -> f64 {
+        self.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forgets_after_its_window_and_not_before() {
+        let mut max = WindowedMax::new(3);
+        max.update(1, 9.0);
+        max.update(2, 5.0);
+        max.update(3, 4.0);
+        assert_eq!(max.get(), 9.0);
+        max.update(4, 1.0);
+        assert_eq!(max.get(), 5.0);
+        max.update(100, 2.0);
+        assert_eq!(max.get(), 2.0);
+    }
+}
