@@ -8,14 +8,19 @@ mod nearest;
 #[macro_use]
 mod registry;
 mod ring;
+mod slab;
 
 pub use registry::{Algorithm, Description, Parameter, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
+pub use slab::{Chain, FlowHash, Slab};
 
 // One line an algorithm: its variant, and its module, whose name is its kind.
 registry! {
     Fifo => fifo,
     HeadDrop => head_drop,
+    Codel => codel,
+    FqCodel => fq_codel,
+    Pie => pie,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).

@@ -108,10 +108,26 @@ impl Capacity {
         }
     }
 
+    /// Refuses limits in buffers, for disciplines that hold packets singly.
+    pub fn not_in_buffers(limit: Limit) -> Result<(), String> {
+        match limit {
+            Limit::Buffers(_) => Err(format!(
+                "limit: {limit} must be in packets or bytes (buffers: only fifo and head_drop)"
+            )),
+            Limit::Packets(_) | Limit::Bytes(_) => Ok(()),
+        }
+    }
+
     /// Whether a packet of `size` bytes fits beside what is held.
     #[inline]
     pub fn fits(&self, packets: u64, bytes: u64, size: u32) -> bool {
         packets < self.packets && bytes.saturating_add(u64::from(size)) <= self.bytes
+    }
+
+    /// Whether what is held is within the limit.
+    #[inline]
+    pub fn holds(&self, packets: u64, bytes: u64) -> bool {
+        packets <= self.packets && bytes <= self.bytes
     }
 
     /// Packets a buffer holds.

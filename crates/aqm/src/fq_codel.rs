@@ -1,0 +1,293 @@
+//! FQ-CoDel (RFC 8290): flows hashed to queues, each under CoDel, served by deficit round robin with new flows first.
+
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codel::{Law, Stats, Vars};
+use crate::ring::Capacity;
+use crate::slab::{Chain, FlowHash, NONE, Slab};
+use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
+
+/// Flow Queue CoDel: a queue per flow, served in turn by bytes, sparse flows first, each queue under CoDel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much all queues together hold, in packets or bytes; beyond it the longest queue is cut from its head.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Bytes that all queues together hold, counted on the wire (Linux counts the memory of socket buffers).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub memory_limit: Bytes,
+    /// Number of queues that flows are hashed to.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub flows: u32,
+    /// Bytes a queue may send in its turn.
+    #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
+    pub quantum: Bytes,
+    /// Sojourn time that is acceptable for longer than an interval.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub target: Duration,
+    /// How long the sojourn time may stay above the target: a round-trip time that most connections are below.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub interval: Duration,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Mark every ECN-capable packet whose sojourn time is above this; absent: never.
+    #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
+    pub ce_threshold: Option<Duration>,
+    /// Most packets dropped at once from the longest queue when the limit is passed.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub drop_batch: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // RFC 8290 section 5.2.
+        Self {
+            limit: Limit::Packets(10_240),
+            memory_limit: Bytes(32 << 20),
+            flows: 1024,
+            quantum: Bytes(1514),
+            target: Duration(5 * MILLISECOND),
+            interval: Duration(100 * MILLISECOND),
+            ecn: true,
+            ce_threshold: None,
+            drop_batch: 64,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["FqCoDelQueueDisc"];
+    const SOURCE: &'static str = "RFC 8290";
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)
+    }
+
+    fn build<P: Packet>(&self, mut rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>> {
+        Box::new(FqCodel {
+            slab: Slab::default(),
+            flows: vec![Flow::default(); self.flows as usize],
+            backlogs: vec![0; self.flows as usize],
+            new_flows: List::default(),
+            old_flows: List::default(),
+            hash: FlowHash::new(&mut rng, self.flows),
+            quantum: self.quantum.0 as i64,
+            limit: Capacity::new(self.limit, 1),
+            memory: Capacity::new(Limit::Bytes(self.memory_limit.0), 1),
+            drop_batch: self.drop_batch,
+            law: Law::new(self.target, self.interval, mtu, self.ecn, self.ce_threshold),
+            stats: Stats::default(),
+            new_flow_count: 0,
+            drop_overmemory: 0,
+        })
+    }
+}
+
+/// One queue: a cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Flow {
+    chain: Chain,
+    /// The flow behind this one in its list.
+    next: u32,
+    /// In one of the two lists.
+    listed: bool,
+    /// Bytes this queue may still send in its turn.
+    deficit: i64,
+    vars: Vars,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            chain: Chain::default(),
+            next: NONE,
+            listed: false,
+            deficit: 0,
+            vars: Vars::default(),
+        }
+    }
+}
+
+/// A FIFO of flows, linked through them.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            len: 0,
+        }
+    }
+}
+
+impl List {
+    #[inline]
+    fn push(&mut self, flows: &mut [Flow], flow: u32) {
+        flows[flow as usize].next = NONE;
+        if self.head == NONE {
+            self.head = flow;
+        } else {
+            flows[self.tail as usize].next = flow;
+        }
+        self.tail = flow;
+        self.len += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self, flows: &[Flow]) {
+        self.head = flows[self.head as usize].next;
+        self.len -= 1;
+    }
+}
+
+struct FqCodel<P> {
+    slab: Slab<P>,
+    flows: Vec<Flow>,
+    /// Bytes of each flow; apart from the flows, because the search for the fattest reads nothing else.
+    backlogs: Vec<u64>,
+    new_flows: List,
+    old_flows: List,
+    hash: FlowHash,
+    quantum: i64,
+    limit: Capacity,
+    memory: Capacity,
+    drop_batch: u32,
+    law: Law,
+    stats: Stats,
+    new_flow_count: u64,
+    drop_overmemory: u64,
+}
+
+impl<P: Packet> FqCodel<P> {
+    /// RFC 8290 section 4.1: cuts the head off the queue with the most bytes, half of it or `drop_batch` packets at most.
+    #[cold]
+    fn cut_fattest(&mut self, sink: &mut dyn Sink<P>) {
+        let most = self.backlogs.iter().copied().max().unwrap_or(0);
+        let Some(fattest) = self.backlogs.iter().position(|&backlog| backlog == most) else {
+            return;
+        };
+        let flow = &mut self.flows[fattest];
+        let mut dropped = 0;
+        while dropped < self.drop_batch {
+            let Some(packet) = self.slab.pop(&mut flow.chain) else {
+                break;
+            };
+            dropped += 1;
+            self.backlogs[fattest] -= u64::from(packet.size());
+            sink.dropped(&packet, DropReason::Overflow);
+            if self.backlogs[fattest] <= most / 2 {
+                break;
+            }
+        }
+        flow.vars.add_signals(dropped);
+        self.stats.drop_overlimit += u64::from(dropped);
+    }
+}
+
+impl<P: Packet> Qdisc<P> for FqCodel<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        let (packets, bytes, size) = (self.slab.packets(), self.slab.bytes(), packet.size());
+        let fits = self.limit.fits(packets, bytes, size);
+        let fits_memory = self.memory.fits(packets, bytes, size);
+        let index = self.hash.queue(packet.flow());
+        let flow = &mut self.flows[index];
+        self.slab.push(&mut flow.chain, packet);
+        self.backlogs[index] += u64::from(size);
+        if !flow.listed {
+            // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.
+            flow.listed = true;
+            flow.deficit = self.quantum;
+            self.new_flow_count += 1;
+            self.new_flows.push(&mut self.flows, index as u32);
+        }
+        if fits && fits_memory {
+            return;
+        }
+        self.drop_overmemory += u64::from(!fits_memory);
+        while !self.limit.holds(self.slab.packets(), self.slab.bytes())
+            || !self.memory.holds(self.slab.packets(), self.slab.bytes())
+        {
+            self.cut_fattest(sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        loop {
+            let is_new = self.new_flows.head != NONE;
+            let list = if is_new {
+                &mut self.new_flows
+            } else {
+                &mut self.old_flows
+            };
+            let current = list.head;
+            if current == NONE {
+                return None;
+            }
+            let index = current as usize;
+            let flow = &mut self.flows[index];
+            // RFC 8290 section 4.2: a queue that has used up its turn gets another one, behind the old queues.
+            if flow.deficit <= 0 {
+                flow.deficit += self.quantum;
+                list.pop(&self.flows);
+                self.old_flows.push(&mut self.flows, current);
+                continue;
+            }
+            let (slab, chain, backlog) =
+                (&mut self.slab, &mut flow.chain, &mut self.backlogs[index]);
+            // The backlog that CoDel sees is this queue's own (RFC 8290 section 4.2); Linux shows it that of all queues.
+            let packet = self
+                .law
+                .dequeue(&mut flow.vars, &mut self.stats, now, sink, || {
+                    let packet = slab.pop(chain)?;
+                    *backlog -= u64::from(packet.size());
+                    Some((packet, *backlog))
+                });
+            if let Some(packet) = packet {
+                flow.deficit -= i64::from(packet.size());
+                return Some(packet);
+            }
+            list.pop(&self.flows);
+            if is_new {
+                // RFC 8290 section 4.2: a pass through the old queues first, or a sparse flow could starve them.
+                self.old_flows.push(&mut self.flows, current);
+            } else {
+                self.flows[index].listed = false;
+            }
+        }
+    }
+
+    fn packets(&self) -> u64 {
+        self.slab.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.slab.bytes()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("new_flow_count", self.new_flow_count as f64),
+            ("new_flows_len", f64::from(self.new_flows.len)),
+            ("old_flows_len", f64::from(self.old_flows.len)),
+            ("drop_count", self.stats.drop_count as f64),
+            ("drop_overlimit", self.stats.drop_overlimit as f64),
+            ("drop_overmemory", self.drop_overmemory as f64),
+            ("ecn_mark", self.stats.ecn_mark as f64),
+            ("ce_mark", self.stats.ce_mark as f64),
+            ("memory_used", self.slab.bytes() as f64),
+        ]
+    }
+}

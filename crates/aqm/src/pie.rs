@@ -1,0 +1,366 @@
+//! PIE (RFC 8033): a proportional integral controller of the queueing delay, and one queue under it.
+
+use bloatlab_units::{Duration, Limit, MILLISECOND, Nanos, Rng, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ring::{Capacity, Ring};
+use crate::{Algorithm, DropReason, Packet, Qdisc, Sink, Verdict, mark};
+
+/// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that steers the delay to a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// The queueing delay that is aimed at.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub target: Duration,
+    /// How often the drop probability is computed.
+    #[schemars(extend("x-minimum" = "10us", "x-maximum" = "1h"))]
+    pub tupdate: Duration,
+    /// Weight of the delay's distance from the target, per second (tc writes 16 times this).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub alpha: f64,
+    /// Weight of the delay's change, per second (tc writes 16 times this).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub beta: f64,
+    /// How long a burst after a calm passes unharmed.
+    #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
+    pub max_burst: Duration,
+    /// Mark ECN-capable packets instead of dropping them, while the probability is at most `mark_ecnth`.
+    pub ecn: bool,
+    /// Drop probability above which ECN-capable packets are dropped too.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub mark_ecnth: f64,
+    /// Drop small packets in proportion to their size.
+    pub bytemode: bool,
+    /// Estimate the delay from the departure rate by Little's law, instead of from timestamps.
+    pub dq_rate_estimator: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // tc-pie(8): 1000 packets, ECN and byte mode off, timestamps.
+            limit: Limit::Packets(1000),
+            ecn: false,
+            bytemode: false,
+            dq_rate_estimator: false,
+            // RFC 8033 sections 4.2, 4.4 and 5.1.
+            target: Duration(15 * MILLISECOND),
+            tupdate: Duration(15 * MILLISECOND),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Duration(150 * MILLISECOND),
+            mark_ecnth: 0.1,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["PieQueueDisc"];
+    const SOURCE: &'static str = "RFC 8033; limit, ECN and timestamps as in tc-pie(8)";
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)
+    }
+
+    fn build<P: Packet>(&self, rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>> {
+        Box::new(Pie {
+            ring: Ring::default(),
+            capacity: Capacity::new(self.limit, 1),
+            law: Law::new(self, mtu),
+            vars: Vars::new(self),
+            rate: self.dq_rate_estimator.then(DepartureRate::default),
+            delay: 0,
+            next_update: self.tupdate.0,
+            rng,
+            stats: Stats::default(),
+        })
+    }
+}
+
+/// PIE's settings, in the units in which it computes.
+#[derive(Clone, Debug)]
+pub struct Law {
+    target: f64,
+    tupdate: Nanos,
+    alpha: f64,
+    beta: f64,
+    max_burst: Nanos,
+    ecn: bool,
+    mark_ecnth: f64,
+    bytemode: bool,
+    mtu: u32,
+}
+
+/// What PIE remembers of one queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Vars {
+    /// Drop probability.
+    prob: f64,
+    /// Sum of the probabilities since the last drop.
+    accu_prob: f64,
+    /// How much longer bursts pass unharmed.
+    burst_allowance: Nanos,
+    /// Delay at the last update, seconds.
+    qdelay_old: f64,
+}
+
+impl Vars {
+    /// The state of a queue that has seen nothing yet.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            prob: 0.0,
+            accu_prob: 0.0,
+            burst_allowance: params.max_burst.0,
+            qdelay_old: 0.0,
+        }
+    }
+
+    /// The drop probability.
+    pub fn prob(&self) -> f64 {
+        self.prob
+    }
+}
+
+impl Law {
+    /// The law with these settings; it never signals while two packets of `mtu` bytes or fewer are queued.
+    pub fn new(params: &Params, mtu: u32) -> Self {
+        Self {
+            target: params.target.seconds(),
+            tupdate: params.tupdate.0,
+            alpha: params.alpha,
+            beta: params.beta,
+            max_burst: params.max_burst.0,
+            ecn: params.ecn,
+            mark_ecnth: params.mark_ecnth,
+            bytemode: params.bytemode,
+            mtu,
+        }
+    }
+
+    /// Judges a packet of `size` bytes that arrives at a queue of `backlog` bytes.
+    #[inline]
+    pub fn judge(&self, vars: &mut Vars, backlog: u64, size: u32, rng: &mut Rng) -> Verdict {
+        // RFC 8033 section 4.4: a burst after a calm passes.
+        if vars.burst_allowance > 0 {
+            return Verdict::Forward;
+        }
+        // RFC 8033 section 4.1: stay work-conserving when the delay is low or hardly anything is queued.
+        let calm = vars.qdelay_old < self.target / 2.0 && vars.prob < 0.2;
+        if calm || backlog <= 2 * u64::from(self.mtu) {
+            return Verdict::Forward;
+        }
+        let mut prob = vars.prob;
+        if self.bytemode && size < self.mtu {
+            prob *= f64::from(size) / f64::from(self.mtu);
+        }
+        // RFC 8033 section 5.4: no drop soon after another, and none too late.
+        if prob == 0.0 {
+            vars.accu_prob = 0.0;
+        }
+        vars.accu_prob += prob;
+        if vars.accu_prob < 0.85 || (vars.accu_prob < 8.5 && !rng.chance(prob)) {
+            return Verdict::Forward;
+        }
+        vars.accu_prob = 0.0;
+        // RFC 8033 section 5.1: above the threshold, marks no longer keep the queue in check.
+        if self.ecn && vars.prob <= self.mark_ecnth {
+            Verdict::Mark
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    /// Computes the drop probability anew from the delay in seconds; called every `tupdate`.
+    pub fn update(&self, vars: &mut Vars, qdelay: f64) {
+        let error = self.alpha * (qdelay - self.target);
+        let trend = self.beta * (qdelay - vars.qdelay_old);
+        let mut step = (error + trend) / scale(vars.prob);
+        // RFC 8033 section 5.5: when many are dropped already, go up slowly.
+        if vars.prob >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        // Linux's sch_pie and draft-pan-aqm-pie-00: delays this high need more than the linear law.
+        if qdelay > 0.25 {
+            step += 0.02;
+        }
+        vars.prob += step;
+        // RFC 8033 section 4.2: an idle queue forgets exponentially.
+        if qdelay == 0.0 && vars.qdelay_old == 0.0 {
+            vars.prob *= 0.98;
+        }
+        vars.prob = vars.prob.clamp(0.0, 1.0);
+        // RFC 8033 section 4.4: the allowance is used up by time and restored by calm.
+        vars.burst_allowance = vars.burst_allowance.saturating_sub(self.tupdate);
+        let half = self.target / 2.0;
+        if vars.prob == 0.0 && qdelay < half && vars.qdelay_old < half {
+            vars.burst_allowance = self.max_burst;
+        }
+        vars.qdelay_old = qdelay;
+    }
+}
+
+/// RFC 8033 section 4.2: the smaller the probability, the smaller its steps.
+fn scale(prob: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] = [
+        (0.000001, 2048.0),
+        (0.00001, 512.0),
+        (0.0001, 128.0),
+        (0.001, 32.0),
+        (0.01, 8.0),
+        (0.1, 2.0),
+    ];
+    STEPS
+        .iter()
+        .find(|(below, _)| prob < *below)
+        .map_or(1.0, |(_, divisor)| *divisor)
+}
+
+/// RFC 8033 section 5.2: the departure rate, measured over stretches in which the queue does not run dry.
+#[derive(Clone, Copy, Debug, Default)]
+struct DepartureRate {
+    /// Start of the measurement and bytes departed since, while there is one.
+    measuring: Option<(Nanos, u64)>,
+    /// Seconds that a byte takes; 0 before the first measurement.
+    seconds_per_byte: f64,
+}
+
+/// RFC 8033 section 5.2: 2^14 bytes.
+const DQ_THRESHOLD: u64 = 1 << 14;
+
+impl DepartureRate {
+    fn departed(&mut self, now: Nanos, size: u32, backlog: u64) {
+        if let Some((start, bytes)) = &mut self.measuring {
+            *bytes += u64::from(size);
+            // Departures at one instant have no rate.
+            if *bytes >= DQ_THRESHOLD && now > *start {
+                let sample = (now - *start) as f64 / SECOND as f64 / *bytes as f64;
+                self.seconds_per_byte = if self.seconds_per_byte == 0.0 {
+                    sample
+                } else {
+                    // RFC 8033 section 5.2: weight DQ_THRESHOLD / 2^16.
+                    0.25 * sample + 0.75 * self.seconds_per_byte
+                };
+                self.measuring = None;
+            }
+        }
+        if self.measuring.is_none() && backlog >= DQ_THRESHOLD {
+            self.measuring = Some((now, 0));
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stats {
+    dropped: u64,
+    overlimit: u64,
+    ecn_mark: u64,
+    maxq: u64,
+}
+
+struct Pie<P> {
+    ring: Ring<P>,
+    capacity: Capacity,
+    law: Law,
+    vars: Vars,
+    rate: Option<DepartureRate>,
+    /// Sojourn time of the packet that left last; 0 once the queue was left empty.
+    delay: Nanos,
+    next_update: Nanos,
+    rng: Rng,
+    stats: Stats,
+}
+
+impl<P: Packet> Pie<P> {
+    /// The delay in seconds, as the update wants it.
+    fn qdelay(&self) -> f64 {
+        match &self.rate {
+            Some(rate) => self.ring.bytes() as f64 * rate.seconds_per_byte,
+            None => self.delay as f64 / SECOND as f64,
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Pie<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        let (packets, backlog, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
+        if !self.capacity.fits(packets, backlog, size) {
+            self.stats.overlimit += 1;
+            self.vars.accu_prob = 0.0;
+            sink.dropped(&packet, DropReason::Overflow);
+            return;
+        }
+        match self.law.judge(&mut self.vars, backlog, size, &mut self.rng) {
+            Verdict::Forward => {}
+            Verdict::Mark if mark(&mut packet) => {
+                self.stats.ecn_mark += 1;
+                sink.marked(&packet);
+            }
+            Verdict::Mark | Verdict::Drop => {
+                self.stats.dropped += 1;
+                sink.dropped(&packet, DropReason::Law);
+                return;
+            }
+        }
+        self.ring.push(packet);
+        self.stats.maxq = self.stats.maxq.max(packets + 1);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        let packet = self.ring.pop()?;
+        let backlog = self.ring.bytes();
+        if let Some(rate) = &mut self.rate {
+            rate.departed(now, packet.size(), backlog);
+        }
+        self.delay = if backlog == 0 {
+            0
+        } else {
+            now.saturating_sub(packet.enqueued_at())
+        };
+        Some(packet)
+    }
+
+    fn packets(&self) -> u64 {
+        self.ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+
+    fn next_wake(&self) -> Option<Nanos> {
+        Some(self.next_update)
+    }
+
+    fn wake(&mut self, now: Nanos) {
+        let qdelay = self.qdelay();
+        self.law.update(&mut self.vars, qdelay);
+        self.next_update = now + self.law.tupdate;
+    }
+
+    /// `delay` is in seconds, `avg_dq_rate` in bytes per second (0 until measured).
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let seconds_per_byte = self.rate.map_or(0.0, |rate| rate.seconds_per_byte);
+        let rate = if seconds_per_byte > 0.0 {
+            1.0 / seconds_per_byte
+        } else {
+            0.0
+        };
+        vec![
+            ("prob", self.vars.prob),
+            ("delay", self.qdelay()),
+            ("avg_dq_rate", rate),
+            ("dropped", self.stats.dropped as f64),
+            ("overlimit", self.stats.overlimit as f64),
+            ("ecn_mark", self.stats.ecn_mark as f64),
+            ("maxq", self.stats.maxq as f64),
+        ]
+    }
+}

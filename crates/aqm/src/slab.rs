@@ -1,0 +1,138 @@
+//! Storage for disciplines of many queues: one slab of packets shared by all, each queue a chain through it.
+
+use bloatlab_units::Rng;
+
+use crate::Packet;
+
+/// No node, no flow.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Packets of many queues in one growing block; freed places are used again, the latest first, so that they are still in the cache.
+#[derive(Debug)]
+pub struct Slab<P> {
+    nodes: Vec<Node<P>>,
+    free: u32,
+    packets: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Node<P> {
+    packet: P,
+    next: u32,
+}
+
+/// A FIFO of packets in a [`Slab`].
+#[derive(Clone, Copy, Debug)]
+pub struct Chain {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+        }
+    }
+}
+
+impl<P> Default for Slab<P> {
+    fn default() -> Self {
+        Self {
+            nodes: Vec::new(),
+            free: NONE,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl<P: Packet> Slab<P> {
+    /// Packets held, over all chains.
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes held, over all chains.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Appends a packet to a chain.
+    #[inline]
+    pub fn push(&mut self, chain: &mut Chain, packet: P) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size());
+        let node = Node { packet, next: NONE };
+        let place = self.free;
+        let place = if place == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let slot = &mut self.nodes[place as usize];
+            self.free = slot.next;
+            *slot = node;
+            place
+        };
+        if chain.head == NONE {
+            chain.head = place;
+        } else {
+            self.nodes[chain.tail as usize].next = place;
+        }
+        chain.tail = place;
+    }
+
+    /// Takes the oldest packet of a chain.
+    #[inline]
+    pub fn pop(&mut self, chain: &mut Chain) -> Option<P> {
+        let place = chain.head;
+        if place == NONE {
+            return None;
+        }
+        let node = &mut self.nodes[place as usize];
+        let packet = node.packet;
+        chain.head = node.next;
+        node.next = self.free;
+        self.free = place;
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size());
+        Some(packet)
+    }
+
+    /// The oldest packet of a chain.
+    #[inline]
+    pub fn front(&self, chain: &Chain) -> Option<&P> {
+        self.nodes.get(chain.head as usize).map(|node| &node.packet)
+    }
+}
+
+/// Maps flows to queues, differently for each random stream, so that which flows collide varies from seed to seed.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowHash {
+    perturbation: u64,
+    queues: u64,
+}
+
+impl FlowHash {
+    /// A hash onto 0, 1, ..., `queues` - 1.
+    pub fn new(rng: &mut Rng, queues: u32) -> Self {
+        Self {
+            perturbation: rng.bits(),
+            queues: u64::from(queues),
+        }
+    }
+
+    /// The queue of a flow.
+    #[inline]
+    pub fn queue(&self, flow: u64) -> usize {
+        // SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): every bit of the flow reaches the high half.
+        let mut z = flow.wrapping_add(self.perturbation);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((z >> 32) * self.queues) >> 32) as usize
+    }
+}
