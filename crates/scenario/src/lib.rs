@@ -1,1 +1,24 @@
-//! placeholder
+//! The scenario document: what a user writes, checked key by key, and compiled to the [`Plan`] an engine runs. Knows no engine.
+//!
+//! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
+
+mod check;
+mod compile;
+mod cost;
+mod document;
+mod error;
+mod flow;
+mod plan;
+mod read;
+mod traffic;
+
+pub use document::{BoxSpec, Dumbbell, ParkingLot, Scenario};
+pub use error::ScenarioError;
+pub use flow::{Direction, Flow};
+pub use plan::{Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink};
+pub use traffic::{Connection, Distribution, Traffic, Transport};
+
+// What a scenario is made of, so that a crate which builds one needs no other.
+pub use bloatlab_aqm::QueueConfig;
+pub use bloatlab_cc::CcConfig;
+pub use bloatlab_tcp::TcpConfig;

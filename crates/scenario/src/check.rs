@@ -1,0 +1,287 @@
+//! Ranges and rules that types cannot express. Every refusal names the key, the value and what is allowed.
+
+mod flow;
+
+use std::fmt::Display;
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_cc::CcConfig;
+use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
+
+use crate::read::split_name;
+use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario, ScenarioError};
+
+pub(crate) type Check = Result<(), ScenarioError>;
+
+const HOUR: u64 = 3600 * SECOND;
+const DAY: u64 = 24 * HOUR;
+/// Flows that a scenario may have when every `count` is expanded.
+pub(crate) const MAX_FLOWS: u64 = 100_000;
+/// Packets or buffers of one queue.
+const MAX_LIMIT: u64 = 100_000_000;
+/// Bytes of one queue.
+const MAX_LIMIT_BYTES: u64 = 1_000_000_000_000;
+
+pub(crate) fn fail<T>(path: impl Display, message: impl Display) -> Result<T, ScenarioError> {
+    Err(ScenarioError::new(path.to_string(), message.to_string()))
+}
+
+fn within<T: PartialOrd + Display>(path: impl Display, value: T, low: T, high: T) -> Check {
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    fail(
+        path,
+        format!("must be between {low} and {high}, not {value}"),
+    )
+}
+
+fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
+    let span = |nanos: u64| match nanos {
+        0 => "0s".to_owned(),
+        nanos if nanos % HOUR == 0 => format!("{}h", nanos / HOUR),
+        nanos => Duration(nanos).to_string(),
+    };
+    if (low..=high).contains(&value.0) {
+        return Ok(());
+    }
+    fail(
+        path,
+        format!(
+            "must be between {} and {}, not {}",
+            span(low),
+            span(high),
+            span(value.0)
+        ),
+    )
+}
+
+fn delay(path: impl Display, value: Duration) -> Check {
+    duration(path, value, 0, HOUR)
+}
+
+fn rate(path: impl Display, value: Rate) -> Check {
+    if (1_000..=10_000_000_000_000).contains(&value.0) {
+        return Ok(());
+    }
+    fail(
+        path,
+        format!("must be between 1kbit/s and 10Tbit/s, not {value}"),
+    )
+}
+
+fn loss(path: impl Display, value: f64) -> Check {
+    if (0.0..1.0).contains(&value) {
+        return Ok(());
+    }
+    fail(
+        path,
+        format!("must be a probability of at least 0 and below 1, not {value}"),
+    )
+}
+
+/// Names end up in tables, file names and on the command line.
+fn name(path: impl Display, value: &str) -> Check {
+    let length = value.chars().count();
+    if (1..=64).contains(&length) && !value.chars().any(char::is_control) && value.trim() == value {
+        return Ok(());
+    }
+    fail(
+        path,
+        "must have 1 to 64 characters, none of them a control character, and no space at its ends",
+    )
+}
+
+/// A registry's own verdict; its message starts with the parameter's name.
+fn registered(path: &str, verdict: Result<(), String>) -> Check {
+    verdict.or_else(|message| match split_name(&message) {
+        Some((parameter, rest)) => fail(format!("{path}.{parameter}"), rest),
+        None => fail(path, message),
+    })
+}
+
+fn queue(path: &str, value: &QueueConfig) -> Check {
+    // Kinds name their limit alike; what an engine's memory can hold is the same for all of them.
+    let written =
+        serde_json::to_value(value).map_err(|error| ScenarioError::new(path, error.to_string()))?;
+    let limit = written["limit"]
+        .as_str()
+        .and_then(|text| text.parse::<Limit>().ok());
+    match limit {
+        Some(Limit::Packets(n) | Limit::Buffers(n)) if n > MAX_LIMIT => {
+            let why = format!("must be at most {MAX_LIMIT} packets, not {n}");
+            return fail(format!("{path}.limit"), why);
+        }
+        Some(Limit::Bytes(n)) if n > MAX_LIMIT_BYTES => {
+            let why = format!(
+                "must be at most {}, not {}",
+                Bytes(MAX_LIMIT_BYTES),
+                Bytes(n)
+            );
+            return fail(format!("{path}.limit"), why);
+        }
+        _ => {}
+    }
+    registered(path, value.validate())
+}
+
+fn cca(path: &str, value: &CcConfig) -> Check {
+    registered(path, value.validate())
+}
+
+/// Checks everything that needs no path through the network.
+pub(crate) fn scenario(s: &Scenario) -> Check {
+    name("name", &s.name)?;
+    if s.duration.0 == 0 || s.duration.0 > DAY {
+        return fail(
+            "duration",
+            format!("must be above 0s and at most 24h, not {}", s.duration),
+        );
+    }
+    if s.sample_interval.0 == 0 || s.sample_interval.0 > DAY {
+        return fail(
+            "sample_interval",
+            format!(
+                "must be above 0s and at most 24h, not {}",
+                s.sample_interval
+            ),
+        );
+    }
+    let samples = s.duration.0 / s.sample_interval.0;
+    if samples > 10_000_000 {
+        return fail(
+            "sample_interval",
+            format!(
+                "gives {samples} samples over {}; at most 10000000 are taken",
+                s.duration
+            ),
+        );
+    }
+    if s.warmup >= s.duration {
+        return fail(
+            "warmup",
+            format!(
+                "must be below the duration of {}, not {}",
+                s.duration, s.warmup
+            ),
+        );
+    }
+    let given: Vec<&str> = [
+        ("dumbbell", s.dumbbell.is_some()),
+        ("parking_lot", s.parking_lot.is_some()),
+        ("boxes", !s.boxes.is_empty()),
+    ]
+    .iter()
+    .filter_map(|(key, is_given)| is_given.then_some(*key))
+    .collect();
+    match given[..] {
+        [] => {
+            return fail(
+                "dumbbell",
+                "give exactly one of `dumbbell`, `parking_lot` and `boxes`; there is none",
+            );
+        }
+        [_] => {}
+        [first, second, ..] => {
+            let why = format!(
+                "give exactly one of `dumbbell`, `parking_lot` and `boxes`; `{first}` is there already"
+            );
+            return fail(second, why);
+        }
+    }
+    if let Some(d) = &s.dumbbell {
+        dumbbell(d)?;
+    }
+    if let Some(p) = &s.parking_lot {
+        parking_lot(p)?;
+    }
+    boxes(&s.boxes)?;
+    if s.flows.is_empty() {
+        return fail("flows", "there must be at least one flow");
+    }
+    let mut total = 0;
+    for (i, f) in s.flows.iter().enumerate() {
+        flow::check(s, &format!("flows[{i}]"), f)?;
+        // A registry derives its ranges from the schema at every call: not again for each of many flows alike.
+        if i == 0 || s.flows[i - 1].cca != f.cca {
+            cca(&format!("flows[{i}].cca"), &f.cca)?;
+        }
+        total += u64::from(f.count);
+        if total > MAX_FLOWS {
+            return fail(
+                format!("flows[{i}].count"),
+                format!("brings the scenario to {total} flows; at most {MAX_FLOWS} are allowed"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn device(path: &str, device_packets: u32, overhead: u32) -> Check {
+    within(
+        format!("{path}.device_packets"),
+        device_packets,
+        0,
+        1_000_000,
+    )?;
+    within(format!("{path}.overhead"), overhead, 0, 65_535)
+}
+
+fn dumbbell(d: &Dumbbell) -> Check {
+    rate("dumbbell.rate", d.rate)?;
+    delay("dumbbell.rtt", d.rtt)?;
+    queue("dumbbell.queue", &d.queue)?;
+    loss("dumbbell.loss", d.loss)?;
+    if let Some(value) = d.reverse_rate {
+        rate("dumbbell.reverse_rate", value)?;
+    }
+    queue("dumbbell.reverse_queue", &d.reverse_queue)?;
+    loss("dumbbell.reverse_loss", d.reverse_loss)?;
+    if let Some(value) = d.access_rate {
+        rate("dumbbell.access_rate", value)?;
+    }
+    device("dumbbell", d.device_packets, d.overhead)
+}
+
+fn parking_lot(p: &ParkingLot) -> Check {
+    within("parking_lot.hops", p.hops, 2, 64)?;
+    rate("parking_lot.rate", p.rate)?;
+    delay("parking_lot.hop_delay", p.hop_delay)?;
+    queue("parking_lot.queue", &p.queue)?;
+    if let Some(value) = p.reverse_rate {
+        rate("parking_lot.reverse_rate", value)?;
+    }
+    device("parking_lot", p.device_packets, p.overhead)
+}
+
+fn boxes(specs: &[BoxSpec]) -> Check {
+    let mut seen = std::collections::HashMap::new();
+    for (i, spec) in specs.iter().enumerate() {
+        let path = format!("boxes[{i}]");
+        name(format!("{path}.name"), spec.name())?;
+        if let Some(first) = seen.insert(spec.name(), i) {
+            return fail(
+                format!("{path}.name"),
+                format!("`{}` is the name of boxes[{first}] already", spec.name()),
+            );
+        }
+        match spec {
+            BoxSpec::Link {
+                rate: r,
+                delay: d,
+                queue: q,
+                device_packets,
+                overhead,
+                ..
+            } => {
+                rate(format!("{path}.rate"), *r)?;
+                delay(format!("{path}.delay"), *d)?;
+                queue(&format!("{path}.queue"), q)?;
+                device(&path, *device_packets, *overhead)?;
+            }
+            BoxSpec::Delay { delay: d, .. } => delay(format!("{path}.delay"), *d)?,
+            BoxSpec::Loss { probability, .. } => loss(format!("{path}.probability"), *probability)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Rules of flows: when, where, over which connection, and what.
+
+use bloatlab_tcp::TcpConfig;
+use bloatlab_units::{Bytes, MILLISECOND, SECOND};
+
+use super::{Check, HOUR, MAX_FLOWS, delay, duration, fail, name, rate, within};
+use crate::{Direction, Flow, ParkingLot, Scenario, Traffic, Transport};
+
+/// Boxes on one way of a flow.
+const MAX_PATH: usize = 256;
+/// RFC 7323 section 2.3: windows reach 1 GiB.
+const MAX_BUFFER: u64 = 1 << 30;
+
+/// Checks one flow; its congestion control is checked by the caller.
+pub(super) fn check(s: &Scenario, path: &str, f: &Flow) -> Check {
+    if let Some(value) = &f.name {
+        name(format!("{path}.name"), value)?;
+    }
+    within(format!("{path}.count"), u64::from(f.count), 1, MAX_FLOWS)?;
+    times(s, path, f)?;
+    place(s, path, f)?;
+    tcp(&format!("{path}.tcp"), &f.tcp)?;
+    traffic(&format!("{path}.traffic"), &f.traffic, &f.tcp)
+}
+
+fn times(s: &Scenario, path: &str, f: &Flow) -> Check {
+    if f.start >= s.duration {
+        return fail(
+            format!("{path}.start"),
+            format!(
+                "must be below the duration of {}, not {}",
+                s.duration, f.start
+            ),
+        );
+    }
+    if let Some(stop) = f.stop.filter(|&stop| stop <= f.start) {
+        let why = format!("must be after the start at {}, not {stop}", f.start);
+        return fail(format!("{path}.stop"), why);
+    }
+    let end = f.stop.map_or(s.duration, |stop| stop.min(s.duration));
+    let last = u128::from(f.start.0) + u128::from(f.start_interval.0) * u128::from(f.count - 1);
+    if last >= u128::from(end.0) {
+        let why = format!(
+            "{} starts the last of {} flows at or after its end at {end}",
+            f.start_interval, f.count
+        );
+        return fail(format!("{path}.start_interval"), why);
+    }
+    if last + u128::from(f.start_jitter.0) >= u128::from(end.0) {
+        let why = format!(
+            "{} may put the start off to or beyond the flow's end at {end}",
+            f.start_jitter
+        );
+        return fail(format!("{path}.start_jitter"), why);
+    }
+    Ok(())
+}
+
+/// Keys that say where a flow runs, each with the network it belongs to.
+fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
+    let network = if s.dumbbell.is_some() {
+        "dumbbell"
+    } else if s.parking_lot.is_some() {
+        "parking_lot"
+    } else {
+        "boxes"
+    };
+    let keys = [
+        ("rtt", "dumbbell", f.rtt.is_some()),
+        ("hops", "parking_lot", f.hops.is_some()),
+        ("path", "boxes", f.path.is_some()),
+        ("return_path", "boxes", f.return_path.is_some()),
+    ];
+    for (key, owner, given) in keys {
+        if given && owner != network {
+            return fail(
+                format!("{path}.{key}"),
+                format!("belongs to scenarios with `{owner}`; this one has `{network}`"),
+            );
+        }
+    }
+    if let Some(rtt) = f.rtt {
+        delay(format!("{path}.rtt"), rtt)?;
+    }
+    if let (Some(hops), Some(lot)) = (f.hops, &s.parking_lot) {
+        self::hops(path, hops, lot)?;
+    }
+    if network != "boxes" {
+        return Ok(());
+    }
+    match &f.path {
+        None => {
+            return fail(
+                format!("{path}.path"),
+                "is required with `boxes`: the names of the boxes from sender to receiver",
+            );
+        }
+        Some(names) if names.is_empty() => {
+            return fail(format!("{path}.path"), "must name at least one box");
+        }
+        _ => {}
+    }
+    if f.direction == Direction::Reverse && f.return_path.as_ref().is_none_or(Vec::is_empty) {
+        let why = "is required where the data goes in `reverse`: the names of the boxes it crosses";
+        return fail(format!("{path}.return_path"), why);
+    }
+    for (key, names) in [("path", &f.path), ("return_path", &f.return_path)] {
+        let length = names.as_ref().map_or(0, Vec::len);
+        if length > MAX_PATH {
+            return fail(
+                format!("{path}.{key}"),
+                format!("has {length} boxes; at most {MAX_PATH} are allowed"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn hops(path: &str, [first, last]: [u32; 2], lot: &ParkingLot) -> Check {
+    if 1 <= first && first <= last && last <= lot.hops {
+        return Ok(());
+    }
+    let most = lot.hops;
+    let why =
+        format!("must be [first, last] with 1 <= first <= last <= {most}, not [{first}, {last}]");
+    fail(format!("{path}.hops"), why)
+}
+
+fn tcp(path: &str, t: &TcpConfig) -> Check {
+    within(format!("{path}.mss"), t.mss, 64, 65_000)?;
+    within(format!("{path}.ack_every"), t.ack_every, 1, 64)?;
+    duration(format!("{path}.delayed_ack"), t.delayed_ack, 0, 10 * SECOND)?;
+    within(format!("{path}.quick_acks"), t.quick_acks, 0, 1000)?;
+    within(format!("{path}.initial_window"), t.initial_window, 1, 1000)?;
+    for (key, value) in [
+        ("send_buffer", t.send_buffer),
+        ("receive_buffer", t.receive_buffer),
+    ] {
+        let low = 2 * u64::from(t.mss);
+        if !(low..=MAX_BUFFER).contains(&value.0) {
+            let why = format!("must be between {low}B (2 mss) and 1GiB, not {value}");
+            return fail(format!("{path}.{key}"), why);
+        }
+    }
+    duration(
+        format!("{path}.min_rto"),
+        t.min_rto,
+        MILLISECOND,
+        60 * SECOND,
+    )?;
+    duration(
+        format!("{path}.initial_rto"),
+        t.initial_rto,
+        MILLISECOND,
+        60 * SECOND,
+    )
+}
+
+fn traffic(path: &str, t: &Traffic, tcp: &TcpConfig) -> Check {
+    let key = |name: &str| format!("{path}.{name}");
+    let amount = |name: &str, value: Bytes| {
+        if (1..=1_000_000_000_000).contains(&value.0) {
+            return Ok(());
+        }
+        fail(
+            key(name),
+            format!("must be between 1B and 1000GB, not {value}"),
+        )
+    };
+    let size = |name: &str, value: Bytes, low: u64, high: u64| {
+        if (low..=high).contains(&value.0) {
+            return Ok(());
+        }
+        fail(
+            key(name),
+            format!("must be between {low}B and {high}B, not {}B", value.0),
+        )
+    };
+    let packet = |value: Bytes, transport: Transport| {
+        // 28 bytes of UDP and IP header have to fit as well.
+        size(
+            "packet",
+            value,
+            20,
+            if transport == Transport::Udp {
+                65_507
+            } else {
+                65_535
+            },
+        )?;
+        if transport == Transport::Tcp && value > tcp.send_buffer {
+            return fail(
+                key("packet"),
+                format!(
+                    "must fit into the send buffer of {}, {value} does not",
+                    tcp.send_buffer
+                ),
+            );
+        }
+        Ok(())
+    };
+    match *t {
+        Traffic::Greedy => Ok(()),
+        Traffic::Finite { bytes } => amount("bytes", bytes),
+        Traffic::Cbr {
+            rate: r,
+            packet: p,
+            transport,
+        }
+        | Traffic::Poisson {
+            rate: r,
+            packet: p,
+            transport,
+        } => {
+            rate(key("rate"), r)?;
+            packet(p, transport)
+        }
+        Traffic::OnOff {
+            rate: r,
+            on,
+            off,
+            packet: p,
+            transport,
+            ..
+        } => {
+            rate(key("rate"), r)?;
+            duration(key("on"), on, 1_000, HOUR)?;
+            delay(key("off"), off)?;
+            packet(p, transport)
+        }
+        Traffic::Fetch {
+            request,
+            response,
+            interval,
+            ..
+        } => {
+            amount("request", request)?;
+            amount("response", response)?;
+            delay(key("interval"), interval)
+        }
+        Traffic::Ping { interval, size: s } => {
+            duration(key("interval"), interval, 1_000, HOUR)?;
+            // 20 bytes of IP and 8 of ICMP header.
+            size("size", s, 28, 65_535)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Document to plan: helpers such as the dumbbell become boxes, and flows become paths through them.
+
+mod dumbbell;
+mod named;
+mod parking_lot;
+
+use std::collections::HashSet;
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_units::{Nanos, Rate};
+
+use self::dumbbell::DumbbellPaths;
+use self::named::NamedPaths;
+use self::parking_lot::ParkingLotPaths;
+use crate::check::{self, fail};
+use crate::{
+    Direction, Flow, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Scenario, ScenarioError, cost,
+};
+
+/// Box indices from the sender to the receiver, and back.
+type Paths = (Vec<usize>, Vec<usize>);
+
+impl Scenario {
+    /// Checks everything that [`compile`](Self::compile) would refuse.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.compile().map(|_| ())
+    }
+
+    /// Checks the scenario and makes it concrete.
+    pub fn compile(&self) -> Result<Plan, ScenarioError> {
+        check::scenario(self)?;
+        let mut boxes = Boxes::default();
+        let names = flow_names(&self.flows)?;
+        let flows = match (&self.dumbbell, &self.parking_lot) {
+            (Some(dumbbell), _) => self.on_each(
+                &names,
+                &mut boxes,
+                DumbbellPaths::new(dumbbell, &self.flows),
+            )?,
+            (None, Some(lot)) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
+            (None, None) => {
+                let paths = NamedPaths::new(&self.boxes, &mut boxes);
+                self.on_each(&names, &mut boxes, paths)?
+            }
+        };
+        let plan = Plan {
+            name: self.name.clone(),
+            duration: self.duration.0,
+            sample_interval: self.sample_interval.0,
+            warmup: self.warmup.0,
+            boxes: boxes.list,
+            flows,
+        };
+        cost::check(&plan, &self.flows)?;
+        Ok(plan)
+    }
+
+    fn on_each(
+        &self,
+        names: &[String],
+        boxes: &mut Boxes,
+        mut network: impl Network,
+    ) -> Result<Vec<PlanFlow>, ScenarioError> {
+        let mut plan = Vec::with_capacity(names.len());
+        for (place, flow) in self.flows.iter().enumerate() {
+            for copy in 0..u64::from(flow.count) {
+                let name = &names[plan.len()];
+                let (mut forward, mut reverse) =
+                    network.paths(boxes, &format!("flows[{place}]"), flow)?;
+                // A host's own link comes before whatever the flow's data crosses, its way back included.
+                if flow.direction == Direction::Reverse {
+                    std::mem::swap(&mut forward, &mut reverse);
+                }
+                if let Some(access) = network.access(name) {
+                    forward.insert(0, boxes.add(access));
+                }
+                let base_rtt = forward
+                    .iter()
+                    .chain(&reverse)
+                    .map(|&i| boxes.list[i].propagation())
+                    .sum();
+                plan.push(PlanFlow {
+                    name: name.clone(),
+                    start: flow.start.0 + copy * flow.start_interval.0,
+                    stop: flow.stop.unwrap_or(self.duration).min(self.duration).0,
+                    start_jitter: flow.start_jitter.0,
+                    forward,
+                    reverse,
+                    base_rtt,
+                    cca: flow.cca.clone(),
+                    traffic: flow.traffic.clone(),
+                    tcp: flow.tcp.clone(),
+                });
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// A network that gives each flow its paths, adding boxes as flows need them.
+trait Network {
+    /// Boxes in the network's forward direction, and back.
+    fn paths(&mut self, boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError>;
+
+    /// The private link in front of the flow's sender.
+    fn access(&self, _name: &str) -> Option<PlanBox> {
+        None
+    }
+}
+
+/// The plan's boxes while they are gathered.
+#[derive(Default)]
+struct Boxes {
+    list: Vec<PlanBox>,
+}
+
+impl Boxes {
+    fn add(&mut self, item: PlanBox) -> usize {
+        self.list.push(item);
+        self.list.len() - 1
+    }
+
+    fn delay(&mut self, name: String, delay: Nanos) -> usize {
+        self.add(PlanBox {
+            name,
+            kind: PlanBoxKind::Delay { delay },
+        })
+    }
+
+    fn loss(&mut self, name: &str, probability: f64) -> Option<usize> {
+        (probability > 0.0).then(|| {
+            self.add(PlanBox {
+                name: name.to_owned(),
+                kind: PlanBoxKind::Loss { probability },
+            })
+        })
+    }
+}
+
+impl PlanBox {
+    /// Time a packet spends in the box that no queue and no size adds to.
+    pub fn propagation(&self) -> Nanos {
+        match &self.kind {
+            PlanBoxKind::Link(link) => link.delay,
+            PlanBoxKind::Delay { delay } => *delay,
+            PlanBoxKind::Loss { .. } => 0,
+        }
+    }
+}
+
+fn link(
+    name: String,
+    rate: Rate,
+    delay: Nanos,
+    queue: &QueueConfig,
+    device_packets: u32,
+    overhead: u32,
+) -> PlanBox {
+    let queue = queue.clone();
+    PlanBox {
+        name,
+        kind: PlanBoxKind::Link(PlanLink {
+            rate,
+            delay,
+            queue,
+            device_packets,
+            overhead,
+        }),
+    }
+}
+
+/// Every flow's name, unique.
+fn flow_names(flows: &[Flow]) -> Result<Vec<String>, ScenarioError> {
+    let mut names: Vec<String> = Vec::new();
+    let mut taken: HashSet<String> = HashSet::new();
+    for (place, flow) in flows.iter().enumerate() {
+        for copy in 1..=flow.count {
+            let name = match &flow.name {
+                Some(name) if flow.count == 1 => name.clone(),
+                Some(name) => format!("{name}_{copy}"),
+                None => format!("flow_{}", names.len() + 1),
+            };
+            if !taken.insert(name.clone()) {
+                return fail(
+                    format!("flows[{place}].name"),
+                    format!("`{name}` is the name of an earlier flow already"),
+                );
+            }
+            names.push(name);
+        }
+    }
+    Ok(names)
+}

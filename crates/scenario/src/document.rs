@@ -1,0 +1,212 @@
+//! The document: the network and the run. Flows are in `flow.rs`.
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Flow;
+
+/// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `boxes`), the flows that cross it, and how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name of the scenario.
+    #[serde(default = "scenario_name")]
+    #[schemars(length(min = 1, max = 64))]
+    pub name: String,
+    /// Length of the run, at most 24 h.
+    pub duration: Duration,
+    /// Time between two samples of a series.
+    #[serde(default = "sample_interval")]
+    pub sample_interval: Duration,
+    /// Metrics count from here on; below `duration`.
+    #[serde(default)]
+    pub warmup: Duration,
+    /// One bottleneck that every flow crosses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dumbbell: Option<Dumbbell>,
+    /// Bottlenecks in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parking_lot: Option<ParkingLot>,
+    /// Any network: boxes by name, which the flows list as their paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<BoxSpec>,
+    /// The flows; at most 100,000 when every `count` is expanded.
+    #[schemars(length(min = 1))]
+    pub flows: Vec<Flow>,
+}
+
+/// One bottleneck that every flow crosses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Rate of the bottleneck.
+    #[serde(alias = "bandwidth", alias = "DataRate")]
+    pub rate: Rate,
+    /// Propagation both ways, half of it in each direction.
+    pub rtt: Duration,
+    /// Queue discipline of the bottleneck.
+    #[serde(default = "default_queue")]
+    pub queue: QueueConfig,
+    /// Probability that a packet is lost behind the bottleneck, each independently; below 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: f64,
+    /// Rate of the way back; absent: it is a pure delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<Rate>,
+    /// Queue discipline of the way back, if it has a rate.
+    #[serde(default = "default_queue")]
+    pub reverse_queue: QueueConfig,
+    /// Probability that a packet is lost on the way back; below 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub reverse_loss: f64,
+    /// Rate of a private link between each flow's sender and the shared network; absent: hosts are infinitely fast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Rate>,
+    /// Packets that the bottleneck's device holds behind the queue discipline besides the one being sent.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub device_packets: u32,
+    /// Bytes per packet that the link layer adds on the wire, on every link of the dumbbell.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 65_535))]
+    pub overhead: u32,
+}
+
+/// Bottlenecks in a row: `hop_1`, `hop_2`, and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// Number of bottlenecks.
+    #[schemars(range(min = 2, max = 64))]
+    pub hops: u32,
+    /// Rate of each bottleneck.
+    #[serde(alias = "bandwidth", alias = "DataRate")]
+    pub rate: Rate,
+    /// Propagation over one hop, one way.
+    pub hop_delay: Duration,
+    /// Queue discipline of each bottleneck.
+    #[serde(default = "default_queue")]
+    pub queue: QueueConfig,
+    /// Rate of each hop on the way back (`reverse_1`, ...); absent: the way back is a pure delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<Rate>,
+    /// Packets that a hop's device holds behind the queue discipline besides the one being sent.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub device_packets: u32,
+    /// Bytes per packet that the link layer adds on the wire, on every link.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 65_535))]
+    pub overhead: u32,
+}
+
+/// One box of a network given box by box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum BoxSpec {
+    /// A queue, the transmitter behind it and the propagation after that.
+    Link {
+        /// Unique name.
+        name: String,
+        /// Rate of the transmitter.
+        #[serde(alias = "bandwidth", alias = "DataRate")]
+        rate: Rate,
+        /// Propagation, one way.
+        #[serde(default)]
+        delay: Duration,
+        /// The queue discipline.
+        #[serde(default = "default_queue")]
+        queue: QueueConfig,
+        /// Packets that the device holds behind the queue discipline besides the one being sent.
+        #[serde(default)]
+        #[schemars(range(min = 0, max = 1_000_000))]
+        device_packets: u32,
+        /// Bytes per packet that the link layer adds on the wire.
+        #[serde(default)]
+        #[schemars(range(min = 0, max = 65_535))]
+        overhead: u32,
+    },
+    /// Holds every packet for the same time.
+    Delay {
+        /// Unique name.
+        name: String,
+        /// The time.
+        delay: Duration,
+    },
+    /// Discards each packet independently.
+    Loss {
+        /// Unique name.
+        name: String,
+        /// Below 1.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        probability: f64,
+    },
+}
+
+impl BoxSpec {
+    /// The box's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Link { name, .. } | Self::Delay { name, .. } | Self::Loss { name, .. } => name,
+        }
+    }
+}
+
+impl Dumbbell {
+    /// A dumbbell with this rate and two-way propagation, and defaults elsewhere.
+    pub fn new(rate: Rate, rtt: Duration) -> Self {
+        Self {
+            rate,
+            rtt,
+            queue: default_queue(),
+            loss: 0.0,
+            reverse_rate: None,
+            reverse_queue: default_queue(),
+            reverse_loss: 0.0,
+            access_rate: None,
+            device_packets: 0,
+            overhead: 0,
+        }
+    }
+}
+
+impl Scenario {
+    /// A scenario on a dumbbell, with defaults elsewhere.
+    pub fn on_dumbbell(dumbbell: Dumbbell, duration: Duration, flows: Vec<Flow>) -> Self {
+        Self {
+            name: scenario_name(),
+            duration,
+            sample_interval: sample_interval(),
+            warmup: Duration(0),
+            dumbbell: Some(dumbbell),
+            parking_lot: None,
+            boxes: Vec::new(),
+            flows,
+        }
+    }
+}
+
+/// A FIFO queue of this many packets.
+pub(crate) fn fifo(packets: u64) -> QueueConfig {
+    QueueConfig::Fifo(bloatlab_aqm::fifo::Params {
+        limit: Limit::Packets(packets),
+        ..Default::default()
+    })
+}
+
+/// The default of queues nobody chose: 1000 packets, the transmit queue length of Linux's Ethernet devices.
+pub(crate) fn default_queue() -> QueueConfig {
+    fifo(1000)
+}
+
+fn scenario_name() -> String {
+    "scenario".to_owned()
+}
+
+fn sample_interval() -> Duration {
+    Duration(100 * MILLISECOND)
+}

@@ -1,0 +1,163 @@
+//! What is wrong with a document, where, and what is allowed: serde's messages in the words of someone who writes a document.
+
+use std::fmt;
+
+/// What is wrong with a document, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// Path of the key, such as `flows[0].tcp.mss`; `document` for the whole.
+    pub path: String,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl ScenarioError {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// The known name nearest to `name`, if one is near enough to be what was meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 3)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean ...? (allowed: ...)` for a name that is not among the known ones.
+pub(crate) fn suggest(name: &str, known: &[&str]) -> String {
+    // ns-3's names are read, but a user is shown ours.
+    let ours: Vec<&str> = known
+        .iter()
+        .copied()
+        .filter(|k| !k.starts_with(|c: char| c.is_uppercase()))
+        .collect();
+    let near = nearest(name, ours.iter().copied())
+        .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    const SHOWN: usize = 40;
+    let more = if ours.len() > SHOWN { ", ..." } else { "" };
+    format!(
+        "{near} (allowed: {}{more})",
+        ours[..ours.len().min(SHOWN)].join(", ")
+    )
+}
+
+/// What one of serde's messages says.
+pub(crate) enum Complaint<'a> {
+    /// A key that nothing reads.
+    UnknownKey(&'a str),
+    /// A key that is needed.
+    MissingKey(&'a str),
+    /// Anything else.
+    Other,
+}
+
+/// Sorts serde's message.
+pub(crate) fn complaint(message: &str) -> Complaint<'_> {
+    if let Some((name, _)) = unknown(message, "field") {
+        return Complaint::UnknownKey(name);
+    }
+    match message
+        .strip_prefix("missing field `")
+        .and_then(|rest| rest.strip_suffix('`'))
+    {
+        Some(name) => Complaint::MissingKey(name),
+        None => Complaint::Other,
+    }
+}
+
+/// serde's message in a user's words.
+pub(crate) fn translate(message: &str) -> String {
+    if let Some((name, expected)) = unknown(message, "field") {
+        return format!("unknown key{}", suggest(name, &quoted(expected)));
+    }
+    if let Some((name, expected)) = unknown(message, "variant") {
+        return format!("unknown value `{name}`{}", suggest(name, &quoted(expected)));
+    }
+    if message.starts_with("missing field `") {
+        return "is required".to_owned();
+    }
+    if message.starts_with("duplicate field `") {
+        return "is given twice".to_owned();
+    }
+    for prefix in ["invalid type: ", "invalid value: "] {
+        if let Some((got, expected)) = message
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.rsplit_once(", expected "))
+        {
+            return format!("must be {}, not {}", expectation(expected), found(got));
+        }
+    }
+    if let Some((got, expected)) = message
+        .strip_prefix("invalid length ")
+        .and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("must be {}, not of length {got}", expectation(expected));
+    }
+    message.to_owned()
+}
+
+/// The name in ``unknown field `name`, expected ...``, and what was expected.
+fn unknown<'a>(message: &'a str, what: &str) -> Option<(&'a str, &'a str)> {
+    message
+        .strip_prefix("unknown ")?
+        .strip_prefix(what)?
+        .strip_prefix(" `")?
+        .split_once("`, ")
+}
+
+/// The names between backticks.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn expectation(expected: &str) -> String {
+    match expected {
+        "u32" => format!("a whole number from 0 to {}", u32::MAX),
+        "f64" => "a number".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "an array of length 2" | "a tuple of size 2" => "a list of two whole numbers".to_owned(),
+        "string or map" | "variant identifier" | "string only" => "a string".to_owned(),
+        other if other.starts_with("struct ") => "a table".to_owned(),
+        other if other.contains("tagged enum") => "a table with a `kind`".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn found(got: &str) -> String {
+    match got {
+        "map" => "a table".to_owned(),
+        "sequence" => "a list".to_owned(),
+        other => {
+            for kind in ["integer `", "floating point `", "boolean `"] {
+                if let Some(value) = other
+                    .strip_prefix(kind)
+                    .and_then(|rest| rest.strip_suffix('`'))
+                {
+                    return value.to_owned();
+                }
+            }
+            other.strip_prefix("string ").unwrap_or(other).to_owned()
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What an engine runs: boxes, and flows whose paths are lists of box indices.
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_cc::CcConfig;
+use bloatlab_tcp::TcpConfig;
+use bloatlab_units::{Nanos, Rate};
+
+use crate::Traffic;
+
+/// A scenario made concrete. Everything in it is within the ranges that [`Scenario::compile`](crate::Scenario::compile) checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The scenario's name.
+    pub name: String,
+    /// When the run ends.
+    pub duration: Nanos,
+    /// Time between two samples of a series.
+    pub sample_interval: Nanos,
+    /// Metrics count from here on.
+    pub warmup: Nanos,
+    /// Everything packets pass through; names are unique.
+    pub boxes: Vec<PlanBox>,
+    /// Every flow, with `count` expanded; names are unique.
+    pub flows: Vec<PlanFlow>,
+}
+
+/// One box of the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanBox {
+    /// Unique among the plan's boxes.
+    pub name: String,
+    /// What it does to packets.
+    pub kind: PlanBoxKind,
+}
+
+/// What a box does to packets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlanBoxKind {
+    /// A queue, the transmitter behind it and the propagation after that.
+    Link(PlanLink),
+    /// Holds every packet for the same time; keeps their order.
+    Delay {
+        /// The time.
+        delay: Nanos,
+    },
+    /// Discards each packet independently.
+    Loss {
+        /// Below 1.
+        probability: f64,
+    },
+}
+
+/// A queue, the transmitter behind it and the propagation after that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanLink {
+    /// Rate of the transmitter.
+    pub rate: Rate,
+    /// Propagation, one way.
+    pub delay: Nanos,
+    /// The queue discipline.
+    pub queue: QueueConfig,
+    /// Packets that the device holds behind the queue discipline besides the one being sent.
+    pub device_packets: u32,
+    /// Bytes per packet that the link layer adds on the wire.
+    pub overhead: u32,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanFlow {
+    /// Unique among the plan's flows.
+    pub name: String,
+    /// When it starts.
+    pub start: Nanos,
+    /// When its application stops; after `start + start_jitter`, at most the run's duration.
+    pub stop: Nanos,
+    /// The start is put off by a uniformly drawn time below this.
+    pub start_jitter: Nanos,
+    /// Box indices from the sender of data to its receiver.
+    pub forward: Vec<usize>,
+    /// Box indices back from the receiver to the sender.
+    pub reverse: Vec<usize>,
+    /// Propagation both ways.
+    pub base_rtt: Nanos,
+    /// Congestion control of the sender; of no effect over UDP and on a ping.
+    pub cca: CcConfig,
+    /// What the application does.
+    pub traffic: Traffic,
+    /// The TCP connection; of no effect over UDP and on a ping.
+    pub tcp: TcpConfig,
+}

@@ -1,0 +1,198 @@
+//! Text or JSON value to scenario, with the full path of whatever is wrong.
+
+use serde_json::Value;
+use serde_path_to_error::Segment;
+
+use crate::error::{Complaint, complaint, translate};
+use crate::{Scenario, ScenarioError};
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl Scenario {
+    /// Reads and checks a document written in JSON.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let parsed = serde_path_to_error::deserialize::<_, Self>(&mut deserializer);
+        let scenario = match parsed {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                // A broken text first; then the same complaint from the tree, where it can be traced to its key.
+                let tree: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
+                Self::read(&tree)?;
+                // Only the text knows that a key is given twice.
+                let inner = error.inner();
+                let place = format!(" at line {} column {}", inner.line(), inner.column());
+                let message = inner.to_string();
+                let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+                let mut path = steps(error.path());
+                if let Some(name) = message
+                    .strip_prefix("duplicate field `")
+                    .and_then(|rest| rest.strip_suffix('`'))
+                {
+                    push_key(&mut path, name);
+                }
+                return Err(ScenarioError::new(show(&path), translate(&message)));
+            }
+        };
+        deserializer.end().map_err(|e| not_json(&e))?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// Reads and checks a document that is a JSON value.
+    pub fn from_value(value: Value) -> Result<Self, ScenarioError> {
+        let scenario = Self::read(&value)?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// The document with every default filled in and keys in a fixed order. Reading it gives the same scenario.
+    pub fn to_canonical_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario has string keys and finite numbers")
+    }
+
+    /// The JSON Schema of the document.
+    pub fn json_schema() -> Value {
+        schemars::schema_for!(Self).to_value()
+    }
+
+    fn read(value: &Value) -> Result<Self, ScenarioError> {
+        attempt(value).map_err(|(path, message)| locate(value.clone(), path, message))
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> ScenarioError {
+    ScenarioError::new("document", format!("is not JSON: {error}"))
+}
+
+/// Reads; on failure says how far the path is known, and what serde says.
+fn attempt(value: &Value) -> Result<Scenario, (Vec<Step>, String)> {
+    serde_path_to_error::deserialize::<_, Scenario>(value)
+        .map_err(|error| (steps(error.path()), error.inner().to_string()))
+}
+
+fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
+    path.iter()
+        .filter_map(|segment| match segment {
+            Segment::Seq { index } => Some(Step::Index(*index)),
+            Segment::Map { key } => Some(Step::Key(key.clone())),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        })
+        .collect()
+}
+
+/// Follows a complaint to its key. A tagged enum reads its table as a whole, so serde knows no path inside it; the key at fault is
+/// the one without which the complaint is another.
+fn locate(mut tree: Value, path: Vec<Step>, message: String) -> ScenarioError {
+    let known = (path.clone(), message.clone());
+    let mut path = path;
+    let is_table = loop {
+        let Some(Value::Object(table)) = at(&mut tree, &path) else {
+            break false;
+        };
+        match complaint(&message) {
+            Complaint::MissingKey(_) => break true,
+            Complaint::UnknownKey(name) if path.last() == Some(&Step::Key(name.to_owned())) => {
+                break true;
+            }
+            Complaint::UnknownKey(name) if table.contains_key(name) => {
+                push_key(&mut path, name);
+                break true;
+            }
+            _ => {}
+        }
+        // `kind` last: without it everything complains otherwise.
+        let mut keys: Vec<String> = table.keys().cloned().collect();
+        keys.sort_by_key(|key| key == "kind");
+        match keys
+            .into_iter()
+            .find(|key| is_guilty(&mut tree, &path, key, &known))
+        {
+            Some(key) => path.push(Step::Key(key)),
+            None => break true,
+        }
+    };
+    let message = match complaint(&message) {
+        Complaint::MissingKey(name) => {
+            push_key(&mut path, name);
+            &message
+        }
+        _ => strip_name(&message, &mut path, is_table),
+    };
+    ScenarioError::new(show(&path), translate(message))
+}
+
+/// Whether the document without this key fails otherwise, or not at all.
+fn is_guilty(tree: &mut Value, path: &[Step], key: &str, known: &(Vec<Step>, String)) -> bool {
+    let Some(Value::Object(table)) = at(tree, path) else {
+        return false;
+    };
+    let Some(value) = table.remove(key) else {
+        return false;
+    };
+    let outcome = attempt(tree).err();
+    if let Some(Value::Object(table)) = at(tree, path) {
+        table.insert(key.to_owned(), value);
+    }
+    outcome.as_ref() != Some(known)
+}
+
+/// Moves the parameter's name with which the registries' messages start, `limit: ...`, into the path.
+fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a str {
+    let Some((name, rest)) = split_name(message) else {
+        return message;
+    };
+    // A bare name, `queue = "fifoo"`, has no key `kind` to point at.
+    if path.last() != Some(&Step::Key(name.to_owned())) && (is_table || name != "kind") {
+        push_key(path, name);
+    }
+    rest
+}
+
+/// Splits `name: message`, and the congestion controls' ``parameter `name` of `kind`: message``.
+pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
+    if let Some((name, rest)) = message
+        .strip_prefix("parameter `")
+        .and_then(|rest| rest.split_once("` of `"))
+    {
+        return rest.split_once("`: ").map(|(_, rest)| (name, rest));
+    }
+    let (name, rest) = message.split_once(": ")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))
+}
+
+fn push_key(path: &mut Vec<Step>, name: &str) {
+    path.push(Step::Key(name.to_owned()));
+}
+
+fn at<'a>(tree: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
+    path.iter().try_fold(tree, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+    })
+}
+
+fn show(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+            Step::Key(key) if text.is_empty() => text.push_str(key),
+            Step::Key(key) => {
+                text.push('.');
+                text.push_str(key);
+            }
+        }
+    }
+    if text.is_empty() {
+        "document".to_owned()
+    } else {
+        text
+    }
+}
