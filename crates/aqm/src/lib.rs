@@ -4,13 +4,15 @@
 
 use bloatlab_units::Nanos;
 
+mod describe;
 mod nearest;
 #[macro_use]
 mod registry;
 mod ring;
 mod slab;
 
-pub use registry::{Algorithm, Description, Parameter, PythonParams};
+pub use describe::{Description, Parameter};
+pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};
 

@@ -1,11 +1,12 @@
 //! What makes an algorithm known: its name, its parameters, how a user's text becomes a queue, and its documentation.
 
-use bloatlab_units::{Bytes, Duration, Limit, Rate, Rng};
+use bloatlab_units::Rng;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::describe::{Names, parameters};
 use crate::nearest::suggestion;
 use crate::{Packet, Qdisc};
 
@@ -60,44 +61,6 @@ impl PythonParams {
         Ok(())
     }
 }
-
-/// An algorithm as documentation pages and the command line show it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Description {
-    /// The name in a scenario.
-    pub kind: &'static str,
-    /// Other names accepted for it.
-    pub aliases: &'static [&'static str],
-    /// What it does.
-    pub summary: String,
-    /// Where it is defined.
-    pub source: &'static str,
-    /// What a user may set.
-    pub parameters: Vec<Parameter>,
-}
-
-/// A parameter of an algorithm.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Parameter {
-    /// The name in a scenario.
-    pub name: String,
-    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `any`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The standard's value; null means absent.
-    pub default: Value,
-    /// What it does.
-    pub description: String,
-    /// Allowed values, if they are fewer than the type's.
-    pub range: Option<String>,
-    #[serde(skip)]
-    minimum: Option<Value>,
-    #[serde(skip)]
-    maximum: Option<Value>,
-}
-
-/// The names an algorithm goes by.
-pub(crate) type Names = (&'static str, &'static [&'static str]);
 
 /// A queue's configuration as it is written: its kind beside its parameters.
 #[derive(Serialize)]
@@ -176,137 +139,6 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())
 }
 
-/// Checks values against the ranges that the schema states.
-pub(crate) fn check_ranges<T: Serialize + JsonSchema>(params: &T) -> Result<(), String> {
-    let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
-    for parameter in parameters::<T>() {
-        let value = &values[&parameter.name];
-        let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
-            // A float that is not finite has no JSON form.
-            if value.is_null() && matches!(parameter.kind.as_str(), "number") {
-                return Err(format!("{}: must be a finite number", parameter.name));
-            }
-            continue;
-        };
-        let bound = |limit: &Option<Value>| {
-            limit
-                .as_ref()
-                .and_then(|limit| measure(limit, &parameter.kind))
-        };
-        let low = bound(&parameter.minimum).is_some_and(|minimum| size < minimum);
-        let high = bound(&parameter.maximum).is_some_and(|maximum| size > maximum);
-        if low || high {
-            let value = plain(value);
-            return Err(format!(
-                "{}: {value} is out of range (allowed: {range})",
-                parameter.name
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The size of a value in its base unit; a limit's unit is not compared, only its number.
-fn measure(value: &Value, kind: &str) -> Option<f64> {
-    let Value::String(text) = value else {
-        return value.as_f64();
-    };
-    let size = match kind {
-        "duration" => text.parse::<Duration>().ok()?.0,
-        "bytes" => text.parse::<Bytes>().ok()?.0,
-        "rate" => text.parse::<Rate>().ok()?.0,
-        "limit" => match text.parse::<Limit>().ok()? {
-            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
-        },
-        _ => return None,
-    };
-    Some(size as f64)
-}
-
-/// A value without the quotes of JSON.
-fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// What the schema says of an algorithm's parameters, by name.
-pub(crate) fn parameters<T: JsonSchema>() -> Vec<Parameter> {
-    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-    let Some(Value::Object(properties)) = schema.get("properties") else {
-        return Vec::new();
-    };
-    properties
-        .iter()
-        .map(|(name, property)| parameter(name, property))
-        .collect()
-}
-
-fn parameter(name: &str, property: &Value) -> Parameter {
-    let first = |plain: &str, extended: &str| {
-        property
-            .get(plain)
-            .or_else(|| property.get(extended))
-            .cloned()
-    };
-    let minimum = first("minimum", "x-minimum");
-    let maximum = first("maximum", "x-maximum");
-    let range = match (&minimum, &maximum) {
-        (Some(low), Some(high)) => Some(format!("{} to {}", plain(low), plain(high))),
-        (Some(low), None) => Some(format!("at least {}", plain(low))),
-        (None, Some(high)) => Some(format!("at most {}", plain(high))),
-        (None, None) => None,
-    };
-    Parameter {
-        name: name.to_owned(),
-        kind: kind_of(property),
-        default: property.get("default").cloned().unwrap_or(Value::Null),
-        description: text(property, "description"),
-        range,
-        minimum,
-        maximum,
-    }
-}
-
-/// The type's name; an optional value's is that of the value.
-fn kind_of(property: &Value) -> String {
-    if let Some(reference) = property["$ref"].as_str() {
-        return reference
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .to_lowercase();
-    }
-    let not_null = |kind: &&Value| kind.as_str() != Some("null");
-    match &property["type"] {
-        Value::String(kind) => kind.clone(),
-        Value::Array(kinds) => kinds.iter().find(not_null).map(plain).unwrap_or_default(),
-        _ => match property["anyOf"].as_array().and_then(|any| any.first()) {
-            Some(inner) => kind_of(inner),
-            None => "any".to_owned(),
-        },
-    }
-}
-
-fn text(schema: &Value, key: &str) -> String {
-    schema[key].as_str().unwrap_or_default().replace('\n', " ")
-}
-
-/// An algorithm's entry in the documentation.
-pub(crate) fn description<T: JsonSchema>(
-    (kind, aliases): Names,
-    source: &'static str,
-) -> Description {
-    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-    Description {
-        kind,
-        aliases,
-        summary: text(schema.as_value(), "description"),
-        source,
-        parameters: parameters::<T>(),
-    }
-}
-
 /// The schema of one algorithm's table: its parameters and its kind.
 pub(crate) fn table_schema<T: JsonSchema>(
     generator: &mut SchemaGenerator,
@@ -344,7 +176,7 @@ macro_rules! registry {
 
         impl QueueConfig {
             /// Every kind with its other names.
-            fn names() -> Vec<registry::Names> {
+            fn names() -> Vec<describe::Names> {
                 vec![
                     $((stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),)+
                     ("python", &[]),
@@ -363,7 +195,7 @@ macro_rules! registry {
             pub fn validate(&self) -> Result<(), String> {
                 match self {
                     $(Self::$variant(params) => {
-                        registry::check_ranges(params)?;
+                        describe::check_ranges(params)?;
                         registry::Algorithm::check(params)
                     })+
                     Self::Python(params) => params.check(),
@@ -385,13 +217,13 @@ macro_rules! registry {
         }
 
         /// Every kind of queue and its parameters, from the schema and the doc comments of the `Params`.
-        pub fn describe() -> Vec<registry::Description> {
+        pub fn describe() -> Vec<describe::Description> {
             vec![
-                $(registry::description::<$module::Params>(
+                $(describe::description::<$module::Params>(
                     (stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),
                     <$module::Params as registry::Algorithm>::SOURCE,
                 ),)+
-                registry::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
+                describe::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
             ]
         }
 

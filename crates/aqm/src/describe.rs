@@ -1,0 +1,202 @@
+//! What the schema of an algorithm's `Params` says of its parameters, for documentation and for checking values.
+
+use bloatlab_units::{Bytes, Duration, Limit, Rate};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The names an algorithm goes by.
+pub(crate) type Names = (&'static str, &'static [&'static str]);
+
+/// An algorithm as documentation pages and the command line show it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    /// The name in a scenario.
+    pub kind: &'static str,
+    /// Other names accepted for it.
+    pub aliases: &'static [&'static str],
+    /// What it does.
+    pub summary: String,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// What a user may set.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of an algorithm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// The name in a scenario.
+    pub name: String,
+    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `any`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The standard's value; null means absent.
+    pub default: Value,
+    /// What it does.
+    pub description: String,
+    /// Allowed values, if they are fewer than the type's.
+    pub range: Option<String>,
+    #[serde(skip)]
+    minimum: Option<Value>,
+    #[serde(skip)]
+    maximum: Option<Value>,
+}
+
+/// Checks values against the ranges that the schema states.
+pub(crate) fn check_ranges<T: Serialize + JsonSchema>(params: &T) -> Result<(), String> {
+    let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
+    for parameter in parameters::<T>() {
+        let value = &values[&parameter.name];
+        let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
+            // A float that is not finite has no JSON form.
+            if value.is_null() && matches!(parameter.kind.as_str(), "number") {
+                return Err(format!("{}: must be a finite number", parameter.name));
+            }
+            continue;
+        };
+        let bound = |limit: &Option<Value>| {
+            limit
+                .as_ref()
+                .and_then(|limit| measure(limit, &parameter.kind))
+        };
+        let low = bound(&parameter.minimum).is_some_and(|minimum| size < minimum);
+        let high = bound(&parameter.maximum).is_some_and(|maximum| size > maximum);
+        if low || high {
+            let value = plain(value);
+            return Err(format!(
+                "{}: {value} is out of range (allowed: {range})",
+                parameter.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The size of a value in its base unit; a limit's unit is not compared, only its number.
+fn measure(value: &Value, kind: &str) -> Option<f64> {
+    let Value::String(text) = value else {
+        return value.as_f64();
+    };
+    let size = match kind {
+        "duration" => text.parse::<Duration>().ok()?.0,
+        "bytes" => text.parse::<Bytes>().ok()?.0,
+        "rate" => text.parse::<Rate>().ok()?.0,
+        "limit" => match text.parse::<Limit>().ok()? {
+            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
+        },
+        _ => return None,
+    };
+    Some(size as f64)
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What the schema says of an algorithm's parameters, by name.
+pub(crate) fn parameters<T: JsonSchema>() -> Vec<Parameter> {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let Some(Value::Object(properties)) = schema.get("properties") else {
+        return Vec::new();
+    };
+    let definitions = schema.get("$defs").unwrap_or(&Value::Null);
+    let all = properties.iter();
+    all.map(|(name, property)| parameter(name, property, definitions))
+        .collect()
+}
+
+fn parameter(name: &str, property: &Value, definitions: &Value) -> Parameter {
+    let first = |plain: &str, extended: &str| {
+        property
+            .get(plain)
+            .or_else(|| property.get(extended))
+            .cloned()
+    };
+    let minimum = first("minimum", "x-minimum");
+    let maximum = first("maximum", "x-maximum");
+    let (kind, choices) = kind_of(property, definitions);
+    let range = match (&minimum, &maximum) {
+        _ if !choices.is_empty() => Some(choices.join(", ")),
+        (Some(low), Some(high)) => Some(format!("{} to {}", plain(low), plain(high))),
+        (Some(low), None) => Some(format!("at least {}", plain(low))),
+        (None, Some(high)) => Some(format!("at most {}", plain(high))),
+        (None, None) => None,
+    };
+    Parameter {
+        name: name.to_owned(),
+        kind,
+        default: property.get("default").cloned().unwrap_or(Value::Null),
+        description: text(property, "description"),
+        range,
+        minimum,
+        maximum,
+    }
+}
+
+/// The type's name and, of an enumeration, its values; an optional value's are those of the value.
+fn kind_of(schema: &Value, definitions: &Value) -> (String, Vec<String>) {
+    if let Some(name) = schema["$ref"]
+        .as_str()
+        .and_then(|reference| reference.rsplit('/').next())
+    {
+        let (kind, choices) = kind_of(&definitions[name], definitions);
+        let quantity = kind == "string" && choices.is_empty();
+        return if quantity {
+            (name.to_lowercase(), choices)
+        } else {
+            (kind, choices)
+        };
+    }
+    let alternatives = schema["oneOf"]
+        .as_array()
+        .or_else(|| schema["anyOf"].as_array());
+    if let Some(alternatives) = alternatives {
+        let kinds = alternatives
+            .iter()
+            .map(|one| kind_of(one, definitions))
+            .filter(|(kind, _)| kind != "null");
+        let (kinds, choices): (Vec<String>, Vec<Vec<String>>) = kinds.unzip();
+        return (
+            kinds.into_iter().next().unwrap_or_default(),
+            choices.concat(),
+        );
+    }
+    let choices = match (&schema["enum"], schema.get("const")) {
+        (Value::Array(values), _) => values.iter().map(plain).collect(),
+        (_, Some(value)) => vec![plain(value)],
+        _ => Vec::new(),
+    };
+    let kind = match &schema["type"] {
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => kinds
+            .iter()
+            .find(|kind| *kind != "null")
+            .map(plain)
+            .unwrap_or_default(),
+        _ => "any".to_owned(),
+    };
+    (kind, choices)
+}
+
+fn text(schema: &Value, key: &str) -> String {
+    schema[key].as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// An algorithm's entry in the documentation.
+pub(crate) fn description<T: JsonSchema>(
+    (kind, aliases): Names,
+    source: &'static str,
+) -> Description {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    Description {
+        kind,
+        aliases,
+        summary: text(schema.as_value(), "description"),
+        source,
+        parameters: parameters::<T>(),
+    }
+}
