@@ -1,0 +1,63 @@
+"""Every figure once: a function from tables to an Altair chart.
+
+Altair is heavy, so nothing is imported until a name of this package is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bloatlab.figures.charts.comparison import comparison
+    from bloatlab.figures.charts.delay_throughput import delay_throughput
+    from bloatlab.figures.charts.ecdf import ecdf
+    from bloatlab.figures.charts.in_flight import in_flight
+    from bloatlab.figures.charts.operating_point import operating_point
+    from bloatlab.figures.charts.queue import queue
+    from bloatlab.figures.charts.queue_distribution import queue_distribution
+    from bloatlab.figures.charts.rtt_histogram import rtt_histogram
+    from bloatlab.figures.charts.time_series import time_series
+    from bloatlab.figures.registry import REGISTRY, Figure, draw, find
+    from bloatlab.figures.save import save
+
+_HOME = {
+    "REGISTRY": "registry",
+    "Figure": "registry",
+    "draw": "registry",
+    "find": "registry",
+    "save": "save",
+    "comparison": "charts.comparison",
+    "delay_throughput": "charts.delay_throughput",
+    "ecdf": "charts.ecdf",
+    "in_flight": "charts.in_flight",
+    "operating_point": "charts.operating_point",
+    "queue": "charts.queue",
+    "queue_distribution": "charts.queue_distribution",
+    "rtt_histogram": "charts.rtt_histogram",
+    "time_series": "charts.time_series",
+}
+
+__all__ = [
+    "REGISTRY",
+    "Figure",
+    "comparison",
+    "delay_throughput",
+    "draw",
+    "ecdf",
+    "find",
+    "in_flight",
+    "operating_point",
+    "queue",
+    "queue_distribution",
+    "rtt_histogram",
+    "save",
+    "time_series",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that holds `name`, when it is first asked for."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,1 @@
+"""The figures, one file each."""

@@ -1,0 +1,109 @@
+"""Runs side by side: throughput, utilisation, delay and retransmissions over what was swept."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures.theme import WIDE, plot_width, themed
+
+HEIGHT = 170
+NARROW = 560
+PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "retransmissions", "utilization")
+
+
+def comparison(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Metrics of many runs over the swept parameter, one colour a congestion control (or queue discipline).
+
+    The x axis is the numeric parameter with the most values. Points are means over the runs in the same place, the
+    bars behind them reach from the lowest to the highest. Further parameters are held at their first value.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    swept = sweep.read(tables)
+    frame = swept.frame
+    for axis in swept.axes[1:]:
+        frame = frame.filter(pl.col(axis.name) == axis.values[0])
+    shown = [name for name in PANELS if prepare.has_values(frame, name)]
+    # Utilisation says again what throughput says, unless the rate is what varies.
+    if len(shown) == 5:
+        shown.remove("utilization" if frame["throughput_mbps"].null_count() < frame.height else "throughput_mbps")
+    colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
+    names = list(colours)
+    across = 1 if width < NARROW else 2
+    wide = plot_width(width, across)
+    panels = [_panel(frame, swept, name, colours, wide, parts.legend_columns(names, width - 70)) for name in shown]
+    rows = [panels[start : start + across] for start in range(0, len(panels), across)]
+    joined = alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14)
+    return themed(joined.resolve_legend(color="shared", shape="shared"))
+
+
+def held(tables: network.Tables) -> list[tuple[str, str, int]]:
+    """Parameters that `comparison` holds still: name, value, number of values left out."""
+    return [(axis.name, axis.values[0], len(axis.values) - 1) for axis in sweep.read(tables).axes[1:]]
+
+
+def _panel(
+    frame: pl.DataFrame, swept: sweep.Sweep, metric: str, colours: dict[str, str], width: int, columns: int
+) -> Any:
+    axis = swept.axes[0] if swept.axes else None
+    place = axis.name if axis else "series"
+    cells = (
+        frame.drop_nulls(metric)
+        .group_by("series", place if axis else pl.lit("").alias("_"), maintain_order=True)
+        .agg(
+            pl.col(metric).mean().alias("mean"),
+            pl.col(metric).min().alias("low"),
+            pl.col(metric).max().alias("high"),
+            pl.len().alias("runs"),
+        )
+    )
+    numeric = axis is not None and len(axis.numbers) > 1
+    if axis is not None:
+        order = axis.numbers if numeric else axis.values
+        cells = cells.with_columns(pl.col(place).replace_strict(axis.values, order, default=None).alias("x"))
+    else:
+        cells = cells.with_columns(pl.col("series").alias("x"))
+    names = list(colours)
+    x = _x(axis, numeric, names, swept.coloured_by)
+    title = sweep.METRICS[metric]
+    y = alt.Y("mean:Q", axis=alt.Axis(title=title), scale=alt.Scale(zero=True))
+    legend = axis is not None and len(names) > 1
+    colour = parts.colour(
+        names, list(colours.values()), field="series", title=swept.coloured_by, legend=legend, columns=columns
+    )
+    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
+    shape = alt.Shape(
+        "series:N",
+        scale=alt.Scale(domain=names, range=shapes),
+        legend=alt.Legend(title=swept.coloured_by, columns=columns) if legend else None,
+    )
+    base = alt.Chart(prepare.values(cells.select("series", "x", "mean", "low", "high").sort("series", "x")))
+    layers = []
+    if swept.replications > 1:
+        layers.append(
+            base.mark_rule(opacity=0.5, strokeWidth=2).encode(
+                x=x, y=alt.Y("low:Q", axis=alt.Axis(title=title)), y2="high:Q", color=colour
+            )
+        )
+    if numeric:
+        layers.append(base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour))
+    layers.append(base.mark_point(filled=True, size=50, opacity=1).encode(x=x, y=y, color=colour, shape=shape))
+    return alt.layer(*layers).properties(width=width, height=HEIGHT)
+
+
+def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: str | None) -> Any:
+    if axis is None:
+        return alt.X("x:N", sort=names, axis=alt.Axis(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
+    if not numeric:
+        return alt.X("x:N", sort=axis.values, axis=alt.Axis(title=axis.title, labelAngle=-30, labelLimit=110))
+    log = parts.wants_log(axis.numbers[0], axis.numbers[-1], 7)
+    scale = alt.Scale(type="log" if log else "linear", zero=False, nice=False, padding=10)
+    ticks = axis.numbers if len(axis.numbers) <= 9 else alt.Undefined
+    return alt.X("x:Q", scale=scale, axis=alt.Axis(title=axis.title, values=ticks, format="~g"))

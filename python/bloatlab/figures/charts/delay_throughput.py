@@ -1,0 +1,86 @@
+"""Delay against throughput, one mark a run."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures.theme import WIDE, plot_width, themed
+
+HEIGHT = 320
+MARKS = 1500
+
+
+def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Mean queueing delay against throughput, one mark a run; the bar reaches to the 95th percentile of the delay.
+
+    Better is up and to the right. Runs that differ in their seed alone are joined by a covariance ellipse of one
+    standard deviation where there are at least three, and their bars are left out. The ellipse is the form of
+    Winstein and Balakrishnan, SIGCOMM 2013, figure 4.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    swept = sweep.read(tables)
+    frame = swept.frame.drop_nulls(["delay_ms", "throughput_mbps"])
+    colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
+    names = list(colours)
+    wide = plot_width(width)
+    columns = parts.legend_columns(names, wide)
+    colour = parts.colour(names, list(colours.values()), field="series", title=swept.coloured_by, columns=columns)
+    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
+    shape = alt.Shape(
+        "series:N",
+        scale=alt.Scale(domain=names, range=shapes),
+        legend=alt.Legend(title=swept.coloured_by, columns=columns) if len(names) > 1 else None,
+    )
+    positive = frame.filter(pl.col("delay_ms") > 0)
+    log = positive.height == frame.height and parts.wants_log(
+        prepare.low(frame["delay_ms"]),
+        prepare.maximum(frame["delay_ms"], frame["delay_p95_ms"]),
+    )
+    scale = alt.Scale(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=10)
+    axis = alt.Axis(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format="~g")
+    x = alt.X("delay_ms:Q", scale=scale, axis=axis)
+    rates = frame["throughput_mbps"]
+    # Points, unlike bars, need no zero; close rates need the room.
+    near = prepare.low(rates) > 0.5 * prepare.high(rates)
+    y = alt.Y(
+        "throughput_mbps:Q",
+        axis=alt.Axis(title="throughput of all flows (Mbit/s)", tickCount=6),
+        scale=alt.Scale(zero=not near, nice=True, padding=10 if near else 0),
+    )
+    crowded = swept.replications >= 3
+    data = prepare.values(prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS))
+    base = alt.Chart(data)
+    layers = []
+    if not crowded and prepare.has_values(frame, "delay_p95_ms") and frame.height <= 60:
+        layers.append(
+            base.transform_filter("isValid(datum.delay_p95_ms)")
+            .mark_rule(strokeWidth=1.5, opacity=0.5)
+            .encode(x=x, x2="delay_p95_ms:Q", y=y, color=colour)
+        )
+    outlines = _outlines(frame, swept, log) if crowded else []
+    if outlines:
+        layers.append(
+            alt.Chart(alt.InlineData(values=outlines))
+            .mark_line(strokeWidth=1.2)
+            .encode(x=alt.X("x:Q", scale=scale, axis=axis), y="y:Q", color=colour, order="order:Q", detail="label:N")
+        )
+    size, opacity = (50, 1.0) if frame.height <= 100 else (22, 0.6)
+    layers.append(base.mark_point(filled=True, size=size, opacity=opacity).encode(x=x, y=y, color=colour, shape=shape))
+    return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+
+
+def _outlines(frame: pl.DataFrame, swept: sweep.Sweep, log: bool) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    keys = ["series", *(axis.name for axis in swept.axes)]
+    for index, part in enumerate(frame.partition_by(keys, maintain_order=True)):
+        curve = parts.ellipse(part["delay_ms"], part["throughput_mbps"], log)
+        found.extend({**row, "series": part["series"][0]} for row in parts.outline(curve, str(index)))
+    return found

@@ -1,0 +1,85 @@
+"""Empirical distribution functions of throughput and sRTT."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.theme import WIDE, plot_width, themed
+
+HEIGHT = 190
+POINTS = 150
+NARROW = 560
+
+
+def ecdf(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """The share of samples at or below a throughput, and at or below an sRTT, per flow.
+
+    Above eight flows the samples of all flows of a congestion control are pooled.
+
+    Args:
+        tables: `flow_series` and `flows`; `links` gives the reference lines.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    groups, path = network.groups(tables), network.path(tables)
+    series = groups.label(network.table(tables, "flow_series"))
+    stacked = width < NARROW
+    wide = plot_width(width, 1 if stacked else 2)
+    share = path.capacity_mbps / groups.flows if path.capacity_mbps else None
+    shared = "capacity" if groups.flows == 1 else "fair share"
+    wanted = (
+        ("throughput_mbps", "throughput (Mbit/s)", share, shared, "Mbit/s"),
+        ("srtt_ms", "sRTT (ms)", path.base_rtt_ms, "base RTT", "ms"),
+    )
+    panels: list[Any] = []
+    for column, title, reference, name, unit in wanted:
+        if not prepare.has_values(series, column):
+            continue
+        curve = steps(series, column)
+        low, high = prepare.low(curve[column]), prepare.maximum(curve[column], reference)
+        right = column == "throughput_mbps"
+        log = not right and parts.wants_log(reference or low, high, 20)
+        x = alt.X(
+            f"{column}:Q",
+            scale=alt.Scale(type="log" if log else "linear", zero=not log, nice=True),
+            axis=alt.Axis(title=title, grid=True, tickCount=5),
+        )
+        line = (
+            alt.Chart(prepare.values(curve))
+            .mark_line(interpolate="step-after")
+            .encode(
+                x=x,
+                y=alt.Y(
+                    "share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share of samples", format=".0%")
+                ),
+                color=parts.colour(
+                    groups.labels,
+                    groups.range,
+                    legend=not panels,
+                    columns=parts.legend_columns(groups.labels, width - 70),
+                ),
+            )
+        )
+        layers = [line]
+        if reference is not None:
+            layers.append(parts.mark_at(reference, f"{name} {parts.number(reference, unit)}", left=right))
+        panels.append(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+    joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
+    return themed(joined)
+
+
+def steps(series: pl.DataFrame, column: str, points: int = POINTS) -> pl.DataFrame:
+    """Corners of each label's eCDF: `label`, the column, `share`; at most about `points` a label."""
+    curves = []
+    for part in series.drop_nulls(column).partition_by("label", maintain_order=True):
+        ranked = part.sort(column).select("label", column, ((pl.int_range(1, pl.len() + 1)) / pl.len()).alias("share"))
+        # Of equal values only the last, highest share is a corner.
+        corners = ranked.unique(column, keep="last", maintain_order=True)
+        thinned = prepare.sample(corners, points)
+        ends = pl.concat([corners.head(1).with_columns(pl.lit(0.0).alias("share")), thinned, corners.tail(1)])
+        curves.append(ends.unique(maintain_order=True).sort(column, "share"))
+    return pl.concat(curves) if curves else series.select("label", column).with_columns(share=pl.lit(0.0)).clear()

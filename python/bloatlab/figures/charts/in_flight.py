@@ -1,0 +1,98 @@
+"""RTT and throughput against what is in flight: Kleinrock's operating point."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, prepare
+from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, plot_width, themed
+
+SAMPLES = 500
+HEIGHT = 125
+BLUE = "#0072B2"
+
+
+def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
+    """SRTT and throughput of all flows together against segments in flight, with the ideal path's law.
+
+    An ideal path delivers `min(C, w / RTT)` and answers after `max(RTT, w / C)`, so nothing is won to the right of
+    the bandwidth-delay product (Kleinrock 1979; Cardwell et al., CACM 60(2), 2017, figure 1).
+
+    Args:
+        tables: `flow_series` and `flows`; `links` gives the law.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    path = network.path(tables)
+    together = (
+        network.table(tables, "flow_series")
+        .drop_nulls("in_flight")
+        .group_by("time_s")
+        .agg(
+            pl.col("in_flight").sum().alias("w"),
+            pl.col("srtt_ms").mean(),
+            pl.col("throughput_mbps").sum(),
+        )
+        .sort("time_s")
+        .drop_nulls(["w", "srtt_ms", "throughput_mbps"])
+    )
+    bdp = path.bdp_segments
+    right = 1.08 * (prepare.maximum(together["w"], bdp) or 1.0)
+    wide = plot_width(width)
+    dots = prepare.sample(together, SAMPLES)
+    mean = together.select(pl.col("w").mean(), pl.col("srtt_ms").mean(), pl.col("throughput_mbps").mean())
+    panels = []
+    for index, (column, title) in enumerate((("srtt_ms", "sRTT (ms)"), ("throughput_mbps", "throughput (Mbit/s)"))):
+        last = index == 1
+        x = alt.X(
+            "w:Q",
+            scale=alt.Scale(domain=[0, right], nice=False),
+            axis=alt.Axis(title="in flight, all flows (segments)" if last else None, labels=last, ticks=last),
+        )
+        ideal = _law(path, right, column)
+        top = 1.12 * (prepare.maximum(together[column], *(row[column] for row in ideal)) or 1.0)
+        y = alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(title=title))
+        layers = []
+        if ideal:
+            at_bdp = ideal[1]
+            law = alt.Chart(alt.InlineData(values=ideal)).mark_line(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+            layers.append(law.encode(x=x, y=y))
+            layers.append(
+                alt.Chart(alt.InlineData(values=[at_bdp])).mark_rule(color=NEUTRAL, strokeWidth=1).encode(x=x)
+            )
+        layers.append(
+            alt.Chart(prepare.values(dots.select("w", column), 3))
+            .mark_circle(size=12, opacity=0.35, color=BLUE)
+            .encode(x=x, y=y)
+        )
+        marks = [{**mean.row(0, named=True), "point": "mean"}]
+        if ideal:
+            marks.append({**ideal[1], "point": "operating point (BDP)"})
+        shape = alt.Shape(
+            "point:N",
+            scale=alt.Scale(domain=["mean", "operating point (BDP)"], range=["diamond", STAR]),
+            legend=None
+            if last
+            else alt.Legend(
+                title=None, symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110, columns=1 if width < PHONE else 2
+            ),
+        )
+        layers.append(
+            alt.Chart(prepare.values(pl.DataFrame(marks).select("w", column, "point")))
+            .mark_point(filled=True, size=130, opacity=1, color=INK)
+            .encode(x=x, y=y, shape=shape)
+        )
+        panels.append(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+    return themed(alt.vconcat(*panels, spacing=10))
+
+
+def _law(path: network.Path, right: float, column: str) -> list[dict[str, float]]:
+    """The ideal path's law from nothing in flight over the BDP to the right edge."""
+    bdp, base, capacity = path.bdp_segments, path.base_rtt_ms, path.capacity_mbps
+    if bdp is None or base is None or capacity is None:
+        return []
+    heights = [base, base, base * right / bdp] if column == "srtt_ms" else [0.0, capacity, capacity]
+    return [{"w": w, column: height} for w, height in zip([0.0, bdp, right], heights, strict=True)]

@@ -1,0 +1,112 @@
+"""Throughput against sRTT: how near the run comes to the optimum."""
+
+import math
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.theme import HALF, INK, STAR, plot_width, themed
+
+SAMPLES = 800
+HEIGHT = 290
+
+
+def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
+    """Samples of throughput against sRTT, their covariance ellipses and means, the joint point and the optimum.
+
+    The delay axis runs from right to left, so that better is up and to the right. The joint point is the sum of the
+    flows' throughputs at the mean of their sRTTs. Above eight flows a dot is a flow's mean, not a sample, the joint
+    point is the mean of the flows, and the optimum is the fair share.
+
+    Args:
+        tables: `flow_series` and `flows`; `links` gives the optimum (bandwidth, base RTT).
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    groups, path = network.groups(tables), network.path(tables)
+    series = groups.label(network.table(tables, "flow_series")).select(
+        "flow", "label", pl.col("srtt_ms").alias("x"), pl.col("throughput_mbps").alias("y")
+    )
+    series = series.drop_nulls(["x", "y"])
+    means = series.group_by("flow", "label", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
+    # Flows that were not there at an instant add nothing to its sum.
+    sums = network.table(tables, "flow_series").group_by("time_s").agg(pl.col("throughput_mbps").sum())
+    joint = {"x": means["x"].mean(), "y": sums["throughput_mbps"].mean()}
+    base, capacity = path.base_rtt_ms, path.capacity_mbps
+    if groups.grouped:
+        # On the scale of the sum a hundred flows would all lie on the axis: everything is then per flow.
+        joint["y"] = means["y"].mean()
+        capacity = capacity / groups.flows if capacity else None
+    low = min(base or math.inf, prepare.low(series["x"]))
+    high = prepare.maximum(base, series["x"]) or 1.0
+    log = parts.wants_log(low, high)
+
+    dots = (
+        means.drop("flow")
+        if groups.grouped
+        else pl.concat(
+            prepare.sample(part, SAMPLES // len(groups.labels)) for part in series.drop("flow").partition_by("label")
+        )
+    )
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=12),
+        axis=alt.Axis(title="sRTT (ms), less is to the right", tickCount=6, grid=True),
+    )
+    top = prepare.maximum(capacity, joint["y"], dots["y"]) or 1.0
+    y = alt.Y(
+        "y:Q",
+        scale=alt.Scale(domain=[0, top * 1.08], nice=False),
+        axis=alt.Axis(title=f"throughput{' of a flow' if groups.grouped else ''} (Mbit/s)"),
+    )
+    wide = plot_width(width)
+    columns = parts.legend_columns(groups.labels, wide)
+    colour = parts.colour(groups.labels, groups.range, columns=columns)
+    layers = [
+        alt.Chart(prepare.values(dots, 3))
+        .mark_circle(size=16 if groups.grouped else 9, opacity=0.3)
+        .encode(x=x, y=y, color=colour)
+    ]
+
+    outlines = []
+    for label in groups.labels:
+        of = (means if groups.grouped else series).filter(pl.col("label") == label)
+        outlines.extend(parts.outline(parts.ellipse(of["x"], of["y"], log), label))
+    if outlines:
+        layers.append(
+            alt.Chart(alt.InlineData(values=outlines))
+            .mark_line(strokeWidth=1.2, clip=True)
+            .encode(x=x, y=y, color=colour, order="order:Q")
+        )
+
+    points = (
+        []
+        if groups.flows == 1 or groups.grouped
+        else [
+            {"x": row["x"], "y": row["y"], "label": row["label"], "point": "mean of a flow"}
+            for row in means.iter_rows(named=True)
+        ]
+    )
+    kinds = {"mean of a flow": "square", "joint mean": "diamond", "optimum": STAR}
+    marks = [{**joint, "point": "joint mean"}]
+    if base is not None and capacity is not None:
+        marks.append({"x": base, "y": capacity, "point": "optimum"})
+    shown = [row["point"] for row in [*points[:1], *marks]]
+    if points:
+        layers.append(_points(points, kinds, shown, x, y, colour))
+    layers.append(_points(marks, kinds, shown, x, y, alt.value(INK)))
+    return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+
+
+def _points(rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str], x: Any, y: Any, colour: Any) -> Any:
+    shape = alt.Shape(
+        "point:N",
+        scale=alt.Scale(domain=shown, range=[kinds[kind] for kind in shown]),
+        legend=alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110),
+    )
+    values = prepare.values(pl.DataFrame(rows))
+    return alt.Chart(values).mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape)

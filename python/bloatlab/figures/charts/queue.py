@@ -1,0 +1,105 @@
+"""Queue length and sojourn time over time at each bottleneck."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, palette, parts, prepare
+from bloatlab.figures.theme import WIDE, plot_width, themed
+
+HEIGHT = 130
+
+
+def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Queue length with its limit, sojourn time, and drops and marks where there are any, over time.
+
+    Links where nothing ever waited are left out; of the others the four with the longest queues are drawn.
+
+    Args:
+        tables: `link_series`; `links` gives the limit.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    names = network.queueing_links(tables)
+    colours = palette.links(names)
+    series = network.table(tables, "link_series").filter(pl.col("link").is_in(names))
+    end = prepare.high(series["time_s"]) or 1.0
+    wide = plot_width(width)
+    colour = parts.colour(names, list(colours.values()), field="link", columns=parts.legend_columns(names, wide))
+    events = _events(series, end)
+    titles = [("queue_packets", "queue (packets)"), ("sojourn_ms", "sojourn (ms)")]
+    titles = [(column, title) for column, title in titles if prepare.has_values(series, column)]
+    panels = []
+    for index, (column, title) in enumerate(titles):
+        last = index == len(titles) - 1 and events.is_empty()
+        light = prepare.thin(
+            series.select("time_s", "link", pl.col(column).cast(pl.Float64)), "time_s", column, by="link"
+        )
+        few = light.height <= 20 * len(names)
+        layers = [
+            alt.Chart(prepare.values(light))
+            .mark_line(point=alt.OverlayMarkDef(size=20) if few else False)
+            .encode(
+                x=_time(end, last),
+                y=alt.Y(f"{column}:Q", axis=alt.Axis(title=title), scale=alt.Scale(zero=True)),
+                color=colour if len(names) > 1 else alt.value(colours[names[0]]),
+            )
+        ]
+        if column == "queue_packets":
+            layers.extend(_limits(tables, names, wide, prepare.maximum(series[column]) or 0))
+        panels.append(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+    if not events.is_empty():
+        panels.append(_event_panel(events, end, wide))
+    return themed(alt.vconcat(*panels, spacing=10))
+
+
+def _time(end: float, titled: bool) -> Any:
+    axis = alt.Axis(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
+    return alt.X("time_s:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=axis)
+
+
+def _limits(tables: network.Tables, names: list[str], width: int, top: float) -> list[Any]:
+    # A limit far above the data (fq_codel's 10240) would flatten the picture: it is left to the table of links.
+    known = {name: network.queue_limit_packets(tables, name) for name in names}
+    limits = {limit for limit in known.values() if limit is not None and limit <= 4 * max(top, 1)}
+    return [parts.level(limit, f"limit {parts.number(limit, 'packets')}", width) for limit in sorted(limits)]
+
+
+def _events(series: pl.DataFrame, end: float, bins: int = 150) -> pl.DataFrame:
+    """Drops and marks of all drawn links, summed in at most `bins` spans of time."""
+    span = max(end / bins, 1e-9)
+    counts = [name for name in ("drops", "marks") if name in series.columns]
+    if not counts:
+        return pl.DataFrame()
+    return (
+        series.with_columns(((pl.col("time_s") / span).floor() * span).clip(0, end).alias("time_s"))
+        .group_by("time_s")
+        .agg(pl.col(name).sum() for name in counts)
+        .unpivot(on=counts, index="time_s", variable_name="event", value_name="packets")
+        .filter(pl.col("packets") > 0)
+        .sort("time_s", "event")
+    )
+
+
+def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
+    kinds = [kind for kind in ("drops", "marks") if kind in events["event"].to_list()]
+    shades = {"drops": "#D55E00", "marks": "#009E73"}
+    title = f"{' and '.join(kinds)} (packets)"
+    return (
+        alt.Chart(prepare.values(events))
+        .mark_rule(strokeWidth=2)
+        .encode(
+            x=_time(end, True),
+            y=alt.Y(
+                "packets:Q",
+                axis=alt.Axis(title=title if len(kinds) == 1 else "packets", tickCount=2),
+                scale=alt.Scale(zero=True),
+            ),
+            y2=alt.datum(0),
+            color=parts.colour(kinds, [shades[kind] for kind in kinds], field="event"),
+        )
+        .properties(width=width, height=60)
+    )

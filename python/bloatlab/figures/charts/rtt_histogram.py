@@ -1,0 +1,71 @@
+"""The distribution of every RTT sample."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import histogram, network, parts, prepare
+from bloatlab.figures.theme import HALF, plot_width, themed
+
+HEIGHT = 250
+BINS = 60
+
+
+def rtt_histogram(tables: network.Tables, *, width: int = HALF) -> Any:
+    """The share of RTT samples per bin of a millisecond axis, over every sample the senders took.
+
+    Above eight flows the samples of all flows of a congestion control are pooled.
+
+    Args:
+        tables: `histograms` with the quantity `rtt`; `flows` names the flows and gives the base RTT.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    groups, path = network.groups(tables), network.path(tables)
+    rows = groups.label(histogram.of_quantity(tables, "rtt", "flow").rename({"name": "flow"}))
+    labels = [label for label in groups.labels if label in rows["label"].to_list()]
+    step = histogram.nice_width(rows, BINS)
+    bins = histogram.rebinned(rows, "label", step)
+    wide = plot_width(width)
+    colour = parts.colour(
+        labels, [groups.colours[label] for label in labels], columns=parts.legend_columns(labels, wide)
+    )
+    axis = alt.Axis(title="RTT (ms)", grid=True, tickCount=6)
+    x = alt.X("start:Q", axis=axis, scale=alt.Scale(zero=False, nice=True))
+    y_axis = alt.Axis(title=f"share of samples per {parts.number(step, 'ms')}", format=".2~%")
+    if len(labels) == 1:
+        drawn = (
+            alt.Chart(prepare.values(bins))
+            .mark_bar(binSpacing=0, color=groups.colours[labels[0]])
+            .encode(x=x.bin("binned"), x2="stop:Q", y=alt.Y("share:Q", axis=y_axis, scale=alt.Scale(zero=True)))
+        )
+    else:
+        drawn = (
+            alt.Chart(prepare.values(_with_zeros(bins, step)))
+            .mark_area(interpolate="step-after", opacity=0.15, line=alt.OverlayMarkDef(opacity=1, strokeWidth=1.5))
+            .encode(x=x, y=alt.Y("share:Q", stack=None, axis=y_axis, scale=alt.Scale(zero=True)), color=colour)
+        )
+    layers = [drawn]
+    if path.base_rtt_ms:
+        layers.append(parts.mark_at(path.base_rtt_ms, f"base RTT {parts.number(path.base_rtt_ms, 'ms')}"))
+    return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+
+
+def _with_zeros(bins: pl.DataFrame, step: float) -> pl.DataFrame:
+    """Add the empty bins, where a step line must come down to zero, and the end of the last one."""
+    lines = []
+    for part in bins.with_columns((pl.col("start") / step).round().cast(pl.Int64).alias("index")).partition_by("label"):
+        first, last = int(prepare.low(part["index"])), int(prepare.high(part["index"]))
+        grid = pl.DataFrame({"index": range(first, last + 2)})
+        whole = grid.join(part.select("index", "share"), on="index", how="left", maintain_order="left")
+        lines.append(
+            whole.select(
+                pl.lit(part["label"][0]).alias("label"),
+                (pl.col("index") * step).alias("start"),
+                pl.col("share").fill_null(0.0),
+            )
+        )
+    return pl.concat(lines)

@@ -1,0 +1,181 @@
+"""Window, sRTT and throughput over time, one above the other."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.theme import NEUTRAL, WIDE, plot_width, themed
+
+HEIGHT = 130
+
+
+def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """In flight with cwnd, sRTT and throughput over time, one panel each on the same time axis.
+
+    Up to eight flows have a line each. More are drawn as one group a congestion control: the median and the band
+    from the 5th to the 95th percentile across its flows, and a panel with the sum of the throughputs.
+
+    Args:
+        tables: `flow_series` and `flows`; `links` gives the reference lines.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    groups = network.groups(tables)
+    path = network.path(tables)
+    series = groups.label(network.table(tables, "flow_series"))
+    wide = plot_width(width)
+    end = prepare.high(series["time_s"]) or 1.0
+    axis = _Axis(groups, end, wide)
+
+    panels = []
+    if prepare.has_values(series, "in_flight", "cwnd"):
+        panels.append(_window(series, axis, path))
+    if prepare.has_values(series, "srtt_ms"):
+        base = path.base_rtt_ms
+        top = prepare.maximum(series["srtt_ms"]) or 1.0
+        rule = [_reference(base, f"base RTT {parts.number(base, 'ms')}", wide, top)] if base else []
+        panels.append(axis.panel(series, "srtt_ms", "sRTT (ms)", rule))
+    if prepare.has_values(series, "throughput_mbps"):
+        panels.extend(_throughput(series, axis, path))
+    last = len(panels) - 1
+    return themed(alt.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
+
+
+def _reference(value: float, text: str, width: int, top: float) -> Any:
+    # Below the line the label is clear of the data, unless the line lies on the axis.
+    return parts.level(value, text, width, above=value < 0.2 * max(top, value))
+
+
+class _Axis:
+    """Draws one quantity over the time axis that all panels share."""
+
+    def __init__(self, groups: network.Groups, end: float, width: int) -> None:
+        self.groups, self.end, self.width = groups, end, width
+
+    def panel(
+        self, series: pl.DataFrame, column: str, title: str, rules: list[Any], extra: list[Any] | None = None
+    ) -> Any:
+        """A panel still to be told whether it carries the legend and the title of the time axis."""
+
+        def draw(legend: bool, titled: bool) -> Any:
+            layers = [*self.lines(series, column, title, legend, titled), *(extra or []), *rules]
+            return alt.layer(*layers).properties(width=self.width, height=HEIGHT)
+
+        return draw
+
+    def time(self, titled: bool) -> Any:
+        axis = alt.Axis(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
+        return alt.X("time_s:Q", scale=alt.Scale(domain=[0, self.end], nice=False), axis=axis)
+
+    def colour(self, legend: bool) -> Any:
+        columns = parts.legend_columns(self.groups.labels, self.width)
+        return parts.colour(self.groups.labels, self.groups.range, legend=legend, columns=columns)
+
+    def lines(self, series: pl.DataFrame, column: str, title: str, legend: bool, titled: bool) -> list[Any]:
+        x, colour = self.time(titled), self.colour(legend)
+        y_axis = alt.Axis(title=title)
+        if not self.groups.grouped:
+            light = prepare.thin(series.select("time_s", "label", column), "time_s", column, by="label")
+            # A lone sample has no line; a dot shows it.
+            few = light.height <= 20 * max(1, len(self.groups.labels))
+            return [
+                alt.Chart(prepare.values(light))
+                .mark_line(point=alt.OverlayMarkDef(size=20) if few else False)
+                .encode(x=x, y=alt.Y(f"{column}:Q", axis=y_axis, scale=alt.Scale(zero=True)), color=colour)
+            ]
+        spread = band(series, column)
+        chart = alt.Chart(prepare.values(spread))
+        return [
+            chart.mark_area(opacity=0.22).encode(
+                x=x, y=alt.Y("low:Q", axis=y_axis, scale=alt.Scale(zero=True)), y2="high:Q", color=colour
+            ),
+            chart.mark_line().encode(x=x, y=alt.Y("median:Q", axis=y_axis), color=colour),
+        ]
+
+
+def band(series: pl.DataFrame, column: str, bins: int = 200) -> pl.DataFrame:
+    """Median, 5th and 95th percentile across the flows of each label, in at most `bins` spans of time."""
+    end = prepare.high(series["time_s"]) or 1.0
+    instants = series["time_s"].n_unique()
+    span = end / bins if instants > bins else 0.0
+    time = ((pl.col("time_s") / span).floor() + 0.5) * span if span else pl.col("time_s")
+    return (
+        series.drop_nulls(column)
+        .with_columns(time.clip(0, end).alias("time_s"))
+        .group_by("label", "time_s")
+        .agg(
+            pl.col(column).median().alias("median"),
+            pl.col(column).quantile(0.05, "linear").alias("low"),
+            pl.col(column).quantile(0.95, "linear").alias("high"),
+        )
+        .sort("label", "time_s")
+    )
+
+
+def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
+    bdp = path.bdp_segments if axis.groups.flows == 1 else None
+    top = prepare.maximum(series["in_flight"]) or 1.0
+    rules = [_reference(bdp, f"BDP {parts.number(bdp)}", axis.width, top)] if bdp else []
+    if axis.groups.grouped or not prepare.has_values(series, "in_flight") or not prepare.has_values(series, "cwnd"):
+        column = "in_flight" if prepare.has_values(series, "in_flight") else "cwnd"
+        return axis.panel(series, column, f"{column.replace('_', ' ')} (segments)", rules)
+
+    def draw(legend: bool, titled: bool) -> Any:
+        narrow = [
+            prepare.thin(
+                series.select("time_s", "label", pl.col(column).cast(pl.Float64).alias("value")),
+                "time_s",
+                "value",
+                by="label",
+            ).with_columns(pl.lit(name).alias("window"))
+            for column, name in (("in_flight", "in flight"), ("cwnd", "cwnd"))
+        ]
+        lines = (
+            alt.Chart(prepare.values(pl.concat(narrow)))
+            .mark_line()
+            .encode(
+                x=axis.time(titled),
+                y=alt.Y("value:Q", axis=alt.Axis(title="segments"), scale=alt.Scale(zero=True)),
+                color=axis.colour(legend),
+                strokeDash=alt.StrokeDash(
+                    "window:N",
+                    scale=alt.Scale(domain=["in flight", "cwnd"], range=[[1, 0], [2, 3]]),
+                    legend=alt.Legend(title=None),
+                ),
+                opacity=alt.Opacity(
+                    "window:N", scale=alt.Scale(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None
+                ),
+            )
+        )
+        return alt.layer(lines, *rules).properties(width=axis.width, height=HEIGHT)
+
+    return draw
+
+
+def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path) -> list[Any]:
+    capacity = path.capacity_mbps
+    rules = [parts.level(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width)] if capacity else []
+    title = "throughput (Mbit/s)"
+    if axis.groups.flows == 1:
+        return [axis.panel(series, "throughput_mbps", title, rules)]
+    total = prepare.thin(
+        series.group_by("time_s").agg(pl.col("throughput_mbps").sum().alias("total")).sort("time_s"), "time_s", "total"
+    )
+
+    def sum_line(titled: bool) -> Any:
+        return (
+            alt.Chart(prepare.values(total))
+            .mark_line(color=NEUTRAL)
+            .encode(
+                x=axis.time(titled), y=alt.Y("total:Q", axis=alt.Axis(title="sum (Mbit/s)"), scale=alt.Scale(zero=True))
+            )
+        )
+
+    def sum_panel(legend: bool, titled: bool) -> Any:
+        return alt.layer(sum_line(titled), *rules).properties(width=axis.width, height=HEIGHT - 40)
+
+    return [axis.panel(series, "throughput_mbps", title, []), sum_panel]

@@ -1,0 +1,174 @@
+"""What a run's tables say about the network: the lines figures draw against."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from bloatlab.figures import palette, prepare
+
+Tables = Mapping[str, pl.DataFrame]
+
+# More lines than this cannot be told apart: flows are then drawn as one group a congestion control.
+MANY = 8
+
+# IPv4 and TCP headers with timestamps, RFC 9293 section 3.1 and RFC 7323 section 3: MSS 1448 travels as 1500 bytes.
+HEADERS = 52
+
+
+def table(tables: Tables, name: str) -> pl.DataFrame:
+    """The table of that name; an empty one when the run has none."""
+    return tables.get(name, pl.DataFrame())
+
+
+@dataclass(frozen=True)
+class Path:
+    """The bottleneck and the base RTT: where Kleinrock's operating point lies.
+
+    Attributes:
+        link: Name of the bottleneck.
+        capacity_mbps: Its rate in Mbit/s, on the wire.
+        base_rtt_ms: Lowest base RTT of the flows, ms.
+        packet: Bytes of a full packet on the wire.
+    """
+
+    link: str | None
+    capacity_mbps: float | None
+    base_rtt_ms: float | None
+    packet: float
+
+    @property
+    def bdp_segments(self) -> float | None:
+        """Bandwidth-delay product, segments."""
+        if self.capacity_mbps is None or self.base_rtt_ms is None:
+            return None
+        return self.capacity_mbps * 1e3 * self.base_rtt_ms / 8 / self.packet
+
+
+def path(tables: Tables) -> Path:
+    """Find the bottleneck (the slowest link; among equals the one with the longest queue) and the base RTT."""
+    links, flows = table(tables, "links"), table(tables, "flows")
+    link = capacity = None
+    if "rate_mbps" in links.columns:
+        finite = links.filter(pl.col("rate_mbps").is_finite() & (pl.col("rate_mbps") > 0))
+        if not finite.is_empty():
+            slowest = finite.filter(pl.col("rate_mbps") == pl.col("rate_mbps").min())
+            link = max(slowest["link"].to_list(), key=lambda name: _mean_queue(tables, name))
+            capacity = float(slowest["rate_mbps"][0])
+    base = prepare.low(flows["base_rtt_ms"]) if "base_rtt_ms" in flows.columns else 0.0
+    mss = prepare.high(flows["mss"]) if "mss" in flows.columns else 0.0
+    return Path(
+        link=link,
+        capacity_mbps=capacity,
+        base_rtt_ms=base or None,
+        packet=(mss or 1448) + HEADERS,
+    )
+
+
+def _mean_queue(tables: Tables, link: str) -> float:
+    series = table(tables, "link_series")
+    if "queue_packets" not in series.columns:
+        return 0.0
+    return prepare.mean(series.filter(pl.col("link") == link)["queue_packets"])
+
+
+def queueing_links(tables: Tables, at_most: int = 4) -> list[str]:
+    """Links where packets ever waited, the longest mean queue first; the bottleneck when none did."""
+    series = table(tables, "link_series")
+    if series.is_empty():
+        return []
+    waited = (
+        series.group_by("link", maintain_order=True)
+        .agg(pl.col("queue_packets").max().alias("top"), pl.col("queue_packets").mean().alias("mean"))
+        .filter(pl.col("top") > 0)
+        .sort("mean", descending=True, maintain_order=True)
+    )
+    names = waited["link"].to_list()
+    # A link that once held a burst of ACKs is no bottleneck.
+    if names:
+        longest = float(waited["mean"][0])
+        names = [name for name, mean in zip(names, waited["mean"], strict=True) if mean >= 0.02 * longest]
+    return names[:at_most] or series["link"].unique(maintain_order=True).to_list()[:1]
+
+
+_PACKETS = re.compile(r"(\d+(?:\.\d+)?)\s*(?:p|pkts?|packets?)\b", re.IGNORECASE)
+
+
+def queue_limit_packets(tables: Tables, link: str) -> float | None:
+    """The queue's limit in packets, when `links.queue` states one (such as `fifo 80p`)."""
+    links = table(tables, "links")
+    if "limit_packets" in links.columns:
+        known = links.filter(pl.col("link") == link)["limit_packets"].drop_nulls()
+        return float(known[0]) if len(known) else None
+    if "queue" not in links.columns:
+        return None
+    for text in links.filter(pl.col("link") == link)["queue"].drop_nulls():
+        if stated := _PACKETS.search(str(text)):
+            return float(stated.group(1))
+    return None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How flows are named and coloured in one run.
+
+    Attributes:
+        of_flow: Table of `flow` and its `label`.
+        colours: Label to colour, in the order of the legend.
+        grouped: Whether a label stands for several flows.
+        flows: How many flows there are.
+    """
+
+    of_flow: pl.DataFrame
+    colours: dict[str, str]
+    grouped: bool
+    flows: int
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels in the order of the legend."""
+        return list(self.colours)
+
+    @property
+    def range(self) -> list[str]:
+        """Colours in the order of the legend."""
+        return list(self.colours.values())
+
+    def label(self, series: pl.DataFrame) -> pl.DataFrame:
+        """Add the column `label` to a table that has `flow`."""
+        return series.with_columns(pl.col("flow").cast(pl.String)).join(
+            self.of_flow, on="flow", how="inner", maintain_order="left"
+        )
+
+
+def groups(tables: Tables) -> Groups:
+    """Name and colour the flows: each its own up to `MANY`, else one group a congestion control."""
+    flows = table(tables, "flows")
+    if flows.is_empty():
+        series = table(tables, "flow_series")
+        found = series["flow"].cast(pl.String).unique(maintain_order=True).to_list() if "flow" in series.columns else []
+        flows = pl.DataFrame({"flow": found, "cca": [None] * len(found)}, schema_overrides={"cca": pl.String})
+    names = flows["flow"].cast(pl.String).to_list()
+    ccas = [cca or "no cca" for cca in (flows["cca"].to_list() if "cca" in flows.columns else [None] * len(names))]
+    if len(names) > MANY:
+        kinds = ccas if len(set(ccas)) <= MANY else ["all flows"] * len(names)
+        counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+        by_kind = palette.assign(counts)
+        text = {kind: f"{kind} ({count} flow{'s' if count > 1 else ''})" for kind, count in counts.items()}
+        labels = [text[kind] for kind in kinds]
+        colours = {text[kind]: by_kind[kind] for kind in counts}
+        return Groups(pl.DataFrame({"flow": names, "label": labels}), colours, True, len(names))
+    labels = [
+        name if cca == "no cca" or cca in name.lower() else f"{name} ({cca})"
+        for name, cca in zip(names, ccas, strict=True)
+    ]
+    # When each flow has its own algorithm, the algorithm's colour is the flow's.
+    distinct = len(set(ccas)) == len(ccas)
+    if distinct:
+        by_cca = palette.assign(ccas)
+        colours = {label: by_cca[cca] for label, cca in zip(labels, ccas, strict=True)}
+    else:
+        colours = palette.in_order(labels)
+    schema = {"flow": pl.String, "label": pl.String}
+    return Groups(pl.DataFrame({"flow": names, "label": labels}, schema=schema), colours, False, len(names))

@@ -1,0 +1,116 @@
+"""Pieces that several figures are made of: lines, reference lines, bands, ellipses."""
+
+import math
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import prepare
+from bloatlab.figures.theme import INK
+
+
+def colour(
+    domain: list[str],
+    range_: list[str],
+    field: str = "label",
+    title: str | None = None,
+    legend: bool = True,
+    columns: int = 0,
+) -> Any:
+    """Colour by `field` with a fixed domain, so that every panel and figure gives a name the same colour."""
+    shown = legend and len(domain) > 1
+    return alt.Color(
+        f"{field}:N",
+        scale=alt.Scale(domain=domain, range=range_),
+        legend=alt.Legend(title=title, columns=columns or alt.Undefined) if shown else None,
+    )
+
+
+def legend_columns(names: list[str], width: int) -> int:
+    """How many legend entries fit side by side, at about 7 pixels a letter."""
+    widest = max((min(len(name), 36) for name in names), default=1) * 7 + 40
+    return max(1, min(len(names), width // widest))
+
+
+def level(value: float, text: str, width: int, above: bool = True) -> Any:
+    """A dashed horizontal reference line with its name at the right end."""
+    at = alt.InlineData(values=[{"at": value, "text": text}])
+    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y="at:Q")
+    name = (
+        alt.Chart(at)
+        .mark_text(align="right", baseline="bottom" if above else "top", dy=-3 if above else 4, color=INK, fontSize=11)
+        .encode(y="at:Q", x=alt.value(width - 2), text="text:N")
+    )
+    return line + name
+
+
+def mark_at(value: float, text: str, left: bool = False) -> Any:
+    """A dashed vertical reference line with its name at the top."""
+    at = alt.InlineData(values=[{"at": value, "text": text}])
+    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x="at:Q")
+    name = (
+        alt.Chart(at)
+        .mark_text(
+            align="right" if left else "left", baseline="top", dx=-4 if left else 4, dy=2, color=INK, fontSize=11
+        )
+        .encode(x="at:Q", y=alt.value(0), text="text:N")
+    )
+    return line + name
+
+
+def ellipse(xs: pl.Series, ys: pl.Series, log_x: bool = False, points: int = 48) -> list[tuple[float, float]]:
+    """The closed curve one standard deviation round the mean: the covariance ellipse.
+
+    Args:
+        xs: First coordinate.
+        ys: Second coordinate.
+        log_x: Take the logarithm of the first coordinate first, for a logarithmic axis.
+        points: Corners of the curve.
+
+    Returns:
+        Points of the curve; empty with fewer than three samples or no spread at all.
+    """
+    both = pl.DataFrame({"x": xs, "y": ys}).drop_nulls()
+    if log_x:
+        both = both.filter(pl.col("x") > 0).with_columns(pl.col("x").log())
+    if both.height < 3:
+        return []
+    x, y = both["x"], both["y"]
+    mx, my = prepare.mean(x), prepare.mean(y)
+    a = float(((x - mx) ** 2).sum()) / (both.height - 1)
+    c = float(((y - my) ** 2).sum()) / (both.height - 1)
+    b = float(((x - mx) * (y - my)).sum()) / (both.height - 1)
+    if a + c <= 0:
+        return []
+    # Eigenvalues of the symmetric matrix (a b; b c) and the angle of the greater one.
+    half, root = (a + c) / 2, math.hypot((a - c) / 2, b)
+    major, minor = math.sqrt(half + root), math.sqrt(max(0.0, half - root))
+    angle = math.atan2(b, half + root - c) if b else (0.0 if a >= c else math.pi / 2)
+    cos, sin = math.cos(angle), math.sin(angle)
+    curve = []
+    for step in range(points + 1):
+        t = 2 * math.pi * step / points
+        u, v = major * math.cos(t), minor * math.sin(t)
+        px, py = mx + u * cos - v * sin, my + u * sin + v * cos
+        curve.append((math.exp(px) if log_x else px, py))
+    return curve
+
+
+def outline(curve: list[tuple[float, float]], label: str) -> list[dict[str, Any]]:
+    """Rows of an ellipse for a line mark: `x`, `y`, `order`, `label`."""
+    return [
+        {"x": float(f"{x:.4g}"), "y": float(f"{y:.4g}"), "order": order, "label": label}
+        for order, (x, y) in enumerate(curve)
+    ]
+
+
+def wants_log(low: float | None, high: float | None, ratio: float = 10) -> bool:
+    """Whether a range is wide enough for a logarithmic axis."""
+    return low is not None and high is not None and low > 0 and high / low > ratio
+
+
+def number(value: float, unit: str = "") -> str:
+    """A short number with its unit, such as `16 Mbit/s`."""
+    text = f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+    return f"{text} {unit}".strip()

@@ -1,0 +1,102 @@
+"""Light data for charts: fewer rows, fewer digits."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+# Two rows (lowest and highest) for each of 300 columns: more cannot be seen on a line 900 pixels wide.
+POINTS = 600
+
+
+def rounded(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
+    """Round every float column to `digits` significant digits."""
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    return frame.with_columns(
+        pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(digits)).alias(name) for name in floats
+    )
+
+
+def values(frame: pl.DataFrame, digits: int = 4) -> alt.InlineData:
+    """Put a table into a chart, with missing values as null and `time_s` to the millisecond."""
+    times = [pl.col("time_s").round(3)] if "time_s" in frame.columns else []
+    kept = {"time_s": frame["time_s"].round(3)} if times else {}
+    light = rounded(frame, digits).with_columns(**kept)
+    return alt.InlineData(values=light.to_dicts())
+
+
+def thin(frame: pl.DataFrame, x: str, y: str, by: str | None = None, points: int = POINTS) -> pl.DataFrame:
+    """Keep the lowest and the highest `y` of each of `points / 2` equal spans of `x`, in the order of `x`.
+
+    Extremes survive, so a sawtooth keeps its teeth. A span whose `y` is all null keeps one row, so a gap stays a gap.
+
+    Args:
+        frame: The series.
+        x: Column to bin, numeric.
+        y: Column whose extremes are kept.
+        by: Column that separates the lines, each thinned alone.
+        points: At most this many rows a line.
+    """
+    parts = frame.partition_by(by, maintain_order=True) if by else [frame]
+    return pl.concat([_thin_line(part, x, y, points) for part in parts]) if parts else frame
+
+
+def _thin_line(line: pl.DataFrame, x: str, y: str, points: int) -> pl.DataFrame:
+    line = line.sort(x)
+    if line.height <= points:
+        return line
+    bins = max(1, points // 2)
+    first, last = low(line[x]), high(line[x])
+    span = (last - first) or 1.0
+    placed = line.with_row_index("_row").with_columns(
+        ((pl.col(x) - first) / span * bins).floor().clip(0, bins - 1).alias("_bin")
+    )
+    extremes = placed.group_by("_bin").agg(
+        pl.col("_row").sort_by(y, nulls_last=True).first().alias("low"),
+        pl.col("_row").sort_by(y, nulls_last=False).last().alias("high"),
+    )
+    rows = pl.concat([extremes["low"], extremes["high"]]).unique().sort()
+    return line[rows]
+
+
+def sample(frame: pl.DataFrame, rows: int) -> pl.DataFrame:
+    """Keep about `rows` rows, evenly spaced, so that the same table gives the same picture."""
+    step = -(-frame.height // max(1, rows))
+    return frame.gather_every(step) if step > 1 else frame
+
+
+def has_values(frame: pl.DataFrame | None, *columns: str) -> bool:
+    """Whether the table has a value in at least one of these columns."""
+    if frame is None or frame.is_empty():
+        return False
+    return any(name in frame.columns and frame[name].null_count() < frame.height for name in columns)
+
+
+def low(values: pl.Series) -> float:
+    """The least value; 0 when there is none."""
+    return _number(values.min())
+
+
+def high(values: pl.Series) -> float:
+    """The greatest value; 0 when there is none."""
+    return _number(values.max())
+
+
+def mean(values: pl.Series) -> float:
+    """The arithmetic mean; 0 when there are no values."""
+    return _number(values.mean())
+
+
+def _number(value: object) -> float:
+    # Polars types an aggregate as anything a column may hold.
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def maximum(*candidates: Any) -> float | None:
+    """The largest number among numbers, series and None; None when there is none."""
+    found: list[float] = []
+    for candidate in candidates:
+        top = candidate.max() if isinstance(candidate, pl.Series) else candidate
+        if top is not None:
+            found.append(_number(top))
+    return max(found, default=None)

@@ -1,0 +1,235 @@
+"""All figures by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from bloatlab.figures import network, prepare, sweep
+from bloatlab.figures.charts.comparison import comparison, held
+from bloatlab.figures.charts.delay_throughput import delay_throughput
+from bloatlab.figures.charts.ecdf import ecdf
+from bloatlab.figures.charts.in_flight import in_flight
+from bloatlab.figures.charts.operating_point import operating_point
+from bloatlab.figures.charts.queue import queue
+from bloatlab.figures.charts.queue_distribution import queue_distribution
+from bloatlab.figures.charts.rtt_histogram import rtt_histogram
+from bloatlab.figures.charts.time_series import time_series
+from bloatlab.figures.network import Tables
+from bloatlab.figures.theme import HALF, WIDE
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the registry.
+
+    Attributes:
+        name: What `bloatlab figure` calls it.
+        title: Its heading.
+        caption: What it shows, in a sentence or two.
+        needs: Tables it is drawn from.
+        draw: The function from tables to a chart.
+        when: Whether these tables hold what it shows.
+        of_runs: It compares runs (tables of a store) instead of showing one.
+        width: Its usual width, pixels.
+        note: What was pooled or left out, for these tables; empty if nothing.
+    """
+
+    name: str
+    title: str
+    caption: str
+    needs: tuple[str, ...]
+    draw: Callable[..., Any]
+    when: Callable[[Tables], bool]
+    of_runs: bool = False
+    width: int = WIDE
+    note: Callable[[Tables], str] = lambda _: ""
+
+    def applicable(self, tables: Tables) -> bool:
+        """Whether the tables are there and hold what the figure shows."""
+        return all(not network.table(tables, name).is_empty() for name in self.needs) and self.when(tables)
+
+
+def _flows(*columns: str) -> Callable[[Tables], bool]:
+    return lambda tables: prepare.has_values(network.table(tables, "flow_series"), *columns)
+
+
+def _both(first: str, second: str) -> Callable[[Tables], bool]:
+    def paired(tables: Tables) -> bool:
+        series = network.table(tables, "flow_series")
+        return {first, second} <= set(series.columns) and not series.drop_nulls([first, second]).is_empty()
+
+    return paired
+
+
+def _histogram(quantity: str, scope: str) -> Callable[[Tables], bool]:
+    def held_there(tables: Tables) -> bool:
+        rows = network.table(tables, "histograms")
+        return not rows.filter(
+            (pl.col("quantity") == quantity) & (pl.col("scope") == scope) & (pl.col("weight") > 0)
+        ).is_empty()
+
+    return held_there
+
+
+def _several_runs(tables: Tables) -> bool:
+    return sweep.read(tables).frame.height > 1
+
+
+def _pooled(tables: Tables) -> str:
+    groups = network.groups(tables)
+    if not groups.grouped:
+        return ""
+    return f"{groups.flows} flows are drawn together, one group a congestion control."
+
+
+def _bands(tables: Tables) -> str:
+    pooled = _pooled(tables)
+    return (
+        f"{pooled} Lines are medians across flows, bands reach from the 5th to the 95th percentile." if pooled else ""
+    )
+
+
+def _means(tables: Tables) -> str:
+    if network.groups(tables).grouped:
+        return "Each dot is the mean of one flow; the star is the fair share, the diamond the mean of the flows."
+    return "Dots are samples."
+
+
+def _links(tables: Tables) -> str:
+    shown = len(network.queueing_links(tables))
+    everything = network.table(tables, "link_series")["link"].n_unique()
+    return f"{shown} of {everything} links are shown: those with the longest queues." if shown < everything else ""
+
+
+def _held(tables: Tables) -> str:
+    fixed = [f"{name} = {value} ({left} further in the table)" for name, value, left in held(tables)]
+    return f"Shown for {', '.join(fixed)}." if fixed else ""
+
+
+REGISTRY: Mapping[str, Figure] = {
+    figure.name: figure
+    for figure in (
+        Figure(
+            "time_series",
+            "Window, sRTT and throughput over time",
+            "Segments in flight with the congestion window, the smoothed RTT, and the payload received. Dashed lines: "
+            "bandwidth-delay product, base RTT and capacity.",
+            ("flow_series",),
+            time_series,
+            _flows("in_flight", "cwnd", "srtt_ms", "throughput_mbps"),
+            note=_bands,
+        ),
+        Figure(
+            "operating_point",
+            "Throughput against sRTT",
+            "Better is up and to the right. The star is the optimum: all of the bandwidth at the base RTT. The diamond "
+            "is the joint mean, the sum of throughputs at the mean sRTT; ellipses are one standard deviation.",
+            ("flow_series",),
+            operating_point,
+            _both("srtt_ms", "throughput_mbps"),
+            width=HALF,
+            note=_means,
+        ),
+        Figure(
+            "in_flight",
+            "In flight against the operating point",
+            "All flows together. The dashed law is that of an ideal path: to the right of the star, the "
+            "bandwidth-delay product, more in flight buys only delay.",
+            ("flow_series",),
+            in_flight,
+            lambda tables: _both("srtt_ms", "in_flight")(tables),
+            width=HALF,
+        ),
+        Figure(
+            "ecdf",
+            "Distribution of throughput and sRTT over samples",
+            "The share of samples at or below a value.",
+            ("flow_series",),
+            ecdf,
+            _flows("srtt_ms", "throughput_mbps"),
+            note=_pooled,
+        ),
+        Figure(
+            "queue",
+            "Queue over time",
+            "Queue length at each sample with its limit, mean sojourn time per interval, and drops and marks.",
+            ("link_series",),
+            queue,
+            lambda tables: prepare.has_values(network.table(tables, "link_series"), "queue_packets"),
+            note=_links,
+        ),
+        Figure(
+            "queue_distribution",
+            "Distribution of sojourn time and queue length",
+            "Left or above: the share of packets that waited longer, over every packet, with a logarithmic axis for "
+            "the tail. Right or below: how long the queue was.",
+            ("histograms",),
+            queue_distribution,
+            _histogram("sojourn", "link"),
+        ),
+        Figure(
+            "rtt_histogram",
+            "Distribution of RTT samples",
+            "Every RTT sample that the senders took, before smoothing.",
+            ("histograms",),
+            rtt_histogram,
+            _histogram("rtt", "flow"),
+            width=HALF,
+            note=_pooled,
+        ),
+        Figure(
+            "comparison",
+            "Comparison over the sweep",
+            "A point is the mean of the runs in the same place, a bar reaches from the lowest to the highest of them.",
+            ("runs", "metrics"),
+            comparison,
+            _several_runs,
+            of_runs=True,
+            note=_held,
+        ),
+        Figure(
+            "delay_throughput",
+            "Delay against throughput",
+            "One mark a run; better is up and to the right. Bars reach to the 95th percentile of the delay; ellipses "
+            "are one standard deviation over runs that differ in their seed alone.",
+            ("runs", "metrics"),
+            delay_throughput,
+            lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+            of_runs=True,
+        ),
+    )
+}
+
+
+def find(name: str) -> Figure:
+    """The figure of that name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    figure = REGISTRY.get(name)
+    if figure is None:
+        raise ValueError(f"no figure `{name}`; there are {', '.join(REGISTRY)}")
+    return figure
+
+
+def draw(name: str, tables: Tables, *, width: int | None = None) -> Any:
+    """Draw a figure from tables.
+
+    Args:
+        name: A name of the registry.
+        tables: Tables of a run (docs/architecture.md) or, for a figure that compares runs, of a store.
+        width: Width of the whole figure, pixels; absent: the figure's own.
+
+    Returns:
+        The Altair chart.
+
+    Raises:
+        ValueError: No such figure, or the tables lack what it shows.
+    """
+    figure = find(name)
+    if not figure.applicable(tables):
+        raise ValueError(f"figure `{name}` cannot be drawn: it needs values in {', '.join(figure.needs)}")
+    return figure.draw(tables, width=width or figure.width)

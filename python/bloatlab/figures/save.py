@@ -1,0 +1,46 @@
+"""Save a chart; the ending of the file's name chooses the format."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
+
+
+def save(chart: Any, path: str | Path) -> Path:
+    """Save `chart` as SVG, PNG (scale 2), PDF, HTML (one file, works offline) or JSON (Vega-Lite).
+
+    Args:
+        chart: An Altair chart.
+        path: Where to; the ending names the format.
+
+    Returns:
+        The path written.
+
+    Raises:
+        ValueError: The ending names no known format.
+        OSError: The file cannot be written.
+    """
+    import vl_convert
+
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in FORMATS:
+        raise ValueError(f"{path.name}: a figure's name must end in {', '.join(FORMATS)}")
+    spec = chart.to_dict(validate=False)
+    if kind == ".json":
+        path.write_text(json.dumps(spec, separators=(",", ":")) + "\n", encoding="utf-8")
+    elif kind == ".svg":
+        path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+    elif kind == ".html":
+        path.write_text(vl_convert.vegalite_to_html(spec, bundle=True), encoding="utf-8")
+    elif kind == ".pdf":
+        path.write_bytes(vl_convert.vegalite_to_pdf(on_white(spec)))
+    else:
+        path.write_bytes(vl_convert.vegalite_to_png(on_white(spec), scale=2))
+    return path
+
+
+def on_white(spec: dict[str, Any]) -> dict[str, Any]:
+    """The same figure with a white ground, for formats that viewers show on black."""
+    return {**spec, "config": {**spec.get("config", {}), "background": "white"}}

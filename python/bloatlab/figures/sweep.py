@@ -1,0 +1,152 @@
+"""Many runs as one table: a row a run, its parameters that vary, and the few metrics figures compare."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from bloatlab.figures import network, prepare
+
+_SIZED = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-zµ%/]*)\s*\Z")
+_UNITS = {"p": "packets", "B": "bytes", "s": "s"}
+
+# Parameters by which runs are coloured, the first that varies.
+SERIES = ("cca", "queue", "traffic", "recovery")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter that varies over the runs.
+
+    Attributes:
+        name: The parameter.
+        values: Its values as text, in the order of an axis.
+        numbers: The same as numbers when all share a unit, else empty.
+        unit: That unit, such as `packets`; empty without one.
+    """
+
+    name: str
+    values: list[str]
+    numbers: list[float]
+    unit: str
+
+    @property
+    def title(self) -> str:
+        """The name with its unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The runs of a store side by side.
+
+    Attributes:
+        frame: A row a run: `run_id`, `seed`, each axis as text, the metrics, `series` (what it is coloured by).
+        axes: Parameters that vary, the one for the x axis first; the colouring one is not among them.
+        coloured_by: The parameter that `series` holds; None when no such parameter varies.
+        replications: Most runs that differ in their seed alone.
+    """
+
+    frame: pl.DataFrame
+    axes: list[Axis]
+    coloured_by: str | None
+    replications: int
+
+
+def read(tables: network.Tables) -> Sweep:
+    """Bring `runs`, `parameters` and `metrics` of a store into one table."""
+    runs = network.table(tables, "runs")
+    if "status" in runs.columns:
+        runs = runs.filter(pl.col("status") == "done")
+    frame = runs.select("run_id", "seed")
+    parameters = _parameters(network.table(tables, "parameters"), frame)
+    varying = [name for name in parameters.columns if name != "run_id" and parameters[name].n_unique() > 1]
+    constant = [name for name in SERIES if name in parameters.columns]
+    frame = frame.join(parameters, on="run_id", how="left", maintain_order="left")
+    coloured_by = next((name for name in SERIES if name in varying), None)
+    axes = [axis_of(name, frame[name]) for name in varying if name != coloured_by]
+    # A numeric axis with the most values says most along x.
+    axes.sort(key=lambda axis: (not axis.numbers, -len(axis.values)))
+    series = pl.col(coloured_by or constant[0]) if coloured_by or constant else pl.lit("all runs")
+    frame = frame.with_columns(series.fill_null("default").alias("series"))
+    frame = frame.join(metrics_by_run(network.table(tables, "metrics")), on="run_id", how="left", maintain_order="left")
+    cells = frame.group_by("series", *(axis.name for axis in axes)).len()
+    return Sweep(frame, axes, coloured_by, int(prepare.high(cells["len"])))
+
+
+def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    if parameters.is_empty():
+        return runs.select("run_id")
+    kept = parameters.join(runs.select("run_id"), on="run_id", how="semi").filter(pl.col("name") != "seed")
+    kept = kept.with_columns(pl.col("value").map_elements(plain, return_dtype=pl.String))
+    # A parameter may not be called as a column that is already there.
+    clash = ["run_id", "series", *METRICS]
+    kept = kept.with_columns(
+        pl.when(pl.col("name").is_in(clash)).then(pl.col("name") + "_").otherwise("name").alias("name")
+    )
+    return kept.pivot("name", index="run_id", values="value", aggregate_function="first")
+
+
+def plain(text: str) -> str:
+    """A stored value (JSON) as a reader writes it: strings without quotes."""
+    try:
+        value: Any = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(value, dict) and "kind" in value:
+        rest = ", ".join(f"{key}={item}" for key, item in value.items() if key != "kind")
+        return f"{value['kind']} ({rest})" if rest else str(value["kind"])
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else text
+
+
+def axis_of(name: str, column: pl.Series) -> Axis:
+    """Order a parameter's values: as numbers when each is a number with one common unit, else as they came."""
+    values = [str(value) for value in column.drop_nulls().unique(maintain_order=True)]
+    sized = [_SIZED.match(value) for value in values]
+    units = {match.group(2) for match in sized if match}
+    if not values or not all(sized) or len(units) != 1:
+        return Axis(name, values, [], "")
+    pairs = sorted((float(match.group(1)), value) for match, value in zip(sized, values, strict=True) if match)
+    unit = units.pop()
+    return Axis(name, [value for _, value in pairs], [number for number, _ in pairs], _UNITS.get(unit, unit))
+
+
+# Column, and how the caption of its panel reads.
+METRICS = {
+    "throughput_mbps": "throughput (Mbit/s)",
+    "utilization": "utilisation",
+    "srtt_ms": "mean sRTT (ms)",
+    "delay_ms": "queueing delay (ms)",
+    "delay_p95_ms": "95th percentile of queueing delay (ms)",
+    "retransmissions": "retransmissions",
+}
+
+
+def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
+    """One row a run of `METRICS`: sums and means over flows, delay and utilisation at the busiest link."""
+    empty = pl.DataFrame(schema={"run_id": pl.String, **dict.fromkeys(METRICS, pl.Float64)})
+    if metrics.is_empty():
+        return empty
+
+    def of(scope: str, name: str) -> pl.Expr:
+        return pl.col("value").filter((pl.col("scope") == scope) & (pl.col("metric") == name))
+
+    def link(pattern: str) -> pl.Expr:
+        return pl.col("value").filter((pl.col("scope") == "link") & pl.col("metric").str.contains(pattern)).max()
+
+    def total(name: str) -> pl.Expr:
+        # The sum of nothing is 0, which would be a claim; nothing must stay null.
+        return pl.when(of("flow", name).len() > 0).then(of("flow", name).sum())
+
+    return metrics.group_by("run_id", maintain_order=True).agg(
+        total("mean_throughput_l4").alias("throughput_mbps"),
+        pl.coalesce(link(r"^(mean_)?utili[sz]ation"), total("mean_utilization_bw_l4")).alias("utilization"),
+        of("flow", "mean_srtt_l4").mean().alias("srtt_ms"),
+        pl.coalesce(link(r"^mean_sojourn"), of("flow", "mean_est_qdelay_l4").mean()).alias("delay_ms"),
+        link(r"^p95_sojourn").alias("delay_p95_ms"),
+        total("total_retransmissions_l4").alias("retransmissions"),
+    )

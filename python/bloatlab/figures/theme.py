@@ -1,0 +1,74 @@
+"""The one look of all figures."""
+
+from typing import Any, TypeVar
+
+import altair as alt
+
+# The page recolours these greys in dark mode (report/style.css), so no other grey may be used for text and axes.
+INK = "#333344"
+FAINT = "#88889A"
+GRID = "#E4E6EC"
+# Totals and reference laws: no flow has this colour.
+NEUTRAL = "#777788"
+
+WIDE = 900
+HALF = 440
+PHONE = 360
+
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+STAR = "M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z"
+
+_Chart = TypeVar("_Chart", bound=Any)
+
+
+def plot_width(width: int, panels: int = 1) -> int:
+    """Width of the plotting area, in pixels, that `width` leaves to each of `panels` side by side."""
+    return max(120, width // panels - 70)
+
+
+def themed(chart: _Chart) -> _Chart:
+    """Set fonts, greys and legends; every figure function ends with it."""
+    return chart.configure(  # type: ignore[no-any-return]
+        font=FONT,
+        background="transparent",
+        # Vega's own labels on every mark would triple an SVG; the page names the figure as a whole.
+        aria=False,
+        padding=4,
+        axis=alt.AxisConfig(
+            labelColor=INK,
+            titleColor=INK,
+            domainColor=FAINT,
+            tickColor=FAINT,
+            gridColor=GRID,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titlePadding=6,
+            labelOverlap="greedy",
+            labelSeparation=4,
+        ),
+        axisY=alt.AxisConfig(minExtent=34, tickCount=4, domain=False, ticks=False, labelPadding=6),
+        axisX=alt.AxisConfig(grid=False, tickSize=4),
+        legend=alt.LegendConfig(
+            orient="top",
+            direction="horizontal",
+            labelColor=INK,
+            titleColor=INK,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelLimit=260,
+            symbolOpacity=1,
+            symbolStrokeWidth=2,
+            rowPadding=3,
+            columnPadding=14,
+            offset=6,
+            padding=0,
+        ),
+        header=alt.HeaderConfig(labelColor=INK, titleColor=INK, labelFontSize=12),
+        title=alt.TitleConfig(color=INK, fontSize=13, fontWeight="normal", anchor="start", offset=6),
+        view=alt.ViewConfig(stroke=None),
+        line=alt.LineConfig(strokeWidth=1.5, strokeJoin="round"),
+        point=alt.MarkConfig(filled=True, size=36),
+        area=alt.AreaConfig(line=False),
+    )

@@ -1,0 +1,181 @@
+"""Tables as an engine gives them, from a small fluid model: what figures and reports are tried on."""
+
+import json
+import math
+import random
+
+import polars as pl
+
+
+def run_tables(
+    ccas=("newreno",),
+    *,
+    rate=16.0,
+    rtt=15.0,
+    limit=80,
+    stop=15.0,
+    step=0.1,
+    seed=1,
+    starts=None,
+    queue="fifo",
+) -> dict[str, pl.DataFrame]:
+    """One run of `len(ccas)` greedy flows over one bottleneck: AIMD windows, a queue, sRTT and losses."""
+    draw = random.Random(seed)
+    names = [f"flow_{index + 1}" for index in range(len(ccas))]
+    starts = starts or [0.0] * len(ccas)
+    bdp = rate * 1e3 * rtt / 8 / 1500
+    cwnd = dict.fromkeys(names, 10.0)
+    cap = dict(zip(names, ccas, strict=True))
+    srtt = dict.fromkeys(names)
+    retransmissions = dict.fromkeys(names, 0)
+    flow_rows, link_rows, rtts = [], [], {name: [] for name in names}
+    steps = max(1, round(stop / step))
+    for tick in range(1, steps + 1):
+        now = tick * step
+        active = [name for name, start in zip(names, starts, strict=True) if now > start]
+        window = sum(cwnd[name] for name in active)
+        backlog = min(limit, max(0.0, window - bdp))
+        delay = backlog * 1500 * 8 / (rate * 1e3)
+        drops = 0
+        if window - bdp > limit:
+            victims = [name for name in active if draw.random() < 0.6] or active[:1]
+            for name in victims:
+                cwnd[name] *= 0.7 if cap[name] == "cubic" else 0.5
+                retransmissions[name] += 3
+                drops += 3
+        for name in names:
+            row = {"time_s": round(now, 3), "flow": name}
+            if name not in active:
+                flow_rows.append(row)
+                continue
+            here = rtt + delay + draw.uniform(0, 0.4)
+            srtt[name] = here if srtt[name] is None else 0.5 * srtt[name] + 0.5 * here
+            rtts[name].append(here)
+            goodput = min(rate * 0.965, window * 1448 * 8 / (rtt + delay) / 1e3) * cwnd[name] / max(window, 1e-9)
+            goodput *= draw.uniform(0.97, 1.03)
+            row |= {
+                "throughput_mbps": goodput,
+                "sending_rate_mbps": goodput * 1.01,
+                "delivery_rate_mbps": goodput,
+                "cwnd": math.floor(cwnd[name]),
+                "ssthresh": None if not retransmissions[name] else 40.0,
+                "in_flight": math.floor(cwnd[name] * draw.uniform(0.97, 1)),
+                "srtt_ms": srtt[name],
+                "retransmissions": retransmissions[name],
+            }
+            flow_rows.append(row)
+            growth = step * 1e3 / (rtt + delay)
+            cwnd[name] += growth if backlog else growth * 4
+        used = min(1.0, window / bdp)
+        link_rows.append(
+            {
+                "time_s": round(now, 3),
+                "link": "bottleneck",
+                "queue_packets": round(backlog),
+                "queue_bytes": round(backlog) * 1500,
+                "sojourn_ms": delay if backlog else None,
+                "throughput_mbps": rate * used,
+                "utilization": used,
+                "drops": drops,
+                "marks": 0,
+            }
+        )
+    flows = pl.DataFrame(
+        {
+            "flow": names,
+            "cca": list(ccas),
+            "traffic": ["greedy"] * len(names),
+            "start_s": starts,
+            "stop_s": [stop] * len(names),
+            "base_rtt_ms": [rtt] * len(names),
+            "mss": [1448] * len(names),
+        },
+        schema_overrides={"cca": pl.String},
+    )
+    links = pl.DataFrame(
+        {"link": ["bottleneck"], "rate_mbps": [rate], "delay_ms": [rtt / 2], "queue": [queue], "limit_packets": [limit]}
+    )
+    schema = {
+        "time_s": pl.Float64, "flow": pl.String, "throughput_mbps": pl.Float64, "sending_rate_mbps": pl.Float64,
+        "delivery_rate_mbps": pl.Float64, "cwnd": pl.Float64, "ssthresh": pl.Float64, "in_flight": pl.Float64,
+        "srtt_ms": pl.Float64, "retransmissions": pl.Int64,
+    }  # fmt: skip
+    link_series = pl.DataFrame(link_rows, schema_overrides={"sojourn_ms": pl.Float64})
+    tables = {
+        "flows": flows,
+        "links": links,
+        "probes": pl.DataFrame({"probe": ["ping"], "interval_ms": [100.0], "size": [64]}),
+        "flow_series": pl.DataFrame(flow_rows, schema=schema),
+        "link_series": link_series,
+        "histograms": _histograms(rtts, link_series),
+    }
+    tables["metrics"] = metrics_of(tables, rate)
+    return tables
+
+
+def _histograms(rtts, link_series):
+    rows = []
+
+    def add(scope, name, quantity, values):
+        counts = {}
+        for value in values:
+            # HDR-like: buckets grow with the value.
+            width = 2 ** max(-4, math.floor(math.log2(max(value, 0.01))) - 5)
+            lower = math.floor(value / width) * width
+            counts[lower, lower + width] = counts.get((lower, lower + width), 0) + 100
+        for (lower, upper), weight in sorted(counts.items()):
+            rows.append((scope, name, quantity, float(lower), float(upper), float(weight)))
+
+    for name, values in rtts.items():
+        add("flow", name, "rtt", values)
+    add("link", "bottleneck", "sojourn", link_series["sojourn_ms"].drop_nulls().to_list())
+    columns = ["scope", "name", "quantity", "lower", "upper", "weight"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def metrics_of(tables, rate):
+    """Metrics from the samples, in the form of a store's table."""
+    rows = []
+    for (flow,), part in tables["flow_series"].group_by("flow", maintain_order=True):
+        rows += [
+            ("flow", flow, "mean_throughput_l4", part["throughput_mbps"].mean(), "Mbit/s"),
+            ("flow", flow, "mean_srtt_l4", part["srtt_ms"].mean(), "ms"),
+            ("flow", flow, "mean_in_flight_l4", part["in_flight"].mean(), "segments"),
+            ("flow", flow, "mean_est_qdelay_l4", (part["srtt_ms"] - 15).mean(), "ms"),
+            ("flow", flow, "total_retransmissions_l4", float(part["retransmissions"].max() or 0), ""),
+            ("flow", flow, "mean_utilization_bw_l4", (part["throughput_mbps"].mean() or 0) / rate, ""),
+        ]
+    link = tables["link_series"]
+    rows += [
+        ("link", "bottleneck", "utilization", link["utilization"].mean(), ""),
+        ("link", "bottleneck", "mean_sojourn", link["sojourn_ms"].mean(), "ms"),
+        ("link", "bottleneck", "p95_sojourn", link["sojourn_ms"].quantile(0.95), "ms"),
+        (
+            "network",
+            "network",
+            "agg_throughput",
+            sum(row[3] or 0 for row in rows if row[2] == "mean_throughput_l4"),
+            "Mbit/s",
+        ),
+    ]
+    rows = [row for row in rows if row[3] is not None]
+    return pl.DataFrame(rows, schema=["scope", "entity", "metric", "value", "unit"], orient="row")
+
+
+def sweep_tables(ccas=("newreno", "cubic", "bbr"), qlens=(20, 40, 80, 160, 320), seeds=(1, 2), extra=None):
+    """`runs`, `parameters` and `metrics` of a sweep, as a store gives them."""
+    runs, parameters, metrics = [], [], []
+    for cca in ccas:
+        for qlen in qlens:
+            for seed in seeds:
+                run_id = f"{cca}-{qlen}-{seed}"
+                tables = run_tables([cca], limit=qlen, seed=seed, stop=5)
+                runs.append({"run_id": run_id, "seed": seed, "status": "done"})
+                values = {"cca": cca, "qlen": f"{qlen}p", "bw": "16Mbit/s", **(extra or {})}
+                parameters += [
+                    {"run_id": run_id, "name": name, "value": json.dumps(value)} for name, value in values.items()
+                ]
+                metrics.append(
+                    tables["metrics"].insert_column(0, pl.Series("run_id", [run_id] * tables["metrics"].height))
+                )
+    return {"runs": pl.DataFrame(runs), "parameters": pl.DataFrame(parameters), "metrics": pl.concat(metrics)}
