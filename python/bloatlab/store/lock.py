@@ -20,7 +20,9 @@ class WriteLock:
         except BlockingIOError as error:
             holder = os.pread(self._descriptor, 32, 0).decode(errors="replace").strip() or "another process"
             os.close(self._descriptor)
-            raise StoreError(f"{directory}: process {holder} is writing here; wait for it or choose another --out") from error
+            raise StoreError(
+                f"{directory}: process {holder} is writing here; wait for it or choose another --out"
+            ) from error
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 

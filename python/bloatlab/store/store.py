@@ -171,7 +171,7 @@ class Store:
             cursor = connection.execute(query, values)
             names = [column[0] for column in cursor.description]
             rows = cursor.fetchall()
-        types = {"value": pl.String() if "parameters" in query else pl.Float64()}
+        types: dict[str, pl.DataType] = {"value": pl.String() if "parameters" in query else pl.Float64()}
         types |= dict.fromkeys(("seed", "events", "packets", "holds", "runs"), pl.Int64())
         types |= dict.fromkeys(("wall_s", "published", "measured", "tolerance"), pl.Float64())
         return pl.DataFrame(rows, schema=[(name, types.get(name, pl.String())) for name in names], orient="row")
@@ -180,7 +180,9 @@ class Store:
         wanted = None if run_ids is None else set(run_ids)
         found: dict[str, list[str]] = defaultdict(list)
         with self._connection() as connection:
-            for part, run_id in connection.execute("SELECT part, run_id FROM runs WHERE part IS NOT NULL ORDER BY part"):
+            for part, run_id in connection.execute(
+                "SELECT part, run_id FROM runs WHERE part IS NOT NULL ORDER BY part"
+            ):
                 if wanted is None or run_id in wanted:
                     found[part].append(run_id)
         return found

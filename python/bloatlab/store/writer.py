@@ -71,6 +71,8 @@ class Writer:
         self._statements: list[tuple[str, Sequence[Sequence[Any]]]] = []
         self._error: StoreError | None = None
         self._closing = False
+        self._hurry = False
+        self._busy = False
         self._changed = threading.Condition()
         if directory.exists() and not directory.is_dir():
             raise StoreError(f"{directory}: is a file, not a results directory")
@@ -119,6 +121,16 @@ class Writer:
         """Notes parameters under which a run that was already there is asked for again."""
         self.note(_INSERT_PARAMETER.replace("REPLACE", "IGNORE"), _parameter_rows(run_id, values))
 
+    def flush(self) -> None:
+        """Waits until everything queued so far is on disk."""
+        with self._changed:
+            self._hurry = True
+            self._changed.notify_all()
+            while (self._queue or self._statements or self._busy) and self._error is None:
+                self._changed.wait()
+            self._hurry = False
+            self._raise_error()
+
     @property
     def error(self) -> StoreError | None:
         """Why the writer stopped, if it did."""
@@ -149,17 +161,21 @@ class Writer:
             with self._changed:
                 while not (self._queue or self._statements or self._closing):
                     self._changed.wait()
-                while not self._closing and (rest := last + COMMIT_EVERY - time.monotonic()) > 0:
+                while not (self._closing or self._hurry) and (rest := last + COMMIT_EVERY - time.monotonic()) > 0:
                     self._changed.wait(rest)
                 records, self._queue = self._queue, []
                 statements, self._statements = self._statements, []
-                self._changed.notify_all()
                 if not (records or statements):
                     return
+                self._busy = True
+                self._changed.notify_all()
             last = time.monotonic()
             try:
                 with schema.clear_errors(self.directory):
                     self._commit(records, statements)
+                with self._changed:
+                    self._busy = False
+                    self._changed.notify_all()
             except Exception as error:
                 with self._changed:
                     self._error = error if isinstance(error, StoreError) else StoreError(f"{self.directory}: {error}")
@@ -205,7 +221,9 @@ class Writer:
 
     def _runs_by_part(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
-        for part, run_id in self._database.execute("SELECT part, run_id FROM runs WHERE part IS NOT NULL ORDER BY part"):
+        for part, run_id in self._database.execute(
+            "SELECT part, run_id FROM runs WHERE part IS NOT NULL ORDER BY part"
+        ):
             found[part].append(run_id)
         return found
 
@@ -283,4 +301,3 @@ def _parameter_rows(run_id: str, values: Mapping[str, Any]) -> list[tuple[str, s
 _INSERT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 13)})"
 _INSERT_PARAMETER = "INSERT OR REPLACE INTO parameters VALUES (?, ?, ?)"
 _INSERT_METRIC = "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?)"
-

@@ -1,0 +1,75 @@
+"""bloatlab, a bufferbloat laboratory: describe a bottleneck once, simulate it fast, sweep it, and read the answer.
+
+import bloatlab as bl
+
+r = bl.run("deep-buffers", qlen="80p", cca="cubic")
+r.flow_metrics["flow_1"]["mean_srtt_l4"]   # ms
+r.flow_series.to_polars()
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bloatlab.api import open, run, simulate, sweep  # noqa: A004
+    from bloatlab.errors import BloatlabError, ParameterError, StoreError
+    from bloatlab.plugins import CongestionControl, Queue, configured
+    from bloatlab.result import Result
+    from bloatlab.store import Store
+    from bloatlab.tables import Table
+
+_HOME = {
+    "BloatlabError": "errors",
+    "CongestionControl": "plugins",
+    "ParameterError": "errors",
+    "Queue": "plugins",
+    "Result": "result",
+    "Store": "store",
+    "StoreError": "errors",
+    "Table": "tables",
+    "configured": "plugins",
+    "open": "api",
+    "run": "api",
+    "simulate": "api",
+    "sweep": "api",
+}
+_MODULES = {"experiments", "figures", "metrics", "plugins", "report", "scenario", "store", "units"}
+_CORE = {"Cancelled", "PluginError", "ScenarioError"}
+
+__all__ = [
+    "BloatlabError",
+    "CongestionControl",
+    "ParameterError",
+    "Queue",
+    "Result",
+    "Store",
+    "StoreError",
+    "Table",
+    "configured",
+    "open",
+    "run",
+    "simulate",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name's module when it is first asked for, so that `import bloatlab` is instant."""
+    if name in _HOME:
+        value = getattr(import_module(f"bloatlab.{_HOME[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"bloatlab.{name}")
+    elif name in _CORE:
+        value = getattr(import_module("bloatlab._core"), name)
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version("bloatlab")
+    else:
+        raise AttributeError(f"module 'bloatlab' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES, *_CORE, "__version__"})

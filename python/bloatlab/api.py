@@ -1,0 +1,147 @@
+"""What a user calls from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import get
+from bloatlab.result import Result
+from bloatlab.scenario.read import read
+from bloatlab.store import Store
+from bloatlab.sweep import ExperimentSource, ScenarioSource, Source, execute, plan
+from bloatlab.sweep.one import simulate as simulate_one
+
+
+class Model(Protocol):
+    """A pydantic model of a scenario document."""
+
+    def model_dump(self, *, mode: str, exclude_unset: bool, by_alias: bool) -> dict[str, Any]:
+        """The document."""
+
+
+Scenario = str | Mapping[str, Any] | Model
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int = 42,
+    out: Path | str | None = None,
+    packets: bool = False,
+    **parameters: Any,
+) -> Result:
+    """Runs an experiment or a scenario once.
+
+    Args:
+        scenario: Name of an experiment (`"deep-buffers"`) or a scenario document, as `bloatlab.scenario` builds it.
+        seed: Seed of the random streams.
+        out: Results directory to store the run in; a run that is there already is read. Absent: nothing is stored.
+        packets: Record every packet (`Result.packets`, `Result.write_pcap`).
+        **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, as
+            `**{"flows.0.cca": "bbr"}`.
+
+    Returns:
+        Metrics as dictionaries, series and histograms as Arrow tables.
+
+    Raises:
+        ParameterError: An unknown experiment or parameter, or a value that is not allowed.
+        ScenarioError: The engine refuses the scenario; the text is `path: message`.
+        PluginError: The user's own congestion control or queue failed.
+        StoreError: `out` cannot be written or read.
+    """
+    source = _source(scenario)
+    planned = plan(source, parameters, seed=seed)
+    if out is None:
+        return simulate_one(planned[0], packets=packets)
+    summary = execute(planned, out, jobs=1, packets=packets, command=_call("run", scenario, parameters))
+    _raise_interrupt(summary.interrupted)
+    if summary.failed:
+        raise RuntimeError(summary.failed[0][1])
+    return Store(out).run(planned[0].run_id)
+
+
+def simulate(
+    path: Path | str, *, seed: int = 42, out: Path | str | None = None, packets: bool = False, **paths: Any
+) -> Result:
+    """Runs the scenario in a TOML or JSON file once; otherwise as `run`.
+
+    Raises:
+        ParameterError: The file cannot be read.
+        ScenarioError: The engine refuses the scenario.
+    """
+    document = {"name": Path(path).stem, **read(path)}
+    return run(document, seed=seed, out=out, packets=packets, **paths)
+
+
+def sweep(
+    scenario: Scenario,
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    replications: int = 1,
+    seed: int = 42,
+    out: Path | str | None = None,
+    jobs: int | None = None,
+    packets: bool = False,
+    **parameters: Any,
+) -> Store:
+    """Runs the cartesian product of the axes, in parallel; what the store holds already is not run again.
+
+    Args:
+        scenario: Name of an experiment or a scenario document.
+        axes: Values of each swept parameter (or dotted path).
+        replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`.
+        seed: Seed of the first replication.
+        out: Results directory; absent: `results/NAME`.
+        jobs: Threads; absent: one a processor.
+        packets: Record every packet.
+        **parameters: Parameters that all runs share.
+
+    Returns:
+        The store that holds the runs. A run that failed is in it with its reason.
+
+    Raises:
+        ParameterError: An unknown name or a value that is not allowed.
+        ScenarioError: The engine refuses one of the scenarios.
+        StoreError: `out` cannot be written.
+        KeyboardInterrupt: Ctrl-C; what is finished is kept.
+    """
+    source = _source(scenario)
+    directory = Path(out) if out is not None else Path("results") / source.name
+    planned = plan(source, parameters, axes, replications=replications, seed=seed)
+    command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
+    summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)
+    _raise_interrupt(summary.interrupted)
+    return Store(directory)
+
+
+def open(directory: Path | str) -> Store:  # noqa: A001
+    """Opens a results directory.
+
+    Raises:
+        StoreError: There is none, or it is damaged.
+    """
+    return Store(directory)
+
+
+def _source(scenario: Scenario) -> Source:
+    if isinstance(scenario, str):
+        return ExperimentSource(get(scenario))
+    if isinstance(scenario, Mapping):
+        return ScenarioSource(scenario)
+    if hasattr(scenario, "model_dump"):
+        return ScenarioSource(scenario.model_dump(mode="json", exclude_unset=True, by_alias=True))
+    raise ParameterError(f"scenario: `{scenario}` is neither an experiment's name nor a scenario document")
+
+
+def _call(function: str, scenario: Scenario, parameters: Mapping[str, Any]) -> str:
+    name = repr(scenario) if isinstance(scenario, str) else "scenario"
+    rest = "".join(f", {key}={value!r}" for key, value in parameters.items())
+    return f"bloatlab.{function}({name}{rest})"
+
+
+def _raise_interrupt(interrupted: bool) -> None:
+    if interrupted:
+        raise KeyboardInterrupt

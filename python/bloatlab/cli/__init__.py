@@ -1,0 +1,57 @@
+"""The command line: thin. Whatever it does, `import bloatlab` can do."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Entry point: one line and exit code 2 on bad input, 130 on Ctrl-C, never a traceback."""
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = _say("interrupted", 130)
+    except BrokenPipeError:
+        # The reader of a pipe (head) has left; Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command and gives its exit code."""
+    from cyclopts import CycloptsError
+
+    from bloatlab.cli.app import app
+    from bloatlab.errors import BloatlabError
+
+    try:
+        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _say(f"{error} (bloatlab --help)", 2)
+    except BloatlabError as error:
+        return _say(str(error), 2)
+    except ImportError as error:
+        return _say(_missing(error), 2)
+    except Exception as error:
+        from bloatlab.engines import engine
+
+        if isinstance(error, engine().ScenarioError):
+            return _say(str(error), 2)
+        if os.environ.get("BLOATLAB_DEBUG"):
+            raise
+        return _say(f"{type(error).__name__}: {error} (BLOATLAB_DEBUG=1 shows where)", 1)
+    return result if isinstance(result, int) else 0
+
+
+def _missing(error: ImportError) -> str:
+    if error.name in {"altair", "jinja2", "vl_convert"}:
+        return f"this needs {error.name}: pip install 'bloatlab[report]'"
+    return f"{error}"
+
+
+def _say(text: str, code: int) -> int:
+    print("bloatlab: " + " ".join(text.split()), file=sys.stderr)
+    return code

@@ -1,0 +1,214 @@
+"""The commands. Modules that draw or store are imported where they are used, so that `--help` is instant."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from bloatlab.cli.options import Flag, Out, Set, Sweep
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"bloatlab {version('bloatlab')}"
+
+
+app = App(
+    name="bloatlab",
+    help="A bufferbloat laboratory: describe a bottleneck once, simulate it, sweep it, and read the answer.",
+    version=_version,
+    suppress_keyboard_interrupt=False,
+)
+
+
+@app.command(name="list")
+def list_() -> None:
+    """Lists the experiments."""
+    from bloatlab.cli.show import show_catalogue
+
+    show_catalogue()
+
+
+@app.command
+def show(name: str) -> None:
+    """Shows an experiment: parameters with defaults, units, allowed values, and what its source published.
+
+    Args:
+        name: The experiment.
+    """
+    from bloatlab.cli.show import show_experiment
+
+    show_experiment(name)
+
+
+@app.command
+def run(
+    name: str,
+    *,
+    set_: Set = [],  # noqa: B006
+    sweep: Sweep = [],  # noqa: B006
+    replications: int = 1,
+    seed: int = 42,
+    out: Out = None,
+    json: Flag = False,
+    jobs: int | None = None,
+    packets: Flag = False,
+) -> int:
+    """Runs an experiment. Runs that the results directory holds already are read, so the same command resumes.
+
+    Args:
+        name: The experiment.
+        set_: A parameter's value; `bloatlab show NAME` lists them. Repeatable.
+        sweep: Values of a parameter; several --sweep give the cartesian product. Repeatable.
+        replications: Runs of each point; replication r, from 0, has the seed SEED + r.
+        seed: Seed of the random streams.
+        out: Results directory [default: results/NAME].
+        json: Print one JSON object and nothing else.
+        jobs: Threads [default: one a processor].
+        packets: Record every packet.
+    """
+    from bloatlab.cli.run import Request, run_request
+    from bloatlab.experiments import get
+    from bloatlab.sweep.source import ExperimentSource
+
+    experiment = get(name)
+    request = Request(
+        ExperimentSource(experiment), set_, sweep, replications, seed, out, json, jobs, packets, experiment
+    )
+    return run_request(request)
+
+
+@app.command
+def simulate(
+    file: Path,
+    *,
+    set_: Set = [],  # noqa: B006
+    sweep: Sweep = [],  # noqa: B006
+    replications: int = 1,
+    seed: int = 42,
+    out: Out = None,
+    json: Flag = False,
+    jobs: int | None = None,
+    packets: Flag = False,
+) -> int:
+    """Runs a scenario of your own, a TOML (or JSON) file; `bloatlab schema` says what it may hold.
+
+    Args:
+        file: The scenario.
+        set_: The value at a dotted path, as dumbbell.queue.kind=codel or flows.0.cca=bbr. Repeatable.
+        sweep: Values at a dotted path; several --sweep give the cartesian product. Repeatable.
+        replications: Runs of each point; replication r, from 0, has the seed SEED + r.
+        seed: Seed of the random streams.
+        out: Results directory [default: results/NAME of the scenario].
+        json: Print one JSON object and nothing else.
+        jobs: Threads [default: one a processor].
+        packets: Record every packet.
+    """
+    from bloatlab.cli.run import Request, run_request
+    from bloatlab.scenario.read import read
+    from bloatlab.sweep.source import ScenarioSource
+
+    source = ScenarioSource(read(file), file.stem)
+    return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None))
+
+
+@app.command
+def reproduce(name: str, *, out: Out = None, json: Flag = False) -> int:
+    """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
+
+    Args:
+        name: The experiment.
+        out: Results directory [default: results/NAME].
+        json: Print one JSON object and nothing else.
+    """
+    from bloatlab.cli.reproduce import reproduce_experiment
+
+    return reproduce_experiment(name, out, as_json=json)
+
+
+@app.command
+def report(directory: Path) -> None:
+    """Makes the HTML page of a results directory again and prints its path.
+
+    Args:
+        directory: Results directory.
+    """
+    from bloatlab.store import Store
+
+    Store(directory)
+    from bloatlab.report import make_report
+
+    print(make_report(directory))
+
+
+@app.command
+def figure(
+    directory: Path, name: str, *, out: Annotated[Path, Parameter(name=["-o", "--out"])], run: str | None = None
+) -> None:
+    """Saves one figure of a results directory.
+
+    Args:
+        directory: Results directory.
+        name: The figure.
+        out: File to write; .svg, .png, .pdf, .html or .json.
+        run: The run it shows (the beginning of its run_id) [default: the first].
+    """
+    from bloatlab.cli.figure import save_figure
+
+    print(save_figure(directory, name, out, run))
+
+
+@app.command
+def export(
+    directory: Path,
+    *,
+    csv: Flag = False,
+    parquet: Flag = False,
+    pcap: Annotated[str | None, Parameter(metavar="RUN")] = None,
+    link: str | None = None,
+    out: Out = None,
+) -> None:
+    """Writes the tables of all runs as CSV or Parquet, or the packets of one run as a pcap, and prints the paths.
+
+    Args:
+        directory: Results directory.
+        csv: Tables as CSV.
+        parquet: Tables as Parquet.
+        pcap: The run (the beginning of its run_id is enough) whose packets are wanted.
+        link: Link at which the packets are seen.
+        out: Where to: a directory for tables, a file for packets [default: within DIRECTORY].
+    """
+    from bloatlab.cli.export import export_packets, export_tables
+    from bloatlab.errors import ParameterError
+
+    if csv + parquet + (pcap is not None) != 1:
+        raise ParameterError("export: give one of --csv, --parquet and --pcap RUN")
+    if pcap is not None:
+        print(export_packets(directory, pcap, out, link))
+    else:
+        for path in export_tables(directory, "csv" if csv else "parquet", out):
+            print(path)
+
+
+@app.command
+def schema() -> None:
+    """Prints the JSON Schema of a scenario."""
+    from bloatlab.engines import engine
+
+    sys.stdout.write(engine().schema().rstrip() + "\n")
+
+
+@app.command
+def algorithms(*, json: Flag = False) -> None:
+    """Lists queues and congestion controls with their parameters.
+
+    Args:
+        json: Print JSON.
+    """
+    from bloatlab.cli.show import show_algorithms
+
+    show_algorithms(as_json=json)

@@ -1,0 +1,83 @@
+"""`reproduce`: the source's set-up, its published values, and ours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bloatlab.cli.console import console, number
+from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
+from bloatlab.errors import BloatlabError
+from bloatlab.experiments import get
+from bloatlab.experiments.base import Experiment, Verdict
+from bloatlab.experiments.claims import claims_of, note_claims
+from bloatlab.store import Store
+from bloatlab.sweep import ExperimentSource, execute, plan
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def reproduce_experiment(name: str, out: Path | None, *, as_json: bool) -> int:
+    """Runs the published set-up; exit code 0 when every claim holds."""
+    experiment = get(name)
+    if not experiment.claims:
+        raise BloatlabError(f"{experiment.name}: its source makes no claims")
+    directory = out if out is not None else Path("results") / experiment.name
+    runs = plan(ExperimentSource(experiment), experiment.reproduce_params, seed=experiment.reproduce_seed)
+    summary = execute(
+        runs,
+        directory,
+        command=command_line(),
+        after=lambda writer, summary: note_claims(writer, experiment, runs, summary),
+    )
+    if summary.interrupted:
+        return INTERRUPTED
+    if summary.failed:
+        print(f"bloatlab: the run failed: {summary.failed[0][1]}", file=sys.stderr)
+        return 1
+    metrics = Store(directory).run_metrics([runs[0].run_id])
+    verdicts = experiment.verdicts(metrics[runs[0].run_id])
+    failed = [verdict for verdict in verdicts if verdict.holds is False]
+    if as_json:
+        print_json(experiment.name, runs, metrics, claims_of(experiment, runs, metrics))
+    else:
+        _print(experiment, verdicts, failed, directory)
+    return 1 if failed else 0
+
+
+def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Path) -> None:
+    out = console()
+    out.print(claims_table(experiment, verdicts))
+    claims = sum(verdict.holds is not None for verdict in verdicts)
+    out.print(f"{claims - len(failed)} of {claims} claims hold; source: {experiment.source}", soft_wrap=True)
+    for verdict in verdicts:
+        if verdict.claim.note:
+            out.print(f"{verdict.claim.name}: {verdict.claim.note}", soft_wrap=True)
+    out.print(report_line(directory), soft_wrap=True, markup=False)
+
+
+def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
+    """Published, ours, tolerance, holds."""
+    from rich.table import Table
+
+    table = Table(title=f"{experiment.name}: published and ours")
+    table.add_column("metric", no_wrap=True)
+    for heading in ("published", "ours", "difference", "tolerance"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("unit")
+    table.add_column("holds")
+    for verdict in verdicts:
+        claim, measured = verdict.claim, verdict.measured
+        difference = "-"
+        if measured is not None:
+            gap = measured - claim.published
+            relative = claim.absolute is None and claim.published != 0
+            difference = f"{100 * gap / abs(claim.published):+.2f} %" if relative else f"{gap:+.4g}"
+        word = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[verdict.holds]
+        table.add_row(
+            claim.name, f"{claim.published:g}", number(measured), difference, claim.tolerance_text, claim.unit, word
+        )
+    return table

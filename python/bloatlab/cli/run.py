@@ -1,0 +1,132 @@
+"""`run` and `simulate`: plan, execute, and say what came of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bloatlab.cli.console import console, progress_bar
+from bloatlab.cli.values import axis, settings, value
+from bloatlab.errors import BloatlabError
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.claims import claims_of, note_claims
+from bloatlab.store import Store, Writer
+from bloatlab.sweep import PlannedRun, Source, Summary, execute, plan
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for."""
+
+    source: Source
+    set_: Sequence[str]
+    sweep: Sequence[str]
+    replications: int
+    seed: int
+    out: Path | None
+    as_json: bool
+    jobs: int | None
+    packets: bool
+    experiment: Experiment | None
+
+    @property
+    def directory(self) -> Path:
+        """The results directory."""
+        return self.out if self.out is not None else Path("results") / self.source.name
+
+
+def command_line() -> str:
+    """The command as it was typed, to be typed again."""
+    return " ".join(["bloatlab", *(shlex.quote(word) for word in sys.argv[1:])])
+
+
+def run_request(request: Request) -> int:
+    """Runs it and gives the exit code."""
+    base = {name: value(text) for name, text in settings(request.set_, "--set").items()}
+    axes = {name: axis(text) for name, text in settings(request.sweep, "--sweep").items()}
+    runs = plan(request.source, base, axes, replications=request.replications, seed=request.seed)
+    experiment = request.experiment
+
+    def after(writer: Writer, summary: Summary) -> None:
+        if experiment is not None:
+            note_claims(writer, experiment, runs, summary)
+
+    with progress_bar(len(runs)) as tell:
+        summary = execute(
+            runs,
+            request.directory,
+            jobs=request.jobs,
+            packets=request.packets,
+            progress=tell,
+            command=command_line(),
+            after=after,
+        )
+    for planned, reason in summary.failed[:10]:
+        print(f"bloatlab: run {planned.run_id} (seed {planned.seed}) failed: {reason}", file=sys.stderr)
+    if summary.interrupted:
+        print(
+            f"bloatlab: interrupted; {summary.finished} of {summary.total} runs are kept in {request.directory}. "
+            f"Resume with: {command_line()}",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    _tell(request, runs, summary, axes)
+    if summary.failed:
+        print(
+            f"bloatlab: {len(summary.failed)} of {summary.total} runs failed; the store holds the reasons",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def _tell(request: Request, runs: Sequence[PlannedRun], summary: Summary, axes: Mapping[str, Any]) -> None:
+    store = Store(request.directory)
+    failed = {planned.run_id for planned, _ in summary.failed}
+    done = [planned for planned in runs if planned.run_id not in failed]
+    metrics = store.run_metrics([planned.run_id for planned in done])
+    if request.as_json:
+        print_json(request.source.name, done, metrics, claims_of(request.experiment, done, metrics))
+        return
+    from bloatlab.cli.summary import summary_table
+
+    out = console()
+    out.print(summary_table(request.source.name, done, metrics, axes))
+    how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
+    out.print(f"{how} in {summary.wall_s:.2f} s; results in {request.directory}", soft_wrap=True)
+    out.print(report_line(request.directory), soft_wrap=True, markup=False)
+
+
+def report_line(directory: Path) -> str:
+    """Makes the page; its path, or how to get it."""
+    try:
+        from bloatlab.report import make_report
+    except ImportError as error:
+        if error.name in {"altair", "jinja2", "vl_convert"}:
+            return "no report: pip install 'bloatlab[report]'"
+        return f"no report: {error}"
+    try:
+        return f"report: {make_report(directory)}"
+    except BloatlabError as error:
+        return f"no report: {error}"
+
+
+def print_json(
+    name: str,
+    runs: Sequence[PlannedRun],
+    metrics: Mapping[str, Mapping[str, Any]],
+    claims: Sequence[Mapping[str, Any]],
+) -> None:
+    """The one object of `--json`."""
+    described = [
+        {"run_id": run.run_id, "parameters": run.parameters, "seed": run.seed, **metrics[run.run_id]} for run in runs
+    ]
+    json.dump({"experiment": name, "runs": described, "claims": list(claims)}, sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")

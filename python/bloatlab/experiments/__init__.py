@@ -1,0 +1,30 @@
+"""The catalogue: one file an experiment, one line here."""
+
+from __future__ import annotations
+
+from bloatlab.errors import unknown
+from bloatlab.experiments.base import Claim, Experiment, Verdict
+from bloatlab.experiments.deep_buffers import DeepBuffers
+from bloatlab.experiments.parameters import Parameter
+
+CATALOGUE: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        DeepBuffers(),
+    )
+}  # fmt: skip
+
+
+def get(name: str) -> Experiment:
+    """The experiment of this name; underscores count as hyphens.
+
+    Raises:
+        ParameterError: There is none; the text names the nearest.
+    """
+    found = CATALOGUE.get(name.replace("_", "-"))
+    if found is None:
+        raise unknown("experiment", name, CATALOGUE)
+    return found
+
+
+__all__ = ["CATALOGUE", "Claim", "Experiment", "Parameter", "Verdict", "get"]

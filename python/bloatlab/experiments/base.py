@@ -1,0 +1,130 @@
+"""What an experiment is: parameters, the scenario they make, and what its source published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bloatlab.errors import unknown
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.plugins import Configured
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published value and how near ours must come to it."""
+
+    name: str
+    published: float
+    metric: str
+    """Path in a result: `flow_metrics.flow_1.mean_srtt_l4`."""
+    unit: str
+    source: str
+    absolute: float | None = None
+    """Largest difference that holds, in `unit`."""
+    relative: float | None = None
+    """Largest difference that holds, as a share of the published value."""
+    note: str = ""
+
+    @property
+    def tolerance(self) -> float | None:
+        """Largest difference that holds, in `unit`; `None`: the source states none, so there is no verdict."""
+        if self.relative is not None:
+            return abs(self.published) * self.relative
+        return self.absolute
+
+    @property
+    def tolerance_text(self) -> str:
+        """The tolerance as the source states it."""
+        if self.relative is not None:
+            return f"{100 * self.relative:g} %"
+        if self.absolute is None:
+            return ""
+        return f"{self.absolute:g} {self.unit}".rstrip() if self.absolute else "exact"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim held against a result."""
+
+    claim: Claim
+    measured: float | None
+    holds: bool | None
+    """`None`: the source states no tolerance."""
+
+
+class Experiment:
+    """Base of the catalogue's experiments: one file each, and one line in the registry."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]]
+    claims: ClassVar[tuple[Claim, ...]] = ()
+    comparison: ClassVar[tuple[Claim, ...]] = ()
+    """Published values whose source states no tolerance: shown beside ours, without a verdict."""
+    reproduce_params: ClassVar[Mapping[str, Any]] = {}
+    """Parameters of the published run, where they differ from the defaults."""
+    reproduce_seed: ClassVar[int] = 42
+    figures: ClassVar[tuple[str, ...]] = ()
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The scenario document that resolved parameters make."""
+        raise NotImplementedError
+
+    def resolve(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every parameter with its value: the given ones checked, the others by default.
+
+        Raises:
+            ParameterError: An unknown parameter, or a value that is not allowed.
+        """
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                raise unknown(f"parameter of {self.name}", name, known)
+        values = {
+            name: parameter.value(given[name]) if given.get(name) is not None else parameter.default
+            for name, parameter in known.items()
+        }
+        return self.derive(values)
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Fills in defaults that depend on other parameters."""
+        return values
+
+    def published_run(self) -> dict[str, Any]:
+        """The resolved parameters of the published run."""
+        return self.resolve(self.reproduce_params)
+
+    def verdicts(self, metrics: Mapping[str, Any]) -> list[Verdict]:
+        """The claims, then the comparison, held against one run's metrics."""
+        return [judge(claim, metrics) for claim in (*self.claims, *self.comparison)]
+
+
+def judge(claim: Claim, metrics: Mapping[str, Any]) -> Verdict:
+    """Holds a claim against metrics in the form of `--json`."""
+    at: Any = metrics
+    for key in claim.metric.split("."):
+        at = at.get(key) if isinstance(at, Mapping) else None
+    measured = None if at is None else float(at)
+    if claim.tolerance is None:
+        return Verdict(claim, measured, None)
+    # A tolerance counts to the last digit that a double carries.
+    slack = 1e-9 * max(1.0, abs(claim.published))
+    holds = measured is not None and abs(measured - claim.published) <= claim.tolerance + slack
+    return Verdict(claim, measured, holds)
+
+
+def plain(value: Any) -> Any:
+    """A parameter's value as JSON can hold it: classes become their `module:Class`."""
+    if isinstance(value, type):
+        return f"{value.__module__}:{value.__qualname__}"
+    if isinstance(value, Configured):
+        return {"kind": "python", "class": plain(value.plugin), "params": value.parameters}
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,314 @@
+"""Deep buffers (CCPerf): greedy flows over a static dumbbell whose queue is larger than the bandwidth-delay product."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bloatlab import units
+from bloatlab.engines import engine
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.base import Claim, Experiment
+from bloatlab.experiments.parameters import Parameter
+
+PAGE = "CCPerf, Deep Buffers Experiment, experiment 1 (doi 10.1109/COMST.2025.3533303)"
+FLOW = "flow_metrics.flow_1."
+RATE_PER_FLOW = "16Mbit/s"
+PACKETS_PER_FLOW = 80
+
+
+def _claim(
+    name: str, published: float, unit: str, *, absolute: float | None = None, relative: float | None = None
+) -> Claim:
+    return Claim(name, published, FLOW + name, unit, PAGE, absolute=absolute, relative=relative)
+
+
+class DeepBuffers(Experiment):
+    """One greedy flow, a FIFO of four bandwidth-delay products, NewReno with PRR."""
+
+    name = "deep-buffers"
+    title = "Congestion control in a deep buffer"
+    summary = (
+        "Greedy flows cross one bottleneck whose queue holds more than the bandwidth-delay product; vary qlen and cca."
+    )
+    source = PAGE
+    figures = (
+        "in_flight", "operating_point", "delay_throughput", "time_series", "ecdf", "queue", "queue_distribution",
+        "rtt_histogram", "comparison",
+    )  # fmt: skip
+
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "cca",
+            "newreno",
+            "",
+            allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help="congestion control of every flow",
+            read=read.algorithm("congestion_controls"),
+            published="newreno",
+        ),
+        Parameter(
+            "qlen",
+            None,
+            "packets",
+            allowed="80p, 80 (packets), 120kB, 20buffers",
+            help="limit of the bottleneck's queue; when not given 80p x k, four bandwidth-delay products",
+            read=read.limit,
+            published="80p",
+        ),
+        Parameter(
+            "bw",
+            None,
+            "bit/s",
+            allowed="a rate such as 16Mbit/s or 16Mbps",
+            help="rate of the bottleneck; when not given 16Mbit/s x k",
+            read=read.rate,
+            published="16Mbit/s",
+        ),
+        Parameter(
+            "rtt",
+            "15ms",
+            "s",
+            allowed="a duration such as 15ms",
+            help="two-way propagation",
+            read=read.duration,
+            published="15ms",
+        ),
+        Parameter(
+            "queue",
+            "fifo",
+            "",
+            allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help="queue discipline of the bottleneck; qlen is its limit if it has one",
+            read=read.algorithm("queues"),
+            published="fifo",
+        ),
+        Parameter(
+            "loss",
+            0.0,
+            "",
+            allowed="0 to below 1",
+            help="probability that a packet is lost behind the bottleneck",
+            read=read.probability,
+            published=0,
+        ),
+        Parameter(
+            "k",
+            1,
+            "flows",
+            allowed="1 to 10000",
+            help="number of flows",
+            read=read.whole(1, 10000),
+            published=1,
+        ),
+        Parameter(
+            "stop",
+            "15s",
+            "s",
+            allowed="a duration such as 15s",
+            help="when the flows stop and the run ends",
+            read=read.duration,
+            published="15s",
+        ),
+        Parameter(
+            "ack_every",
+            1,
+            "segments",
+            allowed="1 to 64",
+            help="segments received per ACK (1: no delayed ACKs)",
+            read=read.whole(1, 64),
+        ),
+        Parameter(
+            "delayed_ack",
+            "40ms",
+            "s",
+            allowed="a duration such as 40ms",
+            help="longest wait of a delayed ACK",
+            read=read.duration,
+        ),
+        Parameter(
+            "mss",
+            1448,
+            "bytes",
+            allowed="64 to 65000",
+            help="payload of a full segment",
+            read=read.whole(64, 65000),
+        ),
+        Parameter(
+            "send_buffer",
+            "4MB",
+            "bytes",
+            allowed="bytes such as 4MB",
+            help="bytes the application may write ahead",
+            read=read.size,
+            published="about 4 MB",
+        ),
+        Parameter(
+            "receive_buffer",
+            "32MB",
+            "bytes",
+            allowed="bytes such as 32MB",
+            help="bytes the receiver holds; bounds the window",
+            read=read.size,
+        ),
+        Parameter(
+            "initial_window",
+            10,
+            "segments",
+            allowed="1 to 1000",
+            help="initial window (RFC 6928)",
+            read=read.whole(1, 1000),
+        ),
+        Parameter(
+            "recovery",
+            "prr",
+            "",
+            allowed="prr, classic",
+            help="how the window falls in recovery",
+            read=read.choice("prr", "classic", TcpPrrRecovery="prr", TcpClassicRecovery="classic"),
+            published="prr",
+        ),
+        Parameter(
+            "loss_detection",
+            "dupack",
+            "",
+            allowed="dupack, rack",
+            help="how losses are found",
+            read=read.choice("dupack", "rack"),
+        ),
+        Parameter(
+            "ecn",
+            False,
+            "",
+            allowed="true, false",
+            help="negotiate ECN (RFC 3168)",
+            read=read.boolean,
+        ),
+        Parameter(
+            "min_rto",
+            "200ms",
+            "s",
+            allowed="a duration such as 200ms",
+            help="smallest retransmission timeout",
+            read=read.duration,
+        ),
+        Parameter(
+            "pacing",
+            "auto",
+            "",
+            allowed="auto, on, off",
+            help="space segments out: if the law asks for it, always, never",
+            read=read.choice("auto", "on", "off"),
+        ),
+        Parameter(
+            "device_packets",
+            1,
+            "packets",
+            allowed="0 to 1000000",
+            help="packets the device holds behind the queue besides the one being sent",
+            read=read.whole(0, 1000000),
+        ),
+        Parameter(
+            "overhead",
+            2,
+            "bytes",
+            allowed="0 to 65535",
+            help="bytes per packet added on the wire (2: the point-to-point header)",
+            read=read.whole(0, 65535),
+        ),
+        Parameter(
+            "sample_interval",
+            "100ms",
+            "s",
+            allowed="a duration such as 100ms",
+            help="time between two samples of a series",
+            read=read.duration,
+        ),
+    )
+
+    claims: ClassVar[tuple[Claim, ...]] = (
+        _claim("mean_throughput_l4", 15.39, "Mbit/s", relative=0.01),
+        _claim("mean_throughput_l7", 15.39, "Mbit/s", relative=0.01),
+        _claim("mean_delivery_rate_l4", 15.38, "Mbit/s", relative=0.01),
+        _claim("mean_sending_rate_l4", 15.53, "Mbit/s", relative=0.01),
+        _claim("mean_sending_rate_l7", 17.53, "Mbit/s", relative=0.01),
+        _claim("mean_srtt_l4", 58.84, "ms", relative=0.01),
+        _claim("mean_cwnd_l4", 79.70, "segments", relative=0.01),
+        _claim("mean_in_flight_l4", 79.18, "segments", relative=0.01),
+        _claim("mean_network_power_l4", 273.48, "Mbit/s per s", relative=0.01),
+        _claim("mean_recovery_time_l4", 101.88, "ms", relative=0.03),
+        _claim("mean_one_way_delay_l7", 1925.14, "ms", relative=0.02),
+        _claim("total_retransmissions_l4", 108, "", absolute=3),
+        _claim("total_rtos_l4", 0, "", absolute=0),
+        # Half a unit of the last printed digit.
+        _claim("flow_completion_time_l4", 15.00, "s", absolute=0.005),
+    )
+
+    comparison: ClassVar[tuple[Claim, ...]] = (
+        _claim("mean_est_qdelay_l4", 43.84, "ms"),
+        _claim("mean_idt_ewma_l4", 0.76, "ms"),
+        _claim("cov_in_flight_l4", 0.21, ""),
+        _claim("cov_throughput_l4", 0.03, ""),
+        _claim("mean_utility_mpdf_l4", -0.07, "1/(Mbit/s)"),
+        _claim("mean_utility_pf_l4", 2.73, "ln(Mbit/s)"),
+        _claim("mean_utilization_bw_l4", 0.96, ""),
+        Claim(
+            "mean_utilization_bdp_l4", 4.12, FLOW + "mean_utilization_bdp_l4", "", PAGE,
+            note="wire bytes in flight over bandwidth x base RTT",
+        ),
+        Claim(
+            "mean_utilization_bdp_l4 (measured bandwidth)", 4.12, FLOW + "mean_utilization_bdp_measured_l4", "", PAGE,
+            note="the same over the measured bandwidth, from which the published number follows",
+        ),
+    )  # fmt: skip
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The bottleneck's rate and limit grow with the number of flows, as in CCPerf."""
+        flows = values["k"]
+        if values["bw"] is None:
+            values["bw"] = units.write_rate(flows * units.rate(RATE_PER_FLOW))
+        if values["qlen"] is None:
+            values["qlen"] = f"{PACKETS_PER_FLOW * flows}p"
+        return values
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A dumbbell with `k` greedy flows."""
+        tcp_keys = (
+            "mss", "ack_every", "delayed_ack", "initial_window", "send_buffer", "receive_buffer", "ecn", "min_rto",
+            "loss_detection", "recovery", "pacing",
+        )  # fmt: skip
+        return {
+            "name": self.name,
+            "duration": params["stop"],
+            "sample_interval": params["sample_interval"],
+            "dumbbell": {
+                "rate": params["bw"],
+                "rtt": params["rtt"],
+                "queue": with_limit(params["queue"], params["qlen"]),
+                "loss": params["loss"],
+                "device_packets": params["device_packets"],
+                "overhead": params["overhead"],
+            },
+            "flows": [
+                {
+                    "count": params["k"],
+                    "cca": params["cca"],
+                    "traffic": "greedy",
+                    "tcp": {key: params[key] for key in tcp_keys},
+                }
+            ],
+        }
+
+
+def with_limit(queue: Any, limit: str) -> Any:
+    """The queue with this limit, if its kind has one and the user's table does not set it."""
+    table = {"kind": queue} if isinstance(queue, str) and ":" not in queue else queue
+    if not isinstance(table, Mapping) or "limit" in table:
+        return queue
+    for description in json.loads(engine().algorithms())["queues"]:
+        if description["kind"] == table["kind"]:
+            if any(parameter["name"] == "limit" for parameter in description["parameters"]):
+                return {**table, "limit": limit}
+            return dict(table)
+    return dict(table)

@@ -1,0 +1,140 @@
+"""Parameters of an experiment: what each is called, what it may be, and how its value is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bloatlab import units
+from bloatlab.engines import engine
+from bloatlab.errors import ParameterError, unknown
+from bloatlab.plugins import Configured
+
+Reader = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an experiment."""
+
+    name: str
+    default: Any
+    """Value when not given; `None`: the engine's, or derived as `help` says."""
+    unit: str
+    allowed: str
+    help: str
+    read: Reader
+    """Checks a value and brings it to one form."""
+    published: Any = None
+    """What the source used or published, where it says."""
+
+    def value(self, given: Any) -> Any:
+        """The value in one form; raises `ParameterError` with the parameter's name."""
+        try:
+            return self.read(given)
+        except ParameterError as error:
+            allowed = "" if "allowed: " in str(error) else f" (allowed: {self.allowed})"
+            raise ParameterError(f"{self.name}: {error}{allowed}") from error
+
+
+def _text_of(parse: Callable[[object], Any]) -> Reader:
+    def read(value: Any) -> str:
+        parse(value)
+        return str(value)
+
+    return read
+
+
+rate = _text_of(units.rate)
+duration = _text_of(units.duration)
+size = _text_of(units.size)
+limit = units.limit
+
+
+def whole(low: int, high: int) -> Reader:
+    """A whole number from `low` to `high`."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, str) and value.strip().lstrip("+-").isdigit():
+            value = int(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ParameterError(f"`{value}` is not a whole number from {low} to {high}")
+        return value
+
+    return read
+
+
+def probability(value: Any) -> float:
+    """A number from 0 to below 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number < 1:
+        raise ParameterError(f"`{value}` is not a probability")
+    return number
+
+
+def boolean(value: Any) -> bool:
+    """True or false."""
+    words = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False, "1": True, "0": False}
+    word = str(value).lower()
+    if word not in words:
+        raise ParameterError(f"`{value}` is neither true nor false")
+    return words[word]
+
+
+def choice(*names: str, **aliases: str) -> Reader:
+    """One of the names; aliases are names of other tools."""
+
+    def read(value: Any) -> str:
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        text = str(value)
+        text = aliases.get(text, text)
+        if text not in names:
+            raise unknown("choice", text, names)
+        return text
+
+    return read
+
+
+def algorithm(what: str) -> Reader:
+    """A queue or congestion control: a name, `{"kind": ...}` with parameters, a user's class or `module:Class`.
+
+    Args:
+        what: Key of the engine's list: `queues` or `congestion_controls`.
+    """
+
+    def read(value: Any) -> Any:
+        if isinstance(value, type | Configured) or (isinstance(value, str) and ":" in value and "{" not in value):
+            return value
+        if isinstance(value, str):
+            return kinds(what).get(value) or _unknown(value, what)
+        if isinstance(value, Mapping):
+            if not isinstance(value.get("kind"), str):
+                raise ParameterError(f"`{json.dumps(value, default=str)}` has no `kind`")
+            kind = value["kind"]
+            if kind == "python":
+                return dict(value)
+            return dict(value) | {"kind": kinds(what).get(kind) or _unknown(kind, what)}
+        raise ParameterError(f"`{value}` is neither a name nor a table with its `kind`")
+
+    return read
+
+
+def _unknown(name: str, what: str) -> Any:
+    raise unknown(what.replace("_", " ").removesuffix("s"), name, set(kinds(what).values()))
+
+
+def kinds(what: str) -> dict[str, str]:
+    """Name and aliases of each algorithm the engine has, to its name."""
+    found = {}
+    for description in json.loads(engine().algorithms())[what]:
+        for name in (description["kind"], *description.get("aliases", ())):
+            found[name] = description["kind"]
+    return found

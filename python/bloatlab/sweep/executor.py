@@ -1,0 +1,202 @@
+"""Runs a plan on threads. The engine releases the GIL, so threads are enough; one writer stores what is finished."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bloatlab.engines import ControlLike, engine
+from bloatlab.errors import ParameterError, StoreError
+from bloatlab.metrics import units
+from bloatlab.store import RunRecord, Store, Writer
+from bloatlab.sweep.plan import PlannedRun
+
+LOOK_EVERY = 0.05
+"""Seconds between two looks at the progress."""
+
+Progress = Callable[[float, int], None]
+"""Called with the finished share of the runs (a count, with fractions of those under way) and the failures."""
+
+
+@dataclass
+class Summary:
+    """What became of a plan."""
+
+    total: int
+    read: int = 0
+    """Runs that were there already."""
+    done: int = 0
+    failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
+    interrupted: bool = False
+    wall_s: float = 0.0
+
+    @property
+    def finished(self) -> int:
+        """Runs whose results are in the store."""
+        return self.read + self.done
+
+
+class _Execution:
+    """The state the threads share."""
+
+    def __init__(self, todo: Sequence[PlannedRun], writer: Writer, summary: Summary, packets: bool) -> None:
+        self.todo = deque(todo)
+        self.writer = writer
+        self.summary = summary
+        self.packets = packets
+        self.stop = threading.Event()
+        self.controls: set[ControlLike] = set()
+        self.lock = threading.Lock()
+
+    def work(self) -> None:
+        """One thread: takes runs until there are none."""
+        while not self.stop.is_set():
+            with self.lock:
+                if not self.todo:
+                    return
+                planned = self.todo.popleft()
+                control = engine().Control()
+                self.controls.add(control)
+            try:
+                self._run(planned, control)
+            except StoreError:
+                self.stop.set()
+            finally:
+                with self.lock:
+                    self.controls.discard(control)
+
+    def _run(self, planned: PlannedRun, control: ControlLike) -> None:
+        start = time.perf_counter()
+        outcome, reason = None, None
+        try:
+            outcome = engine().run(
+                planned.scenario,
+                planned.seed,
+                record_packets=self.packets,
+                control=control,
+                plugins=planned.plugins or None,
+            )
+        except engine().Cancelled:
+            return
+        # A panic of the engine is no `Exception`, and must not stop the others either.
+        except BaseException as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+        self.writer.submit(
+            RunRecord(
+                run_id=planned.run_id,
+                experiment=planned.experiment,
+                scenario=planned.scenario,
+                seed=planned.seed,
+                engine_version=planned.engine_version,
+                parameters=planned.parameters,
+                outcome=outcome,
+                reason=reason,
+                wall_s=time.perf_counter() - start,
+                packets=self.packets,
+            )
+        )
+        with self.lock:
+            if reason is None:
+                self.summary.done += 1
+            else:
+                self.summary.failed.append((planned, reason))
+
+    def under_way(self) -> float:
+        """Sum of the shares of the runs under way."""
+        with self.lock:
+            return sum(control.progress for control in self.controls)
+
+    def cancel(self) -> None:
+        """Stops every thread soon."""
+        self.stop.set()
+        with self.lock:
+            for control in self.controls:
+                control.cancel()
+
+
+def execute(
+    runs: Sequence[PlannedRun],
+    directory: Path | str,
+    *,
+    jobs: int | None = None,
+    packets: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+    after: Callable[[Writer, Summary], None] | None = None,
+) -> Summary:
+    """Runs what the store does not hold yet. A failed run is stored with its reason and does not stop the others.
+
+    Ctrl-C keeps what is finished: the summary then says `interrupted`, and the same plan resumes.
+
+    Args:
+        runs: The plan.
+        directory: Results directory; made if there is none.
+        jobs: Threads; absent: one a processor.
+        packets: Record every packet.
+        progress: Told now and then how far it is.
+        command: The command that asked for it, noted in the store.
+        after: Called with the writer once all is run, to note claims.
+
+    Raises:
+        StoreError: The directory cannot be written, another process writes to it, or the disk is full.
+    """
+    if jobs is not None and jobs < 1:
+        raise ParameterError(f"jobs: must be at least 1, not {jobs}")
+    directory = Path(directory)
+    start = time.perf_counter()
+    summary = Summary(total=len(runs))
+    with Writer(directory, units()) as writer:
+        finished = Store(directory).finished()
+        todo = []
+        for planned in runs:
+            recorded = finished.get(planned.run_id)
+            if recorded is None or (packets and not recorded):
+                todo.append(planned)
+            else:
+                summary.read += 1
+                writer.parameters(planned.run_id, planned.parameters)
+        if runs:
+            writer.invocation(runs[0].experiment, command, len(runs))
+        _execute(todo, writer, summary, min(jobs or os.cpu_count() or 1, max(len(todo), 1)), packets, progress)
+        if after is not None and not summary.interrupted:
+            after(writer, summary)
+    summary.wall_s = time.perf_counter() - start
+    return summary
+
+
+def _execute(
+    todo: Sequence[PlannedRun],
+    writer: Writer,
+    summary: Summary,
+    jobs: int,
+    packets: bool,
+    progress: Progress | None,
+) -> None:
+    execution = _Execution(todo, writer, summary, packets)
+    with ThreadPoolExecutor(jobs, thread_name_prefix="bloatlab-run") as pool:
+        try:
+            threads = [pool.submit(execution.work) for _ in range(jobs)]
+            pending = set(threads)
+            while pending:
+                _, pending = wait(pending, LOOK_EVERY if progress else None)
+                if progress is not None and pending:
+                    ended = summary.finished + len(summary.failed)
+                    progress(ended + execution.under_way(), len(summary.failed))
+            for thread in threads:
+                thread.result()
+        except KeyboardInterrupt:
+            summary.interrupted = True
+            execution.cancel()
+        except BaseException:
+            execution.cancel()
+            raise
+    if writer.error is not None:
+        raise writer.error
+    if progress is not None:
+        progress(summary.finished + len(summary.failed), len(summary.failed))

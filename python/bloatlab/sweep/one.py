@@ -1,0 +1,59 @@
+"""One run in memory, without a store."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bloatlab.engines import OutcomeLike, engine
+from bloatlab.errors import StoreError
+from bloatlab.plugins import resolve
+from bloatlab.result import Result
+from bloatlab.store.identity import canonical
+from bloatlab.sweep.plan import PlannedRun
+
+if TYPE_CHECKING:
+    from bloatlab.engines import ArrowTable
+
+
+def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
+    """Runs it and keeps everything in memory."""
+    outcome = engine().run(planned.scenario, planned.seed, record_packets=packets, plugins=planned.plugins or None)
+    return from_outcome(planned, outcome, packets=packets)
+
+
+def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) -> Result:
+    """The result that an outcome holds."""
+    tables = outcome.tables()
+
+    def load(name: str) -> ArrowTable:
+        if name not in tables:
+            raise StoreError(f"run {planned.run_id}: has no table `{name}` (it has {', '.join(sorted(tables))})")
+        return tables[name]
+
+    return Result(
+        run_id=planned.run_id,
+        experiment=planned.experiment,
+        scenario=json.loads(planned.scenario),
+        parameters=planned.parameters,
+        seed=planned.seed,
+        engine_version=planned.engine_version,
+        digest=outcome.digest,
+        metrics=json.loads(outcome.metrics_json()),
+        load=load,
+        outcome=outcome if packets else None,
+    )
+
+
+def simulate_again(result: Result) -> OutcomeLike:
+    """Runs a stored run once more with its packets recorded; the same engine gives the same packets."""
+    version = engine().engine_version()
+    if version != result.engine_version:
+        raise StoreError(
+            f"run {result.run_id}: its packets are simulated again, but engine {result.engine_version} made it "
+            f"and this is {version}"
+        )
+    document, plugins = resolve(result.scenario)
+    if document != result.scenario:
+        raise StoreError(f"run {result.run_id}: the source of its plugin has changed since")
+    return engine().run(canonical(result.scenario), result.seed, record_packets=True, plugins=plugins or None)

@@ -1,0 +1,36 @@
+"""Where scenarios come from: an experiment with parameters, or a user's document with paths into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bloatlab.experiments.base import Experiment, plain
+from bloatlab.scenario.paths import with_values
+
+
+class ExperimentSource:
+    """An experiment of the catalogue; what is set are its parameters."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.name = experiment.name
+
+    def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Parameters as they are stored, and the scenario document they make."""
+        values = self.experiment.resolve(given)
+        return {name: plain(value) for name, value in values.items()}, self.experiment.scenario(values)
+
+
+class ScenarioSource:
+    """A user's scenario; what is set are dotted paths into it."""
+
+    def __init__(self, document: Mapping[str, Any], name: str = "scenario") -> None:
+        self.document = document
+        given = document.get("name")
+        self.name = given if isinstance(given, str) and given else name
+
+    def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The paths as they are stored, and the document with their values."""
+        document = {"name": self.name, **with_values(self.document, given)}
+        return {path: plain(value) for path, value in given.items()}, document

@@ -1,0 +1,173 @@
+"""A stand-in with the interface of `bloatlab._core`: deterministic, instant, and able to fail on request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+DUMBBELL = {
+    "rate", "rtt", "queue", "loss", "reverse_rate", "reverse_queue", "reverse_loss", "access_rate", "device_packets", "overhead",
+}  # fmt: skip
+TOP = {"name", "duration", "sample_interval", "warmup", "dumbbell", "parking_lot", "boxes", "flows"}
+
+
+class ScenarioError(ValueError):
+    pass
+
+
+class Cancelled(Exception):
+    pass
+
+
+class PluginError(RuntimeError):
+    pass
+
+
+class Control:
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self.progress = 0.0
+
+    def cancel(self) -> None:
+        self._event.set()
+
+
+class Outcome:
+    def __init__(self, scenario: dict[str, Any], seed: int, packets: bool) -> None:
+        text = json.dumps([scenario, seed], sort_keys=True)
+        self.digest = hashlib.sha256(text.encode()).hexdigest()
+        self.events = 1000
+        base = int(self.digest[:4], 16) / 65536
+        flows = [f"flow_{i + 1}" for i in range(scenario["flows"][0].get("count", 1))]
+        self._metrics = {
+            "flow_metrics": {
+                flow: {"mean_throughput_l4": 15 + base, "mean_srtt_l4": 58.0, "total_retransmissions_l4": 3}
+                for flow in flows
+            },
+            "link_metrics": {"bottleneck": {"mean_sojourn": 10.0, "loss_rate": 0.0}},
+            "network_metrics": {"agg_throughput_l4": 15.0, "jain": None},
+            "probe_metrics": {},
+        }
+        times = [0.1 * i for i in range(10)]
+        self._tables = {
+            "flows": pa.table({"flow": flows, "cca": [json.dumps(scenario["flows"][0].get("cca", "cubic"))] * len(flows)}),
+            "flow_series": pa.table(
+                {
+                    "time_s": times * len(flows),
+                    "flow": [flow for flow in flows for _ in times],
+                    "srtt_ms": pa.array([None, *[50 + base + i for i in range(9)]] * len(flows), pa.float64()),
+                }
+            ),
+            "link_series": pa.table({"time_s": times, "link": ["bottleneck"] * 10, "queue_packets": list(range(10))}),
+            "probe_series": pa.table(
+                {"time_s": pa.array([], pa.float64()), "probe": pa.array([], pa.string()), "rtt_ms": pa.array([], pa.float64())}
+            ),
+            "flow_metrics": pa.table({"flow": flows}),
+        }  # fmt: skip
+        if packets:
+            self._tables["packets"] = pa.table({"time_ns": [1, 2, 3], "event": ["send", "send", "drop"]})
+
+    def tables(self) -> dict[str, Any]:
+        return dict(self._tables)
+
+    def metrics_json(self) -> str:
+        return json.dumps(self._metrics)
+
+    def write_pcap(self, path: str, link: str | None = None) -> None:
+        if "packets" not in self._tables:
+            raise ValueError("no packets were recorded")
+        Path(path).write_bytes(b"\xd4\xc3\xb2\xa1" + self.digest.encode())
+
+
+def engine_version() -> str:
+    return "fake-1"
+
+
+def schema() -> str:
+    return json.dumps({"title": "Scenario"})
+
+
+def normalise(scenario_json: str) -> str:
+    scenario = json.loads(scenario_json)
+    for key in scenario:
+        if key not in TOP:
+            raise ScenarioError(f"{key}: unknown key")
+    for key in scenario.get("dumbbell", {}):
+        if key not in DUMBBELL:
+            raise ScenarioError(f"dumbbell.{key}: unknown key")
+    if "duration" not in scenario:
+        raise ScenarioError("duration: is missing")
+    for index, flow in enumerate(scenario.get("flows", [])):
+        if not isinstance(flow.get("count", 1), int):
+            raise ScenarioError(f"flows.{index}.count: must be an integer")
+    return json.dumps(scenario, sort_keys=True)
+
+
+def algorithms() -> str:
+    def described(kind: str, aliases: list[str], parameters: list[str]) -> dict[str, Any]:
+        return {
+            "kind": kind,
+            "aliases": aliases,
+            "summary": f"The {kind} algorithm.",
+            "source": "nowhere",
+            "parameters": [
+                {"name": name, "type": "limit", "default": None, "description": name} for name in parameters
+            ],
+        }
+
+    return json.dumps(
+        {
+            "queues": [
+                described("fifo", ["FifoQueueDisc"], ["limit"]),
+                described("codel", ["CoDelQueueDisc"], ["limit", "target"]),
+                described("infinite", [], []),
+            ],
+            "congestion_controls": [
+                described("newreno", ["TcpNewReno"], []),
+                described("cubic", ["TcpCubic"], []),
+                described("bbr", ["TcpBbr"], []),
+            ],
+        }
+    )
+
+
+def metric_definitions() -> str:
+    rows = [
+        ("flow", "mean_throughput_l4", "Mbit/s", "higher"),
+        ("flow", "mean_srtt_l4", "ms", "lower"),
+        ("flow", "total_retransmissions_l4", "", "lower"),
+        ("link", "mean_sojourn", "ms", "lower"),
+        ("network", "agg_throughput_l4", "Mbit/s", "higher"),
+    ]
+    keys = ("scope", "name", "unit", "better")
+    return json.dumps([{**dict(zip(keys, row, strict=True)), "formula": "f", "source": "s"} for row in rows])
+
+
+def run(
+    scenario_json: str,
+    seed: int,
+    *,
+    record_packets: bool = False,
+    control: Control | None = None,
+    plugins: Any = None,
+) -> Outcome:
+    scenario = json.loads(scenario_json)
+    name = scenario.get("name", "")
+    if name == "fails" and seed % 2:
+        raise PluginError("odd seeds fail")
+    if name.startswith("slow"):
+        end = time.monotonic() + float(name.removeprefix("slow") or 0.05)
+        while time.monotonic() < end:
+            if control is not None and control._event.wait(0.002):
+                raise Cancelled
+            time.sleep(0.001)
+    for reference, factory in (plugins or {}).items():
+        assert ":" in reference
+        factory({})
+    return Outcome(scenario, seed, record_packets)
