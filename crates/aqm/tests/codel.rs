@@ -1,0 +1,197 @@
+//! CoDel against RFC 8289, step by step, with the times worked out by hand.
+
+mod common;
+
+use bloatlab_aqm::Verdict::{self, Drop, Forward};
+use bloatlab_aqm::codel::{Law, Vars};
+use bloatlab_aqm::{Ecn, Qdisc};
+use bloatlab_units::{Duration, MILLISECOND, Nanos};
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::json;
+
+const LONG: Nanos = 50 * MILLISECOND;
+const SHORT: Nanos = 4 * MILLISECOND;
+const DEEP: u64 = 100_000;
+
+fn law() -> Law {
+    Law::new(
+        Duration(5 * MILLISECOND),
+        Duration(100 * MILLISECOND),
+        1500,
+        false,
+        None,
+    )
+}
+
+/// What the law says of packets that leave a deep queue at these times (ms) after 50 ms in it.
+fn judge(vars: &mut Vars, times: &[f64]) -> Vec<Verdict> {
+    times
+        .iter()
+        .map(|&time| law().judge(vars, ms(time), LONG, DEEP))
+        .collect()
+}
+
+#[test]
+fn drops_follow_the_inverse_square_root() {
+    let vars = &mut Vars::default();
+    // Above the target from t = 0: one interval of patience.
+    assert_eq!(judge(vars, &[0.0, 50.0, 99.999_999]), [Forward; 3]);
+    // count = 1: the next is due at 100 + 100 / sqrt(1); the packet behind the dropped one passes.
+    assert_eq!(
+        judge(vars, &[100.0, 100.0, 199.999_999]),
+        [Drop, Forward, Forward]
+    );
+    // count = 2: 200 + 100 / sqrt(2).
+    assert_eq!(
+        judge(vars, &[200.0, 200.0, 270.710_677]),
+        [Drop, Forward, Forward]
+    );
+    // count = 3: 270.710678 + 100 / sqrt(3).
+    assert_eq!(
+        judge(vars, &[270.710_679, 270.710_679, 328.445_703]),
+        [Drop, Forward, Forward]
+    );
+    // count = 4: 328.445705 + 50.
+    assert_eq!(
+        judge(vars, &[328.445_706, 328.445_706, 378.445_702]),
+        [Drop, Forward, Forward]
+    );
+    assert_eq!(judge(vars, &[378.445_706]), [Drop]);
+    assert_eq!(vars.count(), 5);
+}
+
+#[test]
+fn the_schedule_does_not_slip_when_packets_come_late() {
+    let vars = &mut Vars::default();
+    assert_eq!(judge(vars, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
+    // Due at 200 and 270.7 and 328.4; at 330 all three are due at once, the fourth at 378.4.
+    assert_eq!(
+        judge(vars, &[330.0, 330.0, 330.0, 330.0]),
+        [Drop, Drop, Drop, Forward]
+    );
+    assert_eq!(vars.count(), 4);
+}
+
+#[test]
+fn one_packet_below_the_target_ends_dropping_and_patience_starts_anew() {
+    let vars = &mut Vars::default();
+    assert_eq!(judge(vars, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
+    assert_eq!(law().judge(vars, ms(150.0), SHORT, DEEP), Forward);
+    assert!(!vars.dropping());
+    assert_eq!(judge(vars, &[160.0, 259.999_999]), [Forward; 2]);
+    assert_eq!(judge(vars, &[260.0]), [Drop]);
+}
+
+/// Enters dropping at 100 ms and leaves it at 330 ms with count 4, three more than on entry, the next drop due at 378.4 ms.
+fn after_four_drops(vars: &mut Vars) {
+    judge(vars, &[0.0, 100.0, 100.0, 330.0, 330.0, 330.0, 330.0]);
+    assert_eq!(law().judge(vars, ms(340.0), SHORT, DEEP), Forward);
+    assert_eq!((vars.count(), vars.dropping()), (4, false));
+}
+
+#[test]
+fn reentry_within_sixteen_intervals_resumes_the_rate() {
+    let vars = &mut Vars::default();
+    after_four_drops(vars);
+    // 1978.4 ms is 16 intervals after 378.4. The first packet is above the target at 1878, so dropping starts at 1978.
+    assert_eq!(judge(vars, &[1878.0, 1978.0]), [Forward, Drop]);
+    // count = 4 - 1 = 3: the next is due 100 / sqrt(3) = 57.735 ms later.
+    assert_eq!(vars.count(), 3);
+    assert_eq!(judge(vars, &[1978.0, 2035.735_025]), [Forward, Forward]);
+    assert_eq!(judge(vars, &[2035.735_026]), [Drop]);
+}
+
+#[test]
+fn reentry_after_sixteen_intervals_starts_from_one() {
+    let vars = &mut Vars::default();
+    after_four_drops(vars);
+    assert_eq!(judge(vars, &[1879.0, 1979.0]), [Forward, Drop]);
+    assert_eq!(vars.count(), 1);
+    assert_eq!(
+        judge(vars, &[1979.0, 2078.999_999, 2079.0]),
+        [Forward, Forward, Drop]
+    );
+}
+
+#[test]
+fn the_last_packet_is_never_dropped() {
+    let vars = &mut Vars::default();
+    for time in 0..1000 {
+        assert_eq!(law().judge(vars, time * MILLISECOND, LONG, 1500), Forward);
+    }
+    // One byte more is a standing queue.
+    assert_eq!(law().judge(vars, ms(1000.0), LONG, 1501), Forward);
+    assert_eq!(law().judge(vars, ms(1100.0), LONG, 1501), Drop);
+}
+
+/// A queue that is never short: a packet every millisecond, the link takes every other.
+fn overload(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, ecn: Ecn) -> Vec<TestPacket> {
+    let mut sent = Vec::new();
+    for time in 0..1000 {
+        let now = time * MILLISECOND;
+        queue.enqueue(
+            now,
+            TestPacket {
+                ecn,
+                ..packet(time, 0)
+            },
+            log,
+        );
+        if time % 2 == 1 {
+            sent.extend(queue.dequeue(now, log));
+        }
+    }
+    sent
+}
+
+#[test]
+fn a_queue_drops_from_its_head() {
+    let mut queue = build(json!("codel"));
+    let mut log = Log::default();
+    let sent = overload(queue.as_mut(), &mut log, Ecn::Ect0);
+    // Departure k (at 2k + 1 ms) takes packet k: 5 ms old first at k = 4 (9 ms), so the first drop is at 109 ms, of packet 54.
+    assert_eq!(log.dropped[0].0.id, 54);
+    assert_eq!(sent[54].id, 55);
+    assert_eq!(stat(queue.as_ref(), "drop_count"), log.dropped.len() as f64);
+    assert!(log.marked.is_empty(), "ECN is off unless asked for");
+}
+
+#[test]
+fn with_ecn_capable_packets_are_marked_on_the_same_schedule_and_others_dropped() {
+    let mut queue = build(json!({ "kind": "codel", "ecn": true }));
+    let mut log = Log::default();
+    let sent = overload(queue.as_mut(), &mut log, Ecn::Ect0);
+    assert!(log.dropped.is_empty());
+    assert_eq!(log.marked[0].id, 54);
+    assert_eq!(sent[54].ecn, Ecn::Ce);
+    let mut queue = build(json!({ "kind": "codel", "ecn": true }));
+    let mut log = Log::default();
+    overload(queue.as_mut(), &mut log, Ecn::NotEct);
+    assert!(log.marked.is_empty() && log.dropped[0].0.id == 54);
+}
+
+#[test]
+fn above_the_ce_threshold_every_capable_packet_is_marked() {
+    let mut queue = build(json!({ "kind": "codel", "ce_threshold": "1ms" }));
+    let mut log = Log::default();
+    queue.enqueue(
+        0,
+        TestPacket {
+            ecn: Ecn::Ect1,
+            ..packet(0, 0)
+        },
+        &mut log,
+    );
+    queue.enqueue(
+        0,
+        TestPacket {
+            ecn: Ecn::Ect1,
+            ..packet(1, 0)
+        },
+        &mut log,
+    );
+    queue.enqueue(0, packet(2, 0), &mut log);
+    assert_eq!(queue.dequeue(ms(1.0), &mut log).unwrap().ecn, Ecn::Ect1);
+    assert_eq!(queue.dequeue(ms(1.000_001), &mut log).unwrap().ecn, Ecn::Ce);
+    assert_eq!(queue.dequeue(ms(2.0), &mut log).unwrap().ecn, Ecn::NotEct);
+}

@@ -1,0 +1,95 @@
+//! What the tests of queues share: a packet, and a sink that remembers.
+#![allow(dead_code, reason = "each test uses its part")]
+
+pub mod model;
+
+use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink};
+use bloatlab_units::{MILLISECOND, Nanos, Streams};
+
+/// A packet with an identity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TestPacket {
+    pub id: u64,
+    pub flow: u64,
+    pub size: u32,
+    pub ecn: Ecn,
+    pub enqueued_at: Nanos,
+}
+
+impl Packet for TestPacket {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn enqueued_at(&self) -> Nanos {
+        self.enqueued_at
+    }
+    fn set_enqueued_at(&mut self, now: Nanos) {
+        self.enqueued_at = now;
+    }
+}
+
+/// A full-sized packet without ECN.
+pub fn packet(id: u64, flow: u64) -> TestPacket {
+    TestPacket {
+        id,
+        flow,
+        size: 1500,
+        ecn: Ecn::NotEct,
+        enqueued_at: 0,
+    }
+}
+
+/// Remembers what was dropped and marked, in order.
+#[derive(Debug, Default)]
+pub struct Log {
+    pub dropped: Vec<(TestPacket, DropReason)>,
+    pub marked: Vec<TestPacket>,
+}
+
+impl Log {
+    /// Identities of the packets dropped so far.
+    pub fn dropped_ids(&self) -> Vec<u64> {
+        self.dropped.iter().map(|(packet, _)| packet.id).collect()
+    }
+}
+
+impl Sink<TestPacket> for Log {
+    fn dropped(&mut self, packet: &TestPacket, reason: DropReason) {
+        self.dropped.push((*packet, reason));
+    }
+    fn marked(&mut self, packet: &TestPacket) {
+        assert_eq!(packet.ecn, Ecn::Ce);
+        self.marked.push(*packet);
+    }
+}
+
+/// The queue that a scenario's JSON describes, on a link whose largest packet has 1500 bytes.
+pub fn build(config: serde_json::Value) -> Box<dyn Qdisc<TestPacket>> {
+    let config: QueueConfig = serde_json::from_value(config).unwrap();
+    config.validate().unwrap();
+    config.build(Streams::new(1).stream("queue"), 1500).unwrap()
+}
+
+/// A reported value by its name.
+pub fn stat(queue: &dyn Qdisc<TestPacket>, name: &str) -> f64 {
+    let stats = queue.stats();
+    stats
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
+        .unwrap()
+}
+
+/// Milliseconds, to the nanosecond.
+pub fn ms(time: f64) -> Nanos {
+    (time * MILLISECOND as f64).round() as Nanos
+}

@@ -1,0 +1,264 @@
+//! PIE against RFC 8033, with the steps worked out by hand.
+
+mod common;
+
+use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
+use bloatlab_aqm::pie::{Law, Params, Vars};
+use bloatlab_aqm::{Ecn, Qdisc};
+use bloatlab_units::{Duration, MILLISECOND, Rng, Streams};
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::json;
+
+const DEEP: u64 = 100_000;
+
+fn rng() -> Rng {
+    Streams::new(1).stream("pie")
+}
+
+/// A law without patience for bursts, and its state after updates at these delays (seconds).
+fn after(params: Params, delays: &[f64]) -> (Law, Vars) {
+    let params = Params {
+        max_burst: Duration(0),
+        ..params
+    };
+    let (law, mut vars) = (Law::new(&params, 1500), Vars::new(&params));
+    delays
+        .iter()
+        .for_each(|&delay| law.update(&mut vars, delay));
+    (law, vars)
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs()
+}
+
+#[test]
+fn steps_grow_with_the_probability_as_the_table_says() {
+    // 20 ms after 0: 0.125 * 0.005 + 1.25 * 0.02 = 0.025625, over 2048 because p is 0.
+    let (law, mut vars) = after(Params::default(), &[0.020]);
+    assert!(close(vars.prob(), 0.025625 / 2048.0));
+    // From then on the delay stands still at 20 ms, so a step is 0.125 * 0.005 = 0.000625 over the divisor of p's decade.
+    let table = [
+        (1e-6, 2048.0),
+        (1e-5, 512.0),
+        (1e-4, 128.0),
+        (1e-3, 32.0),
+        (1e-2, 8.0),
+        (1e-1, 2.0),
+        (1.0, 1.0),
+    ];
+    let mut seen = Vec::new();
+    while vars.prob() < 0.2 {
+        let before = vars.prob();
+        let (_, divisor) = table.iter().find(|(below, _)| before < *below).unwrap();
+        law.update(&mut vars, 0.020);
+        assert!(
+            (vars.prob() - before - 0.000625 / divisor).abs() < 1e-15,
+            "at {before}"
+        );
+        seen.push(*divisor);
+    }
+    seen.dedup();
+    assert_eq!(seen, [128.0, 32.0, 8.0, 2.0, 1.0]);
+    // The decades below, with alpha 0: each millisecond more is 1.25 * 0.001 over the divisor.
+    let (law, mut vars) = after(
+        Params {
+            alpha: 0.0,
+            ..Params::default()
+        },
+        &[0.001],
+    );
+    assert!(close(vars.prob(), 0.00125 / 2048.0));
+    law.update(&mut vars, 0.002);
+    assert!(close(vars.prob(), 2.0 * 0.00125 / 2048.0));
+    law.update(&mut vars, 0.003);
+    assert!(close(vars.prob(), 2.0 * 0.00125 / 2048.0 + 0.00125 / 512.0));
+}
+
+/// A state whose probability is 0.1 or a little more at a delay of 20 ms.
+fn at_a_tenth() -> (Law, Vars) {
+    let (law, mut vars) = after(Params::default(), &[0.020]);
+    while vars.prob() < 0.1 {
+        law.update(&mut vars, 0.020);
+    }
+    (law, vars)
+}
+
+#[test]
+fn above_a_tenth_a_step_is_at_most_two_hundredths() {
+    let (law, mut vars) = at_a_tenth();
+    let before = vars.prob();
+    // 0.125 * 0.185 + 1.25 * 0.18 = 0.248125: capped.
+    law.update(&mut vars, 0.200);
+    assert!(close(vars.prob(), before + 0.02));
+    // Above 250 ms two hundredths more: 0.125 * 0.285 + 1.25 * 0.1 is capped as well.
+    law.update(&mut vars, 0.300);
+    assert!(close(vars.prob(), before + 0.02 + 0.04));
+}
+
+#[test]
+fn an_idle_queue_forgets() {
+    let (law, mut vars) = at_a_tenth();
+    let before = vars.prob();
+    // 0.125 * -0.015 + 1.25 * -0.02 = -0.026875; no decay yet, because the last delay was not 0.
+    law.update(&mut vars, 0.0);
+    let first = before - 0.026875;
+    assert!(close(vars.prob(), first));
+    // Now 0.125 * -0.015 / 2 = -0.0009375, and then times 0.98.
+    law.update(&mut vars, 0.0);
+    assert!(close(vars.prob(), (first - 0.0009375) * 0.98));
+    (0..1000).for_each(|_| law.update(&mut vars, 0.0));
+    assert_eq!(vars.prob(), 0.0);
+}
+
+/// Judges `n` full packets at a deep queue.
+fn arrivals(law: &Law, vars: &mut Vars, n: usize) -> Vec<Verdict> {
+    let mut rng = rng();
+    (0..n)
+        .map(|_| law.judge(vars, DEEP, 1500, &mut rng))
+        .collect()
+}
+
+#[test]
+fn a_burst_passes_for_150_ms_and_again_after_a_calm() {
+    let params = Params::default();
+    let (law, mut vars) = (Law::new(&params, 1500), Vars::new(&params));
+    // Ten updates of 15 ms use the allowance up; the probability is near 1 long before.
+    for update in 1..=10 {
+        assert!(
+            !arrivals(&law, &mut vars, 1000).contains(&Drop),
+            "update {update}"
+        );
+        law.update(&mut vars, 2.0 + f64::from(update));
+    }
+    assert!(arrivals(&law, &mut vars, 1000).contains(&Drop));
+    // Calm: probability 0, and this and the last delay below half the target.
+    (0..2000).for_each(|_| law.update(&mut vars, 0.0));
+    assert_eq!(vars.prob(), 0.0);
+    law.update(&mut vars, 5.0);
+    assert!(!arrivals(&law, &mut vars, 1000).contains(&Drop));
+}
+
+#[test]
+fn drops_keep_their_distance() {
+    let (law, mut vars) = at_a_tenth();
+    let verdicts = arrivals(&law, &mut vars, 100_000);
+    let drops: Vec<usize> = verdicts
+        .iter()
+        .enumerate()
+        .filter(|(_, v)| **v == Drop)
+        .map(|(i, _)| i)
+        .collect();
+    let gaps = drops.windows(2).map(|pair| pair[1] - pair[0]);
+    // p is 0.1002: the sum first reaches 0.85 at the 9th packet and 8.5 at the 85th.
+    assert_eq!(gaps.clone().min(), Some(9));
+    assert!(gaps.clone().max() <= Some(85));
+    // Nine certain misses less one, then a geometric wait: 8 + 1 / p = 18 packets on average.
+    let mean = gaps.sum::<usize>() as f64 / (drops.len() - 1) as f64;
+    assert!((mean - 18.0).abs() < 0.6, "{mean}");
+}
+
+#[test]
+fn nothing_is_dropped_while_the_queue_is_short_or_the_delay_low() {
+    let (law, mut vars) = at_a_tenth();
+    let mut rng = rng();
+    assert!((0..1000).all(|_| law.judge(&mut vars, 3000, 1500, &mut rng) == Forward));
+    assert!((0..1000).any(|_| law.judge(&mut vars, 3001, 1500, &mut rng) == Drop));
+    // The delay falls below half the target, and the probability is below 0.2.
+    law.update(&mut vars, 0.0074);
+    assert!(vars.prob() > 0.05);
+    assert!(!arrivals(&law, &mut vars, 1000).contains(&Drop));
+}
+
+#[test]
+fn marks_stop_when_the_probability_passes_a_tenth() {
+    let (law, mut vars) = after(
+        Params {
+            ecn: true,
+            ..Params::default()
+        },
+        &[0.020],
+    );
+    while vars.prob() < 0.09 {
+        law.update(&mut vars, 0.020);
+    }
+    let verdicts = arrivals(&law, &mut vars, 1000);
+    assert!(verdicts.contains(&Mark) && !verdicts.contains(&Drop));
+    while vars.prob() <= 0.1 {
+        law.update(&mut vars, 0.020);
+    }
+    let verdicts = arrivals(&law, &mut vars, 1000);
+    assert!(verdicts.contains(&Drop) && !verdicts.contains(&Mark));
+}
+
+#[test]
+fn in_byte_mode_small_packets_are_dropped_less() {
+    let (law, mut vars) = after(
+        Params {
+            bytemode: true,
+            ..Params::default()
+        },
+        &[0.020],
+    );
+    while vars.prob() < 0.1 {
+        law.update(&mut vars, 0.020);
+    }
+    let mut rng = rng();
+    let mut drops = |size| {
+        (0..30_000)
+            .filter(|_| law.judge(&mut vars, DEEP, size, &mut rng) == Drop)
+            .count()
+    };
+    // 18 packets apart at p = 0.1; 84 + 1 / 0.01 = 184 apart at a tenth of the size.
+    let (large, small) = (drops(1500), drops(150));
+    assert!((1600..1740).contains(&large), "{large}");
+    assert!((130..200).contains(&small), "{small}");
+}
+
+/// Twice what the link carries (a packet a millisecond), for this long; woken as asked.
+fn overload(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, milliseconds: u64) {
+    for time in 0..milliseconds {
+        let now = time * MILLISECOND;
+        while let Some(at) = queue.next_wake().filter(|&at| at <= now) {
+            queue.wake(at);
+        }
+        for half in 0..2 {
+            queue.enqueue(
+                now,
+                TestPacket {
+                    ecn: Ecn::Ect0,
+                    ..packet(2 * time + half, 0)
+                },
+                log,
+            );
+        }
+        queue.dequeue(now, log);
+    }
+}
+
+#[test]
+fn the_delay_settles_at_the_target_with_timestamps_and_with_the_departure_rate() {
+    for estimator in [false, true] {
+        let mut queue = build(json!({ "kind": "pie", "dq_rate_estimator": estimator }));
+        assert_eq!(queue.next_wake(), Some(ms(15.0)));
+        let mut log = Log::default();
+        overload(queue.as_mut(), &mut log, 60_000);
+        // Unresponsive load of twice the rate: half is dropped, and the queue stands at 15 packets, 15 ms.
+        let prob = stat(queue.as_ref(), "prob");
+        assert!(
+            (queue.packets() as f64 - 15.0).abs() <= 8.0,
+            "{} with {estimator}",
+            queue.packets()
+        );
+        assert!((0.5..0.95).contains(&prob), "{prob}");
+        let rate = stat(queue.as_ref(), "avg_dq_rate");
+        assert!(
+            if estimator {
+                (rate - 1_500_000.0).abs() < 1.0
+            } else {
+                rate == 0.0
+            },
+            "{rate}"
+        );
+    }
+}
