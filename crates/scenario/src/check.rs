@@ -37,11 +37,6 @@ fn within<T: PartialOrd + Display>(path: impl Display, value: T, low: T, high: T
 }
 
 fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
-    let span = |nanos: u64| match nanos {
-        0 => "0s".to_owned(),
-        nanos if nanos % HOUR == 0 => format!("{}h", nanos / HOUR),
-        nanos => Duration(nanos).to_string(),
-    };
     if (low..=high).contains(&value.0) {
         return Ok(());
     }
@@ -54,6 +49,16 @@ fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
             span(value.0)
         ),
     )
+}
+
+/// A duration as a user writes it, in hours and minutes where they are whole.
+pub(crate) fn span(nanos: u64) -> String {
+    match nanos {
+        0 => "0s".to_owned(),
+        _ if nanos % HOUR == 0 => format!("{}h", nanos / HOUR),
+        _ if nanos % (60 * SECOND) == 0 => format!("{}min", nanos / (60 * SECOND)),
+        _ => Duration(nanos).to_string(),
+    }
 }
 
 fn delay(path: impl Display, value: Duration) -> Check {
@@ -80,7 +85,7 @@ fn loss(path: impl Display, value: f64) -> Check {
     )
 }
 
-/// Names end up in tables, file names and on the command line.
+/// Names end up in tables and on the command line.
 fn name(path: impl Display, value: &str) -> Check {
     let length = value.chars().count();
     if (1..=64).contains(&length) && !value.chars().any(char::is_control) && value.trim() == value {
@@ -135,10 +140,13 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
     if s.duration.0 == 0 || s.duration.0 > DAY {
         return fail(
             "duration",
-            format!("must be above 0s and at most 24h, not {}", s.duration),
+            format!(
+                "must be above 0s and at most 24h, not {}",
+                span(s.duration.0)
+            ),
         );
     }
-    if s.sample_interval.0 == 0 || s.sample_interval.0 > DAY {
+    if span(s.sample_interval.0).0 == 0 || s.sample_interval.0 > DAY {
         return fail(
             "sample_interval",
             format!(

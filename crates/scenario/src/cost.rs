@@ -2,7 +2,7 @@
 
 use bloatlab_units::{Nanos, Rate};
 
-use crate::check::{Check, fail};
+use crate::check::{Check, fail, span};
 use crate::{Connection, Flow, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic};
 
 /// Packets sent on links and by flows that cross none; about half an hour at 100 ns each.
@@ -69,7 +69,7 @@ pub(crate) fn check(plan: &Plan, document: &[Flow]) -> Check {
         in_flight += load.in_flight;
         if in_flight > MAX_IN_FLIGHT {
             let why = format!(
-                "`{}` brings the packets that propagate at once to {}; at most 100 million are allowed: lower a rate or a delay",
+                "with `{}` up to {} propagate at once; at most 100 million are simulated: lower a rate or a delay",
                 flow.name,
                 count(in_flight, "packet")
             );
@@ -107,7 +107,7 @@ fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan) -> Check {
     if packets <= MAX_PACKETS {
         return Ok(());
     }
-    let duration = bloatlab_units::Duration(plan.duration);
+    let duration = span(plan.duration);
     let why = format!(
         "the {duration} of this run may take {}; at most 20 billion are simulated: shorten the run, lower the rates or enlarge packets",
         count(packets, "packet")

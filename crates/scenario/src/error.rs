@@ -40,7 +40,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
             )
         })
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 3)
+        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).max(1))
         .map(|(_, candidate)| candidate)
 }
 
@@ -54,6 +54,9 @@ pub(crate) fn suggest(name: &str, known: &[&str]) -> String {
         .collect();
     let near = nearest(name, ours.iter().copied())
         .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    if ours.is_empty() {
+        return " (none is allowed here)".to_owned();
+    }
     const SHOWN: usize = 40;
     let more = if ours.len() > SHOWN { ", ..." } else { "" };
     format!(
@@ -132,6 +135,13 @@ fn quoted(text: &str) -> Vec<&str> {
 }
 
 fn expectation(expected: &str) -> String {
+    // The congestion controls' own addition says more than the type.
+    let allowed = expected
+        .split_once(" (allowed: ")
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    if let Some(allowed) = allowed {
+        return allowed.to_owned();
+    }
     match expected {
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
         "f64" => "a number".to_owned(),

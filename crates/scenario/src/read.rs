@@ -19,7 +19,12 @@ impl Scenario {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let parsed = serde_path_to_error::deserialize::<_, Self>(&mut deserializer);
         let scenario = match parsed {
-            Ok(scenario) => scenario,
+            Ok(scenario) => {
+                deserializer.end().map_err(|e| not_json(&e))?;
+                let tree: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
+                refuse_lists(&tree, &mut Vec::new())?;
+                scenario
+            }
             Err(error) => {
                 // A broken text first; then the same complaint from the tree, where it can be traced to its key.
                 let tree: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
@@ -39,7 +44,6 @@ impl Scenario {
                 return Err(ScenarioError::new(show(&path), translate(&message)));
             }
         };
-        deserializer.end().map_err(|e| not_json(&e))?;
         scenario.validate()?;
         Ok(scenario)
     }
@@ -62,7 +66,39 @@ impl Scenario {
     }
 
     fn read(value: &Value) -> Result<Self, ScenarioError> {
+        refuse_lists(value, &mut Vec::new())?;
         attempt(value).map_err(|(path, message)| locate(value.clone(), path, message))
+    }
+}
+
+/// serde reads a table from a list of its values in order as well; nobody means that in a document.
+fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError> {
+    match value {
+        Value::Object(table) => {
+            for (key, inner) in table {
+                // Arguments of a user's own Python class may be anything.
+                if key == "params" {
+                    continue;
+                }
+                path.push(Step::Key(key.clone()));
+                refuse_lists(inner, path)?;
+                path.pop();
+            }
+            Ok(())
+        }
+        Value::Array(list) => {
+            const LISTS: [&str; 5] = ["flows", "boxes", "hops", "path", "return_path"];
+            if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
+                return Err(ScenarioError::new(show(path), "must not be a list"));
+            }
+            for (index, inner) in list.iter().enumerate() {
+                path.push(Step::Index(index));
+                refuse_lists(inner, path)?;
+                path.pop();
+            }
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use bloatlab_units::{Duration, Nanos};
+use bloatlab_units::Nanos;
 
 use super::{Boxes, Network, Paths, link};
+use crate::check::span;
 use crate::document::fifo;
 use crate::{Dumbbell, Flow, PlanBox, ScenarioError};
 
@@ -79,7 +80,7 @@ impl Network for DumbbellPaths<'_> {
         if !self.equal {
             let (there, back) = *self.delays.entry(rtt).or_insert_with(|| {
                 let (there, back) = halves(rtt);
-                let rtt = Duration(rtt);
+                let rtt = span(rtt);
                 (
                     boxes.delay(format!("delay_{rtt}"), there),
                     boxes.delay(format!("reverse_delay_{rtt}"), back),
