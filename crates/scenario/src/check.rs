@@ -146,7 +146,7 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
             ),
         );
     }
-    if span(s.sample_interval.0).0 == 0 || s.sample_interval.0 > DAY {
+    if s.sample_interval.0 == 0 || s.sample_interval.0 > DAY {
         return fail(
             "sample_interval",
             format!(
