@@ -1,11 +1,13 @@
 //! BBR version 1: paces at the bottleneck's measured rate and keeps about two bandwidth-delay products in flight.
 
+mod model;
+
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::model::Model;
 use crate::ack_aggregation::AckAggregation;
-use crate::windowed_max::WindowedMax;
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
 /// BBR version 1: a model of bottleneck rate and base RTT instead of a reaction to loss.
@@ -62,21 +64,11 @@ impl Law for Params {
             mode: Mode::Startup,
             pacing_gain: self.high_gain,
             cwnd_gain: self.high_gain,
-            bw: WindowedMax::new(self.bw_window as usize),
-            min_rtt: NEVER,
-            min_rtt_stamp: 0,
-            min_rtt_expired: false,
-            round: 0,
-            round_end: 0,
-            round_start: false,
-            full_bw: 0.0,
-            full_bw_rounds: 0,
-            filled_pipe: false,
+            model: Model::new(self.bw_window as usize, self.min_rtt_window.0),
             cycle: 0,
             cycle_stamp: 0,
             probe_done: NEVER,
             probe_round_done: false,
-            probe_span: (NEVER, 0),
             idle_restart: false,
             seen_rtt: false,
             in_recovery: false,
@@ -90,10 +82,6 @@ impl Law for Params {
 
 /// Section 4.3.4.2: the pacing gains of ProbeBW's cycle.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Section 4.3.2.2: a rate that grows less than this has reached the pipe's.
-const FULL_BW_GROWTH: f64 = 1.25;
-/// Section 4.3.2.2: rounds without that growth.
-const FULL_BW_ROUNDS: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -110,24 +98,11 @@ struct Bbr {
     mode: Mode,
     pacing_gain: f64,
     cwnd_gain: f64,
-    /// Bytes per second.
-    bw: WindowedMax,
-    min_rtt: Nanos,
-    min_rtt_stamp: Nanos,
-    min_rtt_expired: bool,
-    round: u64,
-    /// `delivered` at which the round ends.
-    round_end: u64,
-    round_start: bool,
-    full_bw: f64,
-    full_bw_rounds: u32,
-    filled_pipe: bool,
+    model: Model,
     cycle: usize,
     cycle_stamp: Nanos,
     probe_done: Nanos,
     probe_round_done: bool,
-    /// `delivered` between which segments left while ProbeRTT held the window down.
-    probe_span: (u64, u64),
     idle_restart: bool,
     seen_rtt: bool,
     in_recovery: bool,
@@ -137,37 +112,18 @@ struct Bbr {
 }
 
 impl Bbr {
-    /// Section 4.1.1.3: a round trip ends when data sent after its start is delivered.
-    fn update_round(&mut self, ack: &Ack) {
-        self.round_start = ack.rate.interval > 0 && ack.rate.prior_delivered >= self.round_end;
-        if self.round_start {
-            self.round_end = ack.delivered;
-            self.round += 1;
-            // Section 4.2.4: conservation lasts for the first round of recovery.
-            self.conservation = false;
-        }
-    }
-
-    /// Section 4.1.1: the rate sample, unless the application held it down.
-    fn update_bw(&mut self, window: &Window, ack: &Ack) {
-        let rate = &ack.rate;
-        if rate.interval == 0 {
+    fn update_model(&mut self, window: &Window, ack: &Ack) {
+        self.model.update_round(ack);
+        // Section 4.2.3.4: packet conservation lasts for the first round of recovery.
+        self.conservation &= !self.model.round_start;
+        if ack.rate.interval == 0 {
             return;
         }
-        let sample = rate.delivered as f64 * 1e9 / rate.interval as f64;
-        if !self.held_down(ack) || sample >= self.bw.get() {
-            self.bw.update(self.round, sample);
-        }
+        self.model.update_bw(ack);
         if self.params.extra_acked_gain > 0.0 {
-            let (bw, round_start) = (self.bw.get(), self.round_start);
+            let (bw, round_start) = (self.model.bw(), self.model.round_start);
             self.aggregation.update(ack, bw, round_start, window.cwnd);
         }
-    }
-
-    /// Section 4.3.5: samples from ProbeRTT count as application-limited.
-    fn held_down(&self, ack: &Ack) -> bool {
-        let (start, end) = self.probe_span;
-        ack.rate.app_limited || (start..=end).contains(&ack.rate.prior_delivered)
     }
 
     /// Section 4.3.4.3: a phase lasts a base RTT; probing up must also fill, probing down only drain.
@@ -175,7 +131,7 @@ impl Bbr {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let full = ack.now.saturating_sub(self.cycle_stamp) > self.min_rtt;
+        let full = ack.now.saturating_sub(self.cycle_stamp) > self.model.min_rtt;
         let next = if self.pacing_gain > 1.0 {
             full && (ack.lost_now > 0
                 || ack.prior_in_flight >= self.inflight(window, self.pacing_gain))
@@ -195,22 +151,8 @@ impl Bbr {
         self.pacing_gain = CYCLE[self.cycle];
     }
 
-    /// Section 4.3.2.2: three rounds without growth by a quarter.
-    fn check_full_pipe(&mut self, ack: &Ack) {
-        if self.filled_pipe || !self.round_start || self.held_down(ack) {
-            return;
-        }
-        if self.bw.get() >= self.full_bw * FULL_BW_GROWTH {
-            self.full_bw = self.bw.get();
-            self.full_bw_rounds = 0;
-            return;
-        }
-        self.full_bw_rounds += 1;
-        self.filled_pipe = self.full_bw_rounds >= FULL_BW_ROUNDS;
-    }
-
     fn check_drain(&mut self, window: &Window, ack: &Ack) {
-        if self.mode == Mode::Startup && self.filled_pipe {
+        if self.mode == Mode::Startup && self.model.filled_pipe {
             self.mode = Mode::Drain;
             self.pacing_gain = 1.0 / self.params.high_gain;
             self.cwnd_gain = self.params.high_gain;
@@ -228,35 +170,26 @@ impl Bbr {
         self.advance_cycle(now);
     }
 
-    /// Section 4.1.2.3.
-    fn update_min_rtt(&mut self, ack: &Ack) {
-        self.min_rtt_expired = ack.now > self.min_rtt_stamp + self.params.min_rtt_window.0;
-        if ack.rtt > 0 && (ack.rtt <= self.min_rtt || self.min_rtt_expired) {
-            self.min_rtt = ack.rtt;
-            self.min_rtt_stamp = ack.now;
-        }
-    }
-
     /// Section 4.3.5.
     fn check_probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
-        if self.mode != Mode::ProbeRtt && self.min_rtt_expired && !self.idle_restart {
+        if self.mode != Mode::ProbeRtt && self.model.min_rtt_expired && !self.idle_restart {
             self.save_cwnd(window);
             self.mode = Mode::ProbeRtt;
             self.pacing_gain = 1.0;
             self.cwnd_gain = 1.0;
             self.probe_done = NEVER;
-            self.probe_span = (ack.delivered, ack.delivered);
+            self.model.hold_down(ack);
         }
         if self.mode == Mode::ProbeRtt {
-            self.probe_span.1 = ack.delivered + ack.in_flight;
+            self.model.still_held_down(ack);
             if self.probe_done == NEVER {
                 if ack.in_flight <= self.min_window(window) {
                     self.probe_done = ack.now + self.params.probe_rtt.0;
                     self.probe_round_done = false;
-                    self.round_end = ack.delivered;
+                    self.model.restart_round(ack);
                 }
             } else {
-                self.probe_round_done |= self.round_start;
+                self.probe_round_done |= self.model.round_start;
                 if self.probe_round_done && ack.now > self.probe_done {
                     self.exit_probe_rtt(window, ack.now);
                 }
@@ -266,9 +199,9 @@ impl Bbr {
     }
 
     fn exit_probe_rtt(&mut self, window: &mut Window, now: Nanos) {
-        self.min_rtt_stamp = now;
+        self.model.stamp_min_rtt(now);
         window.cwnd = window.cwnd.max(self.prior_cwnd);
-        if self.filled_pipe {
+        if self.model.filled_pipe {
             self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;
@@ -279,8 +212,8 @@ impl Bbr {
 
     /// Section 4.2.1: the rate may fall only once the pipe has been filled.
     fn set_pacing(&self, window: &mut Window, gain: f64) {
-        let rate = (gain * self.bw.get() * (1.0 - self.params.pacing_margin)) as u64;
-        if self.filled_pipe || rate > window.pacing {
+        let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
+        if self.model.filled_pipe || rate > window.pacing {
             window.pacing = rate.max(1);
         }
     }
@@ -306,20 +239,18 @@ impl Bbr {
 
     /// Section 4.2.3.2: the window for this many bandwidth-delay products, with room for three bursts.
     fn inflight(&self, window: &Window, gain: f64) -> u64 {
-        if self.min_rtt == NEVER {
-            return window.initial;
-        }
-        let bdp = self.bw.get() * self.min_rtt as f64 * 1e-9;
-        ((gain * bdp) as u64).saturating_add(3 * self.send_quantum(window))
+        self.model.bdp().map_or(window.initial, |bdp| {
+            ((gain * bdp) as u64).saturating_add(3 * self.send_quantum(window))
+        })
     }
 
     /// What ACK aggregation adds to the target, at most 100 ms of data.
     fn aggregated(&self) -> u64 {
-        if !self.filled_pipe {
+        if !self.model.filled_pipe {
             return 0;
         }
         let extra = self.params.extra_acked_gain * self.aggregation.extra() as f64;
-        extra.min(self.bw.get() * 0.1) as u64
+        extra.min(self.model.bw() * 0.1) as u64
     }
 
     fn min_window(&self, window: &Window) -> u64 {
@@ -349,7 +280,7 @@ impl Bbr {
             window.cwnd = window.cwnd.max(ack.in_flight + ack.delivered_now);
         } else {
             let grown = window.cwnd + ack.delivered_now;
-            if self.filled_pipe {
+            if self.model.filled_pipe {
                 window.cwnd = grown.min(target);
             } else if window.cwnd < target || ack.delivered < window.initial {
                 window.cwnd = grown;
@@ -364,7 +295,7 @@ impl Bbr {
 
 impl CongestionControl for Bbr {
     fn on_start(&mut self, window: &mut Window, now: Nanos) {
-        self.min_rtt_stamp = now;
+        self.model.stamp_min_rtt(now);
         self.aggregation = AckAggregation::new(now);
         self.initial_pacing(window, 0);
     }
@@ -374,12 +305,11 @@ impl CongestionControl for Bbr {
             self.seen_rtt = true;
             self.initial_pacing(window, ack.srtt);
         }
-        self.update_round(ack);
-        self.update_bw(window, ack);
+        self.update_model(window, ack);
         self.check_cycle(window, ack);
-        self.check_full_pipe(ack);
+        self.model.check_full_pipe(ack);
         self.check_drain(window, ack);
-        self.update_min_rtt(ack);
+        self.model.update_min_rtt(ack);
         self.check_probe_rtt(window, ack);
         self.set_pacing(window, self.pacing_gain);
         self.set_cwnd(window, ack);
@@ -394,7 +324,7 @@ impl CongestionControl for Bbr {
         if signal == Signal::Loss {
             // Section 4.2.3.4: send what was delivered, for one round.
             self.conservation = true;
-            self.round_end = ack.delivered;
+            self.model.restart_round(ack);
             window.cwnd = ack.in_flight + ack.delivered_now.max(window.mss);
         }
     }
@@ -410,16 +340,19 @@ impl CongestionControl for Bbr {
     fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
         // Section 4.2.3.4, and as Linux: the search for the full pipe starts anew.
         self.conservation = false;
-        self.full_bw = 0.0;
+        self.model.full_bw = 0.0;
         window.cwnd = window.mss;
     }
 
-    fn on_send(&mut self, window: &mut Window, _: Nanos, in_flight: u64, app_limited: bool) {
+    fn on_send(&mut self, window: &mut Window, now: Nanos, in_flight: u64, app_limited: bool) {
         // Section 4.3.4.4: restart from idle at the estimated rate, neither probing nor draining.
         if app_limited && in_flight <= window.mss {
             self.idle_restart = true;
-            if self.mode == Mode::ProbeBw {
-                self.set_pacing(window, 1.0);
+            match self.mode {
+                Mode::ProbeBw => self.set_pacing(window, 1.0),
+                // The idle time was long enough for ProbeRTT to be over, as in Linux.
+                Mode::ProbeRtt if now > self.probe_done => self.exit_probe_rtt(window, now),
+                _ => {}
             }
         }
     }
@@ -429,20 +362,16 @@ impl CongestionControl for Bbr {
     }
 
     fn state(&self) -> Vec<(&'static str, f64)> {
-        vec![
+        let mut state = vec![
             ("mode", f64::from(self.mode as u8)),
             ("pacing_gain", self.pacing_gain),
             ("cwnd_gain", self.cwnd_gain),
-            ("bw", self.bw.get()),
-            (
-                "min_rtt",
-                if self.min_rtt == NEVER {
-                    f64::NAN
-                } else {
-                    self.min_rtt as f64
-                },
-            ),
-            ("round", self.round as f64),
-        ]
+            ("bw", self.model.bw()),
+            ("round", self.model.round as f64),
+        ];
+        if self.model.min_rtt != NEVER {
+            state.push(("min_rtt", self.model.min_rtt as f64));
+        }
+        state
     }
 }

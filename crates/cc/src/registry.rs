@@ -96,6 +96,7 @@ pub(crate) fn describe<P: Law>(kind: &'static str) -> Description {
     let text =
         |value: &Value, key: &str| value[key].as_str().unwrap_or_default().replace('\n', " ");
     let parameters = names(&defaults)
+        .into_iter()
         .map(|name| {
             let property = &schema.as_value()["properties"][name];
             let choices = property["enum"].as_array().cloned().unwrap_or_default();
@@ -141,10 +142,12 @@ pub(crate) fn read<P: Law>(kind: &'static str, table: Map<String, Value>) -> Res
         // One key at a time, because serde's message does not say which key it is about.
         let alone = Value::Object(Map::from_iter([(key.clone(), value.clone())]));
         if let Err(error) = serde_json::from_value::<P>(alone) {
-            return Err(format!(
-                "parameter `{key}` of `{kind}`: {error} (allowed: {})",
-                parameter.expectation()
-            ));
+            // A quantity's own message already says what is allowed.
+            let allowed = match parameter.kind.as_str() {
+                "string" => String::new(),
+                _ => format!(" (allowed: {})", parameter.expectation()),
+            };
+            return Err(format!("parameter `{key}` of `{kind}`: {error}{allowed}"));
         }
     }
     let params = serde_json::from_value(Value::Object(table))
@@ -235,8 +238,15 @@ fn schema<P: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<P>()
 }
 
-fn names(defaults: &Value) -> impl Iterator<Item = &String> {
-    defaults.as_object().into_iter().flat_map(Map::keys)
+/// The parameters' names, sorted: a map's own order depends on how serde_json was built.
+fn names(defaults: &Value) -> Vec<&String> {
+    let mut names: Vec<&String> = defaults
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+        .collect();
+    names.sort_unstable();
+    names
 }
 
 /// Edits (insert, delete, replace) between two names, case ignored.

@@ -36,7 +36,7 @@ struct Reno {
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        // RFC 7661 section 4.1: a window that was not used says nothing about the path.
+        // RFC 7661: a window that was not used says nothing about the path.
         if !ack.cwnd_limited {
             return;
         }

@@ -35,7 +35,7 @@ const CSS_GROWTH_SHIFT: u32 = 2;
 const CSS_ROUNDS: u32 = 5;
 /// RFC 9406 section 4.3: L of an unpaced sender, segments per ACK.
 const UNPACED_LIMIT: u64 = 8;
-/// Ha and Rhee 2011 section 4.2: ACKs closer than this belong to one train.
+/// Ha and Rhee 2011: ACKs closer than this belong to one train.
 const ACK_DELTA: Nanos = 2 * MILLISECOND;
 /// Linux hystart_low_window: smaller windows are never cut, segments.
 const LOW_WINDOW: u64 = 16;
@@ -160,7 +160,7 @@ impl Starter {
         self.css = false;
     }
 
-    /// Ha and Rhee 2011 section 4: the train of ACKs lasts half an RTT, or the delay grew by an eighth.
+    /// Ha and Rhee 2011: the train of ACKs lasts half an RTT, or the delay grew by an eighth.
     fn hystart(&mut self, window: &mut Window, ack: &Ack) {
         if self.round(ack) {
             self.round_start = ack.now;
@@ -172,12 +172,12 @@ impl Starter {
         }
         if ack.now - self.train <= ACK_DELTA {
             self.train = ack.now;
-            // Section 4.2: the train's length reaches the forward delay, half of the smallest RTT.
+            // The train's length reaches the forward delay, half of the smallest RTT.
             if ack.now - self.round_start > ack.min_rtt >> 1 {
                 return self.leave(window);
             }
         }
-        // Section 4.3: the smallest of the first samples of the round.
+        // The smallest of the first samples of the round.
         if self.samples >= RTT_SAMPLES && self.round_min > ack.min_rtt + threshold(ack.min_rtt) {
             self.leave(window);
         }

@@ -1,0 +1,130 @@
+use bloatlab_cc::{CcConfig, cubic, describe, newreno, reno};
+use bloatlab_units::Streams;
+use serde_json::json;
+
+use crate::harness::config;
+
+fn refusal(json: &str) -> String {
+    serde_json::from_str::<CcConfig>(json)
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn reads_names_tables_and_ns3_names() {
+    assert_eq!(
+        config(r#""cubic""#),
+        CcConfig::Cubic(cubic::Params::default())
+    );
+    let CcConfig::Cubic(params) =
+        config(r#"{"kind": "TcpCubic", "beta": 0.5, "slow_start": "hystart"}"#)
+    else {
+        panic!("not cubic");
+    };
+    assert_eq!((params.beta, params.c), (0.5, 0.4));
+    assert_eq!(
+        config(r#""TcpNewReno""#),
+        CcConfig::Newreno(newreno::Params::default())
+    );
+    assert_eq!(
+        config(r#""TcpLinuxReno""#),
+        CcConfig::Reno(reno::Params::default())
+    );
+    assert_eq!(config(r#""TcpBbr""#).kind(), "bbr");
+    assert!(refusal(r#""tcpbbr""#).contains("unknown congestion control"));
+}
+
+#[test]
+fn writes_what_it_reads() {
+    for law in CcConfig::all() {
+        let text = serde_json::to_value(&law).unwrap();
+        assert_eq!(text["kind"], law.kind());
+        assert_eq!(serde_json::from_value::<CcConfig>(text).unwrap(), law);
+        assert_eq!(law.validate(), Ok(()));
+        assert!(law.build(Streams::new(1).stream("cc")).is_some());
+    }
+}
+
+#[test]
+fn refuses_in_one_clear_line() {
+    insta::assert_snapshot!(
+        [
+            r#""cubik""#,
+            r#"{"beta": 0.7}"#,
+            r#"{"kind": 3}"#,
+            r#"7"#,
+            r#"{"kind": "cubic", "bta": 0.7}"#,
+            r#"{"kind": "cubic", "beta": "fast"}"#,
+            r#"{"kind": "cubic", "beta": 1.5}"#,
+            r#"{"kind": "cubic", "slow_start": "quick"}"#,
+            r#"{"kind": "cubic", "fast_convergence": 1}"#,
+            r#"{"kind": "fixed", "window": 0}"#,
+            r#"{"kind": "fixed", "window": -4}"#,
+            r#"{"kind": "bbr", "probe_rtt": "200"}"#,
+            r#"{"kind": "python", "class": "mine"}"#,
+            r#"{"kind": "python"}"#,
+            r#"{"kind": "python", "class": "m:C", "size": 1}"#,
+        ]
+        .map(|json| format!("{json}\n    {}", refusal(json)))
+        .join("\n")
+    );
+}
+
+#[test]
+fn a_value_that_is_no_number_is_refused() {
+    let law = CcConfig::Cubic(cubic::Params {
+        c: f64::NAN,
+        ..cubic::Params::default()
+    });
+    assert!(law.validate().unwrap_err().contains("`c`"));
+}
+
+#[test]
+fn python_is_left_to_the_engine() {
+    let law = config(r#"{"kind": "python", "class": "mine:Law", "params": {"gain": 2}}"#);
+    assert_eq!(law.kind(), "python");
+    assert_eq!(law.validate(), Ok(()));
+    assert!(law.build(Streams::new(1).stream("cc")).is_none());
+}
+
+#[test]
+fn describes_every_parameter() {
+    for law in describe() {
+        assert!(
+            !law.summary.is_empty() && !law.source.is_empty(),
+            "{}",
+            law.kind
+        );
+        for parameter in &law.parameters {
+            let name = format!("{}.{}", law.kind, parameter.name);
+            assert!(
+                !parameter.description.is_empty(),
+                "{name} has no description"
+            );
+            assert!(!parameter.kind.is_empty(), "{name} has no type");
+            let numeric = matches!(parameter.kind.as_str(), "number" | "integer");
+            assert_eq!(numeric, parameter.range.is_some(), "{name} needs a range");
+        }
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&describe()).unwrap());
+}
+
+#[test]
+fn the_schema_takes_names_aliases_and_tables() {
+    let schema = serde_json::to_value(schemars::schema_for!(CcConfig)).unwrap();
+    let variants = schema["oneOf"].as_array().unwrap();
+    let names = variants
+        .iter()
+        .find(|variant| variant["type"] == "string")
+        .unwrap();
+    assert!(
+        names["enum"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("TcpCubic"))
+    );
+    let tables = variants
+        .iter()
+        .filter(|variant| variant["properties"]["kind"] != json!(null));
+    assert_eq!(tables.count(), CcConfig::all().len() + 1);
+}
