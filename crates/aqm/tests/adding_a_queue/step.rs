@@ -1,0 +1,124 @@
+//! Step marking: signals on arrival while the queue stands above a threshold.
+
+use bloatlab_units::{Bytes, Limit, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Algorithm, Capacity, DropReason, Packet, Qdisc, Ring, Sink, Verdict, mark};
+
+/// First in, first out; signals to every packet that finds more than a threshold queued.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Bytes queued above which arrivals are signalled to (the K of DCTCP).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub threshold: Bytes,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            limit: Limit::Packets(1000),
+            // Alizadeh et al., SIGCOMM 2010, section 3.4: K = 20 packets at 1 Gbit/s.
+            threshold: Bytes(30_000),
+            ecn: true,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "Alizadeh et al., Data Center TCP, SIGCOMM 2010, section 3.1";
+
+    fn check(&self) -> Result<(), String> {
+        match self.limit {
+            Limit::Bytes(limit) if limit < self.threshold.0 => Err(format!(
+                "threshold: {} is above the limit {}",
+                self.threshold, self.limit
+            )),
+            limit => Capacity::not_in_buffers(limit),
+        }
+    }
+
+    fn build<P: Packet>(&self, _rng: Rng, _mtu: u32) -> Box<dyn Qdisc<P>> {
+        Box::new(Step {
+            ring: Ring::default(),
+            capacity: Capacity::new(self.limit, 1),
+            law: Law {
+                threshold: self.threshold.0,
+                ecn: self.ecn,
+            },
+            signals: 0,
+        })
+    }
+}
+
+/// The law: it sees the backlog and never a packet.
+struct Law {
+    threshold: u64,
+    ecn: bool,
+}
+
+impl Law {
+    fn judge(&self, backlog: u64) -> Verdict {
+        match (backlog > self.threshold, self.ecn) {
+            (false, _) => Verdict::Forward,
+            (true, true) => Verdict::Mark,
+            (true, false) => Verdict::Drop,
+        }
+    }
+}
+
+/// The queue: it owns the packets and does what the law says.
+struct Step<P> {
+    ring: Ring<P>,
+    capacity: Capacity,
+    law: Law,
+    signals: u64,
+}
+
+impl<P: Packet> Qdisc<P> for Step<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        if !self
+            .capacity
+            .fits(self.ring.packets(), self.ring.bytes(), packet.size())
+        {
+            sink.dropped(&packet, DropReason::Overflow);
+            return;
+        }
+        match self.law.judge(self.ring.bytes()) {
+            Verdict::Forward => {}
+            Verdict::Mark if mark(&mut packet) => {
+                self.signals += 1;
+                sink.marked(&packet);
+            }
+            Verdict::Mark | Verdict::Drop => {
+                self.signals += 1;
+                sink.dropped(&packet, DropReason::Law);
+                return;
+            }
+        }
+        self.ring.push(packet);
+    }
+
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        self.ring.pop()
+    }
+
+    fn packets(&self) -> u64 {
+        self.ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![("signals", self.signals as f64)]
+    }
+}
