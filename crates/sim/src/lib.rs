@@ -1,1 +1,67 @@
-//! placeholder
+//! The discrete-event engine: a plan and a seed in, an outcome out. Nothing here reads a clock.
+
+mod application;
+mod applications;
+mod build;
+mod calendar;
+mod control;
+mod engine;
+mod flow;
+mod histogram;
+pub mod metrics;
+mod network;
+mod outcome;
+mod packet;
+mod packet_log;
+mod sample;
+mod summary;
+mod traffic;
+
+use std::fmt;
+
+use bloatlab_scenario::Plan;
+
+pub use build::{NoPlugins, Plugins};
+pub use control::{Control, Stopped};
+pub use histogram::{Bin, Histogram};
+pub use metrics::{Better, Metric};
+pub use network::Count;
+pub use outcome::{Distribution, FlowInfo, LinkInfo, Outcome, ProbeInfo, Series, Value};
+pub use packet::{Packet, Protocol};
+pub use packet_log::{HOST, PacketEvent, Step};
+
+/// Why there is no outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The run could not start.
+    Build(String),
+    /// The run was stopped.
+    Stopped(Stopped),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Build(message) => f.write_str(message),
+            Self::Stopped(stopped) => stopped.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs a plan: the same (plan, seed) always gives the same outcome.
+///
+/// # Errors
+/// A user's algorithm that cannot be made or fails, or a cancelled run.
+pub fn run(
+    plan: &Plan,
+    seed: u64,
+    record_packets: bool,
+    plugins: &dyn Plugins,
+    control: &Control,
+) -> Result<Outcome, RunError> {
+    let mut engine = engine::Engine::build(plan, seed, plugins, record_packets).map_err(RunError::Build)?;
+    engine.run(control).map_err(RunError::Stopped)?;
+    Ok(engine.finish())
+}

@@ -1,5 +1,19 @@
 //! TCP endpoints round a congestion control. Sans-IO: segments, timers and the instant come in, segments go out.
 
 mod config;
+mod endpoint;
+mod loss;
+mod prr;
+mod receiver;
+mod rtt;
+mod scoreboard;
+pub mod segment;
+mod sender;
+mod transmit;
 
 pub use config::{LossDetection, Pacing, Reduction, TcpConfig};
+pub use endpoint::Endpoint;
+pub use receiver::Receiver;
+pub use rtt::RttEstimator;
+pub use segment::Segment;
+pub use sender::{Sender, SenderStats, State};

@@ -1,0 +1,293 @@
+//! From a plan to an engine ready to run.
+
+use std::collections::VecDeque;
+
+use bloatlab_aqm::Qdisc;
+use bloatlab_cc::{CcConfig, CongestionControl};
+use bloatlab_scenario::{Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
+use bloatlab_tcp::Endpoint;
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::application::{Application, Fetch, WriteLog};
+use crate::engine::{Engine, IN_CALENDAR, Place, REGISTERS, application, clock, event};
+use crate::flow::{EchoFlow, Flow, Passage, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::histogram::Histogram;
+use crate::network::{Count, DelayLine, Fate, Link, LinkStats, LossyStretch};
+use crate::outcome::Series;
+use crate::packet::{MAX_FLOWS, Packet};
+
+/// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
+const MTU: u32 = 1514;
+
+/// Where a user's own algorithms come from.
+pub trait Plugins: Sync {
+    /// A congestion control for one connection.
+    ///
+    /// # Errors
+    /// Why it could not be made, in one line.
+    fn congestion_control(&self, params: &bloatlab_cc::PythonParams) -> Result<Box<dyn CongestionControl>, String>;
+
+    /// A queue discipline for one link.
+    ///
+    /// # Errors
+    /// Why it could not be made, in one line.
+    fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String>;
+}
+
+/// No algorithm of the user's own.
+pub struct NoPlugins;
+
+impl Plugins for NoPlugins {
+    fn congestion_control(&self, params: &bloatlab_cc::PythonParams) -> Result<Box<dyn CongestionControl>, String> {
+        Err(format!("congestion control `{}` is written in Python and needs Python to run", params.class))
+    }
+
+    fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String> {
+        Err(format!("queue `{}` is written in Python and needs Python to run", params.class))
+    }
+}
+
+impl<'a> Engine<'a> {
+    /// Builds every box and flow of the plan and schedules what starts them.
+    pub fn build(plan: &'a Plan, seed: u64, plugins: &'a dyn Plugins, log: bool) -> Result<Self, String> {
+        if plan.flows.len() > MAX_FLOWS {
+            return Err(format!("flows: at most {MAX_FLOWS}"));
+        }
+        let mut engine = Self::empty(plan, plugins, seed, log);
+        for (number, planned) in plan.boxes.iter().enumerate() {
+            engine.box_names.push(planned.name.clone());
+            let place = match &planned.kind {
+                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link)?,
+                PlanBoxKind::Delay { delay } => engine.add_delay(*delay),
+                PlanBoxKind::Loss { probability } => {
+                    let rng = engine.streams.stream(&format!("loss/{}", planned.name));
+                    let count = Count::default();
+                    engine.losses.push(LossyStretch { probability: *probability, rng, count });
+                    Place::Loss((engine.losses.len() - 1) as u32)
+                }
+            };
+            engine.places.push(place);
+        }
+        engine.add_flows(plan)?;
+        engine.assign_registers(plan);
+        engine.start_clock();
+        Ok(engine)
+    }
+
+    fn add_link(&mut self, number: usize, name: &str, link: &PlanLink) -> Result<Place, String> {
+        let rng = self.streams.stream(&format!("queue/{name}"));
+        let queue = match &link.queue {
+            bloatlab_aqm::QueueConfig::Python(params) => self.plugins.queue(params)?,
+            known => known.build(rng, MTU).ok_or_else(|| format!("no queue named {}", known.kind()))?,
+        };
+        let index = self.links.len() as u32;
+        if let Some(at) = queue.next_wake() {
+            self.schedule(at, event::WAKE, index);
+        }
+        self.links.push(Link {
+            number: number as u32,
+            rate: link.rate,
+            delay: link.delay,
+            overhead: link.overhead,
+            queue,
+            fate: Fate::default(),
+            device: VecDeque::with_capacity(link.device_packets as usize),
+            device_packets: link.device_packets as usize,
+            remainder: 0,
+            busy_until: 0,
+            busy: false,
+            sending: 0,
+            flight: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+            changed_at: 0,
+            done_slot: IN_CALENDAR,
+            flight_slot: IN_CALENDAR,
+            count: Count::default(),
+            stats: LinkStats::default(),
+        });
+        Ok(Place::Link(index))
+    }
+
+    fn add_delay(&mut self, delay: Nanos) -> Place {
+        self.delays.push(DelayLine { delay, flight: VecDeque::new(), slot: IN_CALENDAR, count: Count::default() });
+        Place::Delay((self.delays.len() - 1) as u32)
+    }
+
+    fn add_flows(&mut self, plan: &'a Plan) -> Result<(), String> {
+        let (mut data, mut probes) = (0, 0);
+        // A path without a box still takes an event, so that nothing recurses.
+        let mut nothing = None;
+        for (index, planned) in plan.flows.iter().enumerate() {
+            let mut passage = Passage { stop: planned.stop.min(plan.duration), ..Passage::default() };
+            for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
+                let first = self.routes.len() as u32;
+                if path.is_empty() {
+                    let number = *nothing.get_or_insert_with(|| {
+                        let place = self.add_delay(0);
+                        self.places.push(place);
+                        self.box_names.push(String::from("(nothing)"));
+                        (self.places.len() - 1) as u32
+                    });
+                    self.routes.push(number);
+                }
+                self.routes.extend(path.iter().map(|&b| b as u32));
+                passage.routes[direction] = (first, (self.routes.len() as u32 - first) as u8);
+            }
+            let mut start = self.streams.stream(&format!("start/{}", planned.name));
+            passage.start = planned.start + start.below(planned.start_jitter.max(1));
+            self.schedule(passage.start, event::APPLICATION, index as u32 * application::KINDS + application::START);
+            self.passages.push(passage);
+            let slowest = planned.forward.iter().filter_map(|&b| match &plan.boxes[b].kind {
+                PlanBoxKind::Link(link) => Some(link.rate.0 as f64),
+                _ => None,
+            });
+            self.bottlenecks.push(slowest.fold(f64::INFINITY, f64::min));
+            let probe = matches!(planned.traffic, Traffic::Ping { .. } | Traffic::Fetch { .. });
+            let flow = !matches!(planned.traffic, Traffic::Ping { .. });
+            self.ranks.push((flow.then_some(data), probe.then_some(probes)));
+            data += u32::from(flow);
+            probes += u32::from(probe);
+            let flow = self.make_flow(index, planned)?;
+            self.flows.push(flow);
+        }
+        Ok(())
+    }
+
+    fn make_flow(&mut self, index: usize, planned: &PlanFlow) -> Result<Flow, String> {
+        let rng = self.streams.stream(&format!("traffic/{}", planned.name));
+        let application = match &planned.traffic {
+            Traffic::Ping { interval, size } => {
+                return Ok(Flow::Echo(Box::new(EchoFlow {
+                    interval: interval.0.max(1),
+                    size: size.0 as u32,
+                    next_seq: 0,
+                    sent: 0,
+                    rtt: Histogram::default(),
+                })));
+            }
+            Traffic::Greedy => Application::Greedy,
+            Traffic::Finite { bytes } => Application::Finite { bytes: bytes.0 },
+            Traffic::Fetch { request, response, interval, connection } => Application::Fetch(Fetch {
+                request: request.0,
+                response: response.0,
+                interval: interval.0,
+                persistent: *connection == Connection::Persistent,
+                began: 0,
+                asked: 0,
+                answered: 0,
+                active: false,
+            }),
+            messages => match crate::traffic::Source::new(messages, rng) {
+                Some((source, Transport::Udp)) => return Ok(Flow::Udp(Box::new(udp(source)))),
+                Some((source, Transport::Tcp)) => Application::Messages(source),
+                None => return Err(format!("flows[{index}].traffic: not a source of messages")),
+            },
+        };
+        Ok(Flow::Tcp(Box::new(TcpFlow {
+            ends: self.make_ends(index, 0)?,
+            application,
+            connection: 0,
+            scheduled: [NEVER; 2],
+            send_buffer: planned.tcp.send_buffer.0,
+            mss: f64::from(planned.tcp.mss),
+            pending: 0,
+            log: WriteLog::default(),
+            stopped: false,
+            completed_at: NEVER,
+            past: bloatlab_tcp::SenderStats::default(),
+            stats: TcpStats { since: NEVER, last_departure: NEVER, ..TcpStats::default() },
+        })))
+    }
+
+    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by Reno.
+    pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], String> {
+        let planned = &self.plan.flows[index];
+        let stream = |end: usize| self.streams.stream(&format!("cc/{}/{connection}/{end}", planned.name));
+        let missing = |kind: &str| format!("no congestion control named {kind}");
+        let law = match &planned.cca {
+            CcConfig::Python(params) => self.plugins.congestion_control(params)?,
+            known => known.build(stream(0)).ok_or_else(|| missing(known.kind()))?,
+        };
+        let other = CcConfig::Reno(Default::default()).build(stream(1)).ok_or_else(|| missing("reno"))?;
+        Ok([Endpoint::new(&planned.tcp, law), Endpoint::new(&planned.tcp, other)])
+    }
+
+    /// The sources that most flows share get the registers.
+    fn assign_registers(&mut self, plan: &Plan) {
+        let mut uses = vec![0_u32; self.places.len()];
+        for flow in &plan.flows {
+            for &number in flow.forward.iter().chain(&flow.reverse) {
+                uses[number] += 1;
+            }
+        }
+        let mut order: Vec<usize> = (0..self.places.len()).collect();
+        order.sort_by_key(|&number| std::cmp::Reverse(uses[number]));
+        for number in order {
+            let mut slot = || {
+                let free = self.registers_used < REGISTERS;
+                self.registers_used += usize::from(free);
+                if free { (self.registers_used - 1) as u8 } else { IN_CALENDAR }
+            };
+            match self.places[number] {
+                Place::Link(i) => {
+                    let (done, flight) = (slot(), slot());
+                    let link = &mut self.links[i as usize];
+                    link.done_slot = done;
+                    link.flight_slot = flight;
+                }
+                Place::Delay(i) => self.delays[i as usize].slot = slot(),
+                Place::Loss(_) => {}
+            }
+        }
+    }
+
+    fn start_clock(&mut self) {
+        self.schedule(self.end, event::CLOCK, clock::END);
+        if self.warmup > 0 {
+            self.schedule(self.warmup, event::CLOCK, clock::WARMUP);
+        }
+        if self.sample_interval < self.end {
+            self.schedule(self.sample_interval, event::CLOCK, clock::SAMPLE);
+        }
+        self.flow_series = Series::new(&[
+            "throughput_mbps",
+            "sending_rate_mbps",
+            "delivery_rate_mbps",
+            "cwnd",
+            "ssthresh",
+            "in_flight",
+            "srtt_ms",
+            "retransmissions",
+        ]);
+        self.link_series = Series::new(&[
+            "queue_packets",
+            "queue_bytes",
+            "sojourn_ms",
+            "throughput_mbps",
+            "utilization",
+            "drops",
+            "marks",
+        ]);
+        self.probe_series = Series::new(&["rtt_ms"]);
+    }
+}
+
+fn udp(source: crate::traffic::Source) -> UdpFlow {
+    UdpFlow {
+        source,
+        next_seq: 0,
+        sent: 0,
+        received: 0,
+        sent_bytes: 0,
+        bytes: 0,
+        delay: Histogram::default(),
+        jitter: 0.0,
+        last_transit: None,
+        since: NEVER,
+        sampled_bytes: 0,
+        sampled_sent: 0,
+        samples: Samples::default(),
+    }
+}
+

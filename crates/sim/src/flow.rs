@@ -1,0 +1,233 @@
+//! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
+
+use bloatlab_tcp::{Endpoint, SenderStats};
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::application::{Application, WriteLog};
+use crate::histogram::{Histogram, TimeMean};
+use crate::traffic::Source;
+
+/// A flow of any kind.
+pub(crate) enum Flow {
+    Tcp(Box<TcpFlow>),
+    Udp(Box<UdpFlow>),
+    Echo(Box<EchoFlow>),
+}
+
+/// What the network did to a flow's data, and where it travels.
+#[derive(Default)]
+pub(crate) struct Passage {
+    /// (first entry, number of boxes) in the route table, by direction.
+    pub routes: [(u32, u8); 2],
+    pub start: Nanos,
+    pub stop: Nanos,
+    pub drops: u64,
+    pub marks: u64,
+    /// Packets that entered the first box of the path, data direction.
+    pub sent: u64,
+    pub sojourn: Histogram,
+}
+
+/// A TCP flow: end 0 sends data to end 1.
+pub(crate) struct TcpFlow {
+    pub ends: [Endpoint; 2],
+    pub application: Application,
+    /// Which connection of the flow this is.
+    pub connection: u8,
+    /// Instant of the timer event that stands in the calendar, by end.
+    pub scheduled: [Nanos; 2],
+    pub send_buffer: u64,
+    pub mss: f64,
+    /// Bytes the application wants to write and has had no room for.
+    pub pending: u64,
+    pub log: WriteLog,
+    pub stopped: bool,
+    /// When the last byte of a finite flow was read.
+    pub completed_at: Nanos,
+    /// What earlier connections of this flow counted.
+    pub past: SenderStats,
+    pub stats: TcpStats,
+}
+
+/// What a TCP flow counted since the warm-up.
+#[derive(Default)]
+pub(crate) struct TcpStats {
+    pub since: Nanos,
+    pub base: SenderStats,
+    pub written_base: u64,
+    pub delivered: u64,
+    pub delay_sum: f64,
+    pub in_flight: TimeMean,
+    pub cwnd: TimeMean,
+    pub srtt: TimeMean,
+    pub rtt: Histogram,
+    pub rate_sum: f64,
+    pub rates: u64,
+    pub idt: f64,
+    pub idt_sum: f64,
+    pub idts: u64,
+    pub last_departure: Nanos,
+    pub samples: Samples,
+    pub fetches: Histogram,
+    pub failed_fetches: u64,
+}
+
+/// Sums over the sampled intervals of a flow.
+#[derive(Default)]
+pub(crate) struct Samples {
+    pub count: u64,
+    pub throughput: f64,
+    pub squares: f64,
+    pub power: f64,
+    pub powers: u64,
+    pub log_throughput: f64,
+    pub inverse_throughput: f64,
+    pub positive: u64,
+    /// Counters at the last sample.
+    pub delivered: u64,
+    pub bytes_sent: u64,
+    pub rate_sum: f64,
+    pub rates: u64,
+}
+
+impl TcpFlow {
+    /// Everything the sender counted, over all connections.
+    pub fn sender_stats(&self) -> SenderStats {
+        add(&self.past, &self.ends[0].sender.stats)
+    }
+
+    /// Writes what the application has and the send buffer takes.
+    #[inline]
+    pub fn feed(&mut self, now: Nanos) {
+        if self.pending == 0 {
+            return;
+        }
+        let room = self.send_buffer.saturating_sub(self.ends[0].unacknowledged());
+        let bytes = room.min(self.pending);
+        if bytes == 0 {
+            return;
+        }
+        self.ends[0].write(bytes);
+        if matches!(self.application, Application::Greedy) {
+            self.log.write(now, bytes);
+        } else {
+            self.pending -= bytes;
+            if self.pending == 0 && matches!(self.application, Application::Finite { .. }) {
+                self.ends[0].close();
+            }
+        }
+    }
+
+    /// Brings the averages over time up to now.
+    #[inline]
+    pub fn observe(&mut self, now: Nanos) {
+        let sender = &self.ends[0].sender;
+        let stats = &mut self.stats;
+        stats.in_flight.set(now, sender.in_flight() as f64);
+        stats.cwnd.set(now, sender.window.cwnd as f64);
+        if stats.srtt.value() > 0.0 {
+            stats.srtt.set(now, sender.rtt.srtt as f64);
+        } else if sender.rtt.srtt > 0 {
+            stats.srtt = TimeMean::start(now, sender.rtt.srtt as f64);
+        }
+    }
+
+    /// A data segment leaves end 0.
+    #[inline]
+    pub fn on_departure(&mut self, now: Nanos) {
+        let stats = &mut self.stats;
+        if stats.last_departure != NEVER {
+            let gap = (now - stats.last_departure) as f64;
+            stats.idt += (gap - stats.idt) * 0.125;
+            stats.idt_sum += stats.idt;
+            stats.idts += 1;
+        }
+        stats.last_departure = now;
+    }
+
+    /// End 0 took an ACK.
+    #[inline]
+    pub fn on_acknowledged(&mut self) {
+        let sender = &self.ends[0].sender;
+        if sender.ack_rtt > 0 {
+            self.stats.rtt.record(sender.ack_rtt);
+        }
+        if sender.rate.interval > 0 {
+            self.stats.rate_sum += sender.rate.delivered as f64 / sender.rate.interval as f64;
+            self.stats.rates += 1;
+        }
+    }
+
+    /// End 1's application reads bytes in order.
+    #[inline]
+    pub fn on_read(&mut self, now: Nanos, bytes: u64) {
+        self.stats.delivered += bytes;
+        self.stats.delay_sum += self.log.read(now, bytes);
+    }
+
+    /// Starts counting anew: the flow begins, or the warm-up is over.
+    pub fn reset(&mut self, now: Nanos) {
+        let sender = &self.ends[0].sender;
+        self.stats = TcpStats {
+            since: now,
+            base: self.sender_stats(),
+            written_base: self.log.written(),
+            in_flight: TimeMean::start(now, sender.in_flight() as f64),
+            cwnd: TimeMean::start(now, sender.window.cwnd as f64),
+            srtt: TimeMean::start(now, sender.rtt.srtt as f64),
+            last_departure: NEVER,
+            samples: Samples { bytes_sent: self.sender_stats().bytes, ..Samples::default() },
+            ..TcpStats::default()
+        };
+    }
+}
+
+fn add(a: &SenderStats, b: &SenderStats) -> SenderStats {
+    combine(a, b, |x, y| x + y)
+}
+
+/// What was counted since `base`.
+pub(crate) fn since(now: &SenderStats, base: &SenderStats) -> SenderStats {
+    combine(now, base, |x, y| x - y)
+}
+
+fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> SenderStats {
+    SenderStats {
+        segments: f(a.segments, b.segments),
+        bytes: f(a.bytes, b.bytes),
+        retransmissions: f(a.retransmissions, b.retransmissions),
+        rtos: f(a.rtos, b.rtos),
+        probes: f(a.probes, b.probes),
+        recoveries: f(a.recoveries, b.recoveries),
+        recovered: f(a.recovered, b.recovered),
+        recovery_time: f(a.recovery_time, b.recovery_time),
+        ecn_reductions: f(a.ecn_reductions, b.ecn_reductions),
+    }
+}
+
+/// A stream of datagrams.
+pub(crate) struct UdpFlow {
+    pub source: Source,
+    pub next_seq: u32,
+    pub sent: u64,
+    pub received: u64,
+    pub sent_bytes: u64,
+    pub bytes: u64,
+    pub delay: Histogram,
+    /// RFC 3550 section 6.4.1, ns.
+    pub jitter: f64,
+    pub last_transit: Option<Nanos>,
+    pub since: Nanos,
+    pub sampled_bytes: u64,
+    pub sampled_sent: u64,
+    pub samples: Samples,
+}
+
+/// A ping: requests out, replies back.
+pub(crate) struct EchoFlow {
+    pub interval: Nanos,
+    pub size: u32,
+    pub next_seq: u32,
+    pub sent: u64,
+    pub rtt: Histogram,
+}

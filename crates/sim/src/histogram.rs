@@ -1,0 +1,200 @@
+//! A log-linear histogram in the manner of HDR: every value is counted, within 1/64 of its size.
+
+use bloatlab_units::Nanos;
+
+const SUB_BITS: u32 = 6;
+const SUB: u64 = 1 << SUB_BITS;
+
+/// Counts (or weights) of non-negative integers; mean and maximum are exact.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    weights: Vec<u64>,
+    total: u64,
+    sum: u128,
+    max: u64,
+}
+
+/// One bin: values in `[lower, upper)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// Smallest value of the bin.
+    pub lower: u64,
+    /// First value beyond it.
+    pub upper: u64,
+    /// What was counted in it.
+    pub weight: u64,
+}
+
+#[inline]
+fn bin_of(value: u64) -> usize {
+    if value < SUB {
+        return value as usize;
+    }
+    let shift = 63 - value.leading_zeros() - SUB_BITS;
+    (u64::from(shift) * SUB + (value >> shift)) as usize
+}
+
+fn lower_edge(bin: usize) -> u64 {
+    let bin = bin as u64;
+    if bin < 2 * SUB {
+        return bin;
+    }
+    let shift = bin / SUB - 1;
+    (bin - shift * SUB) << shift
+}
+
+impl Histogram {
+    /// Counts a value once.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.add(value, 1);
+    }
+
+    /// Counts a value with a weight (a length of time, for a queue's length).
+    #[inline]
+    pub fn add(&mut self, value: u64, weight: u64) {
+        let bin = bin_of(value);
+        if bin >= self.weights.len() {
+            self.grow(bin);
+        }
+        self.weights[bin] += weight;
+        self.total += weight;
+        self.sum += u128::from(value) * u128::from(weight);
+        self.max = self.max.max(value);
+    }
+
+    #[cold]
+    fn grow(&mut self, bin: usize) {
+        self.weights.resize((bin + 1).next_multiple_of(SUB as usize), 0);
+    }
+
+    /// Everything counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The exact mean; None when nothing was counted.
+    pub fn mean(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+    }
+
+    /// The exact maximum; None when nothing was counted.
+    pub fn max(&self) -> Option<u64> {
+        (self.total > 0).then_some(self.max)
+    }
+
+    /// The value below which this fraction lies, interpolated within its bin.
+    pub fn quantile(&self, fraction: f64) -> Option<f64> {
+        let wanted = fraction * self.total as f64;
+        let mut below = 0.0;
+        for bin in self.bins() {
+            let weight = bin.weight as f64;
+            if below + weight >= wanted {
+                // Values are integers: a bin of width one holds its lower edge.
+                let width = (bin.upper - bin.lower - 1) as f64;
+                let value = bin.lower as f64 + width * ((wanted - below) / weight).max(0.0);
+                return Some(value.min(self.max as f64));
+            }
+            below += weight;
+        }
+        None
+    }
+
+    /// The bins that hold anything, ascending.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.weights.iter().enumerate().filter(|(_, w)| **w > 0).map(|(i, &weight)| Bin {
+            lower: lower_edge(i),
+            upper: lower_edge(i + 1),
+            weight,
+        })
+    }
+}
+
+/// The mean over time of a value that changes at instants, with its square.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeMean {
+    value: f64,
+    since: Nanos,
+    sum: f64,
+    squares: f64,
+    time: Nanos,
+}
+
+impl TimeMean {
+    /// Starts with this value at this instant.
+    pub fn start(now: Nanos, value: f64) -> Self {
+        Self { value, since: now, ..Self::default() }
+    }
+
+    /// The value is this from now on.
+    #[inline]
+    pub fn set(&mut self, now: Nanos, value: f64) {
+        let span = now - self.since;
+        if span > 0 {
+            let weighted = self.value * span as f64;
+            self.sum += weighted;
+            self.squares += weighted * self.value;
+            self.time += span;
+            self.since = now;
+        }
+        self.value = value;
+    }
+
+    /// When the value last changed.
+    pub fn changed_at(&self) -> Nanos {
+        self.since
+    }
+
+    /// The value in force.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// The mean until the last change; None if no time has passed.
+    pub fn mean(&self) -> Option<f64> {
+        (self.time > 0).then(|| self.sum / self.time as f64)
+    }
+
+    /// Standard deviation over mean.
+    pub fn cov(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let variance = (self.squares / self.time as f64 - mean * mean).max(0.0);
+        (mean > 0.0).then(|| libm::sqrt(variance) / mean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bins_tile_the_integers(value in any::<u64>().prop_map(|v| v >> (v % 60))) {
+            let bin = bin_of(value);
+            prop_assert!(lower_edge(bin) <= value);
+            prop_assert!(value < lower_edge(bin + 1) || lower_edge(bin + 1) <= lower_edge(bin));
+        }
+
+        #[test]
+        fn quantiles_are_within_a_bin(mut values in proptest::collection::vec(0_u64..10_000_000, 1..500), percent in 1_u32..100) {
+            let mut h = Histogram::default();
+            values.iter().for_each(|&v| h.record(v));
+            values.sort_unstable();
+            let rank = ((f64::from(percent) / 100.0 * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1;
+            let exact = values[rank] as f64;
+            let estimate = h.quantile(f64::from(percent) / 100.0).unwrap();
+            prop_assert!((estimate - exact).abs() <= exact / 60.0 + 1.0, "{estimate} for {exact}");
+            prop_assert_eq!(h.max(), values.last().copied());
+        }
+    }
+
+    #[test]
+    fn time_means_weigh_by_duration() {
+        let mut m = TimeMean::start(0, 2.0);
+        m.set(10, 8.0);
+        m.set(15, 0.0);
+        assert_eq!(m.mean(), Some(4.0));
+        assert!((m.cov().unwrap() - 8.0_f64.sqrt() / 4.0).abs() < 1e-12);
+    }
+}

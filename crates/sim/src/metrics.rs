@@ -1,0 +1,223 @@
+//! Every metric once: its name, unit, formula and source.
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it describes.
+    None,
+}
+
+/// One metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name in tables and `--json`.
+    pub name: &'static str,
+    /// Its unit; empty when it has none.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub better: Better,
+    /// What is computed.
+    pub formula: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+}
+
+macro_rules! metrics {
+    ($(#[$doc:meta])* $all:ident { $($id:ident = $name:literal, $unit:literal, $better:ident, $formula:literal, $source:literal;)+ }) => {
+        $(#[$doc])*
+        pub const $all: &[Metric] = &[$($id),+];
+        $(pub(crate) const $id: Metric = Metric { name: $name, unit: $unit, better: Better::$better, formula: $formula, source: $source };)+
+    };
+}
+
+metrics! {
+    /// Metrics of a flow.
+    FLOW {
+        F_MEAN_THROUGHPUT_L4 = "mean_throughput_l4", "Mbit/s", Higher,
+            "payload bytes delivered in order to the receiving transport / lifetime of the flow", "CCPerf";
+        F_MEAN_THROUGHPUT_L7 = "mean_throughput_l7", "Mbit/s", Higher,
+            "payload bytes read by the receiving application / lifetime of the flow", "CCPerf";
+        F_MEAN_SENDING_RATE_L4 = "mean_sending_rate_l4", "Mbit/s", None,
+            "payload bytes sent, retransmissions included / lifetime", "CCPerf";
+        F_MEAN_SENDING_RATE_L7 = "mean_sending_rate_l7", "Mbit/s", None,
+            "bytes the application wrote to the socket / lifetime", "CCPerf";
+        F_MEAN_DELIVERY_RATE_L4 = "mean_delivery_rate_l4", "Mbit/s", Higher,
+            "mean over ACKs of the sender's delivery-rate samples", "draft-cheng-iccrg-delivery-rate-estimation";
+        F_MEAN_SRTT_L4 = "mean_srtt_l4", "ms", Lower,
+            "mean over time of the smoothed RTT", "RFC 6298";
+        F_MEAN_EST_QDELAY_L4 = "mean_est_qdelay_l4", "ms", Lower,
+            "mean_srtt_l4 - two-way propagation delay", "CCPerf";
+        F_MIN_RTT_L4 = "min_rtt_l4", "ms", None,
+            "smallest RTT sample", "RFC 6298";
+        F_P50_RTT_L4 = "p50_rtt_l4", "ms", Lower,
+            "median of the RTT samples, one an ACK", "RFC 6298";
+        F_P95_RTT_L4 = "p95_rtt_l4", "ms", Lower,
+            "95th percentile of the RTT samples", "RFC 6298";
+        F_P99_RTT_L4 = "p99_rtt_l4", "ms", Lower,
+            "99th percentile of the RTT samples", "RFC 6298";
+        F_MAX_RTT_L4 = "max_rtt_l4", "ms", Lower,
+            "largest RTT sample", "RFC 6298";
+        F_MEAN_CWND_L4 = "mean_cwnd_l4", "segments", None,
+            "mean over time of the congestion window / MSS", "RFC 5681";
+        F_MEAN_IN_FLIGHT_L4 = "mean_in_flight_l4", "segments", None,
+            "mean over time of bytes sent, neither delivered nor judged lost / MSS", "RFC 6675";
+        F_COV_IN_FLIGHT_L4 = "cov_in_flight_l4", "", Lower,
+            "standard deviation over time of the bytes in flight / their mean", "CCPerf";
+        F_COV_THROUGHPUT_L4 = "cov_throughput_l4", "", Lower,
+            "standard deviation / mean of the throughput per sample interval", "CCPerf";
+        F_FLOW_COMPLETION_TIME_L4 = "flow_completion_time_l4", "s", Lower,
+            "lifetime of the flow; stop - start if it is greedy", "CCPerf";
+        F_MEAN_IDT_EWMA_L4 = "mean_idt_ewma_l4", "ms", None,
+            "mean over departures of the EWMA (1/8) of the time between departures", "CCPerf";
+        F_MEAN_NETWORK_POWER_L4 = "mean_network_power_l4", "Mbit/s per s", Higher,
+            "mean over sample intervals of throughput / sRTT", "Kleinrock 1979";
+        F_MEAN_ONE_WAY_DELAY_L7 = "mean_one_way_delay_l7", "ms", Lower,
+            "mean over bytes of the time from application write to application read, send buffer included", "CCPerf";
+        F_MEAN_RECOVERY_TIME_L4 = "mean_recovery_time_l4", "ms", Lower,
+            "mean length of the fast recoveries that ended", "CCPerf";
+        F_TOTAL_RECOVERIES_L4 = "total_recoveries_l4", "", None,
+            "fast recoveries begun", "RFC 6675";
+        F_TOTAL_RETRANSMISSIONS_L4 = "total_retransmissions_l4", "", Lower,
+            "segments sent again", "CCPerf";
+        F_TOTAL_RTOS_L4 = "total_rtos_l4", "", Lower,
+            "retransmission timeouts", "RFC 6298";
+        F_TOTAL_TAIL_LOSS_PROBES_L4 = "total_tail_loss_probes_l4", "", None,
+            "tail-loss probes sent", "RFC 8985";
+        F_TOTAL_ECN_REDUCTIONS_L4 = "total_ecn_reductions_l4", "", None,
+            "window reductions after an ECN echo", "RFC 3168";
+        F_MEAN_UTILITY_MPDF_L4 = "mean_utility_mpdf_l4", "1/(Mbit/s)", Higher,
+            "mean over sample intervals of -1/throughput (minimum potential delay fairness)", "CCPerf";
+        F_MEAN_UTILITY_PF_L4 = "mean_utility_pf_l4", "ln(Mbit/s)", Higher,
+            "mean over sample intervals of ln(throughput) (proportional fairness)", "CCPerf";
+        F_MEAN_UTILIZATION_BDP_L4 = "mean_utilization_bdp_l4", "", None,
+            "mean bytes in flight on the wire / (bottleneck rate x base RTT)", "CCPerf";
+        F_MEAN_UTILIZATION_BDP_MEASURED_L4 = "mean_utilization_bdp_measured_l4", "", None,
+            "mean bytes in flight on the wire / (measured throughput x base RTT)", "CCPerf, the reading that gives the published value";
+        F_MEAN_UTILIZATION_BW_L4 = "mean_utilization_bw_l4", "", Higher,
+            "mean_throughput_l4 / bottleneck rate", "CCPerf";
+        F_DROPS_L4 = "drops_l4", "", Lower,
+            "packets of the flow's data direction that boxes discarded", "RFC 7928";
+        F_MARKS_L4 = "marks_l4", "", None,
+            "packets of the flow's data direction that queues marked CE", "RFC 3168";
+        F_MEAN_SOJOURN_L4 = "mean_sojourn_l4", "ms", Lower,
+            "mean time of the flow's data packets in a queue", "RFC 8289";
+        F_P95_SOJOURN_L4 = "p95_sojourn_l4", "ms", Lower,
+            "95th percentile of the time of the flow's data packets in a queue", "RFC 8289";
+        F_P99_SOJOURN_L4 = "p99_sojourn_l4", "ms", Lower,
+            "99th percentile of the time of the flow's data packets in a queue", "RFC 8289";
+        F_MEAN_ONE_WAY_DELAY_L4 = "mean_one_way_delay_l4", "ms", Lower,
+            "mean time of a datagram from departure to arrival", "RFC 7679";
+        F_P95_ONE_WAY_DELAY_L4 = "p95_one_way_delay_l4", "ms", Lower,
+            "95th percentile of the time of a datagram from departure to arrival", "RFC 7679";
+        F_P99_ONE_WAY_DELAY_L4 = "p99_one_way_delay_l4", "ms", Lower,
+            "99th percentile of the time of a datagram from departure to arrival", "RFC 7679";
+        F_MEAN_JITTER_L4 = "mean_jitter_l4", "ms", Lower,
+            "interarrival jitter of the datagrams at the end", "RFC 3550 section 6.4.1";
+        F_LOSS_RATE_L4 = "loss_rate_l4", "", Lower,
+            "datagrams lost / datagrams sent", "RFC 7680";
+    }
+}
+
+metrics! {
+    /// Metrics of a link.
+    LINK {
+        L_MEAN_QUEUE_LENGTH = "mean_queue_length", "packets", Lower,
+            "mean over time of the packets in the queue discipline", "RFC 7928";
+        L_P95_QUEUE_LENGTH = "p95_queue_length", "packets", Lower,
+            "95th percentile over time of the packets in the queue discipline", "RFC 7928";
+        L_MAX_QUEUE_LENGTH = "max_queue_length", "packets", Lower,
+            "most packets in the queue discipline", "RFC 7928";
+        L_MEAN_QUEUE_BYTES = "mean_queue_bytes", "B", Lower,
+            "mean over time of the bytes in the queue discipline", "RFC 7928";
+        L_MAX_QUEUE_BYTES = "max_queue_bytes", "B", Lower,
+            "most bytes in the queue discipline", "RFC 7928";
+        L_MEAN_SOJOURN = "mean_sojourn", "ms", Lower,
+            "mean time from entering to leaving the queue discipline", "RFC 8289";
+        L_P50_SOJOURN = "p50_sojourn", "ms", Lower,
+            "median time from entering to leaving the queue discipline", "RFC 8289";
+        L_P95_SOJOURN = "p95_sojourn", "ms", Lower,
+            "95th percentile of the time in the queue discipline", "RFC 8289";
+        L_P99_SOJOURN = "p99_sojourn", "ms", Lower,
+            "99th percentile of the time in the queue discipline", "RFC 8289";
+        L_MAX_SOJOURN = "max_sojourn", "ms", Lower,
+            "longest time in the queue discipline", "RFC 8289";
+        L_ARRIVALS = "arrivals", "packets", None,
+            "packets that reached the queue discipline", "RFC 7928";
+        L_DROPS = "drops", "packets", Lower,
+            "packets that the queue discipline discarded", "RFC 7928";
+        L_LOSS_RATE = "loss_rate", "", Lower,
+            "drops / arrivals", "RFC 7928";
+        L_MARKS = "marks", "packets", None,
+            "packets marked CE", "RFC 3168";
+        L_THROUGHPUT = "throughput", "Mbit/s", Higher,
+            "bits on the wire whose transmission ended / time", "RFC 7928";
+        L_UTILIZATION = "utilization", "", Higher,
+            "time the transmitter is busy / time", "RFC 7928";
+    }
+}
+
+metrics! {
+    /// Metrics of a probe: a ping, or a client that fetches pages.
+    PROBE {
+        P_TRANSACTIONS = "transactions", "", None,
+            "replies received, or pages fetched", "RFC 2681";
+        P_LOST = "lost", "", Lower,
+            "requests without a reply by the end of the run, or fetches that failed", "RFC 2681";
+        P_MEAN_RTT = "mean_rtt", "ms", Lower,
+            "mean time from request to reply, or of a page fetch", "RFC 2681";
+        P_P50_RTT = "p50_rtt", "ms", Lower,
+            "median time from request to reply, or of a page fetch", "RFC 2681";
+        P_P95_RTT = "p95_rtt", "ms", Lower,
+            "95th percentile of the time from request to reply, or of a page fetch", "RFC 2681";
+        P_P99_RTT = "p99_rtt", "ms", Lower,
+            "99th percentile of the time from request to reply, or of a page fetch", "RFC 2681";
+        P_MAX_RTT = "max_rtt", "ms", Lower,
+            "longest time from request to reply, or of a page fetch", "RFC 2681";
+    }
+}
+
+metrics! {
+    /// Metrics of the whole network, over its flows of data.
+    NETWORK {
+        N_AGG_THROUGHPUT = "agg_throughput", "Mbit/s", Higher,
+            "sum of the flows' mean_throughput_l4", "CCPerf";
+        N_CAPACITY_SHARE = "capacity_share", "", Higher,
+            "agg_throughput / sum of the rates of the bottlenecks in use", "CCPerf";
+        N_JAIN_INDEX = "jain_index", "", Higher,
+            "(sum x)^2 / (n sum x^2) of the flows' throughput", "Jain, Chiu and Hawe 1984";
+        N_MIN_MAX_RATIO = "min_max_ratio", "", Higher,
+            "smallest / largest throughput of a flow", "CCPerf";
+        N_UTILITY_PF = "utility_pf", "ln(Mbit/s)", Higher,
+            "sum of ln x of the flows' throughput (proportional fairness)", "Kelly 1997";
+        N_UTILITY_MPDF = "utility_mpdf", "1/(Mbit/s)", Higher,
+            "sum of -1/x of the flows' throughput (minimum potential delay fairness)", "Massoulie and Roberts 1999";
+        N_MEAN_SRTT = "mean_srtt", "ms", Lower,
+            "mean of the flows' mean_srtt_l4", "CCPerf";
+        N_POWER = "power", "Mbit/s per s", Higher,
+            "agg_throughput / mean_srtt", "Kleinrock 1979";
+        N_TOTAL_RETRANSMISSIONS = "total_retransmissions", "", Lower,
+            "sum of the flows' total_retransmissions_l4", "CCPerf";
+        N_TOTAL_RTOS = "total_rtos", "", Lower,
+            "sum of the flows' total_rtos_l4", "CCPerf";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_within_a_scope() {
+        for scope in [FLOW, LINK, PROBE, NETWORK] {
+            let mut names: Vec<_> = scope.iter().map(|m| m.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), scope.len());
+            assert!(scope.iter().all(|m| !m.formula.is_empty() && !m.source.is_empty()));
+        }
+    }
+}

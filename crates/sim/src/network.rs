@@ -1,0 +1,174 @@
+//! The boxes: a link with its queue, a delay line, a lossy stretch.
+
+use std::collections::VecDeque;
+
+use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
+use bloatlab_units::{Nanos, Rate, Rng};
+
+use crate::calendar::Key;
+use crate::histogram::{Histogram, TimeMean};
+use crate::packet::Packet;
+
+/// A packet on its way, and the event at which it arrives.
+#[derive(Clone, Copy)]
+pub(crate) struct InFlight {
+    pub key: Key,
+    pub packet: Packet,
+}
+
+/// What a queue discarded or marked during one call.
+#[derive(Default)]
+pub(crate) struct Fate {
+    pub drops: Vec<(Packet, DropReason)>,
+    pub marks: Vec<Packet>,
+}
+
+impl Sink<Packet> for Fate {
+    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
+        self.drops.push((*packet, reason));
+    }
+
+    fn marked(&mut self, packet: &Packet) {
+        self.marks.push(*packet);
+    }
+}
+
+/// Packets through one box over the whole run: what came in left, was dropped, or is still inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets that entered.
+    pub arrivals: u64,
+    /// Packets that went on.
+    pub departures: u64,
+    /// Packets discarded.
+    pub drops: u64,
+    /// Packets inside at the end.
+    pub held: u64,
+}
+
+/// What a link counted since the warm-up, and since the last sample.
+#[derive(Clone, Default)]
+pub(crate) struct LinkStats {
+    pub arrivals: u64,
+    pub sent_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+    pub busy: Nanos,
+    pub sojourn: Histogram,
+    /// Queue length in packets, weighted by time.
+    pub length: Histogram,
+    pub bytes: TimeMean,
+    pub max_bytes: u64,
+    pub interval: Interval,
+}
+
+/// Sums since the last sample.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Interval {
+    pub sojourn_sum: u64,
+    pub sojourns: u64,
+    pub bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+}
+
+/// A queue, the device behind it, the transmitter and the propagation.
+pub(crate) struct Link {
+    /// Its number among the plan's boxes.
+    pub number: u32,
+    pub rate: Rate,
+    pub delay: Nanos,
+    pub overhead: u32,
+    pub queue: Box<dyn Qdisc<Packet>>,
+    pub fate: Fate,
+    /// Packets that left the queue discipline and wait in the device's ring.
+    pub device: VecDeque<Packet>,
+    pub device_packets: usize,
+    pub remainder: u64,
+    /// End of the transmission under way.
+    pub busy_until: Nanos,
+    pub busy: bool,
+    pub sending: u32,
+    pub flight: VecDeque<InFlight>,
+    /// In the queue discipline.
+    pub packets: u64,
+    pub bytes: u64,
+    pub changed_at: Nanos,
+    pub done_slot: u8,
+    pub flight_slot: u8,
+    pub count: Count,
+    pub stats: LinkStats,
+}
+
+impl Link {
+    /// Notes that the queue discipline holds this much from now on.
+    #[inline]
+    pub fn set_length(&mut self, now: Nanos, packets: u64, bytes: u64) {
+        let span = now - self.changed_at;
+        if span > 0 {
+            self.stats.length.add(self.packets, span);
+            self.changed_at = now;
+        }
+        self.stats.bytes.set(now, bytes as f64);
+        self.stats.max_bytes = self.stats.max_bytes.max(bytes);
+        self.packets = packets;
+        self.bytes = bytes;
+    }
+
+    /// Notes what a call of the queue discipline gained and, by its drops, lost.
+    #[inline]
+    pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
+        let lost: u64 = self.fate.drops.iter().map(|(p, _)| u64::from(p.length())).sum();
+        let packets = self.packets + gained - self.fate.drops.len() as u64;
+        self.set_length(now, packets, self.bytes + gained_bytes - lost);
+    }
+
+    /// Takes the next packet out of the queue discipline.
+    #[inline]
+    pub fn take(&mut self, now: Nanos) -> Option<Packet> {
+        let packet = self.queue.dequeue(now, &mut self.fate);
+        if !self.fate.drops.is_empty() {
+            self.account(now, 0, 0);
+        }
+        if let Some(packet) = &packet {
+            let sojourn = now - packet.enqueued_at();
+            self.stats.sojourn.record(sojourn);
+            self.stats.interval.sojourn_sum += sojourn;
+            self.stats.interval.sojourns += 1;
+            self.set_length(now, self.packets - 1, self.bytes - u64::from(packet.length()));
+        }
+        packet
+    }
+
+    /// Forgets what was counted: the warm-up is over.
+    pub fn reset(&mut self, now: Nanos) {
+        self.set_length(now, self.packets, self.bytes);
+        self.stats = LinkStats {
+            busy: self.busy_until.saturating_sub(now),
+            bytes: TimeMean::start(now, self.bytes as f64),
+            max_bytes: self.bytes,
+            interval: self.stats.interval,
+            ..LinkStats::default()
+        };
+    }
+
+    /// Packets inside: queued, in the device, being sent or propagating.
+    pub fn held(&self) -> u64 {
+        self.packets + (self.device.len() + self.flight.len()) as u64
+    }
+}
+
+/// Holds every packet for the same time.
+pub(crate) struct DelayLine {
+    pub delay: Nanos,
+    pub flight: VecDeque<InFlight>,
+    pub slot: u8,
+    pub count: Count,
+}
+
+/// Discards packets independently of each other.
+pub(crate) struct LossyStretch {
+    pub probability: f64,
+    pub rng: Rng,
+    pub count: Count,
+}

@@ -1,0 +1,168 @@
+//! What a run leaves behind: columns that `record` turns into tables.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::histogram::Histogram;
+use crate::metrics::Metric;
+use crate::network::Count;
+use crate::packet_log::PacketEvent;
+
+/// A metric's value for a flow, link or probe (its index), or for the network (0).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Index of the entity.
+    pub entity: usize,
+    /// Which metric.
+    pub metric: Metric,
+    /// The value.
+    pub value: f64,
+}
+
+/// Columns sampled over time. NaN stands for a value that does not exist.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Seconds since the start.
+    pub time: Vec<f64>,
+    /// Index of the flow, link or probe.
+    pub entity: Vec<u32>,
+    /// The sampled quantities: (column name, values).
+    pub columns: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl Series {
+    pub(crate) fn new(names: &[&'static str]) -> Self {
+        Self { columns: names.iter().map(|&n| (n, Vec::new())).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn push(&mut self, time: f64, entity: usize, row: &[f64]) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.time.push(time);
+        self.entity.push(entity as u32);
+        for ((_, column), &value) in self.columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+}
+
+/// A histogram of a flow, link or probe.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    /// `flow`, `link` or `probe`.
+    pub scope: &'static str,
+    /// Name of the entity.
+    pub name: String,
+    /// `rtt`, `sojourn`, `one_way_delay`, `fetch_time` (counted in ns) or `queue_packets` (weighted by ns).
+    pub quantity: &'static str,
+    /// The counts.
+    pub histogram: Histogram,
+}
+
+/// A flow that took part.
+#[derive(Clone, Debug)]
+pub struct FlowInfo {
+    /// Its name.
+    pub name: String,
+    /// Its congestion control; empty over UDP.
+    pub cca: String,
+    /// Kind of traffic.
+    pub traffic: &'static str,
+    /// Seconds.
+    pub start: f64,
+    /// Seconds.
+    pub stop: f64,
+    /// Propagation both ways, ms.
+    pub base_rtt: f64,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
+/// A link that took part.
+#[derive(Clone, Debug)]
+pub struct LinkInfo {
+    /// Its name.
+    pub name: String,
+    /// Mbit/s.
+    pub rate: f64,
+    /// Propagation, ms.
+    pub delay: f64,
+    /// Kind of queue.
+    pub queue: &'static str,
+}
+
+/// A ping or page-fetching client that took part.
+#[derive(Clone, Debug)]
+pub struct ProbeInfo {
+    /// Its name.
+    pub name: String,
+    /// Time between two requests, ms.
+    pub interval: f64,
+    /// Bytes of a request packet, or of a page.
+    pub size: u64,
+}
+
+/// The result of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Flows of data.
+    pub flows: Vec<FlowInfo>,
+    /// Links.
+    pub links: Vec<LinkInfo>,
+    /// Probes.
+    pub probes: Vec<ProbeInfo>,
+    /// Sampled flows.
+    pub flow_series: Series,
+    /// Sampled links.
+    pub link_series: Series,
+    /// Every reply of every probe.
+    pub probe_series: Series,
+    /// Metrics of flows.
+    pub flow_metrics: Vec<Value>,
+    /// Metrics of links.
+    pub link_metrics: Vec<Value>,
+    /// Metrics of probes.
+    pub probe_metrics: Vec<Value>,
+    /// Metrics of the network.
+    pub network_metrics: Vec<Value>,
+    /// What the queue disciplines report, by tc's names: (link, name, value).
+    pub queue_stats: Vec<(usize, &'static str, f64)>,
+    /// Histograms.
+    pub distributions: Vec<Distribution>,
+    /// The packet log, if it was asked for.
+    pub packets: Vec<PacketEvent>,
+    /// Packets through every box over the whole run, with the box's name.
+    pub counts: Vec<(String, Count)>,
+    /// Names of the plan's flows, by the index that packets carry.
+    pub flow_names: Vec<String>,
+    /// Window-scale shift of each plan flow's connections.
+    pub window_scales: Vec<u32>,
+    /// Events processed.
+    pub events: u64,
+}
+
+impl Outcome {
+    /// A digest of every metric, sample and histogram: equal for equal (scenario, seed, engine).
+    pub fn digest(&self) -> String {
+        let mut hash = Xxh3::new();
+        let mut value = |v: f64| hash.update(&v.to_bits().to_le_bytes());
+        for series in [&self.flow_series, &self.link_series, &self.probe_series] {
+            series.time.iter().for_each(|&v| value(v));
+            series.entity.iter().for_each(|&v| value(f64::from(v)));
+            for (_, column) in &series.columns {
+                // One NaN for all: its payload carries nothing.
+                column.iter().for_each(|&v| value(if v.is_nan() { f64::NAN } else { v }));
+            }
+        }
+        for metrics in [&self.flow_metrics, &self.link_metrics, &self.probe_metrics, &self.network_metrics] {
+            metrics.iter().for_each(|m| value(m.value));
+        }
+        self.queue_stats.iter().for_each(|&(_, _, v)| value(v));
+        for distribution in &self.distributions {
+            for bin in distribution.histogram.bins() {
+                value(bin.lower as f64);
+                value(bin.weight as f64);
+            }
+        }
+        value(self.events as f64);
+        format!("{:032x}", hash.digest128())
+    }
+}

@@ -1,0 +1,163 @@
+//! A packet, carried by value in one cache line.
+
+use bloatlab_aqm::Ecn;
+use bloatlab_tcp::Segment;
+use bloatlab_units::Nanos;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Protocol {
+    /// A TCP segment.
+    Tcp = 0,
+    /// A datagram: `segment.seq` numbers it, the timestamps hold its departure.
+    Udp = 1,
+    /// An ICMP echo request or reply.
+    Echo = 2,
+}
+
+/// One packet. `segment` is TCP's header; datagrams and echoes use its sequence number and timestamps.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Packet {
+    enqueued_at: Nanos,
+    /// Flow index in the low 24 bits, connection count of that flow in the high 8.
+    owner: u32,
+    size: u16,
+    /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4.
+    meta: u8,
+    /// Boxes crossed so far.
+    pub(crate) hop: u8,
+    /// The header.
+    pub segment: Segment,
+}
+
+/// Most flows a packet can name.
+pub(crate) const MAX_FLOWS: usize = 1 << 24;
+
+impl Packet {
+    #[inline]
+    pub(crate) fn new(flow: u32, connection: u8, direction: u8, protocol: Protocol, size: u32, segment: Segment) -> Self {
+        Self {
+            enqueued_at: 0,
+            owner: flow | u32::from(connection) << 24,
+            size: size.min(65_535) as u16,
+            meta: direction << 2 | (protocol as u8) << 3,
+            hop: 0,
+            segment,
+        }
+    }
+
+    /// Index of the flow.
+    #[inline]
+    pub fn flow_index(&self) -> usize {
+        (self.owner & 0x00ff_ffff) as usize
+    }
+
+    /// Which of the flow's connections, counted modulo 256.
+    #[inline]
+    pub fn connection(&self) -> u8 {
+        (self.owner >> 24) as u8
+    }
+
+    /// 0 from the data sender to the receiver, 1 back.
+    #[inline]
+    pub fn direction(&self) -> usize {
+        usize::from(self.meta >> 2 & 1)
+    }
+
+    /// What it carries.
+    #[inline]
+    pub fn protocol(&self) -> Protocol {
+        match self.meta >> 3 & 3 {
+            0 => Protocol::Tcp,
+            1 => Protocol::Udp,
+            _ => Protocol::Echo,
+        }
+    }
+
+    /// Bytes of the IP packet.
+    #[inline]
+    pub fn length(&self) -> u32 {
+        u32::from(self.size)
+    }
+
+    #[inline]
+    pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
+        self.meta = self.meta & !3 | ecn as u8;
+    }
+
+    #[inline]
+    pub(crate) fn is_ce(&self) -> bool {
+        self.meta & 3 == Ecn::Ce as u8
+    }
+
+    /// Stamps the departure of a datagram or echo.
+    pub(crate) fn stamp(segment: &mut Segment, now: Nanos) {
+        segment.tsval = now as u32;
+        segment.tsecr = (now >> 32) as u32;
+    }
+
+    /// The departure stamped by [`stamp`](Self::stamp).
+    pub(crate) fn stamped(&self) -> Nanos {
+        u64::from(self.segment.tsval) | u64::from(self.segment.tsecr) << 32
+    }
+}
+
+impl bloatlab_aqm::Packet for Packet {
+    #[inline]
+    fn size(&self) -> u32 {
+        u32::from(self.size)
+    }
+
+    #[inline]
+    fn flow(&self) -> u64 {
+        u64::from(self.owner) << 1 | u64::from(self.meta >> 2 & 1)
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        match self.meta & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    #[inline]
+    fn set_ce(&mut self) {
+        self.meta |= 3;
+    }
+
+    #[inline]
+    fn enqueued_at(&self) -> Nanos {
+        self.enqueued_at
+    }
+
+    #[inline]
+    fn set_enqueued_at(&mut self, now: Nanos) {
+        self.enqueued_at = now;
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 64, "a packet fills one cache line");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloatlab_aqm::Packet as _;
+
+    #[test]
+    fn fields_do_not_overlap() {
+        let mut p = Packet::new(12_345, 200, 1, Protocol::Udp, 1500, Segment::default());
+        p.set_ecn(Ecn::Ect0);
+        assert_eq!((p.flow_index(), p.connection(), p.direction()), (12_345, 200, 1));
+        assert_eq!((p.protocol(), p.length(), p.ecn()), (Protocol::Udp, 1500, Ecn::Ect0));
+        p.set_ce();
+        assert!(p.is_ce());
+        assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));
+        Packet::stamp(&mut p.segment, u64::MAX - 5);
+        assert_eq!(p.stamped(), u64::MAX - 5);
+    }
+}

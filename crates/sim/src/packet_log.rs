@@ -1,0 +1,53 @@
+//! The complete packet log: every step of every packet, on request.
+
+use bloatlab_units::Nanos;
+
+use crate::packet::Packet;
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Step {
+    /// It left its host.
+    Send,
+    /// It entered a link's queue.
+    Enqueue,
+    /// It left the queue for the transmitter.
+    Dequeue,
+    /// A box discarded it.
+    Drop,
+    /// A queue marked it.
+    Mark,
+    /// It reached the other host.
+    Receive,
+}
+
+impl Step {
+    /// Its name in the table of packets.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Enqueue => "enqueue",
+            Self::Dequeue => "dequeue",
+            Self::Drop => "drop",
+            Self::Mark => "mark",
+            Self::Receive => "receive",
+        }
+    }
+}
+
+/// One line of the log. `place` is a box's index, or `HOST`.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketEvent {
+    /// When.
+    pub at: Nanos,
+    /// What.
+    pub step: Step,
+    /// Where.
+    pub place: u32,
+    /// Which packet.
+    pub packet: Packet,
+}
+
+/// The place of an event at an end host.
+pub const HOST: u32 = u32::MAX;

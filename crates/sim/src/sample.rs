@@ -1,0 +1,151 @@
+//! What is looked at every sample interval, and the end of the warm-up.
+
+use bloatlab_units::{NEVER, Nanos, SECOND};
+
+use crate::engine::{Engine, clock, event};
+use crate::flow::{Flow, Passage, Samples, TcpFlow};
+use crate::histogram::Histogram;
+use crate::network::Interval;
+
+/// Bytes over nanoseconds, in Mbit/s.
+pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
+    if span == 0 { 0.0 } else { bytes * 8e3 / span as f64 }
+}
+
+impl Engine<'_> {
+    pub(crate) fn on_sample(&mut self) {
+        self.sample();
+        let next = self.now + self.sample_interval;
+        if next < self.end {
+            self.schedule(next, event::CLOCK, clock::SAMPLE);
+        }
+    }
+
+    /// Adds a row for every link and every flow that is alive.
+    pub(crate) fn sample(&mut self) {
+        let (now, from) = (self.now, self.sampled_at);
+        let span = now - from;
+        if span == 0 {
+            return;
+        }
+        let time = now as f64 / SECOND as f64;
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let Interval { sojourn_sum, sojourns, bytes, drops, marks } = std::mem::take(&mut link.stats.interval);
+            let throughput = mbps(bytes as f64, span);
+            self.link_series.push(
+                time,
+                index,
+                &[
+                    link.packets as f64,
+                    link.bytes as f64,
+                    if sojourns > 0 { sojourn_sum as f64 / sojourns as f64 * 1e-6 } else { f64::NAN },
+                    throughput,
+                    throughput * 1e6 / link.rate.0 as f64,
+                    drops as f64,
+                    marks as f64,
+                ],
+            );
+        }
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            let passage = &self.passages[index];
+            let (Some(rank), true) = (self.ranks[index].0, passage.start < now && from < passage.stop) else {
+                continue;
+            };
+            let row = match flow {
+                Flow::Tcp(flow) if from < flow.completed_at => flow.sample(span, from),
+                Flow::Udp(flow) => {
+                    let row = [
+                        mbps((flow.bytes - flow.sampled_bytes) as f64, span),
+                        mbps((flow.sent_bytes - flow.sampled_sent) as f64, span),
+                        f64::NAN,
+                        f64::NAN,
+                        f64::NAN,
+                        f64::NAN,
+                        f64::NAN,
+                        f64::NAN,
+                    ];
+                    flow.sampled_bytes = flow.bytes;
+                    flow.sampled_sent = flow.sent_bytes;
+                    if from >= flow.since {
+                        flow.samples.add(row[0], f64::NAN);
+                    }
+                    row
+                }
+                _ => continue,
+            };
+            self.flow_series.push(time, rank as usize, &row);
+        }
+        self.sampled_at = now;
+    }
+
+    pub(crate) fn on_warmup(&mut self) {
+        let now = self.now;
+        for link in &mut self.links {
+            link.reset(now);
+        }
+        for (passage, flow) in self.passages.iter_mut().zip(&mut self.flows) {
+            *passage = Passage {
+                routes: passage.routes,
+                start: passage.start,
+                stop: passage.stop,
+                sojourn: Histogram::default(),
+                ..Passage::default()
+            };
+            match flow {
+                Flow::Tcp(flow) if passage.start <= now && flow.stats.since == NEVER => flow.reset(now),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl TcpFlow {
+    /// The row of an interval that began at `from` and lasted `span`.
+    fn sample(&mut self, span: Nanos, from: Nanos) -> [f64; 8] {
+        let sent = self.sender_stats();
+        let sender = &self.ends[0].sender;
+        let stats = &mut self.stats;
+        let srtt = if sender.rtt.srtt > 0 { sender.rtt.srtt as f64 * 1e-6 } else { f64::NAN };
+        let samples = &mut stats.samples;
+        let throughput = mbps((stats.delivered - samples.delivered) as f64, span);
+        let rates = stats.rates - samples.rates;
+        let threshold = sender.window.ssthresh as f64;
+        let row = [
+            throughput,
+            mbps((sent.bytes - samples.bytes_sent) as f64, span),
+            if rates > 0 { (stats.rate_sum - samples.rate_sum) / rates as f64 * 8e3 } else { f64::NAN },
+            sender.window.cwnd as f64 / self.mss,
+            // Before the first congestion there is no threshold.
+            if threshold < 1e15 { threshold / self.mss } else { f64::NAN },
+            sender.in_flight() as f64 / self.mss,
+            srtt,
+            sent.retransmissions as f64,
+        ];
+        samples.delivered = stats.delivered;
+        samples.bytes_sent = sent.bytes;
+        samples.rate_sum = stats.rate_sum;
+        samples.rates = stats.rates;
+        if from >= stats.since {
+            samples.add(throughput, srtt);
+        }
+        row
+    }
+}
+
+impl Samples {
+    /// Counts the throughput (Mbit/s) and sRTT (ms) of an interval.
+    fn add(&mut self, throughput: f64, srtt: f64) {
+        self.count += 1;
+        self.throughput += throughput;
+        self.squares += throughput * throughput;
+        if srtt > 0.0 {
+            self.power += throughput / (srtt * 1e-3);
+            self.powers += 1;
+        }
+        if throughput > 0.0 {
+            self.log_throughput += libm::log(throughput);
+            self.inverse_throughput += 1.0 / throughput;
+            self.positive += 1;
+        }
+    }
+}

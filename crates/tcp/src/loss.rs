@@ -1,0 +1,182 @@
+//! Finding losses: RACK (RFC 8985) by time, or three segments SACKed above (RFC 6675) by count.
+
+use std::collections::VecDeque;
+
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::scoreboard::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, Record, SACKED};
+use crate::sender::Sender;
+
+/// RFC 6675 section 2.
+const DUP_THRESH: u32 = 3;
+
+/// RACK's memory (RFC 8985 section 5.2).
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// When the most recently sent of all delivered segments was sent, and its end.
+    sent_at: Nanos,
+    end: u64,
+    rtt: Nanos,
+    reordering: bool,
+    window_multiplier: u64,
+    /// Retransmissions in the order they left: (instant, first sequence number).
+    retransmissions: VecDeque<(Nanos, u64)>,
+    /// No first transmission below this waits for a judgment.
+    scanned: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent_at: 0,
+            end: 0,
+            rtt: 0,
+            reordering: false,
+            window_multiplier: 1,
+            retransmissions: VecDeque::new(),
+            scanned: 0,
+        }
+    }
+}
+
+impl Rack {
+    #[inline]
+    pub fn on_delivered(&mut self, now: Nanos, record: &Record, min_rtt: Nanos, highest: u64) {
+        let rtt = now - record.sent_at;
+        if record.is(EVER_RETRANSMITTED) {
+            // RFC 8985 section 6.2 step 2: too early to be the retransmission's ACK.
+            if rtt < min_rtt {
+                return;
+            }
+        } else if record.end() < highest {
+            self.reordering = true;
+        }
+        if (record.sent_at, record.end()) > (self.sent_at, self.end) {
+            self.sent_at = record.sent_at;
+            self.end = record.end();
+            self.rtt = rtt;
+        }
+    }
+
+    /// A spurious retransmission was reported: wait longer (RFC 8985 section 6.2 step 4).
+    pub fn on_duplicate(&mut self) {
+        self.reordering = true;
+        self.window_multiplier = (self.window_multiplier + 1).min(20);
+    }
+
+    pub fn on_retransmit(&mut self, now: Nanos, seq: u64) {
+        self.retransmissions.push_back((now, seq));
+    }
+
+    /// Time still to wait for a segment before it is lost; None if nothing sent later was delivered.
+    fn remaining(&self, now: Nanos, sent_at: Nanos, end: u64, window: Nanos) -> Option<Nanos> {
+        ((self.sent_at, self.end) > (sent_at, end)).then(|| (sent_at + self.rtt + window).saturating_sub(now))
+    }
+}
+
+/// The three highest SACKed segments: everything below the third is lost under RFC 6675.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Highest {
+    top: [u64; DUP_THRESH as usize],
+    scanned: u64,
+}
+
+impl Highest {
+    pub fn note(&mut self, seq: u64) {
+        let mut seq = seq;
+        for slot in &mut self.top {
+            if seq > *slot {
+                std::mem::swap(&mut seq, slot);
+            }
+        }
+    }
+}
+
+impl Sender {
+    /// Judges segments after an ACK or the reordering timer; returns the bytes newly lost.
+    #[inline]
+    pub(crate) fn detect_losses(&mut self, now: Nanos) -> u64 {
+        let lost = if self.use_rack {
+            if self.board.sacked == 0 && self.rack.retransmissions.is_empty() && self.reorder_timer == NEVER {
+                return 0;
+            }
+            self.detect_by_time(now)
+        } else if self.board.sacked >= DUP_THRESH {
+            self.detect_by_count()
+        } else {
+            0
+        };
+        self.lost += lost;
+        lost
+    }
+
+    #[cold]
+    fn detect_by_time(&mut self, now: Nanos) -> u64 {
+        let window = self.reordering_window();
+        let mut lost = 0;
+        let mut wait = 0;
+        // First transmissions left in sequence order.
+        let mut index = self.board.index_of(self.rack.scanned);
+        while let Some(record) = self.board.get(index) {
+            if record.flags & (SACKED | LOST | EVER_RETRANSMITTED) == 0 {
+                match self.rack.remaining(now, record.sent_at, record.end(), window) {
+                    Some(0) => lost += self.board.mark_lost(index),
+                    Some(rest) => {
+                        wait = rest;
+                        break;
+                    }
+                    None => break,
+                }
+            }
+            index += 1;
+        }
+        self.rack.scanned = self.board.get(index).map_or(self.next, |r| r.seq);
+        // Retransmissions left in the order of their own queue.
+        while let Some(&(sent_at, seq)) = self.rack.retransmissions.front() {
+            let index = self.board.index_of(seq);
+            let current = self.board.get(index).filter(|r| {
+                r.seq == seq && r.sent_at == sent_at && r.in_pipe() && r.is(EVER_RETRANSMITTED)
+            });
+            if let Some(record) = current {
+                match self.rack.remaining(now, sent_at, record.end(), window) {
+                    Some(0) => lost += self.board.mark_lost(index),
+                    Some(rest) => {
+                        wait = wait.max(rest);
+                        break;
+                    }
+                    None => break,
+                }
+            }
+            self.rack.retransmissions.pop_front();
+        }
+        self.reorder_timer = if wait > 0 { now + wait } else { NEVER };
+        lost
+    }
+
+    /// RFC 8985 section 6.2 step 4.
+    fn reordering_window(&self) -> Nanos {
+        let recovering = self.state != crate::State::Open;
+        if !self.rack.reordering && (recovering || self.board.sacked >= DUP_THRESH) {
+            return 0;
+        }
+        (self.rack.window_multiplier * self.rtt.min / 4).min(self.rtt.srtt)
+    }
+
+    #[cold]
+    fn detect_by_count(&mut self) -> u64 {
+        let limit = self.highest.top[2];
+        let mut lost = 0;
+        let mut index = self.board.index_of(self.highest.scanned);
+        while let Some(record) = self.board.get(index) {
+            if record.seq >= limit {
+                break;
+            }
+            if record.flags & (SACKED | LOST | RETRANSMITTED) == 0 {
+                lost += self.board.mark_lost(index);
+            }
+            index += 1;
+        }
+        self.highest.scanned = self.highest.scanned.max(limit);
+        lost
+    }
+}

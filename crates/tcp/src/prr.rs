@@ -1,0 +1,98 @@
+//! How the window falls to `ssthresh` during recovery.
+
+use bloatlab_cc::{Ack, Window};
+
+use crate::Reduction;
+
+/// Proportional rate reduction (RFC 6937), or the plain RFC 6675 window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prr {
+    kind: Reduction,
+    delivered: u64,
+    out: u64,
+    flight: u64,
+}
+
+impl Prr {
+    pub fn new(kind: Reduction) -> Self {
+        Self { kind, delivered: 0, out: 0, flight: 1 }
+    }
+
+    /// Recovery starts with this many bytes outstanding (RecoverFS).
+    pub fn begin(&mut self, flight: u64) {
+        *self = Self { kind: self.kind, delivered: 0, out: 0, flight: flight.max(1) };
+    }
+
+    /// A segment left during recovery.
+    pub fn on_send(&mut self, bytes: u64) {
+        self.out += bytes;
+    }
+
+    /// The window after this ACK.
+    pub fn on_ack(&mut self, ack: &Ack, window: &Window) -> u64 {
+        let (pipe, ssthresh, mss) = (ack.in_flight, window.ssthresh, window.mss);
+        if self.kind == Reduction::Classic {
+            return ssthresh.max(mss);
+        }
+        self.delivered += ack.delivered_now;
+        let mut quota = if pipe > ssthresh {
+            // RFC 6937 section 3: send in proportion to what is delivered.
+            (self.delivered * ssthresh).div_ceil(self.flight).saturating_sub(self.out)
+        } else {
+            // Slow-start reduction bound while the ACK advances and nothing more is lost; else conservation.
+            let safe = ack.acked > 0 && ack.lost_now == 0;
+            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered_now) + if safe { mss } else { 0 };
+            bound.min(ssthresh - pipe)
+        };
+        if self.out == 0 {
+            // The fast retransmit leaves at once.
+            quota = quota.max(mss);
+        }
+        pipe + quota
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(prr: &mut Prr, pipe: u64, delivered: u64, acked: u64, lost: u64) -> u64 {
+        let window = Window { ssthresh: 10, mss: 1, ..Window::new(1, 10) };
+        let ack = Ack { in_flight: pipe, delivered_now: delivered, acked, lost_now: lost, ..Ack::default() };
+        prr.on_ack(&ack, &window)
+    }
+
+    #[test]
+    fn sends_one_for_two_while_above_ssthresh() {
+        // RFC 6937 section 4's pattern: 20 in flight, ssthresh 10: a segment leaves for every other one delivered.
+        let mut prr = Prr::new(Reduction::Prr);
+        prr.begin(20);
+        let mut pipe = 19;
+        let mut sent = Vec::new();
+        for _ in 0..8 {
+            pipe -= 1;
+            let quota = step(&mut prr, pipe, 1, 0, 0) - pipe;
+            sent.push(quota);
+            prr.on_send(quota);
+            pipe += quota;
+        }
+        assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn catches_up_below_ssthresh_by_slow_start() {
+        let mut prr = Prr::new(Reduction::Prr);
+        prr.begin(20);
+        prr.on_send(1);
+        assert_eq!(step(&mut prr, 4, 1, 1, 0), 4 + 2, "one more than was delivered");
+        assert_eq!(step(&mut prr, 4, 1, 0, 3), 4 + 1, "conservation when losses go on");
+        assert_eq!(step(&mut prr, 9, 5, 1, 0), 10, "never beyond ssthresh");
+    }
+
+    #[test]
+    fn classic_takes_ssthresh_at_once() {
+        let mut prr = Prr::new(Reduction::Classic);
+        prr.begin(20);
+        assert_eq!(step(&mut prr, 19, 1, 0, 1), 10);
+    }
+}

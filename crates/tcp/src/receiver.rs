@@ -1,0 +1,306 @@
+//! The receiving half: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, the ECN echo.
+
+use std::collections::VecDeque;
+
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::TcpConfig;
+use crate::segment::{Block, CWR, Segment, unwrap};
+
+/// A half-open range of sequence numbers.
+type Range = (u64, u64);
+
+/// What arrived, in order, and what waits behind holes.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// Next sequence number expected.
+    pub(crate) next: u64,
+    /// Ranges received beyond `next`, ascending, disjoint, never adjacent.
+    held: VecDeque<Range>,
+    held_bytes: u64,
+    /// Starts of the most recently changed ranges, newest first (RFC 2018 section 4).
+    recent: [u64; 3],
+    recent_len: u8,
+    /// A duplicate to report in the next ACK (RFC 2883).
+    duplicate: Option<Range>,
+    /// Segments received since the last ACK left.
+    unacked: u32,
+    quick: u32,
+    ack_every: u32,
+    delayed_ack: Nanos,
+    /// When a delayed ACK must leave.
+    pub(crate) ack_deadline: Nanos,
+    /// An ACK must leave now.
+    pub(crate) ack_now: bool,
+    buffer: u64,
+    scale: u32,
+    /// Highest edge ever advertised: it never moves back (RFC 9293 section 3.8.6).
+    advertised: u64,
+    pub(crate) echo: bool,
+    pub(crate) ts_recent: u32,
+    fin: Option<u64>,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        let buffer = config.receive_buffer.0.min(1 << 30);
+        // RFC 7323 section 2.3: the shift lets 16 bits carry the buffer.
+        let scale = (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14);
+        Self {
+            next: 0,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            recent: [0; 3],
+            recent_len: 0,
+            duplicate: None,
+            unacked: 0,
+            quick: config.quick_acks,
+            ack_every: config.ack_every,
+            delayed_ack: config.delayed_ack.0,
+            ack_deadline: NEVER,
+            ack_now: false,
+            buffer,
+            scale,
+            advertised: 0,
+            echo: false,
+            ts_recent: 0,
+            fin: None,
+        }
+    }
+
+    /// The other end's data is all here and it will send no more.
+    pub fn finished(&self) -> bool {
+        self.fin.is_some_and(|end| self.next > end)
+    }
+
+    /// Bytes held beyond a hole.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// The window-scale shift (RFC 7323).
+    pub fn window_scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// Takes a segment with payload or FIN; `ce` says that it came with congestion experienced. Returns the payload bytes that it put in order.
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Nanos, segment: &Segment, fin: bool, ce: bool) -> u64 {
+        // RFC 3168 section 6.1.3: echo from CE until CWR.
+        if segment.has(CWR) {
+            self.echo = false;
+        }
+        self.echo |= ce;
+        let start = unwrap(self.next, segment.seq);
+        let end = start + u64::from(segment.length) + u64::from(fin);
+        if fin {
+            self.fin = Some(end - 1);
+        }
+        let before = self.next;
+        if start == before && self.held.is_empty() {
+            self.ts_recent = segment.tsval;
+            self.next = end;
+            self.count_towards_ack(now, ce || fin);
+        } else {
+            self.out_of_order(start, end, segment.tsval);
+            self.ack_now = true;
+        }
+        let delivered = self.next - before;
+        // The FIN takes a sequence number but is no payload.
+        delivered - u64::from(delivered > 0 && self.finished())
+    }
+
+    #[inline]
+    fn count_towards_ack(&mut self, now: Nanos, at_once: bool) {
+        self.unacked += 1;
+        if self.unacked >= self.ack_every || self.quick > 0 || at_once {
+            self.quick = self.quick.saturating_sub(1);
+            self.ack_now = true;
+        } else if self.ack_deadline == NEVER {
+            self.ack_deadline = now + self.delayed_ack;
+        }
+    }
+
+    #[cold]
+    fn out_of_order(&mut self, start: u64, end: u64, tsval: u32) {
+        let at = self.held.partition_point(|&(_, e)| e < end);
+        if end <= self.next || self.held.get(at).is_some_and(|&(s, _)| s <= start) {
+            self.duplicate = Some((start, end));
+            return;
+        }
+        if start <= self.next {
+            self.ts_recent = tsval;
+            self.next = end;
+            while let Some(&(s, e)) = self.held.front()
+                && s <= self.next
+            {
+                self.held.pop_front();
+                self.held_bytes -= e - s;
+                self.forget(s);
+                self.next = self.next.max(e);
+            }
+            return;
+        }
+        if end > self.advertised.max(self.next + self.buffer) {
+            return;
+        }
+        self.hold(start, end);
+    }
+
+    fn hold(&mut self, start: u64, end: u64) {
+        let first = self.held.partition_point(|&(_, e)| e < start);
+        let (mut low, mut high) = (start, end);
+        let mut last = first;
+        while last < self.held.len() && self.held[last].0 <= end {
+            let (s, e) = self.held[last];
+            low = low.min(s);
+            high = high.max(e);
+            self.held_bytes -= e - s;
+            self.forget(s);
+            last += 1;
+        }
+        self.held_bytes += high - low;
+        if last == first {
+            self.held.insert(first, (low, high));
+        } else {
+            self.held[first] = (low, high);
+            self.held.drain(first + 1..last);
+        }
+        self.recent.rotate_right(1);
+        self.recent[0] = low;
+        self.recent_len = (self.recent_len + 1).min(3);
+    }
+
+    fn forget(&mut self, start: u64) {
+        let length = usize::from(self.recent_len);
+        if let Some(at) = self.recent[..length].iter().position(|&s| s == start) {
+            self.recent[at..length].rotate_left(1);
+            self.recent_len -= 1;
+        }
+    }
+
+    /// Writes acknowledgment, window, echo and SACK blocks into a segment about to leave, and forgets that an ACK was due.
+    #[inline]
+    pub(crate) fn stamp(&mut self, segment: &mut Segment) {
+        segment.ack = self.next as u32;
+        segment.window = self.window();
+        segment.tsecr = self.ts_recent;
+        if self.duplicate.is_some() || !self.held.is_empty() {
+            self.report(segment);
+        }
+        self.unacked = 0;
+        self.ack_now = false;
+        self.ack_deadline = NEVER;
+    }
+
+    #[inline]
+    fn window(&mut self) -> u32 {
+        // The application reads at once, so only data behind holes takes room.
+        let free = (self.buffer - self.held_bytes.min(self.buffer)) >> self.scale << self.scale;
+        self.advertised = self.advertised.max(self.next + free);
+        (self.advertised - self.next) as u32
+    }
+
+    #[cold]
+    fn report(&mut self, segment: &mut Segment) {
+        let mut count = 0;
+        let mut push = |range: Range| {
+            let block: Block = (range.0 as u32, range.1 as u32);
+            segment.sack[count] = block;
+            count += 1;
+        };
+        let room = if let Some(range) = self.duplicate.take() {
+            push(range);
+            2
+        } else {
+            3
+        };
+        for &start in self.recent[..usize::from(self.recent_len)].iter().take(room) {
+            let at = self.held.partition_point(|&(s, _)| s < start);
+            if let Some(&range) = self.held.get(at) {
+                push(range);
+            }
+        }
+        segment.blocks = count as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn receiver(ack_every: u32) -> Receiver {
+        Receiver::new(&TcpConfig { ack_every, ..Default::default() })
+    }
+
+    fn data(seq: u64, length: u16) -> Segment {
+        Segment { seq: seq as u32, length, ..Default::default() }
+    }
+
+    fn ack(r: &mut Receiver) -> Segment {
+        let mut segment = Segment::default();
+        r.stamp(&mut segment);
+        segment
+    }
+
+    #[test]
+    fn acks_every_second_segment_or_after_the_timer() {
+        let mut r = receiver(2);
+        assert_eq!(r.on_data(0, &data(0, 100), false, false), 100);
+        assert!(!r.ack_now);
+        assert_eq!(r.ack_deadline, 40_000_000);
+        r.on_data(1, &data(100, 100), false, false);
+        assert!(r.ack_now);
+        assert_eq!(ack(&mut r).ack, 200);
+        assert_eq!(r.ack_deadline, NEVER);
+    }
+
+    #[test]
+    fn reports_holes_newest_first_and_duplicates() {
+        let mut r = receiver(1);
+        r.on_data(0, &data(100, 100), false, false);
+        r.on_data(0, &data(300, 100), false, false);
+        r.on_data(0, &data(500, 100), false, false);
+        r.on_data(0, &data(700, 100), false, false);
+        let a = ack(&mut r);
+        assert_eq!(a.sack_blocks(), [(700, 800), (500, 600), (300, 400)]);
+        r.on_data(0, &data(200, 100), false, false);
+        assert_eq!(ack(&mut r).sack_blocks(), [(100, 400), (700, 800), (500, 600)]);
+        r.on_data(0, &data(150, 50), false, false);
+        assert_eq!(ack(&mut r).sack_blocks()[0], (150, 200), "D-SACK comes first");
+        assert_eq!(r.on_data(0, &data(0, 100), false, false), 400);
+        assert_eq!(ack(&mut r).ack, 400);
+        assert_eq!(r.held_bytes(), 200);
+    }
+
+    #[test]
+    fn echoes_congestion_until_told() {
+        let mut r = receiver(2);
+        r.on_data(0, &data(0, 10), false, true);
+        assert!(r.echo && r.ack_now);
+        let cwr = Segment { flags: CWR, ..data(10, 10) };
+        r.on_data(0, &cwr, false, false);
+        assert!(!r.echo);
+    }
+
+    proptest! {
+        #[test]
+        fn delivers_every_byte_once_in_order(order in Just((0..60_u64).collect::<Vec<_>>()).prop_shuffle(), again in proptest::collection::vec(0..60_u64, 0..60)) {
+            let mut r = receiver(1);
+            let mut delivered = 0;
+            for &i in order.iter().chain(&again) {
+                delivered += r.on_data(0, &data(i * 10, 10), false, false);
+                let a = ack(&mut r);
+                prop_assert_eq!(u64::from(a.ack), r.next);
+                prop_assert_eq!(delivered, r.next);
+                for &(s, e) in a.sack_blocks() {
+                    prop_assert!(s < e);
+                }
+            }
+            prop_assert_eq!(delivered, 600);
+            prop_assert_eq!(r.held_bytes(), 0);
+            prop_assert_eq!(r.recent_len, 0);
+        }
+    }
+}

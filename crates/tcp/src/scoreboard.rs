@@ -1,0 +1,222 @@
+//! What is outstanding: one record a segment in sequence order, marked as SACKed, lost or retransmitted, and the pipe (RFC 6675).
+
+use std::collections::VecDeque;
+
+use bloatlab_units::Nanos;
+
+/// Delivered out of order.
+pub(crate) const SACKED: u8 = 1;
+/// Judged lost.
+pub(crate) const LOST: u8 = 2;
+/// A retransmission of it is in flight.
+pub(crate) const RETRANSMITTED: u8 = 4;
+/// It was retransmitted at some time: its RTT is ambiguous (Karn).
+pub(crate) const EVER_RETRANSMITTED: u8 = 8;
+/// Sent while the application had no more.
+pub(crate) const APP_LIMITED: u8 = 16;
+/// Carries FIN: one sequence number, no payload of its own.
+pub(crate) const WITH_FIN: u8 = 32;
+
+/// One outstanding segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub seq: u64,
+    pub sent_at: Nanos,
+    /// `delivered`, its instant, and the start of the send window when this was sent (delivery-rate-estimation section 3.2).
+    pub delivered: u64,
+    pub delivered_at: Nanos,
+    pub first_sent: Nanos,
+    /// Sequence numbers taken.
+    pub length: u32,
+    pub flags: u8,
+}
+
+impl Record {
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.length)
+    }
+
+    pub fn is(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Counts towards the pipe: neither delivered nor lost without a retransmission.
+    pub fn in_pipe(&self) -> bool {
+        !self.is(SACKED) && (!self.is(LOST) || self.is(RETRANSMITTED))
+    }
+}
+
+/// The outstanding segments of one connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    records: VecDeque<Record>,
+    /// Bytes in flight.
+    pub pipe: u64,
+    /// Segments SACKed and not yet acknowledged in sequence.
+    pub sacked: u32,
+    /// Segments lost and waiting to be retransmitted.
+    pub to_retransmit: u32,
+    /// No segment below this waits to be retransmitted.
+    retransmit_from: u64,
+    /// Highest end of anything SACKed.
+    pub highest_sacked: u64,
+    /// SACK blocks of the last report, so that only what is new is walked.
+    seen: [(u64, u64); 3],
+}
+
+impl Scoreboard {
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn get(&self, index: usize) -> Option<&Record> {
+        self.records.get(index)
+    }
+
+    #[inline]
+    pub fn push(&mut self, record: Record) {
+        self.pipe += u64::from(record.length);
+        self.records.push_back(record);
+    }
+
+    /// Index of the first record that ends after `seq`.
+    pub fn index_of(&self, seq: u64) -> usize {
+        let Some(front) = self.records.front() else { return 0 };
+        // Segments are nearly always of equal size, so the first guess is right.
+        let guess = (seq.saturating_sub(front.seq) / u64::from(front.length.max(1))) as usize;
+        if let Some(record) = self.records.get(guess)
+            && record.seq <= seq
+            && seq < record.end()
+        {
+            return guess;
+        }
+        self.records.partition_point(|r| r.end() <= seq)
+    }
+
+    /// Takes the first record off if it lies wholly below `ack`.
+    #[inline]
+    pub fn pop_acked(&mut self, ack: u64) -> Option<Record> {
+        let record = *self.records.front()?;
+        if record.end() > ack {
+            return None;
+        }
+        self.records.pop_front();
+        if record.flags & (SACKED | LOST) == 0 {
+            self.pipe -= u64::from(record.length);
+        } else {
+            self.pop_marked(&record);
+        }
+        Some(record)
+    }
+
+    fn pop_marked(&mut self, record: &Record) {
+        if record.in_pipe() {
+            self.pipe -= u64::from(record.length);
+        }
+        if record.is(SACKED) {
+            self.sacked -= 1;
+        } else if record.is(LOST) && !record.is(RETRANSMITTED) {
+            self.to_retransmit -= 1;
+        }
+    }
+
+    /// Marks what the SACK blocks cover; calls `newly` for each segment that was not known to be delivered.
+    pub fn sack(&mut self, blocks: &[(u64, u64)], mut newly: impl FnMut(&Record)) {
+        let mut walked = [(0, 0); 3];
+        for (slot, &(start, end)) in blocks.iter().enumerate() {
+            // A block that grew at its end since the last report is walked from there.
+            let known = self.seen.iter().find(|s| s.0 == start && s.1 <= end && s.1 > s.0);
+            let from = known.map_or(start, |s| s.1);
+            if from < end {
+                self.sack_range(from, end, &mut newly);
+            }
+            walked[slot] = (start, end);
+        }
+        self.seen = walked;
+    }
+
+    fn sack_range(&mut self, from: u64, end: u64, newly: &mut impl FnMut(&Record)) {
+        let mut index = self.index_of(from);
+        while let Some(record) = self.records.get_mut(index) {
+            if record.end() > end {
+                break;
+            }
+            if record.seq >= from && !record.is(SACKED) {
+                if record.in_pipe() {
+                    self.pipe -= u64::from(record.length);
+                } else {
+                    self.to_retransmit -= 1;
+                }
+                newly(record);
+                record.flags |= SACKED;
+                self.sacked += 1;
+            }
+            index += 1;
+        }
+        self.highest_sacked = self.highest_sacked.max(end);
+    }
+
+    /// Judges the record at `index` lost (its last transmission, if it was retransmitted); returns its bytes.
+    pub fn mark_lost(&mut self, index: usize) -> u64 {
+        let record = &mut self.records[index];
+        debug_assert!(record.in_pipe());
+        record.flags = record.flags & !RETRANSMITTED | LOST;
+        self.pipe -= u64::from(record.length);
+        self.to_retransmit += 1;
+        self.retransmit_from = self.retransmit_from.min(record.seq);
+        u64::from(record.length)
+    }
+
+    /// Judges everything that was not delivered lost (a timeout); returns the bytes newly lost.
+    pub fn mark_all_lost(&mut self) -> u64 {
+        (0..self.records.len())
+            .map(|i| if self.records[i].in_pipe() { self.mark_lost(i) } else { 0 })
+            .sum()
+    }
+
+    /// Bytes of the next segment to retransmit.
+    pub fn next_lost(&mut self) -> Option<usize> {
+        if self.to_retransmit == 0 {
+            return None;
+        }
+        let mut index = self.index_of(self.retransmit_from);
+        while let Some(record) = self.records.get(index) {
+            if record.flags & (LOST | SACKED | RETRANSMITTED) == LOST {
+                self.retransmit_from = record.seq;
+                return Some(index);
+            }
+            index += 1;
+        }
+        debug_assert!(false, "to_retransmit counts what is lost");
+        None
+    }
+
+    /// Notes that the record at `index` leaves again.
+    pub fn retransmit(&mut self, index: usize, stamp: impl FnOnce(&mut Record)) -> Record {
+        let record = &mut self.records[index];
+        if record.is(LOST) && !record.is(RETRANSMITTED) {
+            self.to_retransmit -= 1;
+            self.pipe += u64::from(record.length);
+            record.flags |= RETRANSMITTED;
+            self.retransmit_from = self.retransmit_from.max(record.end());
+        }
+        record.flags |= EVER_RETRANSMITTED;
+        stamp(record);
+        *record
+    }
+
+    /// The same counts from scratch: for tests.
+    #[cfg(test)]
+    pub fn recount(&self) -> (u64, u32, u32) {
+        let count = |f: &dyn Fn(&Record) -> bool| self.records.iter().filter(|r| f(r)).count() as u32;
+        (
+            self.records.iter().filter(|r| r.in_pipe()).map(|r| u64::from(r.length)).sum(),
+            count(&|r| r.is(SACKED)),
+            count(&|r| r.flags & (LOST | SACKED | RETRANSMITTED) == LOST),
+        )
+    }
+}

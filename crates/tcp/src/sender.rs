@@ -1,0 +1,435 @@
+//! The sending half: what an acknowledgment does to the scoreboard, the estimators and the window.
+
+use bloatlab_cc::{Ack, CongestionControl, RateSample, Signal, Window};
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::loss::{Highest, Rack};
+use crate::prr::Prr;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{EVER_RETRANSMITTED, Record, SACKED, Scoreboard};
+use crate::segment::{Segment, unwrap};
+use crate::{LossDetection, Pacing, TcpConfig};
+
+/// What the sender is doing about congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is wrong.
+    Open,
+    /// The window is being reduced after an ECN echo.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// What a sender counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments with payload or FIN that left, retransmissions included.
+    pub segments: u64,
+    /// Payload bytes that left, retransmissions included.
+    pub bytes: u64,
+    /// Segments that left again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub rtos: u64,
+    /// Tail-loss probes.
+    pub probes: u64,
+    /// Fast recoveries begun.
+    pub recoveries: u64,
+    /// Fast recoveries that ended, and their total length, ns.
+    pub recovered: u64,
+    /// See `recovered`.
+    pub recovery_time: Nanos,
+    /// Reductions after an ECN echo.
+    pub ecn_reductions: u64,
+}
+
+/// The sending half of a connection.
+pub struct Sender {
+    /// The window that the law steers.
+    pub window: Window,
+    /// RTT estimates.
+    pub rtt: RttEstimator,
+    /// Counters.
+    pub stats: SenderStats,
+    /// RTT that the last ACK gave, ns; 0 when it gave none.
+    pub ack_rtt: Nanos,
+    /// The last delivery-rate sample; `interval` 0 when there is none.
+    pub rate: RateSample,
+    pub(crate) cc: Box<dyn CongestionControl>,
+    pub(crate) owns_recovery: bool,
+    pub(crate) una: u64,
+    pub(crate) next: u64,
+    /// Sequence number after the last byte that the application wrote.
+    pub(crate) limit: u64,
+    pub(crate) fin_wanted: bool,
+    pub(crate) fin_sent: bool,
+    /// Right edge of the peer's window.
+    pub(crate) edge: u64,
+    pub(crate) board: Scoreboard,
+    pub(crate) state: State,
+    pub(crate) recover: u64,
+    pub(crate) recovery_began: Nanos,
+    pub(crate) prr: Prr,
+    pub(crate) rack: Rack,
+    pub(crate) highest: Highest,
+    pub(crate) use_rack: bool,
+    pub(crate) use_probe: bool,
+    pub(crate) pacing: Pacing,
+    pub(crate) delivered: u64,
+    pub(crate) delivered_at: Nanos,
+    pub(crate) first_sent: Nanos,
+    /// `delivered` at which the current application-limited phase is over; 0 when there is none.
+    pub(crate) app_limited: u64,
+    pub(crate) lost: u64,
+    pub(crate) last_sent: Nanos,
+    pub(crate) next_send: Nanos,
+    /// `next` when the window last held the sender back.
+    pub(crate) limited_at: u64,
+    /// Retransmission or probe timer.
+    pub(crate) timer: Nanos,
+    pub(crate) timer_is_probe: bool,
+    pub(crate) reorder_timer: Nanos,
+    pub(crate) probe_wanted: bool,
+    /// `next` after the probe, and whether the probe repeated old data (RFC 8985 section 7.4).
+    pub(crate) probe_end: u64,
+    pub(crate) probe_repeated: bool,
+    pub(crate) max_ack_delay: Nanos,
+    pub(crate) ecn: bool,
+    pub(crate) cwr_wanted: bool,
+}
+
+/// What one ACK delivered, while it is being worked out.
+#[derive(Default)]
+pub(crate) struct Delivery {
+    bytes: u64,
+    /// RTT of the oldest and of the newest segment, never retransmitted, that this ACK acknowledged.
+    oldest_rtt: Nanos,
+    newest_rtt: Nanos,
+    /// The newest segment's send state.
+    prior_delivered: u64,
+    prior_at: Nanos,
+    send_elapsed: Nanos,
+    app_limited: bool,
+    any: bool,
+    /// Highest end SACKed before this ACK.
+    highest_sacked: u64,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &TcpConfig, cc: Box<dyn CongestionControl>) -> Self {
+        let mss = u64::from(config.mss);
+        Self {
+            window: Window::new(mss, u64::from(config.initial_window)),
+            rtt: RttEstimator::new(config),
+            stats: SenderStats::default(),
+            ack_rtt: 0,
+            rate: RateSample::default(),
+            owns_recovery: cc.owns_recovery(),
+            cc,
+            una: 0,
+            next: 0,
+            limit: 1,
+            fin_wanted: false,
+            fin_sent: false,
+            edge: 0,
+            board: Scoreboard::default(),
+            state: State::Open,
+            recover: 0,
+            recovery_began: 0,
+            prr: Prr::new(config.recovery),
+            rack: Rack::default(),
+            highest: Highest::default(),
+            use_rack: config.loss_detection == LossDetection::Rack,
+            use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
+            pacing: config.pacing,
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+            app_limited: 0,
+            lost: 0,
+            last_sent: 0,
+            next_send: 0,
+            limited_at: 0,
+            timer: NEVER,
+            timer_is_probe: false,
+            reorder_timer: NEVER,
+            probe_wanted: false,
+            probe_end: 0,
+            probe_repeated: false,
+            max_ack_delay: config.delayed_ack.0,
+            ecn: config.ecn,
+            cwr_wanted: false,
+        }
+    }
+
+    /// What the sender is doing about congestion.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Bytes in flight: sent, neither delivered nor judged lost (RFC 6675's pipe).
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.board.pipe
+    }
+
+    /// Bytes delivered, by ACK or SACK.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// First sequence number not acknowledged (the SYN's is 0, the first byte's 1).
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// The law's own state, for probes.
+    pub fn law_state(&self) -> Vec<(&'static str, f64)> {
+        self.cc.state()
+    }
+
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, echo: bool) {
+        let ack = unwrap(self.una, segment.ack);
+        if ack > self.next || ack < self.una {
+            return;
+        }
+        self.edge = self.edge.max(ack + u64::from(segment.window));
+        let before = self.una;
+        let prior_in_flight = self.board.pipe;
+        let mut delivery = Delivery { highest_sacked: self.board.highest_sacked, ..Delivery::default() };
+        if ack > before {
+            while let Some(record) = self.board.pop_acked(ack) {
+                if !record.is(SACKED) {
+                    self.on_delivered(now, &record, &mut delivery);
+                }
+            }
+            self.una = ack;
+            self.rtt.reset_back_off();
+        }
+        let duplicate = segment.blocks > 0 && self.on_sack(now, segment, &mut delivery);
+        if delivery.oldest_rtt > 0 {
+            self.rtt.sample(delivery.oldest_rtt);
+        }
+        self.ack_rtt = delivery.newest_rtt;
+        self.delivered += delivery.bytes;
+        self.sample_rate(now, &delivery);
+        let lost_now = if delivery.any { self.detect_losses(now) } else { 0 };
+        let ack = Ack {
+            now,
+            acked: self.una - before,
+            delivered_now: delivery.bytes,
+            delivered: self.delivered,
+            lost_now,
+            lost: self.lost,
+            rtt: delivery.newest_rtt,
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            prior_in_flight,
+            in_flight: self.board.pipe,
+            una: self.una,
+            next: self.next,
+            cwnd_limited: self.limited_at >= before,
+            in_recovery: self.state != State::Open,
+            ecn_echo: echo,
+            rate: self.rate,
+        };
+        self.respond(ack, echo, duplicate);
+        if self.board.is_empty() {
+            self.timer = NEVER;
+            self.reorder_timer = NEVER;
+        } else if self.una > before || delivery.any {
+            self.arm_timer(now);
+        }
+    }
+
+    /// A segment was delivered that was not known to be.
+    #[inline]
+    fn on_delivered(&mut self, now: Nanos, record: &Record, delivery: &mut Delivery) {
+        delivery.bytes += u64::from(record.length);
+        if !record.is(EVER_RETRANSMITTED) {
+            let rtt = now - record.sent_at;
+            if delivery.oldest_rtt == 0 {
+                delivery.oldest_rtt = rtt;
+            }
+            delivery.newest_rtt = rtt;
+        }
+        // Delivery-rate-estimation section 3.3: the sample starts where the newest delivered segment was sent.
+        if !delivery.any || record.delivered >= delivery.prior_delivered {
+            delivery.any = true;
+            delivery.prior_delivered = record.delivered;
+            delivery.prior_at = record.delivered_at;
+            delivery.send_elapsed = record.sent_at - record.first_sent;
+            delivery.app_limited = record.is(crate::scoreboard::APP_LIMITED);
+            self.first_sent = record.sent_at;
+        }
+        if self.use_rack {
+            self.rack.on_delivered(now, record, self.rtt.min, delivery.highest_sacked);
+        }
+    }
+
+    /// Walks the SACK blocks; true if the first reports a duplicate (RFC 2883 section 4).
+    #[cold]
+    fn on_sack(&mut self, now: Nanos, segment: &Segment, delivery: &mut Delivery) -> bool {
+        let mut blocks = [(0, 0); 3];
+        let mut count = 0;
+        let mut duplicate = false;
+        for (i, &(start, end)) in segment.sack_blocks().iter().enumerate() {
+            let block = (unwrap(self.una, start), unwrap(self.una, end));
+            let inside_next = segment.sack_blocks().get(1).is_some_and(|&(s, e)| {
+                unwrap(self.una, s) <= block.0 && block.1 <= unwrap(self.una, e)
+            });
+            if i == 0 && (block.1 <= self.una || inside_next) {
+                duplicate = true;
+            } else if block.0 < block.1 && block.1 <= self.next {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        if duplicate {
+            self.rack.on_duplicate();
+        }
+        let mut board = std::mem::take(&mut self.board);
+        board.sack(&blocks[..count], |record| {
+            self.on_delivered(now, record, delivery);
+            self.highest.note(record.seq);
+        });
+        self.board = board;
+        duplicate
+    }
+
+    #[inline]
+    fn sample_rate(&mut self, now: Nanos, delivery: &Delivery) {
+        if !delivery.any {
+            self.rate = RateSample::default();
+            return;
+        }
+        self.delivered_at = now;
+        if self.app_limited != 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let interval = delivery.send_elapsed.max(now - delivery.prior_at);
+        // Section 3.3: an interval shorter than the minimum RTT is an artefact of ACK compression.
+        let valid = interval >= self.rtt.min && interval > 0;
+        self.rate = RateSample {
+            delivered: self.delivered - delivery.prior_delivered,
+            interval: if valid { interval } else { 0 },
+            prior_delivered: delivery.prior_delivered,
+            app_limited: delivery.app_limited,
+        };
+    }
+
+    /// Moves the congestion state machine and the window.
+    #[inline]
+    fn respond(&mut self, mut ack: Ack, echo: bool, duplicate: bool) {
+        if self.probe_end != 0 && self.una >= self.probe_end {
+            self.end_probe(&ack, duplicate);
+        }
+        let was = self.state;
+        match self.state {
+            State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
+            State::Open if echo && self.ecn => self.enter_cwr(&ack),
+            State::Open => {}
+            State::Cwr if ack.lost_now > 0 => self.enter_recovery(&ack),
+            _ if self.una >= self.recover => self.leave_recovery(&ack),
+            _ => {}
+        }
+        ack.in_recovery = self.state != State::Open;
+        if self.owns_recovery {
+            self.cc.on_ack(&mut self.window, &ack);
+        } else {
+            match self.state {
+                State::Open if was == State::Open && ack.acked > 0 => self.cc.on_ack(&mut self.window, &ack),
+                // Slow start back to ssthresh after a timeout.
+                State::Loss if ack.acked > 0 && self.window.in_slow_start() => self.cc.on_ack(&mut self.window, &ack),
+                State::Recovery | State::Cwr => self.window.cwnd = self.prr.on_ack(&ack, &self.window),
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn enter_recovery(&mut self, ack: &Ack) {
+        if self.state != State::Cwr {
+            self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
+            self.prr.begin(self.next - self.una);
+        }
+        self.stats.recoveries += 1;
+        self.recovery_began = ack.now;
+        self.state = State::Recovery;
+        self.recover = self.next;
+    }
+
+    fn enter_cwr(&mut self, ack: &Ack) {
+        self.stats.ecn_reductions += 1;
+        self.cc.on_congestion(&mut self.window, Signal::Ecn, ack);
+        self.prr.begin(self.next - self.una);
+        self.state = State::Cwr;
+        self.recover = self.next;
+        self.cwr_wanted = true;
+    }
+
+    fn leave_recovery(&mut self, ack: &Ack) {
+        if self.state == State::Recovery {
+            self.stats.recovered += 1;
+            self.stats.recovery_time += ack.now - self.recovery_began;
+        }
+        if self.state != State::Loss && !self.owns_recovery {
+            self.window.cwnd = self.window.ssthresh.max(self.window.mss);
+        }
+        self.state = State::Open;
+        self.cc.on_recovered(&mut self.window, ack);
+        if self.board.to_retransmit > 0 {
+            // What was sent during recovery was lost too: a new episode.
+            self.enter_recovery(ack);
+        }
+    }
+
+    /// RFC 8985 section 7.4.2: a probe that repeated data and was needed means a loss that recovery never saw.
+    #[cold]
+    fn end_probe(&mut self, ack: &Ack, duplicate: bool) {
+        if self.probe_repeated && !duplicate && self.state == State::Open {
+            self.enter_cwr(ack);
+            self.cwr_wanted = false;
+        }
+        self.probe_end = 0;
+    }
+
+    /// An ACK-less event as the laws see it.
+    pub(crate) fn snapshot(&self, now: Nanos) -> Ack {
+        Ack {
+            now,
+            delivered: self.delivered,
+            lost: self.lost,
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            prior_in_flight: self.board.pipe,
+            in_flight: self.board.pipe,
+            una: self.una,
+            next: self.next,
+            in_recovery: self.state != State::Open,
+            ..Ack::default()
+        }
+    }
+
+    /// RFC 6298 section 5.3 and RFC 8985 section 7.2: (re)start the timer, as a probe where one is allowed.
+    #[inline]
+    pub(crate) fn arm_timer(&mut self, now: Nanos) {
+        let rto = self.rtt.rto();
+        self.timer_is_probe = self.use_probe
+            && self.state == State::Open
+            && self.board.sacked == 0
+            && self.probe_end == 0
+            && self.rtt.srtt > 0;
+        let wait = if self.timer_is_probe {
+            let extra = if self.board.len() == 1 { self.max_ack_delay } else { 0 };
+            (2 * self.rtt.srtt + extra).min(rto)
+        } else {
+            rto
+        };
+        self.timer = now + wait;
+    }
+}

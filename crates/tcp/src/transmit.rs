@@ -1,0 +1,264 @@
+//! What leaves the sender, and when: retransmissions first, then new data, within window and pacing; the timers' work.
+
+use bloatlab_cc::Signal;
+use bloatlab_units::{NEVER, Nanos, SECOND};
+
+use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Record, WITH_FIN};
+use crate::segment::{ACK, CWR, FIN, Segment};
+use crate::sender::{Sender, State};
+use crate::Pacing;
+
+/// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
+const SLOW_START_RATIO: (u64, u64) = (2, 1);
+const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
+
+impl Sender {
+    /// The next segment to send now, if any; the endpoint fills in acknowledgment and window.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Nanos) -> Option<Segment> {
+        if self.probe_wanted {
+            self.probe_wanted = false;
+            return self.transmit_probe(now);
+        }
+        if now < self.next_send {
+            return None;
+        }
+        if self.board.to_retransmit > 0 {
+            return self.poll_lost(now);
+        }
+        if self.next >= self.limit && !(self.fin_wanted && !self.fin_sent) {
+            self.note_app_limited();
+            return None;
+        }
+        if self.board.is_empty() {
+            self.on_idle_end(now);
+        }
+        let length = self.window.mss.min(self.limit - self.next);
+        if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
+            self.limited_at = self.next;
+            return None;
+        }
+        self.transmit_new(now, length)
+    }
+
+    #[cold]
+    fn poll_lost(&mut self, now: Nanos) -> Option<Segment> {
+        let index = self.board.next_lost()?;
+        let length = u64::from(self.board.get(index)?.length);
+        if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
+            self.limited_at = self.next;
+            return None;
+        }
+        Some(self.transmit_again(now, index))
+    }
+
+    /// Whether segments wait only for the pacing clock.
+    pub(crate) fn pacing_deadline(&self, now: Nanos) -> Nanos {
+        let waiting = self.next_send > now
+            && (self.board.to_retransmit > 0 || self.next < self.limit || (self.fin_wanted && !self.fin_sent))
+            && self.board.pipe + self.window.mss.min(self.limit.saturating_sub(self.next).max(1)) <= self.window.cwnd;
+        if waiting { self.next_send } else { NEVER }
+    }
+
+    fn note_app_limited(&mut self) {
+        // Delivery-rate-estimation section 3.4: nothing to send while the window is open.
+        if self.board.pipe < self.window.cwnd {
+            self.app_limited = (self.delivered + self.board.pipe).max(1);
+        }
+    }
+
+    #[inline]
+    fn on_idle_end(&mut self, now: Nanos) {
+        self.first_sent = now;
+        self.delivered_at = now;
+        let idle = now - self.last_sent;
+        if self.last_sent > 0 && idle > self.rtt.rto() {
+            // RFC 5681 section 4.1: restart from the initial window.
+            if !self.owns_recovery {
+                self.window.cwnd = self.window.cwnd.min(self.window.initial);
+            }
+            self.cc.on_idle_restart(&mut self.window, now, idle);
+        }
+    }
+
+    #[inline]
+    fn transmit_new(&mut self, now: Nanos, length: u64) -> Option<Segment> {
+        if self.next + length > self.edge {
+            return self.transmit_into_small_window(now);
+        }
+        Some(self.transmit(now, length))
+    }
+
+    /// The peer's window has less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
+    #[cold]
+    fn transmit_into_small_window(&mut self, now: Nanos) -> Option<Segment> {
+        let room = self.edge.saturating_sub(self.next);
+        if self.board.is_empty() && room > 0 { Some(self.transmit(now, room)) } else { None }
+    }
+
+    fn transmit(&mut self, now: Nanos, length: u64) -> Segment {
+        let fin = self.fin_wanted && self.next + length == self.limit;
+        let mut record = Record {
+            seq: self.next,
+            sent_at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            length: (length + u64::from(fin)) as u32,
+            flags: if fin { WITH_FIN } else { 0 },
+        };
+        if self.app_limited != 0 {
+            record.flags |= APP_LIMITED;
+        }
+        self.fin_sent |= fin;
+        self.next = record.end();
+        self.board.push(record);
+        let mut segment = self.segment(&record, now);
+        if self.cwr_wanted {
+            self.cwr_wanted = false;
+            segment.flags |= CWR;
+        }
+        self.after_transmit(now, length);
+        if self.timer == NEVER || self.timer_is_probe {
+            self.arm_timer(now);
+        }
+        segment
+    }
+
+    fn transmit_again(&mut self, now: Nanos, index: usize) -> Segment {
+        if self.board.pipe == 0 {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let (delivered, delivered_at, first_sent) = (self.delivered, self.delivered_at, self.first_sent);
+        let record = self.board.retransmit(index, |r| {
+            r.sent_at = now;
+            r.delivered = delivered;
+            r.delivered_at = delivered_at;
+            r.first_sent = first_sent;
+        });
+        if self.use_rack {
+            self.rack.on_retransmit(now, record.seq);
+        }
+        self.stats.retransmissions += 1;
+        self.after_transmit(now, u64::from(record.length));
+        if self.timer == NEVER {
+            self.arm_timer(now);
+        }
+        self.segment(&record, now)
+    }
+
+    fn segment(&self, record: &Record, now: Nanos) -> Segment {
+        let fin = record.is(WITH_FIN);
+        Segment {
+            seq: record.seq as u32,
+            length: (record.length - u32::from(fin)) as u16,
+            flags: if fin { ACK | FIN } else { ACK },
+            tsval: (now / 1000) as u32,
+            ..Segment::default()
+        }
+    }
+
+    #[inline]
+    fn after_transmit(&mut self, now: Nanos, bytes: u64) {
+        self.stats.segments += 1;
+        self.stats.bytes += bytes;
+        self.last_sent = now;
+        if matches!(self.state, State::Recovery | State::Cwr) {
+            self.prr.on_send(bytes);
+        }
+        self.cc.on_send(&mut self.window, now, self.board.pipe, self.app_limited != 0);
+        let rate = self.pacing_rate();
+        if rate > 0 {
+            self.next_send = self.next_send.max(now) + bytes * SECOND / rate;
+        }
+    }
+
+    /// Bytes per second; 0 when segments leave back to back.
+    #[inline]
+    pub fn pacing_rate(&self) -> u64 {
+        match self.pacing {
+            Pacing::Auto => self.window.pacing,
+            Pacing::Off => 0,
+            Pacing::On if self.window.pacing > 0 || self.rtt.srtt == 0 => self.window.pacing,
+            Pacing::On => {
+                let (up, down) = if self.window.in_slow_start() { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+                let bytes = u128::from(self.window.cwnd * up / down) * u128::from(SECOND);
+                (bytes / u128::from(self.rtt.srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
+            }
+        }
+    }
+
+    /// The retransmission, probe or reordering timer may be due.
+    #[cold]
+    pub(crate) fn on_timer(&mut self, now: Nanos) {
+        if self.reorder_timer <= now {
+            self.reorder_timer = NEVER;
+            let lost = self.detect_losses(now);
+            let mut ack = self.snapshot(now);
+            ack.lost_now = lost;
+            if lost > 0 && matches!(self.state, State::Open | State::Cwr) {
+                self.enter_recovery(&ack);
+                if !self.owns_recovery {
+                    self.window.cwnd = self.prr.on_ack(&ack, &self.window);
+                }
+            }
+        }
+        if self.timer <= now {
+            self.timer = NEVER;
+            if self.timer_is_probe {
+                self.timer_is_probe = false;
+                self.probe_wanted = true;
+            } else if !self.board.is_empty() {
+                self.on_timeout(now);
+            }
+        }
+    }
+
+    /// RFC 8985 section 7.3: send one segment of new data, else the last one again.
+    fn transmit_probe(&mut self, now: Nanos) -> Option<Segment> {
+        if self.board.is_empty() {
+            return None;
+        }
+        self.stats.probes += 1;
+        let length = self.window.mss.min(self.limit.saturating_sub(self.next));
+        let fresh = (length > 0 || (self.fin_wanted && !self.fin_sent)) && self.next + length <= self.edge;
+        self.probe_repeated = !fresh;
+        let segment = if fresh {
+            self.transmit(now, length)
+        } else {
+            self.transmit_again(now, self.board.len() - 1)
+        };
+        self.probe_end = self.next;
+        self.timer_is_probe = false;
+        self.timer = now + self.rtt.rto();
+        Some(segment)
+    }
+
+    /// RFC 6298 section 5.4-5.7, RFC 5681 section 3.1.
+    fn on_timeout(&mut self, now: Nanos) {
+        self.stats.rtos += 1;
+        if self.state != State::Loss || self.una >= self.recover {
+            let ack = self.snapshot(now);
+            self.cc.on_congestion(&mut self.window, Signal::Timeout, &ack);
+        }
+        self.lost += self.board.mark_all_lost();
+        self.state = State::Loss;
+        self.recover = self.next;
+        self.probe_end = 0;
+        self.reorder_timer = NEVER;
+        self.next_send = now;
+        self.window.cwnd = self.window.mss;
+        self.cc.on_timeout(&mut self.window, now);
+        self.rtt.back_off();
+        self.timer_is_probe = false;
+        self.timer = now + self.rtt.rto();
+    }
+
+    /// Whether the segment that starts here was sent before (a retransmission is Not-ECT, RFC 3168 section 6.1.5).
+    pub(crate) fn is_retransmission(&self, seq: u64) -> bool {
+        self.board
+            .get(self.board.index_of(seq))
+            .is_some_and(|r| r.seq == seq && r.is(EVER_RETRANSMITTED))
+    }
+}
