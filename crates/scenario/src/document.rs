@@ -51,7 +51,7 @@ pub struct Dumbbell {
     pub queue: QueueConfig,
     /// Probability that a packet is lost behind the bottleneck, each independently; below 1.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub loss: f64,
     /// Rate of the way back; absent: it is a pure delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub struct Dumbbell {
     pub reverse_queue: QueueConfig,
     /// Probability that a packet is lost on the way back; below 1.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub reverse_loss: f64,
     /// Rate of a private link between each flow's sender and the shared network; absent: hosts are infinitely fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ pub enum BoxSpec {
         /// Unique name.
         name: String,
         /// Below 1.
-        #[schemars(range(min = 0.0, max = 1.0))]
+        #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
         probability: f64,
     },
 }

@@ -1,0 +1,76 @@
+//! Valid documents that between them use every key, and a reader for the examples of the documentation.
+
+use serde_json::{Value, json};
+
+pub fn documents() -> Vec<Value> {
+    vec![
+        json!({
+            "name": "everything on a dumbbell",
+            "duration": "15s",
+            "sample_interval": "50ms",
+            "warmup": "1s",
+            "dumbbell": {
+                "rate": "16Mbit/s", "rtt": "15ms", "queue": { "kind": "fifo", "limit": "80p" }, "loss": 0.01,
+                "reverse_rate": "1Mbit/s", "reverse_queue": "codel", "reverse_loss": 0.1, "access_rate": "1Gbit/s",
+                "device_packets": 2, "overhead": 14
+            },
+            "flows": [
+                {
+                    "name": "bulk", "count": 3, "start": "10ms", "stop": "14s", "start_interval": "1s",
+                    "start_jitter": "5ms", "rtt": "30ms", "cca": { "kind": "cubic", "beta": 0.7 },
+                    "tcp": {
+                        "mss": 1448, "ack_every": 1, "delayed_ack": "40ms", "quick_acks": 10, "initial_window": 10,
+                        "send_buffer": "4MB", "receive_buffer": "6MiB", "ecn": true, "min_rto": "200ms",
+                        "initial_rto": "1s", "loss_detection": "dupack", "tail_loss_probe": false,
+                        "recovery": "classic", "pacing": "on"
+                    }
+                },
+                { "direction": "reverse", "cca": "bbr", "traffic": { "kind": "finite", "bytes": "10MB" } },
+                { "traffic": { "kind": "cbr", "rate": "1Mbit/s", "packet": "200B", "transport": "udp" } },
+                { "traffic": { "kind": "poisson", "rate": "100kbit/s" } },
+                {
+                    "traffic": {
+                        "kind": "on_off", "rate": "1Mbit/s", "on": "1s", "off": "500ms",
+                        "distribution": "constant", "packet": "1kB", "transport": "tcp"
+                    }
+                },
+                {
+                    "traffic": {
+                        "kind": "fetch", "request": "300B", "response": "1MB", "interval": "1s", "connection": "persistent"
+                    }
+                },
+                { "name": "ping", "traffic": { "kind": "ping", "interval": "100ms", "size": "84B" } },
+                { "traffic": "ping", "cca": "reno" }
+            ]
+        }),
+        json!({
+            "duration": "1min",
+            "parking_lot": {
+                "hops": 4, "rate": "10Mbit/s", "hop_delay": "5ms", "queue": "pie", "reverse_rate": "10Mbit/s",
+                "device_packets": 1, "overhead": 38
+            },
+            "flows": [
+                { "cca": "newreno" },
+                { "hops": [1, 1], "count": 2 },
+                { "hops": [3, 4], "direction": "reverse", "traffic": "greedy" }
+            ]
+        }),
+        json!({
+            "duration": "10s",
+            "boxes": [
+                {
+                    "kind": "link", "name": "up", "rate": "10Mbit/s", "delay": "5ms",
+                    "queue": { "kind": "fq_codel" }, "device_packets": 1, "overhead": 14
+                },
+                { "kind": "link", "name": "down", "rate": "50Mbit/s", "queue": "head_drop" },
+                { "kind": "delay", "name": "sea", "delay": "40ms" },
+                { "kind": "loss", "name": "radio", "probability": 0.001 }
+            ],
+            "flows": [
+                { "path": ["up", "radio", "sea"], "return_path": ["sea", "down"] },
+                { "path": ["down", "sea"], "return_path": ["up"], "cca": { "kind": "fixed" } },
+                { "path": ["up"], "return_path": ["down"], "direction": "reverse", "traffic": "ping" }
+            ]
+        }),
+    ]
+}
