@@ -32,7 +32,7 @@ impl Default for Params {
         Self {
             // tc-codel(8): 1000 packets and ECN off.
             limit: Limit::Packets(1000),
-            // RFC 8289 sections 4.2 and 4.3.
+            // RFC 8289 section 5.3.
             target: Duration(5 * MILLISECOND),
             interval: Duration(100 * MILLISECOND),
             ecn: false,
@@ -170,7 +170,7 @@ impl Law {
         self.signal
     }
 
-    /// RFC 8289 section 5.3: the next signal comes an interval divided by the square root of the signals so far later.
+    /// RFC 8289 section 5.6: the next signal comes an interval divided by the square root of the signals so far later.
     fn control_law(&self, time: Nanos, count: u32) -> Nanos {
         time + (self.interval as f64 / libm::sqrt(f64::from(count))) as Nanos
     }

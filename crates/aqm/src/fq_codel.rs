@@ -43,7 +43,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        // RFC 8290 section 5.2.
+        // RFC 8290 section 5.2; memory_limit and drop_batch as in tc-fq_codel(8).
         Self {
             limit: Limit::Packets(10_240),
             memory_limit: Bytes(32 << 20),
@@ -60,7 +60,7 @@ impl Default for Params {
 
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["FqCoDelQueueDisc"];
-    const SOURCE: &'static str = "RFC 8290";
+    const SOURCE: &'static str = "RFC 8290; memory_limit and drop_batch as in tc-fq_codel(8)";
 
     fn check(&self) -> Result<(), String> {
         Capacity::not_in_buffers(self.limit)

@@ -136,3 +136,56 @@ impl FlowHash {
         (((z >> 32) * self.queues) >> 32) as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+    use bloatlab_units::{Nanos, Streams};
+
+    impl Packet for u64 {
+        fn size(&self) -> u32 {
+            100
+        }
+        fn flow(&self) -> u64 {
+            *self
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ce(&mut self) {}
+        fn enqueued_at(&self) -> Nanos {
+            0
+        }
+        fn set_enqueued_at(&mut self, _now: Nanos) {}
+    }
+
+    #[test]
+    fn freed_places_are_used_again() {
+        let (mut slab, mut chains) = (Slab::default(), [Chain::default(); 2]);
+        for round in 0..100_u64 {
+            (0..10).for_each(|n| slab.push(&mut chains[n % 2], round * 10 + n as u64));
+            assert_eq!((slab.packets(), slab.bytes()), (10, 1000));
+            assert_eq!(slab.front(&chains[1]), Some(&(round * 10 + 1)));
+            for n in 0..10 {
+                assert_eq!(slab.pop(&mut chains[n % 2]), Some(round * 10 + n as u64));
+            }
+            assert_eq!(slab.pop(&mut chains[0]), None);
+        }
+        assert_eq!(slab.nodes.len(), 10);
+    }
+
+    #[test]
+    fn flows_spread_evenly_and_otherwise_under_another_seed() {
+        let hash = |seed| FlowHash::new(&mut Streams::new(seed).stream("queue"), 1024);
+        let mut counts = [0_u32; 1024];
+        (0..102_400).for_each(|flow| counts[hash(1).queue(flow)] += 1);
+        // Chi-squared with 1023 degrees of freedom: mean 1023, standard deviation 45.
+        let chi: f64 = counts
+            .iter()
+            .map(|&count| (f64::from(count) - 100.0).powi(2) / 100.0)
+            .sum();
+        assert!((chi - 1023.0).abs() < 4.0 * 45.0, "{chi}");
+        assert!((0..100).any(|flow| hash(1).queue(flow) != hash(2).queue(flow)));
+    }
+}

@@ -97,8 +97,8 @@ fn reentry_within_sixteen_intervals_resumes_the_rate() {
     assert_eq!(judge(vars, &[1878.0, 1978.0]), [Forward, Drop]);
     // count = 4 - 1 = 3: the next is due 100 / sqrt(3) = 57.735 ms later.
     assert_eq!(vars.count(), 3);
-    assert_eq!(judge(vars, &[1978.0, 2035.735_025]), [Forward, Forward]);
-    assert_eq!(judge(vars, &[2035.735_026]), [Drop]);
+    assert_eq!(judge(vars, &[1978.0, 2035.735025]), [Forward, Forward]);
+    assert_eq!(judge(vars, &[2035.735026]), [Drop]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn reentry_after_sixteen_intervals_starts_from_one() {
     assert_eq!(judge(vars, &[1879.0, 1979.0]), [Forward, Drop]);
     assert_eq!(vars.count(), 1);
     assert_eq!(
-        judge(vars, &[1979.0, 2078.999_999, 2079.0]),
+        judge(vars, &[1979.0, 2078.999999, 2079.0]),
         [Forward, Forward, Drop]
     );
 }
