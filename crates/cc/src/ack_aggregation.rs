@@ -44,6 +44,12 @@ impl AckAggregation {
         self.extra[0] = self.extra[0].max(extra);
     }
 
+    /// The sender was idle: what comes next is no aggregate of what went before.
+    pub fn restart(&mut self, now: Nanos) {
+        self.epoch = now;
+        self.acked = 0;
+    }
+
     /// The largest excess, bytes.
     pub fn extra(&self) -> u64 {
         self.extra[0].max(self.extra[1])

@@ -348,6 +348,7 @@ impl CongestionControl for Bbr {
         // Section 4.3.4.4: restart from idle at the estimated rate, neither probing nor draining.
         if app_limited && in_flight <= window.mss {
             self.idle_restart = true;
+            self.aggregation.restart(now);
             match self.mode {
                 Mode::ProbeBw => self.set_pacing(window, 1.0),
                 // The idle time was long enough for ProbeRTT to be over, as in Linux.

@@ -7,10 +7,23 @@ use serde::{Deserialize, Serialize};
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
+/// What is in flight when a loss is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlightSize {
+    /// Everything outstanding before the ACK that told of the loss (RFC 5681).
+    #[default]
+    Outstanding,
+    /// What that ACK left in the network, without what it delivered and what it found lost, as in ns-3 (RFC 6675's pipe).
+    Pipe,
+}
+
 /// NewReno with RFC 5681's per-ACK arithmetic, as in ns-3: delayed ACKs halve its growth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
+    /// Half of what becomes `ssthresh`.
+    pub flight_size: FlightSize,
     /// How slow start ends.
     pub slow_start: SlowStart,
 }
@@ -22,6 +35,7 @@ impl Law for Params {
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(NewReno {
             starter: Starter::new(self.slow_start),
+            flight_size: self.flight_size,
         })
     }
 }
@@ -29,6 +43,7 @@ impl Law for Params {
 /// The law.
 struct NewReno {
     starter: Starter,
+    flight_size: FlightSize,
 }
 
 impl CongestionControl for NewReno {
@@ -48,9 +63,15 @@ impl CongestionControl for NewReno {
         };
     }
 
-    fn on_congestion(&mut self, window: &mut Window, _: Signal, ack: &Ack) {
-        // RFC 5681 equation (4). Limited transmit keeps the pipe before this ACK at FlightSize of the first duplicate.
-        window.ssthresh = (ack.prior_in_flight / 2).max(2 * window.mss);
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack) {
+        let flight = match self.flight_size {
+            // At a timeout everything is lost, so the pipe says nothing; ns-3 takes what it was before.
+            FlightSize::Pipe if signal != Signal::Timeout => ack.in_flight,
+            // Limited transmit keeps this at RFC 5681's FlightSize when the first duplicate came.
+            _ => ack.prior_in_flight,
+        };
+        // RFC 5681 equation (4).
+        window.ssthresh = (flight / 2).max(2 * window.mss);
         self.starter.on_congestion();
     }
 

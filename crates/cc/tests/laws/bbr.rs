@@ -1,6 +1,6 @@
 use bloatlab_cc::{Ack, RateSample, Signal};
 
-use crate::harness::{Driver, MS, MSS, Path};
+use crate::harness::{Driver, MS, MSS, Path, config};
 
 const STARTUP: f64 = 0.0;
 const DRAIN: f64 = 1.0;
@@ -88,7 +88,7 @@ fn probe_bw_holds_two_bandwidth_delay_products_and_three_bursts() {
 fn the_first_phase_is_random_and_never_the_draining_one() {
     let mut gains = Vec::new();
     for seed in 0..64 {
-        let mut law = bloatlab_cc::CcConfig::all()[3]
+        let mut law = config(r#""bbr""#)
             .build(bloatlab_units::Streams::new(seed).stream("cc"))
             .unwrap();
         let mut window = bloatlab_cc::Window::new(MSS, 10);

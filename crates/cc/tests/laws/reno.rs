@@ -46,6 +46,20 @@ fn newreno_halves_the_flight_and_not_the_window() {
 }
 
 #[test]
+fn newreno_halves_the_pipe_if_asked() {
+    let mut d = Driver::new(r#"{"kind": "newreno", "flight_size": "pipe"}"#, 40);
+    let ack = Ack {
+        prior_in_flight: 30 * MSS,
+        in_flight: 28 * MSS,
+        ..Ack::default()
+    };
+    d.law.on_congestion(&mut d.window, Signal::Loss, &ack);
+    assert_eq!(d.window.ssthresh, 14 * MSS);
+    d.law.on_congestion(&mut d.window, Signal::Timeout, &ack);
+    assert_eq!(d.window.ssthresh, 15 * MSS);
+}
+
+#[test]
 fn reno_counts_bytes_and_spills_over_into_avoidance() {
     let mut d = Driver::new(r#""reno""#, 10);
     d.on_ack(4 * MSS, 50 * MS);
