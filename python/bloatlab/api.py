@@ -11,8 +11,8 @@ from bloatlab.experiments import get
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
 from bloatlab.store import Store
-from bloatlab.sweep import ExperimentSource, ScenarioSource, Source, execute, plan
-from bloatlab.sweep.one import simulate as simulate_one
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan
+from bloatlab.sweeps.one import simulate as simulate_one
 
 
 class Model(Protocol):

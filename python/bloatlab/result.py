@@ -118,7 +118,7 @@ class Result:
         Raises:
             StoreError: The engine is not the one that made this result, or the file cannot be written.
         """
-        from bloatlab.sweep.one import simulate_again
+        from bloatlab.sweeps.one import simulate_again
 
         outcome = self._outcome or simulate_again(self)
         try:

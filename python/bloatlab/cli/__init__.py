@@ -9,7 +9,7 @@ import sys
 def main() -> None:
     """Entry point: one line and exit code 2 on bad input, 130 on Ctrl-C, never a traceback."""
     try:
-        code = run(sys.argv[1:])
+        code = command(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _say("interrupted", 130)
@@ -20,7 +20,7 @@ def main() -> None:
     sys.exit(code)
 
 
-def run(arguments: list[str]) -> int:
+def command(arguments: list[str]) -> int:
     """Runs one command and gives its exit code."""
     from cyclopts import CycloptsError
 
@@ -33,6 +33,8 @@ def run(arguments: list[str]) -> int:
         return _say(f"{error} (bloatlab --help)", 2)
     except BloatlabError as error:
         return _say(str(error), 2)
+    except BrokenPipeError:
+        raise
     except ImportError as error:
         return _say(_missing(error), 2)
     except Exception as error:

@@ -73,7 +73,7 @@ def run(
     """
     from bloatlab.cli.run import Request, run_request
     from bloatlab.experiments import get
-    from bloatlab.sweep.source import ExperimentSource
+    from bloatlab.sweeps.source import ExperimentSource
 
     experiment = get(name)
     request = Request(
@@ -110,7 +110,7 @@ def simulate(
     """
     from bloatlab.cli.run import Request, run_request
     from bloatlab.scenario.read import read
-    from bloatlab.sweep.source import ScenarioSource
+    from bloatlab.sweeps.source import ScenarioSource
 
     source = ScenarioSource(read(file), file.stem)
     return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None))

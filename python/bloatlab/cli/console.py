@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bloatlab.sweep.executor import Progress
+    from bloatlab.sweeps.executor import Progress
 
 WIDTH_OF_A_FILE = 160
 """Columns when the output is no terminal."""

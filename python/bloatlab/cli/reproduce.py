@@ -14,7 +14,7 @@ from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
 from bloatlab.experiments.claims import claims_of, note_claims
 from bloatlab.store import Store
-from bloatlab.sweep import ExperimentSource, execute, plan
+from bloatlab.sweeps import ExperimentSource, execute, plan
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bloatlab.cli.console import console, progress_bar
-from bloatlab.cli.values import axis, settings, value
+from bloatlab.cli.values import axis, named, settings, value
 from bloatlab.errors import BloatlabError
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.claims import claims_of, note_claims
 from bloatlab.store import Store, Writer
-from bloatlab.sweep import PlannedRun, Source, Summary, execute, plan
+from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan
 
 INTERRUPTED = 130
 
@@ -49,8 +49,8 @@ def command_line() -> str:
 
 def run_request(request: Request) -> int:
     """Runs it and gives the exit code."""
-    base = {name: value(text) for name, text in settings(request.set_, "--set").items()}
-    axes = {name: axis(text) for name, text in settings(request.sweep, "--sweep").items()}
+    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
+    axes = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
     runs = plan(request.source, base, axes, replications=request.replications, seed=request.seed)
     experiment = request.experiment
 

@@ -13,7 +13,7 @@ from bloatlab.metrics import definitions
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bloatlab.sweep.plan import PlannedRun
+    from bloatlab.sweeps.plan import PlannedRun
 
 MOST_ROWS = 40
 MOST_ENTITIES = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from bloatlab.errors import ParameterError
@@ -39,6 +39,14 @@ def settings(items: Iterable[str], option: str) -> dict[str, str]:
             raise ParameterError(f"{option} {name}: is given twice")
         found[name] = text
     return found
+
+
+def named(name: str, parse: Callable[[str], Any], text: str) -> Any:
+    """What `parse` reads; its complaint gets the name in front."""
+    try:
+        return parse(text)
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from error
 
 
 def axis(text: str) -> list[Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from bloatlab.experiments.base import Experiment, Verdict, plain
 from bloatlab.store import Store, Writer
-from bloatlab.sweep.executor import Summary
-from bloatlab.sweep.plan import PlannedRun
+from bloatlab.sweeps.executor import Summary
+from bloatlab.sweeps.plan import PlannedRun
 
 
 def published_run(experiment: Experiment | None, runs: Sequence[PlannedRun]) -> PlannedRun | None:

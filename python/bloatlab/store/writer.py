@@ -50,7 +50,7 @@ class RunRecord:
     reason: str | None = None
     wall_s: float = 0.0
     packets: bool = False
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
 
 
 class Writer:
@@ -114,7 +114,7 @@ class Writer:
 
     def invocation(self, experiment: str, command: str, runs: int) -> None:
         """Notes the command that asked for `runs` runs."""
-        row = (datetime.now(UTC).isoformat(timespec="milliseconds"), experiment, command, runs)
+        row = (datetime.now(UTC).isoformat(timespec="microseconds"), experiment, command, runs)
         self.note("INSERT INTO invocations (created, experiment, command, runs) VALUES (?, ?, ?, ?)", [row])
 
     def parameters(self, run_id: str, values: Mapping[str, Any]) -> None:

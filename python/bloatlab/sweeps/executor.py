@@ -15,7 +15,7 @@ from bloatlab.engines import ControlLike, engine
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.metrics import units
 from bloatlab.store import RunRecord, Store, Writer
-from bloatlab.sweep.plan import PlannedRun
+from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
 """Seconds between two looks at the progress."""
@@ -184,7 +184,8 @@ def _execute(
             threads = [pool.submit(execution.work) for _ in range(jobs)]
             pending = set(threads)
             while pending:
-                _, pending = wait(pending, LOOK_EVERY if progress else None)
+                # With a timeout even when nobody looks: a signal that another thread receives wakes no endless wait.
+                _, pending = wait(pending, LOOK_EVERY)
                 if progress is not None and pending:
                     ended = summary.finished + len(summary.failed)
                     progress(ended + execution.under_way(), len(summary.failed))
@@ -198,5 +199,5 @@ def _execute(
             raise
     if writer.error is not None:
         raise writer.error
-    if progress is not None:
+    if progress is not None and not summary.interrupted:
         progress(summary.finished + len(summary.failed), len(summary.failed))

@@ -10,7 +10,7 @@ from bloatlab.errors import StoreError
 from bloatlab.plugins import resolve
 from bloatlab.result import Result
 from bloatlab.store.identity import canonical
-from bloatlab.sweep.plan import PlannedRun
+from bloatlab.sweeps.plan import PlannedRun
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable

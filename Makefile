@@ -1,0 +1,64 @@
+# make demo, make test: on a fresh machine with python3 (3.11 or newer) and a Rust toolchain, and nothing else.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PYTHON_SOURCES := python tests/python $(wildcard benches)
+DEMO := results/demo
+
+.PHONY: demo test test-rust test-python lint format bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.built
+	$(BIN)/bloatlab run deep-buffers --out $(DEMO)
+
+test: test-rust test-python
+
+test-rust:
+	cargo test --quiet
+
+test-python: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev $(VENV)/.built
+	cargo fmt --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check $(PYTHON_SOURCES)
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	cargo fmt
+	$(BIN)/ruff check --fix $(PYTHON_SOURCES)
+	$(BIN)/ruff format $(PYTHON_SOURCES)
+
+bench: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python benches/run.py
+
+clean:
+	rm -rf $(VENV) target python/bloatlab/_core*.so
+
+$(VENV)/.made:
+	@command -v $(PYTHON) >/dev/null || { echo "make: python3 (3.11 or newer) is needed"; exit 1; }
+	@command -v cargo >/dev/null || { echo "make: a Rust toolchain is needed (https://rustup.rs)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $$($(PYTHON) --version) is too old, 3.11 or newer is needed (make PYTHON=python3.12 ...)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: python3 cannot make virtual environments: install its venv package (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install 'maturin>=1.9,<2'
+	@touch $@
+
+# The package with what a report needs, editable, built in release mode.
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(PIP) install --no-build-isolation -e '.[report]'
+	@touch $@ $(VENV)/.built
+
+# What tests and linters need besides.
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e '.[dev]'
+	@touch $@ $(VENV)/.built
+
+# Only the extension module, when Rust sources have changed since.
+$(VENV)/.built: $(VENV)/.installed $(RUST)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --skip-install
+	@touch $@

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from bloatlab import cli
+from bloatlab.store import Store
+
+pytestmark = pytest.mark.usefixtures("fake")
+SCENARIO = """
+name = "mine"
+duration = "1s"
+dumbbell = { rate = "1Mbit/s", rtt = "10ms", queue = "fifo" }
+flows = [{ cca = "cubic" }, {}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _scenario(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.command(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_help_and_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "reproduce" in run(capsys, "--help")[1]
+    assert "deep-buffers" in run(capsys, "list")[1]
+    assert json.loads(run(capsys, "schema")[1])["title"] == "Scenario"
+
+
+def test_show_tells_defaults_units_and_published_values(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "show", "deep-buffers")
+    assert code == 0
+    for word in ("qlen", "16Mbit/s", "send_buffer", "15.39", "1 %", "exact", "none stated", "segments"):
+        assert word in out
+
+
+def test_algorithms(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "TcpNewReno" in run(capsys, "algorithms")[1]
+    assert "queues" in json.loads(run(capsys, "algorithms", "--json")[1])
+
+
+def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "run", "deep-buffers", "--json")
+    assert (code, err) == (0, "")
+    described = json.loads(out)
+    assert set(described) == {"experiment", "runs", "claims"}
+    (only,) = described["runs"]
+    assert set(only) == {
+        "run_id", "parameters", "seed", "flow_metrics", "link_metrics", "network_metrics", "probe_metrics",
+    }  # fmt: skip
+    assert only["parameters"]["qlen"] == "80p"
+    assert only["seed"] == 42
+    assert only["flow_metrics"]["flow_1"]["mean_srtt_l4"] == 58.0
+    assert only["network_metrics"] == {"agg_throughput_l4": 15.0}
+    assert set(described["claims"][0]) == {"name", "published", "measured", "tolerance", "holds"}
+
+
+def test_claims_belong_to_the_published_run_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(run(capsys, "run", "deep-buffers", "--set", "qlen=20", "--json")[1])["claims"] == []
+    swept = json.loads(run(capsys, "run", "deep-buffers", "--sweep", "qlen=20,80", "--json")[1])
+    assert len(swept["claims"]) == 14
+    claims = Store("results/deep-buffers").claims()
+    assert claims.height == 23
+    assert claims["holds"].null_count() == 9
+
+
+def test_run_prints_a_summary_and_stores(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "run", "deep-buffers")
+    assert code == 0
+    assert "mean_srtt_l4" in out
+    assert "1 simulated" in out
+    assert "report" in out
+    out = run(capsys, "run", "deep-buffers", "--sweep", "cca=cubic,newreno", "--replications", "2")[1]
+    assert "3 simulated, 1 read from the store" in out
+    assert Store("results/deep-buffers").runs().height == 4
+
+
+def test_simulate_with_paths(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["mine.toml", "--set", "dumbbell.queue.kind=codel", "--sweep", "flows.0.cca=bbr,cubic", "--json"]
+    code, out, _ = run(capsys, "simulate", *arguments)
+    assert code == 0
+    described = json.loads(out)
+    assert described["experiment"] == "mine"
+    assert described["claims"] == []
+    assert [one["parameters"]["flows.0.cca"] for one in described["runs"]] == ["bbr", "cubic"]
+    result = Store("results/mine").run(described["runs"][0]["run_id"])
+    assert result.scenario["dumbbell"]["queue"] == {"kind": "codel"}
+    assert result.scenario["flows"][0]["cca"] == "bbr"
+
+
+def test_reproduce_fails_with_1_when_a_claim_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "reproduce", "deep-buffers")
+    assert code == 1
+    assert "0 of 14 claims hold" in out
+    code, out, _ = run(capsys, "reproduce", "deep-buffers", "--json")
+    assert code == 1
+    assert json.loads(out)["claims"][0]["holds"] is False
+
+
+def test_a_failed_run_is_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "fails.toml").write_text(SCENARIO.replace("mine", "fails"))
+    code, out, err = run(capsys, "simulate", "fails.toml", "--replications", "4", "--json")
+    assert code == 1
+    assert len(json.loads(out)["runs"]) == 2
+    assert "PluginError: odd seeds fail" in err
+    assert "2 of 4 runs failed" in err
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_export_of_tables(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    run(capsys, "run", "deep-buffers", "--sweep", "qlen=20,40")
+    code, out, _ = run(capsys, "export", "results/deep-buffers", f"--{form}")
+    assert code == 0
+    paths = [Path(line) for line in out.splitlines()]
+    assert {path.stem for path in paths} >= {"runs", "parameters", "metrics", "flow_series", "link_series"}
+    assert all(path.is_file() for path in paths)
+    series = next(path for path in paths if path.stem == "flow_series")
+    if form == "csv":
+        assert len(list(csv.DictReader(series.open()))) == 20
+    else:
+        assert pl.read_parquet(series).height == 20
+
+
+def test_export_of_packets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    identity = json.loads(run(capsys, "run", "deep-buffers", "--json")[1])["runs"][0]["run_id"]
+    code, out, _ = run(capsys, "export", "results/deep-buffers", "--pcap", identity[:8], "-o", "x.pcap")
+    assert (code, out) == (0, "x.pcap\n")
+    assert (tmp_path / "x.pcap").read_bytes().startswith(b"\xd4\xc3\xb2\xa1")
+
+
+BAD = [
+    (["run", "deep-bufers"], "did you mean `deep-buffers`"),
+    (["run", "deep-buffers", "--set", "qlem=5"], "did you mean `qlen`"),
+    (["run", "deep-buffers", "--set", "bw=15furlong"], "bw: unknown unit `furlong`"),
+    (["run", "deep-buffers", "--set", "bw=16"], "bw:"),
+    (["run", "deep-buffers", "--set", "rtt=-1ms"], "rtt: must not be negative"),
+    (["run", "deep-buffers", "--set", "k"], "must be key=value"),
+    (["run", "deep-buffers", "--set", "queue={kind"], "queue"),
+    (["run", "deep-buffers", "--set", "cca=nowhere:Class"], "cannot be imported"),
+    (["run", "deep-buffers", "--sweep", "qlen=1,,2"], "empty value"),
+    (["run", "deep-buffers", "--set", "qlen=5", "--sweep", "qlen=1,2"], "both set and swept"),
+    (["run", "deep-buffers", "--jobs", "0"], "jobs: must be at least 1"),
+    (["run", "deep-buffers", "--jobs", "many"], "--jobs"),
+    (["run", "deep-buffers", "--replications", "0"], "replications"),
+    (["run", "deep-buffers", "--seed", "-5"], "seed"),
+    (["run", "deep-buffers", "--out", "/proc/nowhere"], "/proc/nowhere"),
+    (["run", "deep-buffers", "--out", "mine.toml"], "is a file, not a results directory"),
+    (["run", "deep-buffers", "--outt", "x"], "--outt"),
+    (["run"], "requires an argument"),
+    (["runn"], "runn"),
+    (["show", "deep"], "deep"),
+    (["simulate", "nowhere.toml"], "nowhere.toml: no such file"),
+    (["simulate", "."], "is a directory"),
+    (["simulate", "mine.toml", "--set", "dumbbell.rat=1Mbit/s"], "dumbbell.rat: unknown key"),
+    (["simulate", "mine.toml", "--set", "flows.7.cca=bbr"], "allowed: 0 to 1"),
+    (["simulate", "mine.toml", "--set", "flows.0.count=many"], "flows.0.count"),
+    (["simulate", "bad.toml"], "bad.toml: "),
+    (["simulate", "latin.toml"], "is not UTF-8"),
+    (["simulate", "list.json"], "must be a table"),
+    (["report", "nowhere"], "holds no results"),
+    (["report", "mine.toml"], "is a file"),
+    (["figure", "nowhere", "queue", "-o", "x.pdf"], "holds no results"),
+    (["export", "nowhere", "--csv"], "holds no results"),
+    (["export", "nowhere"], "give one of"),
+    (["export", "nowhere", "--csv", "--parquet"], "give one of"),
+    (["export", "broken", "--csv"], "damaged, or not a bloatlab store"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "why"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], why: str
+) -> None:
+    (tmp_path / "bad.toml").write_text('duration = "1s\n')
+    (tmp_path / "latin.toml").write_bytes('name = "gr\xfc\xdfe"'.encode("latin-1"))
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "results.sqlite").write_bytes(b"garbage " * 1000)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert why in err
+    assert err.startswith("bloatlab: ")
+    assert err.count("\n") == 1
+
+
+def test_an_internal_error_is_one_line_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("ouch")
+
+    monkeypatch.setattr("bloatlab.cli.show.show_catalogue", broken)
+    code, _, err = run(capsys, "list")
+    assert code == 1
+    assert "ZeroDivisionError: ouch" in err
+
+
+def test_help_does_not_load_what_it_does_not_need() -> None:
+    check = (
+        "import sys, bloatlab.cli\n"
+        "try:\n    sys.argv = ['bloatlab', '--help']; bloatlab.cli.main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'polars', 'altair', 'pydantic', 'pandas', 'pyarrow', 'sqlite3'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", check], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    script = Path(__file__).with_name("fake_cli.py")
+    line = f"{sys.executable} {script} algorithms --json | true"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert done.stderr == ""

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import fake_core
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bloatlab.errors import ParameterError, StoreError
+from bloatlab.experiments import get
+from bloatlab.store import Store
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, execute, plan
+
+pytestmark = pytest.mark.usefixtures("fake")
+
+
+def scenario(name: str = "small", **more: object) -> ScenarioSource:
+    return ScenarioSource({"name": name, "duration": "1s", "dumbbell": {"rate": "1Mbit/s"}, "flows": [{}], **more})
+
+
+def test_the_plan_is_the_product_with_replications_innermost() -> None:
+    source = ExperimentSource(get("deep-buffers"))
+    runs = plan(source, {"rtt": "20ms"}, {"qlen": [20, "40p"], "cca": ["cubic", "bbr"]}, replications=2, seed=7)
+    assert [(run.parameters["qlen"], run.parameters["cca"], run.seed) for run in runs] == [
+        ("20p", "cubic", 7), ("20p", "cubic", 8), ("20p", "bbr", 7), ("20p", "bbr", 8),
+        ("40p", "cubic", 7), ("40p", "cubic", 8), ("40p", "bbr", 7), ("40p", "bbr", 8),
+    ]  # fmt: skip
+    assert {run.parameters["rtt"] for run in runs} == {"20ms"}
+    assert len({run.run_id for run in runs}) == 8
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from(["1ms", "2ms", "3ms"]), min_size=1, max_size=3, unique=True),
+    st.integers(1, 3),
+    st.integers(0, 2**62),
+)
+def test_size_and_seeds_of_any_plan(counts: list[int], rtts: list[str], replications: int, seed: int) -> None:
+    from bloatlab import engines
+
+    engines.use(fake_core)  # type: ignore[arg-type]
+    axes = {"flows.0.count": counts, "dumbbell.rtt": rtts}
+    runs = plan(scenario(), {}, axes, replications=replications, seed=seed)
+    assert len(runs) == len(counts) * len(rtts) * replications
+    assert {run.seed for run in runs} == {seed + r for r in range(replications)}
+    again = plan(scenario(), {}, axes, replications=replications, seed=seed)
+    assert [run.run_id for run in runs] == [run.run_id for run in again]
+
+
+def test_equal_points_are_one_run() -> None:
+    runs = plan(ExperimentSource(get("deep-buffers")), {}, {"qlen": [80, "80p", "80packets"]})
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("keywords", "why"),
+    [
+        ({"replications": 0}, "replications"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**63}, "seed"),
+        ({"axes": {"flows.0.count": []}}, "no values"),
+        ({"base": {"warmup": "0s"}, "axes": {"warmup": ["1s"]}}, "both set and swept"),
+        ({"base": {"warmup": {1, 2}}}, "JSON cannot"),
+    ],
+)
+def test_bad_plans(keywords: dict[str, object], why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        plan(scenario(), **keywords)  # type: ignore[arg-type]
+
+
+def test_a_refused_scenario_names_the_path() -> None:
+    with pytest.raises(fake_core.ScenarioError, match=r"dumbbell.rat: unknown key"):
+        plan(scenario(), {"dumbbell.rat": "1Mbit/s"})
+
+
+def test_what_is_finished_is_read_not_run(tmp_path: Path) -> None:
+    runs = plan(scenario(), axes={"flows.0.count": [1, 2]}, replications=3)
+    first = execute(runs[:4], tmp_path, jobs=2)
+    second = execute(runs, tmp_path, jobs=2)
+    assert (first.done, first.read) == (4, 0)
+    assert (second.done, second.read) == (2, 4)
+    third = execute(runs, tmp_path)
+    assert (third.done, third.read, third.finished) == (0, 6, 6)
+    assert Store(tmp_path).runs().height == 6
+    assert Store(tmp_path).invocations()["runs"].to_list() == [4, 6, 6]
+
+
+def test_packets_asked_for_later_are_recorded(tmp_path: Path) -> None:
+    runs = plan(scenario())
+    execute(runs, tmp_path)
+    assert execute(runs, tmp_path, packets=True).done == 1
+    assert execute(runs, tmp_path, packets=True).read == 1
+    assert execute(runs, tmp_path).read == 1
+    assert len(Store(tmp_path).run(runs[0].run_id).packets) == 3
+
+
+def test_a_failed_run_is_stored_with_its_reason_and_tried_again(tmp_path: Path) -> None:
+    runs = plan(scenario("fails"), replications=6)
+    summary = execute(runs, tmp_path, jobs=2)
+    assert (summary.done, len(summary.failed)) == (3, 3)
+    failed = Store(tmp_path).runs().filter(status="failed")
+    assert failed["reason"].to_list() == ["PluginError: odd seeds fail"] * 3
+    assert execute(runs, tmp_path).read == 3
+
+
+def test_a_panic_of_the_engine_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panic(BaseException):
+        pass
+
+    def panics(*_: object, **__: object) -> None:
+        raise Panic("index\nout of bounds")
+
+    monkeypatch.setattr(fake_core, "run", panics)
+    summary = execute(plan(scenario()), tmp_path)
+    assert summary.failed[0][1] == "Panic: index out of bounds"
+
+
+def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
+    runs = plan(scenario(), replications=8)
+    for jobs in (1, 4):
+        execute(runs, tmp_path / str(jobs), jobs=jobs)
+    one, four = (Store(tmp_path / str(jobs)).runs().sort("run_id") for jobs in (1, 4))
+    assert one["digest"].to_list() == four["digest"].to_list()
+
+
+def test_progress_is_told_and_ends_at_the_total(tmp_path: Path) -> None:
+    seen: list[tuple[float, int]] = []
+    execute(plan(scenario("slow0.1"), replications=4), tmp_path, jobs=2, progress=lambda *now: seen.append(now))
+    assert seen[-1] == (4, 0)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_an_interrupt_cancels_what_runs_and_keeps_what_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [*plan(scenario(), replications=3), *plan(scenario("slow30"), replications=3)]
+
+    def interrupt(done: float, _: int) -> None:
+        if done >= 3:
+            raise KeyboardInterrupt
+
+    start = time.monotonic()
+    summary = execute(runs, tmp_path, jobs=2, progress=interrupt)
+    assert time.monotonic() - start < 10
+    assert summary.interrupted
+    assert summary.done == 3
+    assert Store(tmp_path).runs().height == 3
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bloatlab")]
+
+
+def test_a_disk_that_fills_up_stops_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bloatlab.store import parts
+
+    written = []
+    whole = parts._write_durably
+
+    def fills_up(path: Path, data: memoryview) -> None:
+        written.append(path)
+        if len(written) > 6:
+            raise OSError(28, "No space left on device")
+        whole(path, data)
+
+    runs = plan(scenario("slow0.01"), replications=200)
+    with monkeypatch.context() as patch:
+        patch.setattr(parts, "_write_durably", fills_up)
+        with pytest.raises(StoreError, match="disk is full"):
+            execute(runs, tmp_path, jobs=2)
+    kept = Store(tmp_path).runs().height
+    assert 0 < kept < 200
+    assert Store(tmp_path).table("flow_series")["run_id"].n_unique() == kept
+    assert execute(runs[: kept + 5], tmp_path, jobs=2).finished == kept + 5
+
+
+def test_jobs_must_be_positive(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="jobs"):
+        execute([], tmp_path, jobs=0)
