@@ -1,1 +1,7 @@
-//! placeholder
+//! An engine's outcome as Arrow tables, and its packets as a pcap file.
+
+mod capture;
+mod tables;
+
+pub use capture::{CaptureError, write_pcap};
+pub use tables::{metrics_by_entity, tables};

@@ -26,7 +26,7 @@ pub use control::{Control, Stopped};
 pub use histogram::{Bin, Histogram};
 pub use metrics::{Better, Metric};
 pub use network::Count;
-pub use outcome::{Distribution, FlowInfo, LinkInfo, Outcome, ProbeInfo, Series, Value};
+pub use outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value};
 pub use packet::{Packet, Protocol};
 pub use packet_log::{HOST, PacketEvent, Step};
 

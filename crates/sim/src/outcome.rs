@@ -76,6 +76,15 @@ pub struct FlowInfo {
     pub mss: u32,
 }
 
+/// What a connection negotiates.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Handshake {
+    /// Window-scale shift (RFC 7323).
+    pub window_scale: u32,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
 /// A link that took part.
 #[derive(Clone, Debug)]
 pub struct LinkInfo {
@@ -133,8 +142,8 @@ pub struct Outcome {
     pub counts: Vec<(String, Count)>,
     /// Names of the plan's flows, by the index that packets carry.
     pub flow_names: Vec<String>,
-    /// Window-scale shift of each plan flow's connections.
-    pub window_scales: Vec<u32>,
+    /// What each plan flow's connections negotiate in their SYNs.
+    pub handshakes: Vec<Handshake>,
     /// Events processed.
     pub events: u64,
 }

@@ -8,7 +8,7 @@ use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
 use crate::histogram::Histogram;
 use crate::metrics::*;
 use crate::network::Count;
-use crate::outcome::{Distribution, FlowInfo, LinkInfo, Outcome, ProbeInfo, Value};
+use crate::outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Value};
 use crate::sample::mbps;
 
 const MS: f64 = 1e-6;
@@ -65,9 +65,12 @@ impl Engine<'_> {
         for (index, planned) in self.plan.flows.iter().enumerate() {
             let passage = &self.passages[index];
             outcome.flow_names.push(planned.name.clone());
-            outcome.window_scales.push(match &self.flows[index] {
-                Flow::Tcp(flow) => flow.ends[1].receiver.window_scale(),
-                _ => 0,
+            outcome.handshakes.push(match &self.flows[index] {
+                Flow::Tcp(flow) => {
+                    let window_scale = flow.ends[1].receiver.window_scale();
+                    Handshake { window_scale, mss: planned.tcp.mss }
+                }
+                _ => Handshake::default(),
             });
             if let Some(rank) = self.ranks[index].1 {
                 debug_assert_eq!(rank as usize, outcome.probes.len());

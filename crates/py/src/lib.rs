@@ -1,0 +1,33 @@
+//! The extension module `bloatlab._core`: scenarios go down, Arrow tables come up.
+
+mod catalogue;
+mod congestion_control;
+mod outcome;
+mod plugins;
+mod queue;
+mod run;
+
+use pyo3::prelude::*;
+
+/// The simulator, in Rust. A run is a pure function of (scenario, seed).
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("ScenarioError", py.get_type::<run::ScenarioError>())?;
+    module.add("Cancelled", py.get_type::<run::Cancelled>())?;
+    module.add("PluginError", py.get_type::<run::PluginError>())?;
+    module.add_class::<run::Control>()?;
+    module.add_class::<outcome::Outcome>()?;
+    module.add_class::<pyo3_arrow::PyTable>()?;
+    module.add_class::<congestion_control::Window>()?;
+    module.add_class::<congestion_control::Ack>()?;
+    module.add_class::<congestion_control::RateSample>()?;
+    module.add_class::<queue::Handle>()?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(run::normalise, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::metric_definitions, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::engine_version, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! A queue discipline written in Python. The packets stay in Rust; Python holds handles.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink, mark};
+use bloatlab_sim::{Control, Packet};
+use bloatlab_units::Nanos;
+use pyo3::prelude::*;
+
+use crate::plugins::complaint;
+
+/// What Python asked for since the last look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Mark,
+    Drop,
+}
+
+type Wishes = Arc<Mutex<Vec<(u64, Wish)>>>;
+
+/// A packet as a queue sees it.
+#[pyclass(frozen, name = "Packet", module = "bloatlab._core")]
+pub struct Handle {
+    /// Unique in the run.
+    #[pyo3(get)]
+    id: u64,
+    /// Bytes on the wire.
+    #[pyo3(get)]
+    size: u32,
+    /// Identity of the flow.
+    #[pyo3(get)]
+    flow: u64,
+    /// The ECN field on arrival.
+    #[pyo3(get)]
+    ecn: u8,
+    /// When it entered this queue, ns.
+    #[pyo3(get)]
+    enqueued_at: u64,
+    wishes: Wishes,
+}
+
+#[pymethods]
+impl Handle {
+    /// Sets congestion experienced; false when the packet is not ECN-capable.
+    fn mark(&self) -> bool {
+        if self.ecn != 0 {
+            self.wish(Wish::Mark);
+        }
+        self.ecn != 0
+    }
+
+    /// Discards the packet; forget it afterwards.
+    fn drop(&self) {
+        self.wish(Wish::Drop);
+    }
+}
+
+impl Handle {
+    fn wish(&self, wish: Wish) {
+        if let Ok(mut wishes) = self.wishes.lock() {
+            wishes.push((self.id, wish));
+        }
+    }
+}
+
+/// The Python object and the packets it holds.
+pub struct PythonQueue {
+    object: Py<PyAny>,
+    class: String,
+    control: Arc<Control>,
+    wishes: Wishes,
+    /// By id; only ever looked up, never walked.
+    held: HashMap<u64, Packet>,
+    bytes: u64,
+    next_id: u64,
+}
+
+impl PythonQueue {
+    pub fn new(object: Py<PyAny>, class: String, control: Arc<Control>) -> Self {
+        Self { object, class, control, wishes: Wishes::default(), held: HashMap::new(), bytes: 0, next_id: 0 }
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Packet> {
+        let packet = self.held.remove(&id)?;
+        self.bytes -= u64::from(packet.size());
+        Some(packet)
+    }
+
+    /// Does what Python asked for during a call.
+    fn grant(&mut self, sink: &mut dyn Sink<Packet>) {
+        let wishes = self.wishes.lock().map(|mut w| std::mem::take(&mut *w)).unwrap_or_default();
+        for (id, wish) in wishes {
+            match wish {
+                Wish::Drop => {
+                    if let Some(packet) = self.remove(id) {
+                        sink.dropped(&packet, DropReason::Law);
+                    }
+                }
+                Wish::Mark => {
+                    if let Some(packet) = self.held.get_mut(&id)
+                        && mark(packet)
+                    {
+                        sink.marked(packet);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Qdisc<Packet> for PythonQueue {
+    fn enqueue(&mut self, now: Nanos, mut packet: Packet, sink: &mut dyn Sink<Packet>) {
+        packet.set_enqueued_at(now);
+        let id = self.next_id;
+        self.next_id += 1;
+        self.bytes += u64::from(packet.size());
+        self.held.insert(id, packet);
+        let handle = Handle {
+            id,
+            size: packet.size(),
+            flow: packet.flow(),
+            ecn: packet.ecn() as u8,
+            enqueued_at: now,
+            wishes: Arc::clone(&self.wishes),
+        };
+        let accepted = Python::attach(|py| {
+            let answer = self.object.bind(py).call_method1("enqueue", (handle, now)).and_then(|a| a.is_truthy());
+            answer.unwrap_or_else(|error| {
+                self.control.fail(complaint(py, &self.class, "enqueue", &error));
+                true
+            })
+        });
+        self.grant(sink);
+        if !accepted && let Some(packet) = self.remove(id) {
+            sink.dropped(&packet, DropReason::Law);
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<Packet>) -> Option<Packet> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let answer = Python::attach(|py| {
+            let answer = self.object.bind(py).call_method1("dequeue", (now,));
+            let id = answer.and_then(|a| {
+                if a.is_none() { Ok(None) } else { Ok(Some(a.cast::<Handle>()?.get().id)) }
+            });
+            id.unwrap_or_else(|error| {
+                self.control.fail(complaint(py, &self.class, "dequeue", &error));
+                None
+            })
+        });
+        self.grant(sink);
+        let id = answer?;
+        let packet = self.remove(id);
+        if packet.is_none() {
+            self.control.fail(format!("{}.dequeue: gave a packet that the queue no longer holds", self.class));
+        }
+        packet
+    }
+
+    fn packets(&self) -> u64 {
+        self.held.len() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

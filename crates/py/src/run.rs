@@ -1,0 +1,74 @@
+//! Reading a scenario and running it, with the GIL released.
+
+use std::sync::Arc;
+
+use bloatlab_scenario::Scenario;
+use bloatlab_sim::{RunError, Stopped};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::outcome::Outcome;
+use crate::plugins::PythonPlugins;
+
+pyo3::create_exception!(_core, ScenarioError, PyValueError, "A scenario that is refused; the text is one line, `path: message`.");
+pyo3::create_exception!(_core, Cancelled, PyException, "The run's `Control` was cancelled.");
+pyo3::create_exception!(_core, PluginError, PyRuntimeError, "A user's own algorithm raised, or answered what cannot be.");
+
+/// Cancels a run from another thread and tells how far it is.
+#[pyclass(frozen, module = "bloatlab._core")]
+#[derive(Default)]
+pub struct Control(Arc<bloatlab_sim::Control>);
+
+#[pymethods]
+impl Control {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the run to stop; it then raises `Cancelled`.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// Share of the simulated time that has passed, 0 to 1.
+    #[getter]
+    fn progress(&self) -> f64 {
+        self.0.progress()
+    }
+}
+
+fn read(scenario_json: &str) -> PyResult<Scenario> {
+    Scenario::from_json(scenario_json).map_err(|e| ScenarioError::new_err(e.to_string()))
+}
+
+/// The document with every default filled in, aliases resolved, keys in order.
+#[pyfunction]
+pub fn normalise(scenario_json: &str) -> PyResult<String> {
+    let scenario = read(scenario_json)?;
+    scenario.compile().map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    Ok(scenario.to_canonical_json())
+}
+
+/// Runs a scenario.
+#[pyfunction]
+#[pyo3(signature = (scenario_json, seed, *, record_packets = false, control = None, plugins = None))]
+pub fn run(
+    py: Python<'_>,
+    scenario_json: &str,
+    seed: u64,
+    record_packets: bool,
+    control: Option<&Control>,
+    plugins: Option<Bound<'_, PyDict>>,
+) -> PyResult<Outcome> {
+    let plan = read(scenario_json)?.compile().map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
+    let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
+    let result = py.detach(|| bloatlab_sim::run(&plan, seed, record_packets, &plugins, &control));
+    match result {
+        Ok(outcome) => Ok(Outcome(outcome)),
+        Err(RunError::Stopped(Stopped::Cancelled)) => Err(Cancelled::new_err("cancelled")),
+        Err(RunError::Stopped(Stopped::Failed(message)) | RunError::Build(message)) => Err(PluginError::new_err(message)),
+    }
+}

@@ -1,0 +1,215 @@
+//! A pcap file of a run, as tcpdump would write it with a short snapshot length: real headers, no payload.
+
+use std::fmt;
+use std::io::Write;
+use std::time::Duration;
+
+use bloatlab_aqm::Packet as _;
+use bloatlab_sim::{Handshake, Outcome, Packet, PacketEvent, Protocol, Step};
+use bloatlab_tcp::Segment;
+use bloatlab_tcp::segment::{HEADER, SYN, SYN_HEADER};
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::{DataLink, TsResolution};
+
+/// Why there is no capture.
+#[derive(Debug)]
+pub enum CaptureError {
+    /// The run did not record its packets.
+    NotRecorded,
+    /// No link of this name.
+    NoSuchLink(String),
+    /// The file could not be written.
+    Write(String),
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRecorded => f.write_str("the run did not record its packets"),
+            Self::NoSuchLink(name) => write!(f, "no link named `{name}`"),
+            Self::Write(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for CaptureError {}
+
+/// Writes what passed at one point: at a link's transmitter if it is named, else at the senders of data.
+///
+/// # Errors
+/// Packets that were not recorded, an unknown link, a file that cannot be written.
+pub fn write_pcap(outcome: &Outcome, link: Option<&str>, file: impl Write) -> Result<(), CaptureError> {
+    if outcome.packets.is_empty() {
+        return Err(CaptureError::NotRecorded);
+    }
+    let place = match link {
+        None => None,
+        Some(name) => {
+            let known = outcome.links.iter().any(|l| l.name == name);
+            let number = outcome.counts.iter().position(|(n, _)| n == name).filter(|_| known);
+            Some(number.ok_or_else(|| CaptureError::NoSuchLink(name.to_owned()))? as u32)
+        }
+    };
+    let passes = |event: &PacketEvent| match place {
+        Some(number) => event.step == Step::Dequeue && event.place == number,
+        // At end 0: data leaves, what comes back arrives.
+        None => match event.packet.direction() {
+            0 => event.step == Step::Send,
+            _ => event.step == Step::Receive,
+        },
+    };
+    let header = PcapHeader { datalink: DataLink::RAW, ts_resolution: TsResolution::NanoSecond, ..PcapHeader::default() };
+    let write = |e: pcap_file::PcapError| CaptureError::Write(e.to_string());
+    let mut writer = PcapWriter::with_header(file, header).map_err(write)?;
+    let mut identification = 0_u16;
+    for event in outcome.packets.iter().filter(|e| passes(e)) {
+        identification = identification.wrapping_add(1);
+        let handshake = outcome.handshakes[event.packet.flow_index()];
+        let bytes = headers(&event.packet, identification, handshake);
+        let packet = PcapPacket::new(Duration::from_nanos(event.at), event.packet.length(), &bytes);
+        writer.write_packet(&packet).map_err(write)?;
+    }
+    Ok(())
+}
+
+/// 10.1.x.y sends data, 10.2.x.y receives it.
+fn addresses(packet: &Packet) -> ([u8; 4], [u8; 4]) {
+    let [_, a, b, c] = (packet.flow_index() as u32).to_be_bytes();
+    let (data, other) = ([10, 1 + 2 * a, b, c], [10, 2 + 2 * a, b, c]);
+    if packet.direction() == 0 { (data, other) } else { (other, data) }
+}
+
+fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8> {
+    let (source, destination) = addresses(packet);
+    let (protocol, body) = match packet.protocol() {
+        Protocol::Tcp => (6, tcp(packet, handshake)),
+        Protocol::Udp => (17, udp(packet)),
+        Protocol::Echo => (1, echo(packet)),
+    };
+    let mut ip = vec![0x45, packet.ecn() as u8];
+    ip.extend((packet.length() as u16).to_be_bytes());
+    ip.extend(identification.to_be_bytes());
+    ip.extend([0x40, 0, 64, protocol, 0, 0]);
+    ip.extend(source);
+    ip.extend(destination);
+    let sum = checksum(0, &ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    let mut body = body;
+    let at = match packet.protocol() {
+        Protocol::Tcp => 16,
+        Protocol::Udp => 6,
+        Protocol::Echo => 2,
+    };
+    // RFC 9293 section 3.1: the pseudo header counts; the payload is all zeros and adds nothing.
+    let pseudo = if protocol == 1 {
+        0
+    } else {
+        let length = packet.length() - 20;
+        let words = [source, destination].concat();
+        words.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum::<u32>() + u32::from(protocol) + length
+    };
+    let sum = checksum(pseudo, &body);
+    body[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    ip.extend(body);
+    ip
+}
+
+/// RFC 1071.
+fn checksum(start: u32, bytes: &[u8]) -> u16 {
+    let mut sum = start;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Server port 5001, client ports from 40000, a new one for every connection of a flow.
+fn ports(packet: &Packet) -> [u8; 4] {
+    let (client, server) = (40_000 + u16::from(packet.connection()), 5001_u16);
+    let (from, to) = if packet.direction() == 0 { (client, server) } else { (server, client) };
+    let [a, b] = from.to_be_bytes();
+    let [c, d] = to.to_be_bytes();
+    [a, b, c, d]
+}
+
+fn tcp(packet: &Packet, handshake: Handshake) -> Vec<u8> {
+    let segment: &Segment = &packet.segment;
+    let syn = segment.has(SYN);
+    let options = options(segment, handshake);
+    let mut bytes = ports(packet).to_vec();
+    bytes.extend(segment.seq.to_be_bytes());
+    bytes.extend(segment.ack.to_be_bytes());
+    bytes.push(((20 + options.len()) as u8 / 4) << 4);
+    // Segments with payload are pushed, as a sender without more to say does.
+    bytes.push(segment.flags | if segment.length > 0 { 0x08 } else { 0 });
+    let window = if syn { segment.window } else { segment.window >> handshake.window_scale };
+    bytes.extend((window.min(65_535) as u16).to_be_bytes());
+    bytes.extend([0, 0, 0, 0]);
+    bytes.extend(options);
+    bytes
+}
+
+fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {
+    let timestamps = |bytes: &mut Vec<u8>| {
+        bytes.extend([8, 10]);
+        bytes.extend(segment.tsval.to_be_bytes());
+        bytes.extend(segment.tsecr.to_be_bytes());
+    };
+    let mut bytes = Vec::with_capacity(40);
+    if segment.has(SYN) {
+        // MSS, SACK permitted, timestamps, NOP, window scale: 20 bytes.
+        // RFC 6691 section 2: the option does not count the options that segments carry.
+        let [high, low] = ((handshake.mss + HEADER - 40).min(65_535) as u16).to_be_bytes();
+        bytes.extend([2, 4, high, low, 4, 2]);
+        timestamps(&mut bytes);
+        bytes.extend([1, 3, 3, handshake.window_scale as u8]);
+        debug_assert_eq!(bytes.len() as u32 + 40, SYN_HEADER);
+        return bytes;
+    }
+    bytes.extend([1, 1]);
+    timestamps(&mut bytes);
+    if segment.blocks > 0 {
+        bytes.extend([1, 1, 5, 2 + 8 * segment.blocks]);
+        for (start, end) in segment.sack_blocks() {
+            bytes.extend(start.to_be_bytes());
+            bytes.extend(end.to_be_bytes());
+        }
+    }
+    bytes
+}
+
+fn udp(packet: &Packet) -> Vec<u8> {
+    let mut bytes = ports(packet).to_vec();
+    bytes.extend(((packet.length() - 20) as u16).to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes
+}
+
+fn echo(packet: &Packet) -> Vec<u8> {
+    let kind = if packet.direction() == 0 { 8 } else { 0 };
+    let [a, b] = (packet.flow_index() as u16).to_be_bytes();
+    let [c, d] = (packet.segment.seq as u16).to_be_bytes();
+    vec![kind, 0, 0, 0, a, b, c, d]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_matches_rfc_1071() {
+        // The example of RFC 1071 section 3: the sum is ddf2.
+        assert_eq!(checksum(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    #[test]
+    fn options_fill_the_header_that_was_counted() {
+        for blocks in 0..=3 {
+            let segment = Segment { blocks, flags: 0x10, ..Segment::default() };
+            assert_eq!(options(&segment, Handshake::default()).len() as u32 + 40, segment.wire_size());
+        }
+    }
+}
