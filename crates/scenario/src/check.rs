@@ -53,12 +53,13 @@ fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
 
 /// A duration as a user writes it, in hours and minutes where they are whole.
 pub(crate) fn span(nanos: u64) -> String {
-    match nanos {
-        0 => "0s".to_owned(),
-        _ if nanos % HOUR == 0 => format!("{}h", nanos / HOUR),
-        _ if nanos % (60 * SECOND) == 0 => format!("{}min", nanos / (60 * SECOND)),
-        _ => Duration(nanos).to_string(),
+    for (scale, unit) in [(HOUR, "h"), (60 * SECOND, "min"), (SECOND, "s")] {
+        let whole = nanos / scale;
+        if whole * scale == nanos && (whole > 0 || unit == "s") {
+            return format!("{whole}{unit}");
+        }
     }
+    Duration(nanos).to_string()
 }
 
 fn delay(path: impl Display, value: Duration) -> Check {

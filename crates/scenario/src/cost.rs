@@ -1,9 +1,11 @@
 //! What a run costs an engine, from above: a document that would keep a machine busy for days or fill its memory is refused.
 
-use bloatlab_units::{Nanos, Rate};
+use std::collections::BTreeMap;
+
+use bloatlab_units::{Bytes, Nanos, Rate};
 
 use crate::check::{Check, fail, span};
-use crate::{Connection, Flow, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic};
+use crate::{Connection, Flow, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
 
 /// Packets sent on links and by flows that cross none; about half an hour at 100 ns each.
 const MAX_PACKETS: f64 = 20e9;
@@ -12,95 +14,132 @@ const MAX_IN_FLIGHT: f64 = 100e6;
 /// Rows of all series together.
 const MAX_ROWS: f64 = 100e6;
 /// IP and TCP header without options: the least that a segment adds to its payload.
-const HEADERS: f64 = 40.0;
+const HEADERS: u32 = 40;
 /// Packets of a connection besides its data: handshake and close.
 const CONNECTION_PACKETS: f64 = 7.0;
 
 /// What one flow can put on the network at most.
+#[derive(Default)]
 struct Load {
-    /// Packets over the whole run, whatever links allow.
-    packets: f64,
-    /// Packets under way at once, whatever links allow.
-    in_flight: f64,
-    /// Bytes of a full packet, for what a link lets through; None where only the packets above count.
-    elastic: Option<f64>,
+    /// Packets that come whatever links let through.
+    open: f64,
+    /// Packets that come as fast as links let them through, with their bytes.
+    elastic: [(u32, f64); 2],
+    /// Of the open packets, those under way at once.
+    open_in_flight: f64,
+    /// Of the elastic packets, those under way at once.
+    window: f64,
 }
 
-/// What a link's elastic flows can put on it together.
-#[derive(Clone, Copy)]
+/// What the elastic flows of a link can put on it together.
+#[derive(Clone, Default)]
 struct Elastic {
-    packets: f64,
-    smallest: f64,
+    by_size: BTreeMap<u32, f64>,
+    /// Of flows for which this is the first link.
+    window: f64,
+    rtt: Nanos,
 }
 
+impl Elastic {
+    /// What the link lets through in this time: the smallest first, as that is the most.
+    fn packets(&self, link: &PlanLink, duration: Nanos) -> f64 {
+        let (mut left, mut passed) = (seconds(duration), 0.0);
+        for (&size, &packets) in &self.by_size {
+            let rate = per_second(link.rate, f64::from(size) + f64::from(link.overhead));
+            let fit = packets.min(rate * left);
+            passed += fit;
+            left = (left - fit / rate).max(0.0);
+        }
+        passed
+    }
+
+    fn in_flight(&self, link: &PlanLink) -> f64 {
+        let smallest = self.by_size.keys().next().map_or(1, |&size| size.max(1));
+        self.window
+            .min(per_second(link.rate, f64::from(smallest)) * seconds(self.rtt) + 1.0)
+    }
+}
+
+/// Refuses what is too much.
 pub(crate) fn check(plan: &Plan, document: &[Flow]) -> Check {
     let rows = (plan.duration / plan.sample_interval + 1) as f64
         * (plan.flows.len() + plan.boxes.len()) as f64;
     if rows > MAX_ROWS {
+        let rows = count(rows, "row");
         let why = format!(
-            "makes {} of samples over all flows and boxes; at most 100 million are taken",
-            count(rows, "row")
+            "makes {rows} of samples over all flows and boxes; at most 100 million are taken"
         );
         return fail("sample_interval", why);
     }
-    let place = |index: usize| place_of(document, index);
-    let mut total = 0.0;
-    let mut in_flight = 0.0;
+    let (mut total, mut in_flight) = (0.0, 0.0);
     let mut elastic: Vec<Option<Elastic>> = vec![None; plan.boxes.len()];
     for (index, flow) in plan.flows.iter().enumerate() {
-        let links = || flow.forward.iter().filter_map(|&i| link(plan, i));
-        let has_link = flow
+        stands_still(plan, flow).map_or(Ok(()), |why| fail(place_of(document, index), why))?;
+        let load = load(plan, flow);
+        let mut links = flow
             .forward
             .iter()
-            .chain(&flow.reverse)
-            .any(|&i| link(plan, i).is_some());
-        let needs_time = matches!(
-            flow.traffic,
-            Traffic::Greedy | Traffic::Finite { .. } | Traffic::Fetch { .. }
-        );
-        if needs_time && flow.base_rtt == 0 && !has_link {
-            let why = format!(
-                "`{}` crosses neither a link nor a delay, so its packets would go round in no time",
-                flow.name
-            );
-            return fail(place(index), why);
-        }
-        let load = load(plan, flow);
-        in_flight += load.in_flight;
-        if in_flight > MAX_IN_FLIGHT {
-            let why = format!(
-                "with `{}` up to {} propagate at once; at most 100 million are simulated: lower a rate or a delay",
-                flow.name,
-                count(in_flight, "packet")
-            );
-            return fail(place(index), why);
-        }
-        let crossed = links().count();
-        if crossed == 0 || load.elastic.is_none() {
-            total += load.packets * crossed.max(1) as f64;
-        }
-        if let Some(size) = load.elastic {
-            for &i in flow.forward.iter().filter(|&&i| link(plan, i).is_some()) {
-                let sum = elastic[i].get_or_insert(Elastic {
-                    packets: 0.0,
-                    smallest: f64::INFINITY,
-                });
-                sum.packets += load.packets;
-                sum.smallest = sum.smallest.min(size);
+            .filter(|&&i| link(plan, i).is_some())
+            .peekable();
+        match links.peek() {
+            Some(&&first) => {
+                let sum = elastic[first].get_or_insert_default();
+                sum.window += load.window;
+                sum.rtt = sum.rtt.max(flow.base_rtt);
+            }
+            None => {
+                total += load.open + load.elastic.iter().map(|(_, packets)| packets).sum::<f64>();
+                in_flight += load.window;
             }
         }
-        too_many(total, || place(index), plan)?;
+        for &i in links {
+            total += load.open;
+            let sum = elastic[i].get_or_insert_default();
+            for (size, packets) in load.elastic {
+                if packets > 0.0 {
+                    *sum.by_size.entry(size).or_default() += packets;
+                }
+            }
+        }
+        in_flight += load.open_in_flight;
+        too_many(total, || place_of(document, index), plan)?;
+        too_full(in_flight, || place_of(document, index))?;
     }
     for (i, sum) in elastic.iter().enumerate() {
-        let (Some(sum), Some(link)) = (sum, link(plan, i)) else {
-            continue;
-        };
-        let size = sum.smallest + f64::from(link.overhead);
-        let capacity = per_second(link.rate, size) * seconds(plan.duration);
-        total += sum.packets.min(capacity);
-        too_many(total, || "duration".to_owned(), plan)?;
+        if let (Some(sum), Some(link)) = (sum, link(plan, i)) {
+            total += sum.packets(link, plan.duration);
+            in_flight += sum.in_flight(link);
+            too_many(total, || "duration".to_owned(), plan)?;
+            too_full(in_flight, || "flows".to_owned())?;
+        }
     }
     Ok(())
+}
+
+/// Why a closed loop over this path would never let time pass.
+fn stands_still(plan: &Plan, flow: &PlanFlow) -> Option<String> {
+    let has_link = flow
+        .forward
+        .iter()
+        .chain(&flow.reverse)
+        .any(|&i| link(plan, i).is_some());
+    (flow.traffic.is_tcp() && flow.base_rtt == 0 && !has_link).then(|| {
+        format!(
+            "`{}` crosses neither a link nor a delay, so its packets would go round in no time",
+            flow.name
+        )
+    })
+}
+
+fn too_full(in_flight: f64, path: impl Fn() -> String) -> Check {
+    if in_flight <= MAX_IN_FLIGHT {
+        return Ok(());
+    }
+    let packets = count(in_flight, "packet");
+    let why = format!(
+        "up to {packets} propagate at once; at most 100 million are simulated: lower a rate or a delay"
+    );
+    fail(path(), why)
 }
 
 fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan) -> Check {
@@ -118,60 +157,72 @@ fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan) -> Check {
 fn load(plan: &Plan, flow: &PlanFlow) -> Load {
     let active = seconds(flow.stop - flow.start);
     let mss = f64::from(flow.tcp.mss);
-    let segment = mss + HEADERS;
-    let window = (flow.tcp.send_buffer.0.min(flow.tcp.receive_buffer.0) as f64 / mss).ceil();
+    let segments = |bytes: Bytes| (bytes.0 as f64 / mss).ceil();
+    let window = segments(flow.tcp.send_buffer.min(flow.tcp.receive_buffer));
     let slowest = flow
         .forward
         .iter()
         .filter_map(|&i| link(plan, i))
         .map(|link| link.rate)
         .min();
-    // A window's worth each round trip; with a link on the way the round trip may be as short as it likes.
-    let rounds = match (flow.base_rtt, slowest) {
-        (0, _) => f64::INFINITY,
-        (rtt, _) => active / seconds(rtt) + 1.0,
-    };
     let one_way: Nanos = flow
         .forward
         .iter()
         .map(|&i| plan.boxes[i].propagation())
         .sum();
-    let narrow = |packets: f64| match slowest {
-        Some(rate) => packets.min(per_second(rate, segment) * seconds(flow.base_rtt) + 1.0),
-        None => packets,
+    // At most a window each round trip; without propagation only links hold packets back.
+    let rounds = if flow.base_rtt == 0 {
+        f64::INFINITY
+    } else {
+        active / seconds(flow.base_rtt) + 1.0
     };
-    let closed_loop = |packets: f64| Load {
-        packets,
-        in_flight: narrow(window.min(packets)),
-        elastic: Some(segment),
+    let bulk = |packets: f64| Load {
+        elastic: [(flow.tcp.mss + HEADERS, packets), (0, 0.0)],
+        window: window.min(packets),
+        ..Load::default()
     };
-    let open_loop = |rate: Rate, packet: u64, events: f64| {
-        let rate = per_second(rate, packet as f64);
-        // What the first link lets through is what propagates behind it.
-        let passed = slowest.map_or(rate, |link| rate.min(per_second(link, packet as f64)));
+    let stream = |rate: Rate, packet: Bytes, transport: Transport, events: f64| {
+        // A write over TCP is cut into segments.
+        let size = if transport == Transport::Tcp {
+            mss.min(packet.0 as f64)
+        } else {
+            packet.0 as f64
+        };
+        let packets = per_second(rate, size);
+        // What the slowest link lets through is what propagates behind it.
+        let passed = slowest.map_or(packets, |link| packets.min(per_second(link, size)));
         Load {
-            packets: rate * active + 1.0 + events,
-            in_flight: passed * seconds(one_way),
-            elastic: None,
+            open: packets * active + 1.0 + events,
+            open_in_flight: passed * seconds(one_way),
+            ..Load::default()
         }
     };
     match flow.traffic {
-        Traffic::Greedy => closed_loop(window * rounds),
+        Traffic::Greedy => bulk(window * rounds),
         Traffic::Finite { bytes } => {
-            closed_loop((window * rounds).min((bytes.0 as f64 / mss).ceil() + CONNECTION_PACKETS))
+            bulk((window * rounds).min(segments(bytes) + CONNECTION_PACKETS))
         }
-        Traffic::Cbr { rate, packet, .. } | Traffic::Poisson { rate, packet, .. } => {
-            open_loop(rate, packet.0, 0.0)
+        Traffic::Cbr {
+            rate,
+            packet,
+            transport,
         }
+        | Traffic::Poisson {
+            rate,
+            packet,
+            transport,
+        } => stream(rate, packet, transport, 0.0),
         Traffic::OnOff {
             rate,
             on,
             off,
             packet,
+            transport,
             ..
-        } => open_loop(
+        } => stream(
             rate,
-            packet.0,
+            packet,
+            transport,
             2.0 * active / (seconds(on.0) + seconds(off.0)),
         ),
         Traffic::Fetch {
@@ -180,16 +231,15 @@ fn load(plan: &Plan, flow: &PlanFlow) -> Load {
             interval,
             connection,
         } => {
-            let data = (request.0 as f64 / mss).ceil() + (response.0 as f64 / mss).ceil();
-            let page = data
-                + if connection == Connection::New {
-                    CONNECTION_PACKETS
-                } else {
-                    0.0
-                };
-            let on_links: f64 = slowest.map_or(0.0, |rate| {
-                1.0 / per_second(rate, request.0.max(response.0) as f64 + HEADERS)
-            });
+            let data = segments(request) + segments(response);
+            let others = if connection == Connection::New {
+                CONNECTION_PACKETS
+            } else {
+                1.0
+            };
+            let size = (response.0.min(u64::from(flow.tcp.mss)) as u32) + HEADERS;
+            let on_links = slowest.map_or(0.0, |rate| 1.0 / per_second(rate, response.0 as f64));
+            // Not zero: a path with neither link nor propagation is refused before.
             let cycle = seconds(flow.base_rtt) + seconds(interval.0) + on_links;
             let pages = if cycle > 0.0 {
                 active / cycle + 1.0
@@ -197,21 +247,16 @@ fn load(plan: &Plan, flow: &PlanFlow) -> Load {
                 f64::INFINITY
             };
             Load {
-                packets: page * pages,
-                in_flight: narrow(window.min(page)),
-                elastic: None,
+                elastic: [(size, data * pages), (HEADERS, others * pages)],
+                window: window.min(data + others),
+                ..Load::default()
             }
         }
-        Traffic::Ping { interval, size } => {
-            let pings = active / seconds(interval.0) + 1.0;
-            let in_flight = seconds(one_way) / seconds(interval.0);
-            debug_assert!(size.0 > 0);
-            Load {
-                packets: pings,
-                in_flight,
-                elastic: None,
-            }
-        }
+        Traffic::Ping { interval, .. } => Load {
+            open: active / seconds(interval.0) + 1.0,
+            open_in_flight: seconds(one_way) / seconds(interval.0),
+            ..Load::default()
+        },
     }
 }
 

@@ -1,5 +1,7 @@
 //! What documents become: boxes, paths, names and propagation.
 
+mod common;
+
 use bloatlab_scenario::{Dumbbell, Flow, Plan, PlanBoxKind, PlanLink, Scenario, Traffic};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate, SECOND};
 use serde_json::{Value, json};
@@ -270,4 +272,51 @@ fn a_scenario_is_built_without_text() {
         r#"{"duration": "15s", "dumbbell": {"rate": "16Mbit/s", "rtt": "15ms"}, "flows": [{"cca": "cubic", "traffic": "greedy"}]}"#,
     );
     assert_eq!(read.as_ref(), Ok(&built));
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_valid() {
+    let examples = common::examples(include_str!("../../../docs/scenario.md"));
+    let compiled: Vec<Plan> = examples.into_iter().map(plan).collect();
+    let shapes: Vec<(usize, usize)> = compiled
+        .iter()
+        .map(|p| (p.boxes.len(), p.flows.len()))
+        .collect();
+    assert_eq!(shapes, [(5, 3), (6, 4), (3, 3)]);
+    let rtts: Vec<u64> = compiled[0]
+        .flows
+        .iter()
+        .map(|f| f.base_rtt / MILLISECOND)
+        .collect();
+    assert_eq!(rtts, [15, 40, 15]);
+}
+
+#[test]
+fn large_but_reasonable_runs_are_taken() {
+    let runs = [
+        // 100,000 flows on a shared link cannot have more under way than it holds.
+        json!({
+            "duration": "10s", "sample_interval": "1s",
+            "dumbbell": { "rate": "1Gbit/s", "rtt": "20ms" }, "flows": [{ "count": 100_000 }]
+        }),
+        // Fetches share their link's capacity.
+        json!({
+            "duration": "1h", "sample_interval": "1s",
+            "dumbbell": { "rate": "1Gbit/s", "rtt": "20ms" },
+            "flows": [{ "count": 1000, "traffic": { "kind": "fetch", "response": "10MB" } }]
+        }),
+        // A short transfer in small segments says nothing of the others.
+        json!({
+            "duration": "1h", "sample_interval": "1s",
+            "dumbbell": { "rate": "10Gbit/s", "rtt": "1ms" },
+            "flows": [{}, { "tcp": { "mss": 64 }, "traffic": { "kind": "finite", "bytes": "1kB" } }]
+        }),
+        json!({
+            "duration": "10s",
+            "dumbbell": { "rate": "100Gbit/s", "rtt": "100us" }, "flows": [{ "count": 10, "tcp": { "mss": 8948 } }]
+        }),
+    ];
+    for run in runs {
+        plan(run);
+    }
 }

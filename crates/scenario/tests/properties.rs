@@ -131,7 +131,10 @@ fn apply(document: &mut Value, change: &Change) {
             *document.pointer_mut(&place).expect("a place") = what.get(&junk()).clone()
         }
         Change::Copy(_, from) => {
-            let value = document.pointer(from.get::<String>(&all)).expect("a place").clone();
+            let value = document
+                .pointer(from.get::<String>(&all))
+                .expect("a place")
+                .clone();
             *document.pointer_mut(&place).expect("a place") = value;
         }
         Change::Remove(_) | Change::Rename(..) | Change::Repeat(_) => {

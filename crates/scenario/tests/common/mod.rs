@@ -1,5 +1,7 @@
 //! Valid documents that between them use every key, and a reader for the examples of the documentation.
 
+#![allow(dead_code, reason = "each test file compiles this module by itself")]
+
 use serde_json::{Value, json};
 
 pub fn documents() -> Vec<Value> {
@@ -73,4 +75,58 @@ pub fn documents() -> Vec<Value> {
             ]
         }),
     ]
+}
+
+/// The TOML examples of a page. Reads the part of TOML that the page uses: tables, lists of tables, and values in one line.
+pub fn examples(page: &str) -> Vec<Value> {
+    page.split("```toml\n")
+        .skip(1)
+        .map(|rest| toml(rest.split("```").next().unwrap_or_default()))
+        .collect()
+}
+
+fn toml(text: &str) -> Value {
+    let mut document = json!({});
+    let mut place = String::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if let Some(name) = line
+            .strip_prefix("[[")
+            .and_then(|rest| rest.strip_suffix("]]"))
+        {
+            let list = &mut document[name];
+            if list.is_null() {
+                *list = json!([]);
+            }
+            let list = list.as_array_mut().expect("a list of tables");
+            list.push(json!({}));
+            place = format!("/{name}/{}", list.len() - 1);
+        } else if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            document[name] = json!({});
+            place = format!("/{name}");
+        } else {
+            let (key, value) = line.split_once(" = ").expect("key = value");
+            document.pointer_mut(&place).expect("a table")[key] = scalar(value);
+        }
+    }
+    document
+}
+
+fn scalar(text: &str) -> Value {
+    let Some(inner) = text
+        .strip_prefix("{ ")
+        .and_then(|rest| rest.strip_suffix(" }"))
+    else {
+        return serde_json::from_str(text).expect("a value as in JSON");
+    };
+    let pairs = inner
+        .split(", ")
+        .map(|pair| pair.split_once(" = ").expect("key = value"));
+    Value::Object(
+        pairs
+            .map(|(key, value)| (key.to_owned(), scalar(value)))
+            .collect(),
+    )
 }
