@@ -179,3 +179,68 @@ def sweep_tables(ccas=("newreno", "cubic", "bbr"), qlens=(20, 40, 80, 160, 320),
                     tables["metrics"].insert_column(0, pl.Series("run_id", [run_id] * tables["metrics"].height))
                 )
     return {"runs": pl.DataFrame(runs), "parameters": pl.DataFrame(parameters), "metrics": pl.concat(metrics)}
+
+
+DEFINITIONS = [
+    ("flow", "mean_throughput_l4", "Mbit/s", "payload received / lifetime", "CCPerf", "higher"),
+    ("flow", "mean_srtt_l4", "ms", "mean over time of the smoothed RTT", "RFC 6298", "lower"),
+    ("flow", "mean_in_flight_l4", "segments", "mean of segments < window & in flight", "RFC 6675", "none"),
+    ("flow", "mean_est_qdelay_l4", "ms", "mean_srtt_l4 - propagation", "CCPerf", "lower"),
+    ("flow", "total_retransmissions_l4", "", "segments sent again", "CCPerf", "lower"),
+    ("link", "mean_sojourn", "ms", "mean time in the queue", "RFC 8289", "lower"),
+    ("network", "agg_throughput", "Mbit/s", "sum of the flows' throughput", "CCPerf", "higher"),
+]
+
+
+class Core:
+    """As much of an engine as a report asks."""
+
+    @staticmethod
+    def metric_definitions() -> str:
+        names = ("scope", "name", "unit", "formula", "source", "better")
+        return json.dumps([dict(zip(names, row, strict=True)) for row in DEFINITIONS])
+
+
+class Outcome:
+    """Synthetic tables as an engine's outcome."""
+
+    digest = "d" * 64
+    events = 12345
+
+    def __init__(self, tables):
+        self._tables = dict(tables)
+        self._metrics = self._tables.pop("metrics")
+        self._tables["links"] = self._tables["links"].drop("limit_packets")
+
+    def tables(self):
+        return self._tables
+
+    def metrics_json(self):
+        found = {f"{scope}_metrics": {} for scope in ("flow", "link", "network", "probe")}
+        for scope, entity, metric, value, _ in self._metrics.iter_rows():
+            of = found[f"{scope}_metrics"]
+            (of if scope == "network" else of.setdefault(entity, {}))[metric] = value
+        return json.dumps(found)
+
+
+def write_store(
+    directory, runs, *, experiment="deep-buffers", command="bloatlab run deep-buffers", claims=(), failed=()
+):
+    """A results directory of synthetic runs: (run_id, parameters, seed, tables) each."""
+    from bloatlab.store import RunRecord, Writer
+
+    units = {(row[0], row[1]): row[2] for row in DEFINITIONS}
+    with Writer(directory, units) as writer:
+        for run_id, parameters, seed, tables in runs:
+            limit = f"{int(tables['links']['limit_packets'][0])}p"
+            scenario = json.dumps({"dumbbell": {"queue": {"kind": "fifo", "limit": limit}}})
+            writer.submit(
+                RunRecord(run_id, experiment, scenario, seed, "0.1.0", parameters, Outcome(tables), wall_s=0.25)
+            )
+        for run_id, reason in failed:
+            writer.submit(RunRecord(run_id, experiment, "{}", 1, "0.1.0", {}, None, reason=reason))
+        writer.invocation(experiment, command, len(runs))
+        if claims:
+            marks = ", ".join("?" * 9)
+            writer.note(f"INSERT OR REPLACE INTO claims VALUES ({marks})", [(experiment, *claim) for claim in claims])
+    return directory

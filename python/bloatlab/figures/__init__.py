@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
     from bloatlab.figures.save import save
+    from bloatlab.figures.source import of_run, of_runs
 
 _HOME = {
     "REGISTRY": "registry",
     "Figure": "registry",
     "draw": "registry",
     "find": "registry",
+    "of_run": "source",
+    "of_runs": "source",
     "save": "save",
     "comparison": "charts.comparison",
     "delay_throughput": "charts.delay_throughput",
@@ -45,6 +48,8 @@ __all__ = [
     "ecdf",
     "find",
     "in_flight",
+    "of_run",
+    "of_runs",
     "operating_point",
     "queue",
     "queue_distribution",

@@ -1,6 +1,6 @@
 """What a run's tables say about the network: the lines figures draw against."""
 
-import re
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -50,12 +50,13 @@ def path(tables: Tables) -> Path:
     """Find the bottleneck (the slowest link; among equals the one with the longest queue) and the base RTT."""
     links, flows = table(tables, "links"), table(tables, "flows")
     link = capacity = None
-    if "rate_mbps" in links.columns:
-        finite = links.filter(pl.col("rate_mbps").is_finite() & (pl.col("rate_mbps") > 0))
-        if not finite.is_empty():
-            slowest = finite.filter(pl.col("rate_mbps") == pl.col("rate_mbps").min())
-            link = max(slowest["link"].to_list(), key=lambda name: _mean_queue(tables, name))
-            capacity = float(slowest["rate_mbps"][0])
+    if {"link", "rate_mbps"} <= set(links.columns):
+        rates = zip(links["link"].to_list(), links["rate_mbps"].to_list(), strict=True)
+        finite = {name: float(rate) for name, rate in rates if rate is not None and 0 < rate < math.inf}
+        if finite:
+            capacity = min(finite.values())
+            slowest = [name for name, rate in finite.items() if rate == capacity]
+            link = slowest[0] if len(slowest) == 1 else max(slowest, key=lambda name: _mean_queue(tables, name))
     base = prepare.low(flows["base_rtt_ms"]) if "base_rtt_ms" in flows.columns else 0.0
     mss = prepare.high(flows["mss"]) if "mss" in flows.columns else 0.0
     return Path(
@@ -92,21 +93,13 @@ def queueing_links(tables: Tables, at_most: int = 4) -> list[str]:
     return names[:at_most] or series["link"].unique(maintain_order=True).to_list()[:1]
 
 
-_PACKETS = re.compile(r"(\d+(?:\.\d+)?)\s*(?:p|pkts?|packets?)\b", re.IGNORECASE)
-
-
 def queue_limit_packets(tables: Tables, link: str) -> float | None:
-    """The queue's limit in packets, when `links.queue` states one (such as `fifo 80p`)."""
+    """The limit of a link's queue in packets, where `source.of_run` found one."""
     links = table(tables, "links")
-    if "limit_packets" in links.columns:
-        known = links.filter(pl.col("link") == link)["limit_packets"].drop_nulls()
-        return float(known[0]) if len(known) else None
-    if "queue" not in links.columns:
+    if "limit_packets" not in links.columns:
         return None
-    for text in links.filter(pl.col("link") == link)["queue"].drop_nulls():
-        if stated := _PACKETS.search(str(text)):
-            return float(stated.group(1))
-    return None
+    known = links.filter(pl.col("link") == link)["limit_packets"].drop_nulls()
+    return float(known[0]) if len(known) else None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import prepare
-from bloatlab.figures.theme import INK
+from bloatlab.figures.theme import INK, options
 
 
 def colour(
@@ -22,8 +22,8 @@ def colour(
     shown = legend and len(domain) > 1
     return alt.Color(
         f"{field}:N",
-        scale=alt.Scale(domain=domain, range=range_),
-        legend=alt.Legend(title=title, columns=columns or alt.Undefined) if shown else None,
+        scale=options(domain=domain, range=range_),
+        legend=options(title=title, columns=columns or alt.Undefined) if shown else None,
     )
 
 
@@ -35,26 +35,26 @@ def legend_columns(names: list[str], width: int) -> int:
 
 def level(value: float, text: str, width: int, above: bool = True) -> Any:
     """A dashed horizontal reference line with its name at the right end."""
-    at = alt.InlineData(values=[{"at": value, "text": text}])
-    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y="at:Q")
+    at = prepare.Rows(values=[{"at": value, "text": text}])
+    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=alt.Y("at:Q"))
     name = (
         alt.Chart(at)
         .mark_text(align="right", baseline="bottom" if above else "top", dy=-3 if above else 4, color=INK, fontSize=11)
-        .encode(y="at:Q", x=alt.value(width - 2), text="text:N")
+        .encode(y=alt.Y("at:Q"), x=alt.value(width - 2), text=alt.Text("text:N"))
     )
     return line + name
 
 
 def mark_at(value: float, text: str, left: bool = False) -> Any:
     """A dashed vertical reference line with its name at the top."""
-    at = alt.InlineData(values=[{"at": value, "text": text}])
-    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x="at:Q")
+    at = prepare.Rows(values=[{"at": value, "text": text}])
+    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=alt.X("at:Q"))
     name = (
         alt.Chart(at)
         .mark_text(
             align="right" if left else "left", baseline="top", dx=-4 if left else 4, dy=2, color=INK, fontSize=11
         )
-        .encode(x="at:Q", y=alt.value(0), text="text:N")
+        .encode(x=alt.X("at:Q"), y=alt.value(0), text=alt.Text("text:N"))
     )
     return line + name
 

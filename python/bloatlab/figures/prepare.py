@@ -10,19 +10,30 @@ POINTS = 600
 
 
 def rounded(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
-    """Round every float column to `digits` significant digits."""
-    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    """Round every float column to `digits` significant digits, `time_s` to the millisecond; what is not finite is null."""
+    floats = [pl.col(name) for name, kind in frame.schema.items() if kind.is_float()]
     return frame.with_columns(
-        pl.when(pl.col(name).is_finite()).then(pl.col(name).round_sig_figs(digits)).alias(name) for name in floats
+        pl.when(column.is_finite()).then(
+            column.round(3) if column.meta.output_name() == "time_s" else column.round_sig_figs(digits)
+        )
+        for column in floats
     )
 
 
-def values(frame: pl.DataFrame, digits: int = 4) -> alt.InlineData:
+class Rows(alt.InlineData):
+    """Rows inside a chart that copies of the chart share.
+
+    Altair copies a chart deeply each time it is put into another; copying its rows as well took half of the time of a
+    whole report.
+    """
+
+    def __deepcopy__(self, memo: object) -> "Rows":
+        return self
+
+
+def values(frame: pl.DataFrame, digits: int = 4) -> Rows:
     """Put a table into a chart, with missing values as null and `time_s` to the millisecond."""
-    times = [pl.col("time_s").round(3)] if "time_s" in frame.columns else []
-    kept = {"time_s": frame["time_s"].round(3)} if times else {}
-    light = rounded(frame, digits).with_columns(**kept)
-    return alt.InlineData(values=light.to_dicts())
+    return Rows(values=rounded(frame, digits).to_dicts())
 
 
 def thin(frame: pl.DataFrame, x: str, y: str, by: str | None = None, points: int = POINTS) -> pl.DataFrame:

@@ -21,6 +21,14 @@ STAR = "M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.3
 _Chart = TypeVar("_Chart", bound=Any)
 
 
+def options(**keys: Any) -> dict[str, Any]:
+    """Options of an axis, scale or legend as Vega-Lite names them.
+
+    Altair's own classes carry some eighty keys each through every copy of a chart; these carry what is set.
+    """
+    return keys
+
+
 def plot_width(width: int, panels: int = 1) -> int:
     """Width of the plotting area, in pixels, that `width` leaves to each of `panels` side by side."""
     return max(120, width // panels - 70)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, plot_width, themed
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
@@ -73,7 +73,7 @@ def _panel(
     names = list(colours)
     x = _x(axis, numeric, names, swept.coloured_by)
     title = sweep.METRICS[metric]
-    y = alt.Y("mean:Q", axis=alt.Axis(title=title), scale=alt.Scale(zero=True))
+    y = alt.Y("mean:Q", axis=options(title=title), scale=options(zero=True))
     legend = axis is not None and len(names) > 1
     colour = parts.colour(
         names, list(colours.values()), field="series", title=swept.coloured_by, legend=legend, columns=columns
@@ -81,15 +81,15 @@ def _panel(
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     shape = alt.Shape(
         "series:N",
-        scale=alt.Scale(domain=names, range=shapes),
-        legend=alt.Legend(title=swept.coloured_by, columns=columns) if legend else None,
+        scale=options(domain=names, range=shapes),
+        legend=options(title=swept.coloured_by, columns=columns) if legend else None,
     )
     base = alt.Chart(prepare.values(cells.select("series", "x", "mean", "low", "high").sort("series", "x")))
     layers = []
     if swept.replications > 1:
         layers.append(
             base.mark_rule(opacity=0.5, strokeWidth=2).encode(
-                x=x, y=alt.Y("low:Q", axis=alt.Axis(title=title)), y2="high:Q", color=colour
+                x=x, y=alt.Y("low:Q", axis=options(title=title)), y2=alt.Y2("high:Q"), color=colour
             )
         )
     if numeric:
@@ -100,10 +100,10 @@ def _panel(
 
 def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: str | None) -> Any:
     if axis is None:
-        return alt.X("x:N", sort=names, axis=alt.Axis(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
+        return alt.X("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
     if not numeric:
-        return alt.X("x:N", sort=axis.values, axis=alt.Axis(title=axis.title, labelAngle=-30, labelLimit=110))
+        return alt.X("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
     log = parts.wants_log(axis.numbers[0], axis.numbers[-1], 7)
-    scale = alt.Scale(type="log" if log else "linear", zero=False, nice=False, padding=10)
+    scale = options(type="log" if log else "linear", zero=False, nice=False, padding=10)
     ticks = axis.numbers if len(axis.numbers) <= 9 else alt.Undefined
-    return alt.X("x:Q", scale=scale, axis=alt.Axis(title=axis.title, values=ticks, format="~g"))
+    return alt.X("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format="~g"))

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, plot_width, themed
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
@@ -36,24 +36,24 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     shape = alt.Shape(
         "series:N",
-        scale=alt.Scale(domain=names, range=shapes),
-        legend=alt.Legend(title=swept.coloured_by, columns=columns) if len(names) > 1 else None,
+        scale=options(domain=names, range=shapes),
+        legend=options(title=swept.coloured_by, columns=columns) if len(names) > 1 else None,
     )
     positive = frame.filter(pl.col("delay_ms") > 0)
     log = positive.height == frame.height and parts.wants_log(
         prepare.low(frame["delay_ms"]),
         prepare.maximum(frame["delay_ms"], frame["delay_p95_ms"]),
     )
-    scale = alt.Scale(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=10)
-    axis = alt.Axis(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format="~g")
+    scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=10)
+    axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format="~g")
     x = alt.X("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
     # Points, unlike bars, need no zero; close rates need the room.
     near = prepare.low(rates) > 0.5 * prepare.high(rates)
     y = alt.Y(
         "throughput_mbps:Q",
-        axis=alt.Axis(title="throughput of all flows (Mbit/s)", tickCount=6),
-        scale=alt.Scale(zero=not near, nice=True, padding=10 if near else 0),
+        axis=options(title="throughput of all flows (Mbit/s)", tickCount=6),
+        scale=options(zero=not near, nice=True, padding=10 if near else 0),
     )
     crowded = swept.replications >= 3
     data = prepare.values(prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS))
@@ -63,14 +63,20 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
         layers.append(
             base.transform_filter("isValid(datum.delay_p95_ms)")
             .mark_rule(strokeWidth=1.5, opacity=0.5)
-            .encode(x=x, x2="delay_p95_ms:Q", y=y, color=colour)
+            .encode(x=x, x2=alt.X2("delay_p95_ms:Q"), y=y, color=colour)
         )
     outlines = _outlines(frame, swept, log) if crowded else []
     if outlines:
         layers.append(
-            alt.Chart(alt.InlineData(values=outlines))
+            alt.Chart(prepare.Rows(values=outlines))
             .mark_line(strokeWidth=1.2)
-            .encode(x=alt.X("x:Q", scale=scale, axis=axis), y="y:Q", color=colour, order="order:Q", detail="label:N")
+            .encode(
+                x=alt.X("x:Q", scale=scale, axis=axis),
+                y=alt.Y("y:Q"),
+                color=colour,
+                order=alt.Order("order:Q"),
+                detail=alt.Detail("label:N"),
+            )
         )
     size, opacity = (50, 1.0) if frame.height <= 100 else (22, 0.6)
     layers.append(base.mark_point(filled=True, size=size, opacity=opacity).encode(x=x, y=y, color=colour, shape=shape))

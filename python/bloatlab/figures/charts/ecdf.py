@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import WIDE, plot_width, themed
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 190
 POINTS = 150
@@ -45,17 +45,15 @@ def ecdf(tables: network.Tables, *, width: int = WIDE) -> Any:
         log = not right and parts.wants_log(reference or low, high, 20)
         x = alt.X(
             f"{column}:Q",
-            scale=alt.Scale(type="log" if log else "linear", zero=not log, nice=True),
-            axis=alt.Axis(title=title, grid=True, tickCount=5),
+            scale=options(type="log" if log else "linear", zero=not log, nice=True),
+            axis=options(title=title, grid=True, tickCount=5),
         )
         line = (
             alt.Chart(prepare.values(curve))
             .mark_line(interpolate="step-after")
             .encode(
                 x=x,
-                y=alt.Y(
-                    "share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share of samples", format=".0%")
-                ),
+                y=alt.Y("share:Q", scale=options(domain=[0, 1]), axis=options(title="share of samples", format=".0%")),
                 color=parts.colour(
                     groups.labels,
                     groups.range,

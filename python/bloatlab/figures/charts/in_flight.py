@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, prepare
-from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, plot_width, themed
+from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plot_width, themed
 
 SAMPLES = 500
 HEIGHT = 125
@@ -49,20 +49,18 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
         last = index == 1
         x = alt.X(
             "w:Q",
-            scale=alt.Scale(domain=[0, right], nice=False),
-            axis=alt.Axis(title="in flight, all flows (segments)" if last else None, labels=last, ticks=last),
+            scale=options(domain=[0, right], nice=False),
+            axis=options(title="in flight, all flows (segments)" if last else None, labels=last, ticks=last),
         )
         ideal = _law(path, right, column)
         top = 1.12 * (prepare.maximum(together[column], *(row[column] for row in ideal)) or 1.0)
-        y = alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(title=title))
+        y = alt.Y(f"{column}:Q", scale=options(domain=[0, top], nice=False), axis=options(title=title))
         layers = []
         if ideal:
             at_bdp = ideal[1]
-            law = alt.Chart(alt.InlineData(values=ideal)).mark_line(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+            law = alt.Chart(prepare.Rows(values=ideal)).mark_line(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
             layers.append(law.encode(x=x, y=y))
-            layers.append(
-                alt.Chart(alt.InlineData(values=[at_bdp])).mark_rule(color=NEUTRAL, strokeWidth=1).encode(x=x)
-            )
+            layers.append(alt.Chart(prepare.Rows(values=[at_bdp])).mark_rule(color=NEUTRAL, strokeWidth=1).encode(x=x))
         layers.append(
             alt.Chart(prepare.values(dots.select("w", column), 3))
             .mark_circle(size=12, opacity=0.35, color=BLUE)
@@ -73,10 +71,10 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
             marks.append({**ideal[1], "point": "operating point (BDP)"})
         shape = alt.Shape(
             "point:N",
-            scale=alt.Scale(domain=["mean", "operating point (BDP)"], range=["diamond", STAR]),
+            scale=options(domain=["mean", "operating point (BDP)"], range=["diamond", STAR]),
             legend=None
             if last
-            else alt.Legend(
+            else options(
                 title=None, symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110, columns=1 if width < PHONE else 2
             ),
         )

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import HALF, INK, STAR, plot_width, themed
+from bloatlab.figures.theme import HALF, INK, STAR, options, plot_width, themed
 
 SAMPLES = 800
 HEIGHT = 290
@@ -54,14 +54,14 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
     )
     x = alt.X(
         "x:Q",
-        scale=alt.Scale(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=12),
-        axis=alt.Axis(title="sRTT (ms), less is to the right", tickCount=6, grid=True),
+        scale=options(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=12),
+        axis=options(title="sRTT (ms), less is to the right", tickCount=6, grid=True),
     )
     top = prepare.maximum(capacity, joint["y"], dots["y"]) or 1.0
     y = alt.Y(
         "y:Q",
-        scale=alt.Scale(domain=[0, top * 1.08], nice=False),
-        axis=alt.Axis(title=f"throughput{' of a flow' if groups.grouped else ''} (Mbit/s)"),
+        scale=options(domain=[0, top * 1.08], nice=False),
+        axis=options(title=f"throughput{' of a flow' if groups.grouped else ''} (Mbit/s)"),
     )
     wide = plot_width(width)
     columns = parts.legend_columns(groups.labels, wide)
@@ -78,9 +78,9 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
         outlines.extend(parts.outline(parts.ellipse(of["x"], of["y"], log), label))
     if outlines:
         layers.append(
-            alt.Chart(alt.InlineData(values=outlines))
+            alt.Chart(prepare.Rows(values=outlines))
             .mark_line(strokeWidth=1.2, clip=True)
-            .encode(x=x, y=y, color=colour, order="order:Q")
+            .encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
         )
 
     points = (
@@ -105,8 +105,8 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
 def _points(rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str], x: Any, y: Any, colour: Any) -> Any:
     shape = alt.Shape(
         "point:N",
-        scale=alt.Scale(domain=shown, range=[kinds[kind] for kind in shown]),
-        legend=alt.Legend(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110),
+        scale=options(domain=shown, range=[kinds[kind] for kind in shown]),
+        legend=options(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110),
     )
     values = prepare.values(pl.DataFrame(rows))
     return alt.Chart(values).mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, plot_width, themed
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 130
 
@@ -41,10 +41,10 @@ def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
         few = light.height <= 20 * len(names)
         layers = [
             alt.Chart(prepare.values(light))
-            .mark_line(point=alt.OverlayMarkDef(size=20) if few else False)
+            .mark_line(point=options(size=20) if few else False)
             .encode(
                 x=_time(end, last),
-                y=alt.Y(f"{column}:Q", axis=alt.Axis(title=title), scale=alt.Scale(zero=True)),
+                y=alt.Y(f"{column}:Q", axis=options(title=title), scale=options(zero=True)),
                 color=colour if len(names) > 1 else alt.value(colours[names[0]]),
             )
         ]
@@ -57,8 +57,8 @@ def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _time(end: float, titled: bool) -> Any:
-    axis = alt.Axis(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
-    return alt.X("time_s:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=axis)
+    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
+    return alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis)
 
 
 def _limits(tables: network.Tables, names: list[str], width: int, top: float) -> list[Any]:
@@ -95,8 +95,8 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
             x=_time(end, True),
             y=alt.Y(
                 "packets:Q",
-                axis=alt.Axis(title=title if len(kinds) == 1 else "packets", tickCount=2),
-                scale=alt.Scale(zero=True),
+                axis=options(title=title if len(kinds) == 1 else "packets", tickCount=2),
+                scale=options(zero=True),
             ),
             y2=alt.datum(0),
             color=parts.colour(kinds, [shades[kind] for kind in kinds], field="event"),

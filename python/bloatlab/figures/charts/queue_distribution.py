@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, plot_width, themed
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 190
 NARROW = 560
@@ -39,11 +39,11 @@ def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
         alt.Chart(prepare.values(tail))
         .mark_line(interpolate="step-after", clip=True)
         .encode(
-            x=alt.X("value:Q", axis=alt.Axis(title="sojourn (ms)", grid=True, tickCount=6), scale=alt.Scale(zero=True)),
+            x=alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True)),
             y=alt.Y(
                 "above:Q",
-                scale=alt.Scale(type="log", domain=[decades[-1], 1]),
-                axis=alt.Axis(title="share of packets that waited longer", format=".3~%", values=decades),
+                scale=options(type="log", domain=[decades[-1], 1]),
+                axis=options(title="share of packets that waited longer", format=".3~%", values=decades),
             ),
             color=colour if len(names) > 1 else alt.value(colours[names[0]]),
         )
@@ -61,15 +61,15 @@ def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
                 x=alt.X(
                     "start:Q",
                     bin="binned",
-                    axis=alt.Axis(title="queue (packets)", tickCount=6),
-                    scale=alt.Scale(zero=True),
+                    axis=options(title="queue (packets)", tickCount=6),
+                    scale=options(zero=True),
                 ),
-                x2="stop:Q",
+                x2=alt.X2("stop:Q"),
                 y=alt.Y(
                     "share:Q",
                     stack=None,
-                    axis=alt.Axis(title="share of time", format=".2~%"),
-                    scale=alt.Scale(zero=True),
+                    axis=options(title="share of time", format=".2~%"),
+                    scale=options(zero=True),
                 ),
                 color=parts.colour(names, list(colours.values()), field="name", legend=False)
                 if len(names) > 1

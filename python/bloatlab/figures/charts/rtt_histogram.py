@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
-from bloatlab.figures.theme import HALF, plot_width, themed
+from bloatlab.figures.theme import HALF, options, plot_width, themed
 
 HEIGHT = 250
 BINS = 60
@@ -33,20 +33,20 @@ def rtt_histogram(tables: network.Tables, *, width: int = HALF) -> Any:
     colour = parts.colour(
         labels, [groups.colours[label] for label in labels], columns=parts.legend_columns(labels, wide)
     )
-    axis = alt.Axis(title="RTT (ms)", grid=True, tickCount=6)
-    x = alt.X("start:Q", axis=axis, scale=alt.Scale(zero=False, nice=True))
-    y_axis = alt.Axis(title=f"share of samples per {parts.number(step, 'ms')}", format=".2~%")
+    axis = options(title="RTT (ms)", grid=True, tickCount=6)
+    x = alt.X("start:Q", axis=axis, scale=options(zero=False, nice=True))
+    y_axis = options(title=f"share of samples per {parts.number(step, 'ms')}", format=".2~%")
     if len(labels) == 1:
         drawn = (
             alt.Chart(prepare.values(bins))
             .mark_bar(binSpacing=0, color=groups.colours[labels[0]])
-            .encode(x=x.bin("binned"), x2="stop:Q", y=alt.Y("share:Q", axis=y_axis, scale=alt.Scale(zero=True)))
+            .encode(x=x.bin("binned"), x2=alt.X2("stop:Q"), y=alt.Y("share:Q", axis=y_axis, scale=options(zero=True)))
         )
     else:
         drawn = (
             alt.Chart(prepare.values(_with_zeros(bins, step)))
-            .mark_area(interpolate="step-after", opacity=0.15, line=alt.OverlayMarkDef(opacity=1, strokeWidth=1.5))
-            .encode(x=x, y=alt.Y("share:Q", stack=None, axis=y_axis, scale=alt.Scale(zero=True)), color=colour)
+            .mark_area(interpolate="step-after", opacity=0.15, line=options(opacity=1, strokeWidth=1.5))
+            .encode(x=x, y=alt.Y("share:Q", stack=None, axis=y_axis, scale=options(zero=True)), color=colour)
         )
     layers = [drawn]
     if path.base_rtt_ms:

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import NEUTRAL, WIDE, plot_width, themed
+from bloatlab.figures.theme import NEUTRAL, WIDE, options, plot_width, themed
 
 HEIGHT = 130
 
@@ -68,8 +68,8 @@ class _Axis:
         return draw
 
     def time(self, titled: bool) -> Any:
-        axis = alt.Axis(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
-        return alt.X("time_s:Q", scale=alt.Scale(domain=[0, self.end], nice=False), axis=axis)
+        axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
+        return alt.X("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
 
     def colour(self, legend: bool) -> Any:
         columns = parts.legend_columns(self.groups.labels, self.width)
@@ -77,21 +77,21 @@ class _Axis:
 
     def lines(self, series: pl.DataFrame, column: str, title: str, legend: bool, titled: bool) -> list[Any]:
         x, colour = self.time(titled), self.colour(legend)
-        y_axis = alt.Axis(title=title)
+        y_axis = options(title=title)
         if not self.groups.grouped:
             light = prepare.thin(series.select("time_s", "label", column), "time_s", column, by="label")
             # A lone sample has no line; a dot shows it.
             few = light.height <= 20 * max(1, len(self.groups.labels))
             return [
                 alt.Chart(prepare.values(light))
-                .mark_line(point=alt.OverlayMarkDef(size=20) if few else False)
-                .encode(x=x, y=alt.Y(f"{column}:Q", axis=y_axis, scale=alt.Scale(zero=True)), color=colour)
+                .mark_line(point=options(size=20) if few else False)
+                .encode(x=x, y=alt.Y(f"{column}:Q", axis=y_axis, scale=options(zero=True)), color=colour)
             ]
         spread = band(series, column)
         chart = alt.Chart(prepare.values(spread))
         return [
             chart.mark_area(opacity=0.22).encode(
-                x=x, y=alt.Y("low:Q", axis=y_axis, scale=alt.Scale(zero=True)), y2="high:Q", color=colour
+                x=x, y=alt.Y("low:Q", axis=y_axis, scale=options(zero=True)), y2=alt.Y2("high:Q"), color=colour
             ),
             chart.mark_line().encode(x=x, y=alt.Y("median:Q", axis=y_axis), color=colour),
         ]
@@ -139,15 +139,15 @@ def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
             .mark_line()
             .encode(
                 x=axis.time(titled),
-                y=alt.Y("value:Q", axis=alt.Axis(title="segments"), scale=alt.Scale(zero=True)),
+                y=alt.Y("value:Q", axis=options(title="segments"), scale=options(zero=True)),
                 color=axis.colour(legend),
                 strokeDash=alt.StrokeDash(
                     "window:N",
-                    scale=alt.Scale(domain=["in flight", "cwnd"], range=[[1, 0], [2, 3]]),
-                    legend=alt.Legend(title=None),
+                    scale=options(domain=["in flight", "cwnd"], range=[[1, 0], [2, 3]]),
+                    legend=options(title=None),
                 ),
                 opacity=alt.Opacity(
-                    "window:N", scale=alt.Scale(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None
+                    "window:N", scale=options(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None
                 ),
             )
         )
@@ -171,7 +171,7 @@ def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path) -> list[A
             alt.Chart(prepare.values(total))
             .mark_line(color=NEUTRAL)
             .encode(
-                x=axis.time(titled), y=alt.Y("total:Q", axis=alt.Axis(title="sum (Mbit/s)"), scale=alt.Scale(zero=True))
+                x=axis.time(titled), y=alt.Y("total:Q", axis=options(title="sum (Mbit/s)"), scale=options(zero=True))
             )
         )
 

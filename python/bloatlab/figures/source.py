@@ -1,0 +1,67 @@
+"""The tables that figures are drawn from, read from a store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from bloatlab.store import Store
+
+RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
+
+_PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
+
+
+def of_run(store: Store, run_id: str) -> dict[str, pl.DataFrame]:
+    """Tables of one run; `links` has the queue's limit besides, `limit_packets`, where it is one of packets.
+
+    Args:
+        store: The results.
+        run_id: Identity of the run, or an unambiguous beginning of it.
+    """
+    row = store.find(run_id)
+    tables = {name: _without_run(store.table(name, [row["run_id"]])) for name in RUN_TABLES}
+    tables["links"] = with_limits(tables["links"], json.loads(row["scenario"]))
+    return tables
+
+
+def of_runs(store: Store) -> dict[str, pl.DataFrame]:
+    """Tables over all runs, for figures that compare them."""
+    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+
+
+def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
+    """Add `limit_packets` to `links` from the scenario document, null where the limit is not one of packets."""
+    if "link" not in links.columns:
+        return links
+    limits = dict(_limits(scenario))
+    found = [limits.get(name) for name in links["link"].to_list()]
+    return links.with_columns(pl.Series("limit_packets", found, dtype=pl.Float64))
+
+
+def _limits(scenario: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+    dumbbell, lot = scenario.get("dumbbell"), scenario.get("parking_lot")
+    if dumbbell:
+        yield "bottleneck", _packets(dumbbell.get("queue"))
+        yield "reverse", _packets(dumbbell.get("reverse_queue"))
+    if lot:
+        for hop in range(1, int(lot.get("hops", 0)) + 1):
+            yield f"hop_{hop}", _packets(lot.get("queue"))
+    for box in scenario.get("boxes") or []:
+        if box.get("kind") == "link":
+            yield box["name"], _packets(box.get("queue"))
+
+
+def _packets(queue: Any) -> float | None:
+    limit = queue.get("limit") if isinstance(queue, Mapping) else None
+    stated = _PACKETS.match(str(limit))
+    return float(stated[1]) if stated else None
+
+
+def _without_run(table: pl.DataFrame) -> pl.DataFrame:
+    return table.drop("run_id") if "run_id" in table.columns else table

@@ -1,0 +1,145 @@
+"""Metrics as tables: a row a metric, a column a flow, link or probe."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from bloatlab.report import text
+
+# More columns than this are unreadable: the spread over the entities stands for them.
+MOST = 8
+
+TITLES = {"flow": "Flow metrics", "link": "Link metrics", "network": "Network metrics", "probe": "Probe metrics"}
+
+
+class Definition(Protocol):
+    """What a metric is; `bloatlab.metrics.Definition` is one."""
+
+    @property
+    def unit(self) -> str:
+        """Its unit."""
+
+    @property
+    def formula(self) -> str:
+        """How it is computed."""
+
+    @property
+    def source(self) -> str:
+        """Who defines it."""
+
+    @property
+    def better(self) -> str:
+        """`higher`, `lower` or `none`."""
+
+
+Definitions = Mapping[tuple[str, str], Definition]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a table.
+
+    Attributes:
+        text: As it is read.
+        sort: As it is sorted: the number, or the text.
+        best: Whether it is the best of its row or column.
+        link: Anchor on the page that it leads to; empty for none.
+    """
+
+    text: str
+    sort: float | str | None = None
+    best: bool = False
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric: its name, its unit, what it means, and its cells."""
+
+    name: str
+    unit: str
+    meaning: str
+    anchor: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class MetricTable:
+    """Metrics of one scope: `scope`, heading, names of the columns, rows, and a note on what was pooled."""
+
+    scope: str
+    title: str
+    columns: list[str]
+    rows: list[Row]
+    note: str = ""
+
+
+def tables(metrics: pl.DataFrame, definitions: Definitions, prefix: str = "") -> list[MetricTable]:
+    """One table a scope that has metrics.
+
+    Args:
+        metrics: One run's rows of a store's `metrics`.
+        definitions: What each (scope, metric) is.
+        prefix: Goes before the anchors of the definitions.
+    """
+    found = []
+    for scope in TITLES:
+        rows = metrics.filter(pl.col("scope") == scope)
+        if not rows.is_empty():
+            found.append(_table(scope, rows, definitions, prefix))
+    return found
+
+
+def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: str) -> MetricTable:
+    entities = sorted(metrics["entity"].unique().to_list(), key=natural)
+    pooled = len(entities) > MOST
+    order = {name: index for index, (of, name) in enumerate(definitions) if of == scope}
+    rows = []
+    by_metric = {
+        key[0]: part for key, part in metrics.partition_by("metric", as_dict=True, maintain_order=True).items()
+    }
+    for name in sorted(by_metric, key=lambda name: (order.get(str(name), len(order)), str(name))):
+        part, definition = by_metric[name], definitions.get((scope, str(name)))
+        values = dict(zip(part["entity"].to_list(), part["value"].to_list(), strict=True))
+        better = definition.better if definition else "none"
+        cells = spread(part["value"]) if pooled else best([values.get(entity) for entity in entities], better)
+        unit = part["unit"][0] or (definition.unit if definition else "")
+        meaning = f"{definition.formula} ({definition.source})" if definition else ""
+        anchor = f"{prefix}{scope}-{name}" if definition else ""
+        rows.append(Row(str(name), unit, meaning, anchor, cells))
+    if pooled:
+        note = f"{len(entities)} {scope}s: the spread over them is shown."
+        return MetricTable(scope, TITLES[scope], ["lowest", "median", "mean", "highest"], rows, note)
+    return MetricTable(scope, TITLES[scope], ["value"] if scope == "network" else entities, rows)
+
+
+def spread(values: pl.Series) -> list[Cell]:
+    """Lowest, median, mean and highest."""
+    numbers = [values.min(), values.median(), values.mean(), values.max()]
+    return [Cell(text.number(float(value) if isinstance(value, int | float) else None)) for value in numbers]
+
+
+def best(values: list[float | None], better: str) -> list[Cell]:
+    """Cells of values that compete, the best marked; none is where all are equal or only one takes part."""
+    present = [value for value in values if value is not None]
+    winner = None
+    if len(present) > 1 and max(present) > min(present):
+        winner = {"higher": max, "lower": min}.get(better, lambda _: None)(present)
+    return [Cell(text.number(value), value, value is not None and value == winner) for value in values]
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Sort key that puts `flow_2` before `flow_10`."""
+    pieces: list[tuple[int, int, str]] = []
+    digits = ""
+    for letter in f"{name}\0":
+        if letter.isdigit():
+            digits += letter
+            continue
+        if digits:
+            pieces.append((0, int(digits), ""))
+            digits = ""
+        pieces.append((1, 0, letter))
+    return pieces

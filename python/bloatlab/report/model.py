@@ -1,0 +1,249 @@
+"""What the page says, read from a store; the template only arranges it."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from bloatlab.report import metric_tables, text, verdict
+from bloatlab.report.metric_tables import Cell, Definitions, MetricTable
+from bloatlab.report.verdict import Verdict
+
+if TYPE_CHECKING:
+    from bloatlab.experiments import Experiment
+    from bloatlab.figures.sweep import Sweep
+
+
+@dataclass
+class Drawn:
+    """A figure on the page: one picture, or one for wide screens and one for phones."""
+
+    name: str
+    title: str
+    caption: str
+    half: bool
+    pictures: list[Future[str]]
+
+    @property
+    def svgs(self) -> list[str]:
+        """The pictures, once they are rendered."""
+        return [picture.result() for picture in self.pictures]
+
+
+@dataclass
+class PlainTable:
+    """A table of text: headings, rows, and whether a click on a heading sorts it."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+    label: str
+    sortable: bool = False
+    note: str = ""
+
+
+@dataclass
+class RunView:
+    """One run in detail."""
+
+    run_id: str
+    anchor: str
+    heading: str
+    why: str
+    verdict: Verdict
+    tables: list[PlainTable] = field(default_factory=list)
+    metrics: list[MetricTable] = field(default_factory=list)
+    figures: list[Drawn] = field(default_factory=list)
+
+
+@dataclass
+class ClaimRow:
+    """A published value beside ours."""
+
+    name: str
+    unit: str
+    published: str
+    measured: str
+    difference: str
+    tolerance: str
+    holds: bool | None
+    source: str
+
+
+@dataclass
+class ExperimentView:
+    """All runs of one experiment."""
+
+    name: str
+    anchor: str
+    title: str
+    summary: str
+    source: str
+    verdict: Verdict
+    commands: list[str]
+    parameters: PlainTable
+    claims: list[ClaimRow]
+    runs: PlainTable | None
+    failed: PlainTable | None
+    figures: list[Drawn]
+    details: list[RunView]
+    facts: list[tuple[str, str]]
+
+
+def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:
+    """Every parameter with its value or, where it varies, its values.
+
+    Args:
+        rows: `run_id`, `name`, `value` of these runs.
+        swept: The same runs side by side.
+        experiment: Says what a parameter means; None for a user's own scenario.
+    """
+    from bloatlab.figures.sweep import plain
+
+    known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
+    values: dict[str, list[str]] = {}
+    for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
+        values.setdefault(name, []).append(plain(value))
+    order = {axis.name: axis.values for axis in swept.axes}
+    table = []
+    for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
+        shown = order.get(name, values[name])
+        listed = ", ".join(shown[:12]) + (f", ... ({len(shown)} values)" if len(shown) > 12 else "")
+        listed = "default" if listed == "null" else listed
+        row = [Cell(name), Cell(listed)]
+        if known:
+            parameter = known.get(name)
+            published = parameter.published if parameter else None
+            row += [
+                Cell(parameter.help if parameter else ""),
+                Cell("" if published is None else plain(json.dumps(published, default=str))),
+            ]
+        table.append(row)
+    columns = ["parameter", "value", *(["meaning", "published"] if known else [])]
+    seeds = sorted(swept.frame["seed"].drop_nulls().unique().to_list())
+    some = ", ".join(str(seed) for seed in seeds[:12]) + (f", ... ({len(seeds)} seeds)" if len(seeds) > 12 else "")
+    filler = [Cell("random streams of the run"), Cell("")] if known else []
+    table.append([Cell("seed"), Cell(some), *filler])
+    return PlainTable(columns, table, "Parameters")
+
+
+def claims(rows: pl.DataFrame) -> list[ClaimRow]:
+    """Published values beside ours."""
+    found = []
+    for row in rows.iter_rows(named=True):
+        published, measured, tolerance = row["published"], row["measured"], row["tolerance"]
+        apart = None if measured is None else measured - published
+        if apart is None:
+            difference = text.NONE
+        elif published:
+            difference = f"{100 * apart / abs(published):+.2f} %"
+        else:
+            difference = f"{apart:+g}"
+        allowed = ""
+        if tolerance is not None:
+            share = f" ({100 * tolerance / abs(published):.3g} %)" if published else ""
+            allowed = f"± {text.number(tolerance, 3)}{share}"
+        found.append(
+            ClaimRow(
+                row["name"], row["unit"], text.number(published), text.number(measured), difference, allowed,
+                None if row["holds"] is None else bool(row["holds"]), row["source"],
+            )
+        )  # fmt: skip
+    return found
+
+
+_RUN_COLUMNS = {
+    "throughput_mbps": ("throughput (Mbit/s)", "higher"),
+    "utilization": ("link utilisation", "higher"),
+    "srtt_ms": ("mean sRTT (ms)", "lower"),
+    "delay_ms": ("queueing delay (ms)", "lower"),
+    "delay_p95_ms": ("queueing delay p95 (ms)", "lower"),
+    "retransmissions": ("retransmissions", "lower"),
+}
+MOST_RUNS = 200
+
+
+def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:
+    """A row a run: what sets it apart, what came of it; the best of each column marked.
+
+    Args:
+        swept: The runs.
+        queues: Standing queue of each run, ms.
+        anchors: Where on the page a run is shown in detail.
+    """
+    frame = swept.frame
+    shown = frame.head(MOST_RUNS)
+    names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
+    places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
+    columns = ["run", *names, "seed"]
+    rows = [
+        [
+            Cell(str(row["run_id"])[:10], link=anchors.get(row["run_id"], "")),
+            *(Cell(str(row[name]), places.get(name, {}).get(row[name], str(row[name]))) for name in names),
+            Cell(str(row["seed"]), row["seed"]),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    for column, (title, better) in _RUN_COLUMNS.items():
+        if frame[column].null_count() == frame.height:
+            continue
+        columns.append(title)
+        # The best is the best of all runs, also of those the table has no room for.
+        cells = metric_tables.best(frame[column].to_list(), better)[: shown.height]
+        for row, cell in zip(rows, cells, strict=True):
+            row.append(cell)
+    if queues:
+        columns.append("grade")
+        for row, run_id in zip(rows, shown["run_id"].to_list(), strict=True):
+            row.append(Cell(verdict.grade(queues.get(run_id)), queues.get(run_id)))
+    left = frame.height - shown.height
+    note = f"{left} more runs are left out here; `bloatlab export DIR --csv` gives all." if left else ""
+    return PlainTable(columns, rows, "Runs", sortable=True, note=note)
+
+
+_UNITS = {
+    "start_s": "start (s)",
+    "stop_s": "stop (s)",
+    "base_rtt_ms": "base RTT (ms)",
+    "mss": "MSS (bytes)",
+    "cca": "congestion control",
+    "rate_mbps": "rate (Mbit/s)",
+    "delay_ms": "delay (ms)",
+    "interval_ms": "interval (ms)",
+    "size": "size (bytes)",
+    "limit_packets": "limit (packets)",
+}
+MOST_ENTITIES = 25
+
+
+def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
+    """The tables of flows, links and probes."""
+    found = []
+    for name in ("flows", "links", "probes"):
+        frame = tables.get(name)
+        if frame is None or frame.is_empty():
+            continue
+        frame = frame.select(column for column in frame.columns if frame[column].null_count() < frame.height)
+        shown = frame.head(MOST_ENTITIES)
+        rows = [
+            [Cell(text.number(value) if isinstance(value, int | float) else str(value or text.NONE)) for value in row]
+            for row in shown.iter_rows()
+        ]
+        left = frame.height - shown.height
+        note = f"and {left} more {name}." if left else ""
+        columns = [_UNITS.get(column, column.replace("_", " ")) for column in frame.columns]
+        found.append(PlainTable(columns, rows, name.capitalize(), note=note))
+    return found
+
+
+def definitions() -> Definitions:
+    """What each metric is; nothing without the engine that says so."""
+    try:
+        from bloatlab.metrics import definitions as known
+
+        return known()
+    except ImportError:
+        return {}

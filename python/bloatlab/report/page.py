@@ -1,0 +1,224 @@
+"""Makes the page of a results directory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import polars as pl
+
+from bloatlab.errors import StoreError
+from bloatlab.report import metric_tables, model, text, verdict
+from bloatlab.report.drawing import Renderer
+from bloatlab.report.metric_tables import Cell
+from bloatlab.store import Store
+
+if TYPE_CHECKING:
+    from bloatlab.experiments import Experiment
+    from bloatlab.figures.registry import Figure
+    from bloatlab.figures.sweep import Sweep
+
+NAME = "report.html"
+# Of a sweep these are shown for the runs picked, of a single run all.
+OF_PICKED = ("time_series", "operating_point", "in_flight", "queue")
+MOST_COMMANDS = 6
+
+
+def make_report(directory: Path | str) -> Path:
+    """Write `report.html` into a results directory: one file, self-contained, offline.
+
+    Args:
+        directory: The results directory.
+
+    Returns:
+        The page's path.
+
+    Raises:
+        StoreError: There is no store, it is damaged or empty, or the page cannot be written.
+    """
+    store = Store(directory)
+    with Renderer() as renderer:
+        # Altair comes in with the figures, while the renderer starts.
+        from bloatlab.figures import source
+
+        tables = source.of_runs(store)
+        if tables["runs"].is_empty():
+            raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
+        names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
+        views = [_experiment(store, renderer, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
+        page = _template().render(
+            views=views,
+            definitions=_used_definitions(views),
+            scopes=metric_tables.TITLES,
+            grades=verdict.MEANING,
+        )
+    return _write(store.directory / NAME, page)
+
+
+def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
+    from bloatlab.figures import sweep
+
+    mine = tables["runs"].filter(pl.col("experiment") == name)
+    own = {
+        "runs": mine,
+        **{of: tables[of].join(mine.select("run_id"), on="run_id", how="semi") for of in ("parameters", "metrics")},
+    }
+    swept = sweep.read(own)
+    by_run = {key[0]: part for key, part in own["metrics"].partition_by("run_id", as_dict=True).items()}
+    queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.standing_queue(part)) is not None}
+    claims = store.claims().filter(pl.col("experiment") == name)
+    claimed = next((run for run in claims["run_id"].to_list() if run in by_run), None)
+    picks = _picks(swept, queues, claimed)
+    anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
+    details = [
+        _run(store, renderer, swept, run, why, by_run.get(run, own["metrics"].clear()), anchors[run])
+        for run, why in picks.items()
+    ]
+    known, several = _known(name), swept.frame.height > 1
+    commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
+    judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
+    return model.ExperimentView(
+        name=name,
+        anchor=anchor,
+        title=known.title if known else name,
+        summary=known.summary if known else "",
+        source=known.source if known else "",
+        verdict=judged,
+        commands=commands[-MOST_COMMANDS:],
+        parameters=model.parameters(own["parameters"], swept, known),
+        claims=model.claims(claims),
+        runs=model.runs_table(swept, queues, anchors) if several else None,
+        failed=_failed(mine),
+        figures=_figures(renderer, own, f"{anchor}-", of_runs=True),
+        details=details,
+        facts=_facts(mine),
+    )
+
+
+def _known(name: str) -> Experiment | None:
+    from bloatlab.experiments import CATALOGUE
+
+    return CATALOGUE.get(name)
+
+
+def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[str, str]:
+    """Runs shown in detail, and why these: at most three."""
+    runs = swept.frame["run_id"].to_list()
+    if len(runs) <= 1:
+        return dict.fromkeys(runs, "")
+    picks = {claimed: "the published set-up"} if claimed else {}
+    if queues:
+        picks.setdefault(min(queues, key=queues.__getitem__), "the shortest standing queue")
+        picks.setdefault(max(queues, key=queues.__getitem__), "the longest standing queue")
+    return picks or {runs[0]: "the first run"}
+
+
+def _run(
+    store: Store, renderer: Renderer, swept: Sweep, run_id: str, why: str, metrics: pl.DataFrame, anchor: str
+) -> model.RunView:
+    from bloatlab.figures import source
+
+    tables = source.of_run(store, run_id)
+    only = OF_PICKED if swept.frame.height > 1 else None
+    return model.RunView(
+        run_id=run_id,
+        anchor=anchor,
+        heading=verdict.label(swept, run_id),
+        why=why,
+        verdict=verdict.of_run(tables, metrics),
+        tables=model.entities(tables),
+        metrics=metric_tables.tables(metrics, model.definitions()),
+        figures=_figures(renderer, tables, f"{anchor}-", of_runs=False, only=only),
+    )
+
+
+def _figures(
+    renderer: Renderer,
+    tables: Mapping[str, pl.DataFrame],
+    prefix: str,
+    *,
+    of_runs: bool,
+    only: tuple[str, ...] | None = None,
+) -> list[model.Drawn]:
+    from bloatlab.figures.registry import REGISTRY
+
+    wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
+    return [_draw(renderer, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
+
+
+def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
+    from bloatlab.figures.theme import HALF, PHONE
+
+    caption = f"{figure.caption} {figure.note(tables)}".strip()
+    label = escape(f"{figure.title}. {caption}")
+    half = figure.width <= HALF
+    # A wide figure scaled down to a phone cannot be read: it is drawn a second time, narrow.
+    widths = [figure.width] if half else [figure.width, PHONE]
+    pictures = [
+        renderer.render(figure.draw(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
+    ]
+    return model.Drawn(figure.name, figure.title, caption, half, pictures)
+
+
+def _failed(runs: pl.DataFrame) -> model.PlainTable | None:
+    failed = runs.filter(pl.col("status") != "done")
+    if failed.is_empty():
+        return None
+    rows = [
+        [Cell(row["run_id"][:10]), Cell(str(row["seed"])), Cell(row["reason"] or "no reason given")]
+        for row in failed.head(model.MOST_ENTITIES).iter_rows(named=True)
+    ]
+    left = failed.height - len(rows)
+    return model.PlainTable(["run", "seed", "reason"], rows, "Failed runs", note=f"and {left} more." if left else "")
+
+
+def _facts(runs: pl.DataFrame) -> list[tuple[str, str]]:
+    """What a reader needs to check the page: engine, seed, digest, time."""
+    done = runs.filter(pl.col("status") == "done")
+    versions = ", ".join(done["engine_version"].drop_nulls().unique(maintain_order=True).to_list())
+    facts = [("engine", versions), ("runs", f"{done.height:,}")]
+    if done.height == 1:
+        facts += [("run", done["run_id"][0]), ("seed", str(done["seed"][0])), ("digest", done["digest"][0] or "")]
+    facts.append(("wall time", text.with_unit(float(done["wall_s"].sum()), "s")))
+    if done["events"].null_count() < done.height:
+        facts.append(("events", f"{done['events'].sum():,}"))
+    if done.height:
+        facts.append(("finished", str(done["created"].max())[:19].replace("T", " ") + " UTC"))
+    return [(name, value) for name, value in facts if value]
+
+
+def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
+    """Definitions of the metrics on the page: scope, name, definition."""
+    used = {
+        (table.scope, row.name) for view in views for run in view.details for table in run.metrics for row in table.rows
+    }
+    return [(scope, name, what) for (scope, name), what in model.definitions().items() if (scope, name) in used]
+
+
+@cache
+def _template() -> jinja2.Template:
+    loader = jinja2.PackageLoader("bloatlab.report")
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("report.html")
+
+
+def _write(path: Path, page: str) -> Path:
+    """Write whole or not at all: a reader never sees half a page."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            temporary.write_text(page, encoding="utf-8")
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+    return path

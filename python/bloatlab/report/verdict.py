@@ -1,0 +1,122 @@
+"""The answer in one sentence: how long the queue stands, and what it buys."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from bloatlab.figures import network, prepare
+from bloatlab.figures.sweep import Sweep, metrics_by_run
+from bloatlab.report import text
+
+# RTT increase under load, ms: the grades of the public bufferbloat tests.
+GRADES = ((5.0, "A+"), (30.0, "A"), (60.0, "B"), (200.0, "C"), (400.0, "D"))
+MEANING = "Grades by RTT increase: A+ below 5 ms, A below 30 ms, B below 60 ms, C below 200 ms, D below 400 ms, else F."
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run or a sweep comes to.
+
+    Attributes:
+        grade: By the increase of the RTT; empty when no RTT was measured.
+        sentence: With the numbers.
+        numbers: Name and value of the figures that carry it.
+    """
+
+    grade: str
+    sentence: str
+    numbers: list[tuple[str, str]]
+
+
+def grade(increase_ms: float | None) -> str:
+    """The grade of an RTT increase in ms; empty for none."""
+    if increase_ms is None:
+        return ""
+    return next((name for limit, name in GRADES if increase_ms < limit), "F")
+
+
+def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
+    """Judge one run.
+
+    Args:
+        tables: Its tables.
+        metrics: Its rows of a store's `metrics`.
+    """
+    found = metrics_by_run(metrics)
+    row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
+    path, flows = network.path(tables), network.table(tables, "flows")
+    srtt, rate = row["srtt_ms"], row["throughput_mbps"]
+    increase = standing_queue(metrics)
+    if increase is None and row["delay_ms"] is None:
+        return Verdict("", "No RTT and no sojourn time was measured in this run.", _numbers(row, None))
+    if increase is None:
+        sentence = (
+            f"Packets wait {text.with_unit(row['delay_ms'], 'ms')} in the queue on average; no flow measured an RTT."
+        )
+        return Verdict("", sentence, _numbers(row, None))
+    parts = [
+        f"A standing queue of {text.with_unit(increase, 'ms')}: the mean sRTT is {text.with_unit(srtt, 'ms')}"
+        + (f" over a base RTT of {text.with_unit(srtt - increase, 'ms')}" if srtt is not None else "")
+    ]
+    if rate is not None:
+        carried = f"{_who(flows)} {text.with_unit(rate, 'Mbit/s', 4)}"
+        if path.capacity_mbps:
+            share = text.percent(rate / path.capacity_mbps)
+            carried += f", {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
+        parts.append(carried)
+    return Verdict(grade(increase), " while ".join(parts) + ".", _numbers(row, increase))
+
+
+def standing_queue(metrics: pl.DataFrame) -> float | None:
+    """Mean over flows of mean sRTT less propagation, ms."""
+    delays = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "mean_est_qdelay_l4"))["value"]
+    return prepare.mean(delays) if len(delays) else None
+
+
+def _who(flows: pl.DataFrame) -> str:
+    ccas = flows["cca"].drop_nulls().unique(maintain_order=True).to_list() if "cca" in flows.columns else []
+    names = "/".join(ccas) if len(ccas) <= 3 else ""
+    if flows.height == 1:
+        return f"one {names} flow carries".replace("  ", " ")
+    return f"{flows.height} {names} flows carry".replace("  ", " ")
+
+
+def _numbers(row: dict[str, float | None], increase: float | None) -> list[tuple[str, str]]:
+    found = [
+        ("standing queue", text.with_unit(increase, "ms") if increase is not None else None),
+        ("throughput", text.with_unit(row["throughput_mbps"], "Mbit/s", 4)),
+        ("link utilisation", text.percent(row["utilization"])),
+        ("sojourn, 95th percentile", text.with_unit(row["delay_p95_ms"], "ms")),
+        ("retransmissions", text.number(row["retransmissions"])),
+    ]
+    return [(name, value) for name, value in found if value is not None and not value.startswith(text.NONE)]
+
+
+def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
+    """Judge many runs: the shortest and the longest standing queue, and where they are.
+
+    Args:
+        swept: The runs.
+        queues: Standing queue of each run, ms.
+    """
+    runs = text.plural(swept.frame.height, "run")
+    if not queues:
+        return Verdict("", f"{runs}; none measured an RTT.", [])
+    best, worst = min(queues, key=queues.__getitem__), max(queues, key=queues.__getitem__)
+    sentence = (
+        f"{runs}: the standing queue goes from {text.with_unit(queues[best], 'ms')} "
+        f"(grade {grade(queues[best])}; {label(swept, best)}) to {text.with_unit(queues[worst], 'ms')} "
+        f"(grade {grade(queues[worst])}; {label(swept, worst)})."
+    )
+    lowest, highest = grade(queues[best]), grade(queues[worst])
+    return Verdict(lowest if lowest == highest else f"{lowest} to {highest}", sentence, [])
+
+
+def label(swept: Sweep, run_id: str) -> str:
+    """A run by what sets it apart, such as `cca = cubic, qlen = 80p`."""
+    row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)
+    names = [swept.coloured_by, *(axis.name for axis in swept.axes)]
+    apart = [f"{name} = {row[name]}" for name in names if name]
+    if swept.replications > 1:
+        apart.append(f"seed {row['seed']}")
+    return ", ".join(apart) or f"run {run_id}"
