@@ -245,3 +245,24 @@ fn an_idle_restart_paces_at_the_rate() {
     d.law.on_send(&mut d.window, d.now, MSS, true);
     assert_eq!(d.window.pacing, (d.state("bw") * 0.99) as u64);
 }
+
+#[test]
+fn probe_rtt_tells_nothing_about_the_rate() {
+    // A filter of two rounds would forget the rate in ProbeRTT if its samples counted.
+    let mut d = Driver::new(r#"{"kind": "bbr", "bw_window": 2, "probe_rtt": "2s"}"#, 10);
+    let longer = Path {
+        base_rtt: 110 * MS,
+        ..PATH
+    };
+    for _ in 0..30 {
+        PATH.round(&mut d, None);
+    }
+    while d.state("mode") != PROBE_RTT {
+        longer.round(&mut d, None);
+    }
+    let rate = d.state("bw");
+    while d.state("mode") == PROBE_RTT {
+        longer.round(&mut d, None);
+        assert!(d.state("bw") > 0.9 * rate);
+    }
+}

@@ -148,7 +148,14 @@ impl Sender {
                     self.driver.now += gap;
                     let bytes = (self.in_flight as f64 * share) as u64;
                     let acked = bytes - (bytes as f64 * sacked) as u64;
-                    let ack = self.deliver(bytes, acked, 0, rtt, limited);
+                    // In recovery an ACK may find more losses, up to everything that is left.
+                    let left = self.in_flight - bytes;
+                    let lost = if self.recovery {
+                        (left as f64 * sacked) as u64
+                    } else {
+                        0
+                    };
+                    let ack = self.deliver(bytes, acked, lost, rtt, limited);
                     self.tell(&ack);
                     self.check();
                 }
