@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
-import fake_core
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import bloatlab as bl
+import fake_core
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -100,14 +100,13 @@ def test_users_classes_run(tmp_path: Path) -> None:
 
 
 def test_arrow_capsules_are_taken_by_everyone() -> None:
-    table = bl.run("deep-buffers").flow_series
-    assert table.column_names == ["time_s", "flow", "srtt_ms"]
+    table = flow_series = bl.run("deep-buffers").flow_series
+    assert flow_series.column_names == ["time_s", "flow", "srtt_ms"]
     assert len(table) == 10
     assert pa.table(table).num_rows == 10
     assert pl.DataFrame(table).height == 10
     assert pl.from_arrow(pa.table(table)).equals(table.to_polars())  # type: ignore[arg-type]
-    series = table
-    assert duckdb.sql("SELECT count(*), max(srtt_ms) > 50 FROM series").fetchall() == [(10, True)]
+    assert duckdb.sql("SELECT count(*), max(srtt_ms) > 50 FROM flow_series").fetchall() == [(10, True)]
     frame = table.to_pandas()
     assert isinstance(frame, pd.DataFrame)
     assert frame["srtt_ms"].isna().sum() == 1

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,7 +296,17 @@ def _run_row(record: RunRecord) -> tuple[tuple[Any, ...], bool]:
 
 
 def _parameter_rows(run_id: str, values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [(run_id, name, json.dumps(value, sort_keys=True)) for name, value in values.items()]
+    return [(run_id, name, _text(value)) for name, value in values.items()]
+
+
+def _text(value: Any) -> str:
+    # Sweeps repeat the same few values thousands of times.
+    return _text_of_scalar(value) if isinstance(value, str | int | float) else json.dumps(value, sort_keys=True)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _text_of_scalar(value: str | float) -> str:
+    return json.dumps(value)
 
 
 _INSERT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 13)})"
