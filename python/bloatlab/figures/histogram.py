@@ -37,7 +37,7 @@ def rebinned(rows: pl.DataFrame, by: str, width: float) -> pl.DataFrame:
     bins = max(1, math.floor((prepare.high(rows["upper"]) - low) / width) + 1)
     edges = [low + width * index for index in range(bins)]
     grid = pl.DataFrame({"start": edges}).with_columns((pl.col("start") + width).alias("stop"))
-    totals = rows.group_by(by).agg(pl.col("weight").sum().alias("total"))
+    totals = rows.group_by(by, maintain_order=True).agg(pl.col("weight").sum().alias("total"))
     pieces = rows.join(grid, how="cross").filter(
         # A bucket without width (a single value) belongs to the one bin that holds it.
         (pl.col("lower") < pl.col("stop"))
@@ -48,9 +48,9 @@ def rebinned(rows: pl.DataFrame, by: str, width: float) -> pl.DataFrame:
     part = pl.when(whole > 0).then(overlap / whole).otherwise(1.0)
     return (
         pieces.with_columns((pl.col("weight") * part).alias("weight"))
-        .group_by(by, "start", "stop")
+        .group_by(by, "start", "stop", maintain_order=True)
         .agg(pl.col("weight").sum())
-        .join(totals, on=by)
+        .join(totals, on=by, maintain_order="left")
         .select(by, "start", "stop", (pl.col("weight") / pl.col("total")).alias("share"))
         .filter(pl.col("share") > 0)
         .sort(by, "start")
@@ -61,7 +61,7 @@ def tails(rows: pl.DataFrame, by: str, points: int = 150) -> pl.DataFrame:
     """Share of the weight above a value (the eCCDF): `by`, `value`, `above`; at most about `points` each."""
     curves = []
     for part in rows.partition_by(by, maintain_order=True):
-        merged = part.group_by("upper").agg(pl.col("weight").sum()).sort("upper")
+        merged = part.group_by("upper", maintain_order=True).agg(pl.col("weight").sum()).sort("upper")
         total = merged["weight"].sum()
         start = pl.DataFrame({"value": [prepare.low(part["lower"])], "above": [1.0]})
         rest = merged.select(

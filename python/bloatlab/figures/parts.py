@@ -35,7 +35,7 @@ def legend_columns(names: list[str], width: int) -> int:
 
 def level(value: float, text: str, width: int, above: bool = True) -> Any:
     """A dashed horizontal reference line with its name at the right end."""
-    at = prepare.Rows(values=[{"at": value, "text": text}])
+    at = prepare.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
     line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=alt.Y("at:Q"))
     name = (
         alt.Chart(at)
@@ -47,7 +47,7 @@ def level(value: float, text: str, width: int, above: bool = True) -> Any:
 
 def mark_at(value: float, text: str, left: bool = False) -> Any:
     """A dashed vertical reference line with its name at the top."""
-    at = prepare.Rows(values=[{"at": value, "text": text}])
+    at = prepare.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
     line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=alt.X("at:Q"))
     name = (
         alt.Chart(at)

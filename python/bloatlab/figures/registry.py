@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
 from altair.utils.schemapi import debug_mode
 
-from bloatlab.figures import network, prepare, sweep
+from bloatlab.figures import histogram, network, prepare, sweep
 from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.delay_throughput import delay_throughput
 from bloatlab.figures.charts.ecdf import ecdf
@@ -15,7 +14,7 @@ from bloatlab.figures.charts.in_flight import in_flight
 from bloatlab.figures.charts.operating_point import operating_point
 from bloatlab.figures.charts.queue import queue
 from bloatlab.figures.charts.queue_distribution import queue_distribution
-from bloatlab.figures.charts.rtt_histogram import rtt_histogram
+from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
 from bloatlab.figures.charts.time_series import time_series
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import HALF, WIDE
@@ -71,10 +70,7 @@ def _both(first: str, second: str) -> Callable[[Tables], bool]:
 
 def _histogram(quantity: str, scope: str) -> Callable[[Tables], bool]:
     def held_there(tables: Tables) -> bool:
-        rows = network.table(tables, "histograms")
-        return not rows.filter(
-            (pl.col("quantity") == quantity) & (pl.col("scope") == scope) & (pl.col("weight") > 0)
-        ).is_empty()
+        return not histogram.of_quantity(tables, quantity, scope).is_empty()
 
     return held_there
 
@@ -181,8 +177,7 @@ REGISTRY: Mapping[str, Figure] = {
             "Every RTT sample that the senders took, before smoothing.",
             ("histograms",),
             rtt_histogram,
-            _histogram("rtt", "flow"),
-            width=HALF,
+            lambda tables: not labelled(tables).is_empty(),
             note=_pooled,
         ),
         Figure(

@@ -12,7 +12,7 @@ GRID = "#E4E6EC"
 NEUTRAL = "#777788"
 
 WIDE = 900
-HALF = 440
+HALF = 400
 PHONE = 360
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"

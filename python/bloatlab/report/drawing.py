@@ -13,7 +13,7 @@ _SOLID = re.compile(r' (?:opacity|stroke-opacity|fill-opacity)="1"| display="non
 _FINE = re.compile(r"(\d+\.\d)\d+")
 _COORDINATES = re.compile(r' (?:d|transform|x|y|x2|y2|width|height|points)="[^"]*"')
 _ROOT = re.compile(r'<svg[^>]*?width="([\d.]+)" height="([\d.]+)" viewBox="([^"]*)"[^>]*>')
-_ID = re.compile(r'(id="|url\(#|href="#)')
+_ID = re.compile(r'(id="|url\(#|href="#)([^")]+)')
 
 
 def slim(svg: str, prefix: str, label: str) -> str:
@@ -29,7 +29,9 @@ def slim(svg: str, prefix: str, label: str) -> str:
     svg = _NOISE.sub("", svg)
     svg = _EMPTY.sub("", _SOLID.sub("", svg))
     svg = _COORDINATES.sub(lambda match: _FINE.sub(r"\1", match.group()), svg)
-    svg = _ID.sub(rf"\g<1>{prefix}-", svg)
+    # Vega counts its clip paths over the life of a process: counted anew, the same figure is the same text.
+    names: dict[str, str] = {}
+    svg = _ID.sub(lambda match: match[1] + names.setdefault(match[2], f"{prefix}-{len(names)}"), svg)
     svg = re.sub(r"<g>(<g></g>)*</g>", "", svg)
 
     def root(match: re.Match[str]) -> str:

@@ -45,7 +45,8 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
     path, flows = network.path(tables), network.table(tables, "flows")
-    srtt, rate = row["srtt_ms"], row["throughput_mbps"]
+    row["throughput_mbps"] = rate = carried_mbps(metrics, flows)
+    srtt = row["srtt_ms"]
     increase = standing_queue(metrics)
     if increase is None and row["delay_ms"] is None:
         return Verdict("", "No RTT and no sojourn time was measured in this run.", _numbers(row, None))
@@ -62,7 +63,7 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
         carried = f"{_who(flows)} {text.with_unit(rate, 'Mbit/s', 4)}"
         if path.capacity_mbps:
             share = text.percent(rate / path.capacity_mbps)
-            carried += f", {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
+            carried += f" of payload, {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
         parts.append(carried)
     return Verdict(grade(increase), " while ".join(parts) + ".", _numbers(row, increase))
 
@@ -71,6 +72,24 @@ def standing_queue(metrics: pl.DataFrame) -> float | None:
     """Mean over flows of mean sRTT less propagation, ms."""
     delays = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "mean_est_qdelay_l4"))["value"]
     return prepare.mean(delays) if len(delays) else None
+
+
+def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
+    """Payload of all flows over the length of the run, Mbit/s.
+
+    A flow's throughput is over its own lifetime; those of flows that were not there together do not add up.
+    """
+    rates = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "mean_throughput_l4"))
+    if rates.is_empty():
+        return None
+    if not {"start_s", "stop_s"} <= set(flows.columns) or flows["stop_s"].null_count():
+        return float(rates["value"].sum())
+    length = prepare.high(flows["stop_s"]) - prepare.low(flows["start_s"])
+    lived = flows.select(
+        pl.col("flow").cast(pl.String).alias("entity"), (pl.col("stop_s") - pl.col("start_s")).alias("s")
+    )
+    joined = rates.join(lived, on="entity", how="left")
+    return float((joined["value"] * joined["s"].fill_null(length)).sum()) / length if length > 0 else None
 
 
 def _who(flows: pl.DataFrame) -> str:

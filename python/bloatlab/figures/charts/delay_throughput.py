@@ -44,7 +44,7 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
         prepare.low(frame["delay_ms"]),
         prepare.maximum(frame["delay_ms"], frame["delay_p95_ms"]),
     )
-    scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=10)
+    scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=not log, padding=20)
     axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format="~g")
     x = alt.X("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]

@@ -10,7 +10,6 @@ from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plo
 
 SAMPLES = 500
 HEIGHT = 125
-BLUE = "#0072B2"
 
 
 def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
@@ -27,10 +26,13 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
         The chart.
     """
     path = network.path(tables)
+    colours = network.groups(tables).range
+    # The dots are those of one algorithm or, with several, of none.
+    dot = colours[0] if len(colours) == 1 else NEUTRAL
     together = (
         network.table(tables, "flow_series")
         .drop_nulls("in_flight")
-        .group_by("time_s")
+        .group_by("time_s", maintain_order=True)
         .agg(
             pl.col("in_flight").sum().alias("w"),
             pl.col("srtt_ms").mean(),
@@ -63,7 +65,7 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
             layers.append(alt.Chart(prepare.Rows(values=[at_bdp])).mark_rule(color=NEUTRAL, strokeWidth=1).encode(x=x))
         layers.append(
             alt.Chart(prepare.values(dots.select("w", column), 3))
-            .mark_circle(size=12, opacity=0.35, color=BLUE)
+            .mark_circle(size=12, opacity=0.35, color=dot)
             .encode(x=x, y=y)
         )
         marks = [{**mean.row(0, named=True), "point": "mean"}]
@@ -93,4 +95,7 @@ def _law(path: network.Path, right: float, column: str) -> list[dict[str, float]
     if bdp is None or base is None or capacity is None:
         return []
     heights = [base, base, base * right / bdp] if column == "srtt_ms" else [0.0, capacity, capacity]
-    return [{"w": w, column: height} for w, height in zip([0.0, bdp, right], heights, strict=True)]
+    return [
+        {"w": float(f"{w:.4g}"), column: float(f"{height:.4g}")}
+        for w, height in zip([0.0, bdp, right], heights, strict=True)
+    ]

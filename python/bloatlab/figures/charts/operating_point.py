@@ -34,7 +34,11 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
     series = series.drop_nulls(["x", "y"])
     means = series.group_by("flow", "label", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
     # Flows that were not there at an instant add nothing to its sum.
-    sums = network.table(tables, "flow_series").group_by("time_s").agg(pl.col("throughput_mbps").sum())
+    sums = (
+        network.table(tables, "flow_series")
+        .group_by("time_s", maintain_order=True)
+        .agg(pl.col("throughput_mbps").sum())
+    )
     joint = {"x": means["x"].mean(), "y": sums["throughput_mbps"].mean()}
     base, capacity = path.base_rtt_ms, path.capacity_mbps
     if groups.grouped:

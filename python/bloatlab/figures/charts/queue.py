@@ -76,7 +76,7 @@ def _events(series: pl.DataFrame, end: float, bins: int = 150) -> pl.DataFrame:
         return pl.DataFrame()
     return (
         series.with_columns(((pl.col("time_s") / span).floor() * span).clip(0, end).alias("time_s"))
-        .group_by("time_s")
+        .group_by("time_s", maintain_order=True)
         .agg(pl.col(name).sum() for name in counts)
         .unpivot(on=counts, index="time_s", variable_name="event", value_name="packets")
         .filter(pl.col("packets") > 0)

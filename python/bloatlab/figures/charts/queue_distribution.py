@@ -92,7 +92,11 @@ def _lengths(tables: network.Tables, names: list[str]) -> pl.DataFrame:
     return (
         samples.filter(pl.col("link").is_in(names))
         .drop_nulls("queue_packets")
-        .group_by(pl.col("link").cast(pl.String).alias("name"), pl.col("queue_packets").cast(pl.Float64).alias("lower"))
+        .group_by(
+            pl.col("link").cast(pl.String).alias("name"),
+            pl.col("queue_packets").cast(pl.Float64).alias("lower"),
+            maintain_order=True,
+        )
         .agg(pl.len().cast(pl.Float64).alias("weight"))
         .select("name", "lower", (pl.col("lower") + 1).alias("upper"), "weight")
         .sort("name", "lower")

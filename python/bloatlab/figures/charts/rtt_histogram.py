@@ -6,13 +6,13 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
-from bloatlab.figures.theme import HALF, options, plot_width, themed
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
-HEIGHT = 250
+HEIGHT = 180
 BINS = 60
 
 
-def rtt_histogram(tables: network.Tables, *, width: int = HALF) -> Any:
+def rtt_histogram(tables: network.Tables, *, width: int = WIDE) -> Any:
     """The share of RTT samples per bin of a millisecond axis, over every sample the senders took.
 
     Above eight flows the samples of all flows of a congestion control are pooled.
@@ -25,7 +25,7 @@ def rtt_histogram(tables: network.Tables, *, width: int = HALF) -> Any:
         The chart.
     """
     groups, path = network.groups(tables), network.path(tables)
-    rows = groups.label(histogram.of_quantity(tables, "rtt", "flow").rename({"name": "flow"}))
+    rows = labelled(tables)
     labels = [label for label in groups.labels if label in rows["label"].to_list()]
     step = histogram.nice_width(rows, BINS)
     bins = histogram.rebinned(rows, "label", step)
@@ -33,7 +33,7 @@ def rtt_histogram(tables: network.Tables, *, width: int = HALF) -> Any:
     colour = parts.colour(
         labels, [groups.colours[label] for label in labels], columns=parts.legend_columns(labels, wide)
     )
-    axis = options(title="RTT (ms)", grid=True, tickCount=6)
+    axis = options(title="RTT (ms)", grid=True, tickCount=8)
     x = alt.X("start:Q", axis=axis, scale=options(zero=False, nice=True))
     y_axis = options(title=f"share of samples per {parts.number(step, 'ms')}", format=".2~%")
     if len(labels) == 1:
@@ -52,6 +52,12 @@ def rtt_histogram(tables: network.Tables, *, width: int = HALF) -> Any:
     if path.base_rtt_ms:
         layers.append(parts.mark_at(path.base_rtt_ms, f"base RTT {parts.number(path.base_rtt_ms, 'ms')}"))
     return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+
+
+def labelled(tables: network.Tables) -> pl.DataFrame:
+    """Buckets of the RTT with the label of their flow."""
+    rows = histogram.of_quantity(tables, "rtt", "flow")
+    return rows if rows.is_empty() else network.groups(tables).label(rows.rename({"name": "flow"}))
 
 
 def _with_zeros(bins: pl.DataFrame, step: float) -> pl.DataFrame:

@@ -106,7 +106,7 @@ def band(series: pl.DataFrame, column: str, bins: int = 200) -> pl.DataFrame:
     return (
         series.drop_nulls(column)
         .with_columns(time.clip(0, end).alias("time_s"))
-        .group_by("label", "time_s")
+        .group_by("label", "time_s", maintain_order=True)
         .agg(
             pl.col(column).median().alias("median"),
             pl.col(column).quantile(0.05, "linear").alias("low"),
@@ -163,7 +163,11 @@ def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path) -> list[A
     if axis.groups.flows == 1:
         return [axis.panel(series, "throughput_mbps", title, rules)]
     total = prepare.thin(
-        series.group_by("time_s").agg(pl.col("throughput_mbps").sum().alias("total")).sort("time_s"), "time_s", "total"
+        series.group_by("time_s", maintain_order=True)
+        .agg(pl.col("throughput_mbps").sum().alias("total"))
+        .sort("time_s"),
+        "time_s",
+        "total",
     )
 
     def sum_line(titled: bool) -> Any:
