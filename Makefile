@@ -4,10 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests/python $(wildcard benches)
+PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format bench clean
+.PHONY: demo test test-rust test-python lint format docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -22,16 +22,19 @@ test-python: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.dev $(VENV)/.built
-	cargo fmt --check
+	rustfmt --edition 2024 --check $$(git ls-files '*.rs')
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
 
 format: $(VENV)/.dev
-	cargo fmt
+	rustfmt --edition 2024 $$(git ls-files '*.rs')
 	$(BIN)/ruff check --fix $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
+
+docs: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python tests/parity/write_docs.py
 
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py

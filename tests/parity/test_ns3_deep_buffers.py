@@ -1,0 +1,35 @@
+"""Parity with ns-3 in deep-buffers: every metric of every row agrees, or an explanation covers it."""
+
+import pytest
+from ns3_deep_buffers import EXPLANATIONS, Cell, cells
+from write_docs import PAGE, page
+
+CELLS = list(cells())
+
+
+def name(cell: Cell) -> str:
+    """A test id."""
+    row = cell.row
+    return f"{row['cca']}-{row['version']}-q{row['qlen']}-d{row['delack']}-{cell.metric.name}"
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=name)
+def test_agrees_or_is_explained(cell: Cell) -> None:
+    assert cell.agrees or cell.explanation, f"ours {cell.ours:.5g}, ns-3 {cell.theirs:.5g}, ratio {cell.ratio:.3f}"
+
+
+@pytest.mark.parametrize("letter", EXPLANATIONS)
+def test_explanations_are_needed(letter: str) -> None:
+    assert any(not c.agrees and c.explanation == letter for c in CELLS) or any(
+        not c.agrees and letter in c.explanation for c in CELLS
+    )
+
+
+def test_newreno_agrees_wherever_ns3_does_not_time_out() -> None:
+    plain = [c for c in CELLS if c.row["cca"] == "TcpNewReno" and int(c.row["rtos"]) == 0]
+    assert len(plain) > 100
+    assert all(c.agrees for c in plain)
+
+
+def test_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"
