@@ -6,12 +6,12 @@ import sqlite3
 import threading
 from pathlib import Path
 
-import fake_core
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import fake_core
 from bloatlab.errors import StoreError
 from bloatlab.store import RunRecord, Store, Writer, canonical, run_id, schema
 
@@ -78,10 +78,12 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 )
 def test_round_trip_of_any_runs(tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[int, bool, dict]]) -> None:
     directory = tmp_path_factory.mktemp("store")
-    records = [record(seed, reason="it broke" if failed else None, **{}) for seed, failed, _ in runs]
+    records = [record(seed, reason="it broke" if failed else None) for seed, failed, _ in runs]
     with Writer(directory) as writer:
         for one, (_, _, parameters) in zip(records, runs, strict=True):
-            writer.submit(RunRecord(**{name: getattr(one, name) for name in one.__slots__} | {"parameters": parameters}))
+            writer.submit(
+                RunRecord(**{name: getattr(one, name) for name in one.__slots__} | {"parameters": parameters})
+            )
     store = Store(directory)
     assert set(store.runs()["run_id"]) == {one.run_id for one in records}
     assert set(store.finished()) == {one.run_id for one in records if one.outcome}
@@ -114,14 +116,14 @@ def test_a_run_that_is_written_again_replaces_the_old_one(tmp_path: Path) -> Non
 def test_many_small_parts_are_merged_at_closing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bloatlab.store.writer.COMMIT_EVERY", 0.0)
     with Writer(tmp_path) as writer:
-        for seed in range(12):
+        for seed in range(40):
             writer.submit(record(seed))
             writer.flush()
         before = list((tmp_path / "parts").iterdir())
-    assert len(before) == 12
+    assert len(before) == 40
     assert len(list((tmp_path / "parts").iterdir())) == 1
     store = Store(tmp_path)
-    assert store.table("flow_series").height == 12 * 20
+    assert store.table("flow_series").height == 40 * 20
     assert store.run(record(5).run_id).seed == 5
     assert store.table("flow_series", [record(5).run_id]).height == 20
     assert store.table("no_such_table").is_empty()

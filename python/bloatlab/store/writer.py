@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COMMIT_EVERY = 0.1
 """Seconds between commits while runs keep coming: large groups, and little to lose."""
-MERGE_ABOVE = 4
+MERGE_ABOVE = 32
 """Parts left at closing beyond which they are merged."""
 MERGE_BYTES = 64_000_000
 """Largest merged part."""
