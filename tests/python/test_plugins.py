@@ -28,7 +28,10 @@ class Stranger:
 
 def test_classes_become_tables_and_factories() -> None:
     document, plugins = resolve(
-        {"dumbbell": {"queue": Lifo}, "flows": [{"cca": bl.configured(Halving, gain=3)}, {"cca": "test_plugins:Halving"}]}
+        {
+            "dumbbell": {"queue": Lifo},
+            "flows": [{"cca": bl.configured(Halving, gain=3)}, {"cca": "test_plugins:Halving"}],
+        }
     )
     table = document["flows"][0]["cca"]
     assert table == {

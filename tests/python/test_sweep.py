@@ -4,11 +4,11 @@ import threading
 import time
 from pathlib import Path
 
-import fake_core
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fake_core
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.experiments import get
 from bloatlab.store import Store

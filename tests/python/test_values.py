@@ -57,7 +57,12 @@ def test_paths_make_tables_and_leave_the_original_alone() -> None:
 
 @pytest.mark.parametrize(
     ("path", "why"),
-    [("flows.2.cca", "allowed: 0 to 1"), ("flows.x", "not a place"), ("duration.x", "not a table"), ("a..b", "empty key")],
+    [
+        ("flows.2.cca", "allowed: 0 to 1"),
+        ("flows.x", "not a place"),
+        ("duration.x", "not a table"),
+        ("a..b", "empty key"),
+    ],
 )
 def test_paths_that_lead_nowhere(path: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why):
