@@ -92,7 +92,16 @@ def test_the_page_of_one_run(single):
     assert "over a base RTT of 15" in said
     assert "one newreno flow carries" in said
     assert "bloatlab run deep-buffers" in said
-    for heading in ("Published against ours", "Flows", "Links", "Flow metrics", "Link metrics", "Definitions"):
+    for heading in (
+        "Published against ours",
+        "1 of 2 published values holds",
+        "Parameters",
+        "Flows",
+        "Links",
+        "Flow metrics",
+        "Link metrics",
+        "Definitions",
+    ):
         assert heading in said
     assert "mean_srtt_l4" in said
     assert "engine 0.1.0" in said.replace("  ", " ")

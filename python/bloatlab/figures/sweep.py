@@ -72,6 +72,8 @@ def read(tables: network.Tables) -> Sweep:
     series = pl.col(coloured_by or constant[0]) if coloured_by or constant else pl.lit("all runs")
     frame = frame.with_columns(series.fill_null("default").alias("series"))
     frame = frame.join(metrics_by_run(network.table(tables, "metrics")), on="run_id", how="left", maintain_order="left")
+    places = [pl.col(axis.name).replace_strict(axis.values, range(len(axis.values)), default=None) for axis in axes]
+    frame = frame.sort("series", *places, "seed", "run_id")
     cells = frame.group_by("series", *(axis.name for axis in axes)).len()
     return Sweep(frame, axes, coloured_by, int(prepare.high(cells["len"])))
 

@@ -122,11 +122,13 @@ def spread(values: pl.Series) -> list[Cell]:
 
 
 def best(values: list[float | None], better: str) -> list[Cell]:
-    """Cells of values that compete, the best marked; none is where all are equal or only one takes part."""
+    """Cells of values that compete, the best marked; none is where only one takes part or half of them share it."""
     present = [value for value in values if value is not None]
     winner = None
     if len(present) > 1 and max(present) > min(present):
         winner = {"higher": max, "lower": min}.get(better, lambda _: None)(present)
+        if 2 * present.count(winner) > len(present):
+            winner = None
     return [Cell(text.number(value), value, value is not None and value == winner) for value in values]
 
 

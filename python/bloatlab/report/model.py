@@ -92,6 +92,14 @@ class ExperimentView:
     details: list[RunView]
     facts: list[tuple[str, str]]
 
+    @property
+    def claims_sentence(self) -> str:
+        """How many of the published values ours come up to; empty where nothing was judged."""
+        judged = [claim.holds for claim in self.claims if claim.holds is not None]
+        if not judged:
+            return ""
+        return f"{sum(judged)} of {text.plural(len(judged), 'published value')} hold{'s' if sum(judged) == 1 else ''}."
+
 
 def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:
     """Every parameter with its value or, where it varies, its values.
@@ -144,11 +152,11 @@ def claims(rows: pl.DataFrame) -> list[ClaimRow]:
             difference = f"{apart:+g}"
         allowed = ""
         if tolerance is not None:
-            share = f" ({100 * tolerance / abs(published):.3g} %)" if published else ""
-            allowed = f"± {text.number(tolerance, 3)}{share}"
+            share = f" ({100 * tolerance / abs(published):.2g} %)" if published else ""
+            allowed = f"± {tolerance:.3g}{share}" if tolerance else "exact"
         found.append(
             ClaimRow(
-                row["name"], row["unit"], text.number(published), text.number(measured), difference, allowed,
+                row["name"], row["unit"], f"{published:,.10g}", text.number(measured), difference, allowed,
                 None if row["holds"] is None else bool(row["holds"]), row["source"],
             )
         )  # fmt: skip
@@ -178,12 +186,13 @@ def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) 
     shown = frame.head(MOST_RUNS)
     names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
     places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
-    columns = ["run", *names, "seed"]
+    seeds = frame["seed"].n_unique() > 1
+    columns = ["run", *names, *(["seed"] if seeds else [])]
     rows = [
         [
             Cell(str(row["run_id"])[:10], link=anchors.get(row["run_id"], "")),
             *(Cell(str(row[name]), places.get(name, {}).get(row[name], str(row[name]))) for name in names),
-            Cell(str(row["seed"]), row["seed"]),
+            *([Cell(str(row["seed"]), row["seed"])] if seeds else []),
         ]
         for row in shown.iter_rows(named=True)
     ]

@@ -106,4 +106,4 @@ def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: st
     log = parts.wants_log(axis.numbers[0], axis.numbers[-1], 7)
     scale = options(type="log" if log else "linear", zero=False, nice=False, padding=10)
     ticks = axis.numbers if len(axis.numbers) <= 9 else alt.Undefined
-    return alt.X("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format="~g"))
+    return alt.X("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))

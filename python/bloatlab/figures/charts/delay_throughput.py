@@ -45,15 +45,16 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
         prepare.maximum(frame["delay_ms"], frame["delay_p95_ms"]),
     )
     scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=not log, padding=20)
-    axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format="~g")
+    axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format=".6~g")
     x = alt.X("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
-    # Points, unlike bars, need no zero; close rates need the room.
-    near = prepare.low(rates) > 0.5 * prepare.high(rates)
+    low, high = prepare.low(rates), prepare.high(rates) or 1.0
+    # Points, unlike bars, need no zero; but less than a fifth of the scale would make much of nothing.
+    bottom = 0.98 * min(low, 0.8 * high) if low > 0.5 * high else 0.0
     y = alt.Y(
         "throughput_mbps:Q",
         axis=options(title="throughput of all flows (Mbit/s)", tickCount=6),
-        scale=options(zero=not near, nice=True, padding=10 if near else 0),
+        scale=options(domain=[bottom, 1.03 * high], zero=False, nice=False),
     )
     crowded = swept.replications >= 3
     data = prepare.values(prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS))

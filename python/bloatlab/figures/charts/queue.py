@@ -57,7 +57,7 @@ def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _time(end: float, titled: bool) -> Any:
-    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format="~g")
+    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=".6~g")
     return alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis)
 
 
@@ -96,7 +96,8 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
             y=alt.Y(
                 "packets:Q",
                 axis=options(title=title if len(kinds) == 1 else "packets", tickCount=2),
-                scale=options(zero=True),
+                # One packet stays visible beside the hundred of a slow start.
+                scale=options(type="sqrt", zero=True),
             ),
             y2=alt.datum(0),
             color=parts.colour(kinds, [shades[kind] for kind in kinds], field="event"),
