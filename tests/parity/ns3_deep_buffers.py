@@ -1,7 +1,8 @@
 """deep-buffers beside ns-3: the same dumbbell in both, metric by metric.
 
-`ns3_deep_buffers.csv` holds the NewReno, Cubic and Bbr rows of a reference run of ns-3 3.37, 3.44 and 3.48: 16 Mbit/s, RTT 15 ms, FIFO of `qlen`
-packets, one greedy flow, 15 s, MSS 1448, 1502 bytes on the wire, PRR, SACK, a device ring of one packet, `delack` segments per ACK.
+`ns3_deep_buffers.csv` holds the NewReno, Cubic and Bbr rows of a reference run of ns-3 3.37, 3.44 and 3.48: 16 Mbit/s,
+RTT 15 ms, FIFO of `qlen` packets, one greedy flow, 15 s, MSS 1448, 1502 bytes on the wire, PRR, SACK, a device ring of
+one packet, `delack` segments per ACK.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ METRICS = [
         "srtt_ms",
         0.07,
         0.0,
-        "phase of the sawtooth at the end of 15 s; ns-3's own versions differ by 2 % in NewReno rows",
+        "phase of the sawtooth when the 15 s end; ns-3's versions differ by 2 %",
     ),
     Metric("mean_in_flight_l4", "inflight_seg", 0.07, 0.0, "as sRTT"),
     Metric("mean_cwnd_l4", "cwnd_seg", 0.07, 0.0, "as sRTT"),
@@ -70,39 +71,44 @@ EXPLANATIONS = {
     "a": Explanation(
         lambda r: int(r["rtos"]) > 0 and r["cca"] != "TcpBbr",
         ALL,
-        "ns-3 runs into a retransmission timeout while it repairs the overshoot of slow start (its `rtos` is not 0), collapses to one segment and "
-        "sends again what SACK had reported; our sender repairs the same losses in one recovery.",
+        "ns-3 runs into a retransmission timeout while it repairs the overshoot of slow start (its `rtos` is "
+        "not 0), collapses to one segment and sends again what SACK had reported; our sender repairs the same "
+        "losses in one recovery.",
     ),
     "b": Explanation(
         lambda r: r["cca"] == "TcpCubic" and r["version"] != "3.37-opt",
         SHAPE | {"total_retransmissions_l4"},
-        "CUBIC of ns-3 3.44 and later swings as widely as Reno (coefficient of variation in flight 0.20 against 0.12 in 3.37, six recoveries "
-        "against four) and differs from ns-3 3.37 by up to 20 % itself. Ours follows RFC 9438 and 3.37; with Linux's HyStart it is within 2 % of "
-        "real Linux 7.2 (50 Mbit/s, 40 ms, 4 BDP: sRTT 173.7 against 171.2 ms, 30 against 28 retransmissions).",
+        "CUBIC of ns-3 3.44 and later swings as widely as Reno (coefficient of variation in flight 0.20 "
+        "against 0.12 in 3.37, six recoveries against four) and differs from ns-3 3.37 by up to 20 % itself. "
+        "Ours follows RFC 9438 and 3.37; with Linux's HyStart it is within 2 % of real Linux 7.2 (50 Mbit/s, "
+        "40 ms, 4 BDP: sRTT 173.7 against 171.2 ms, 30 against 28 retransmissions).",
     ),
     "c": Explanation(
         lambda r: r["cca"] == "TcpCubic",
         frozenset({"total_retransmissions_l4"}),
-        "our CUBIC leaves slow start by HyStart++ (RFC 9406), ns-3's by HyStart with thresholds of a whole minimum RTT: the overshoot of slow start, "
-        "which is most of the retransmissions, differs.",
+        "our CUBIC leaves slow start by HyStart++ (RFC 9406), ns-3's by HyStart with thresholds of a whole "
+        "minimum RTT: the overshoot of slow start, which is most of the retransmissions, differs.",
     ),
     "d": Explanation(
         lambda r: r["cca"] == "TcpBbr" and r["version"] != "3.37-opt",
         SHAPE | {"total_retransmissions_l4"},
-        "BBR of ns-3 3.44 and later keeps a standing queue of a whole BDP (41 segments in flight where the BDP is 20), that is, its window limits it "
-        "and not its pacing. Ours paces 1 % below the measured bandwidth and drains, as real Linux does: 50 Mbit/s, 40 ms, 4 BDP gives sRTT "
-        "43.75 ms and 175.7 segments in flight here, 43.25 ms and 173.9 in Linux 7.2. Throughput agrees within 0.1 %.",
+        "BBR of ns-3 3.44 and later keeps a standing queue of a whole BDP (41 segments in flight where the "
+        "BDP is 20), that is, its window limits it and not its pacing. Ours paces 1 % below the measured "
+        "bandwidth and drains, as real Linux does: 50 Mbit/s, 40 ms, 4 BDP gives sRTT 43.75 ms and 175.7 "
+        "segments in flight here, 43.25 ms and 173.9 in Linux 7.2. Throughput agrees within 0.1 %.",
     ),
     "e": Explanation(
         lambda r: r["cca"] == "TcpBbr" and r["version"] == "3.37-opt" and r["delack"] == "2",
         ALL,
-        "BBR of ns-3 3.37 starves with delayed ACKs (10.5 Mbit/s of 16); later versions mended it, and ours never had it.",
+        "BBR of ns-3 3.37 starves with delayed ACKs (10.5 Mbit/s of 16); later versions mended it, and ours "
+        "never had it.",
     ),
     "f": Explanation(
         lambda r: r["cca"] == "TcpBbr" and r["version"] == "3.37-opt" and r["delack"] == "1",
         frozenset({"mean_queue_length", "mean_cwnd_l4", "total_retransmissions_l4"}),
-        "BBR of ns-3 3.37 with one ACK a segment agrees in throughput, sRTT and in flight; its window differs (an initial window is carried for long "
-        "at 20 packets; our cwnd holds the allowance for ACK aggregation), and its queue of 6 packets is 1 packet longer than ours.",
+        "BBR of ns-3 3.37 with one ACK a segment agrees in throughput, sRTT and in flight; its window differs "
+        "(an initial window is carried for long at 20 packets; our cwnd holds the allowance for ACK "
+        "aggregation), and its queue of 6 packets is 1 packet longer than ours.",
     ),
 }
 

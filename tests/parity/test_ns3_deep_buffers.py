@@ -1,6 +1,7 @@
 """Parity with ns-3 in deep-buffers: every metric of every row agrees, or an explanation covers it."""
 
 import pytest
+
 from ns3_deep_buffers import EXPLANATIONS, Cell, cells
 from write_docs import PAGE, page
 
