@@ -25,10 +25,14 @@ def concatenate(tables: Sequence[tuple[str, ArrowTable]]) -> pl.DataFrame:
     import polars as pl
 
     frames = [pl.DataFrame(table) for _, table in tables]
+    try:
+        frame = pl.concat(frames, how="vertical")
+    except pl.exceptions.PolarsError:
+        # A run may lack a column, or have it all null.
+        frame = pl.concat(frames, how="diagonal_relaxed")
     ids = pl.DataFrame({"run_id": [run_id for run_id, _ in tables], "height": [frame.height for frame in frames]})
     column = ids.filter(pl.col("height") > 0).select(pl.col("run_id").repeat_by("height").explode()).to_series()
-    frame = pl.concat(frames, how="vertical_relaxed")
-    return frame.insert_column(0, column.cast(pl.String).rename("run_id"))
+    return frame.insert_column(0, column.cast(pl.String))
 
 
 def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> str:

@@ -31,7 +31,6 @@ CREATE TABLE metrics (
     run_id TEXT NOT NULL, scope TEXT NOT NULL, entity TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
     unit TEXT NOT NULL, PRIMARY KEY (run_id, scope, entity, metric)
 ) WITHOUT ROWID;
-CREATE INDEX metrics_by_name ON metrics (metric, scope);
 CREATE TABLE claims (
     experiment TEXT NOT NULL, run_id TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, published REAL NOT NULL,
     measured REAL, tolerance REAL, holds INTEGER, source TEXT NOT NULL, PRIMARY KEY (experiment, run_id, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import sqlite3
 import threading
@@ -67,7 +66,9 @@ class Writer:
         self.directory = directory
         self.stored = 0
         """Runs that are safely on disk."""
-        self._units = units or {}
+        self._units: dict[str, dict[str, str]] = defaultdict(dict)
+        for (scope, metric), unit in (units or {}).items():
+            self._units[scope][metric] = unit
         self._queue: list[RunRecord] = []
         self._statements: list[tuple[str, Sequence[Sequence[Any]]]] = []
         self._error: StoreError | None = None
@@ -208,13 +209,13 @@ class Writer:
         self.stored += len(records)
 
     def _metric_rows(self, run_id: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for key, entities in metrics.items():
             scope = key.removesuffix("_metrics")
+            unit = self._units.get(scope, {}).get
             for entity, values in entities_of(scope, entities).items():
-                for metric, value in values.items():
-                    if value is not None and math.isfinite(value):
-                        rows.append((run_id, scope, entity, metric, value, self._units.get((scope, metric), "")))
+                # JSON has no NaN: a metric without a value is null, and absent here.
+                rows += [(run_id, scope, entity, name, v, unit(name, "")) for name, v in values.items() if v is not None]
         return rows
 
     def _transaction(self) -> _Transaction:
