@@ -4,6 +4,7 @@ import itertools
 import re
 import time
 from html.parser import HTMLParser
+from subprocess import PIPE, Popen
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import synthetic
 from bloatlab import engines
 from bloatlab.errors import StoreError
-from bloatlab.report import make_report, metric_tables, text, verdict
+from bloatlab.report import drawing, make_report, metric_tables, text, verdict
 from bloatlab.report.drawing import slim
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -264,6 +265,14 @@ def test_a_page_that_cannot_be_written_is_one_line(single):
     with pytest.raises(StoreError, match=r"report\.html: "):
         make_report(single)
     assert not list(single.glob(".report*"))
+
+
+def test_without_a_worker_the_page_is_the_same(single, monkeypatch):
+    with_worker = make_report(single).read_bytes()
+    monkeypatch.setattr(drawing, "_start", lambda: None)
+    assert make_report(single).read_bytes() == with_worker
+    monkeypatch.setattr(drawing, "_start", lambda: Popen(["false"], stdin=PIPE, stdout=PIPE, text=True))
+    assert make_report(single).read_bytes() == with_worker
 
 
 def test_a_page_is_quick(single):

@@ -10,6 +10,19 @@ from bloatlab.figures import prepare
 from bloatlab.figures.theme import INK, options
 
 
+def drawn(data: prepare.Rows, kind: str, **style: Any) -> Any:
+    """A mark over rows, to be encoded.
+
+    Args:
+        data: The rows.
+        kind: `line`, `area`, `bar`, `point`, `circle`, `rule` or `text`.
+        **style: Options of the mark as Vega-Lite names them.
+    """
+    # Not Altair's mark_line(): its object of a hundred unset keys goes through every copy of the chart.
+    mark: Any = options(type=kind, **style)
+    return alt.Chart(data, mark=mark)
+
+
 def colour(
     domain: list[str],
     range_: list[str],
@@ -33,30 +46,31 @@ def legend_columns(names: list[str], width: int) -> int:
     return max(1, min(len(names), width // widest))
 
 
-def level(value: float, text: str, width: int, above: bool = True) -> Any:
+def level(value: float, text: str, width: int, above: bool = True) -> list[Any]:
     """A dashed horizontal reference line with its name at the right end."""
     at = prepare.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
-    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=alt.Y("at:Q"))
-    name = (
-        alt.Chart(at)
-        .mark_text(align="right", baseline="bottom" if above else "top", dy=-3 if above else 4, color=INK, fontSize=11)
-        .encode(y=alt.Y("at:Q"), x=alt.value(width - 2), text=alt.Text("text:N"))
-    )
-    return line + name
+    line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=alt.Y("at:Q"))
+    name = drawn(
+        at, "text", align="right", baseline="bottom" if above else "top", dy=-3 if above else 4, color=INK, fontSize=11
+    ).encode(y=alt.Y("at:Q"), x=alt.value(width - 2), text=alt.Text("text:N"))
+    return [line, name]
 
 
-def mark_at(value: float, text: str, left: bool = False) -> Any:
+def mark_at(value: float, text: str, left: bool = False) -> list[Any]:
     """A dashed vertical reference line with its name at the top."""
     at = prepare.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
-    line = alt.Chart(at).mark_rule(strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=alt.X("at:Q"))
-    name = (
-        alt.Chart(at)
-        .mark_text(
-            align="right" if left else "left", baseline="top", dx=-4 if left else 4, dy=2, color=INK, fontSize=11
-        )
-        .encode(x=alt.X("at:Q"), y=alt.value(0), text=alt.Text("text:N"))
-    )
-    return line + name
+    line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=alt.X("at:Q"))
+    name = drawn(
+        at,
+        "text",
+        align="right" if left else "left",
+        baseline="top",
+        dx=-4 if left else 4,
+        dy=2,
+        color=INK,
+        fontSize=11,
+    ).encode(x=alt.X("at:Q"), y=alt.value(0), text=alt.Text("text:N"))
+    return [line, name]
 
 
 def ellipse(xs: pl.Series, ys: pl.Series, log_x: bool = False, points: int = 48) -> list[tuple[float, float]]:

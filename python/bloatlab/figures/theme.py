@@ -2,8 +2,6 @@
 
 from typing import Any, TypeVar
 
-import altair as alt
-
 # The page recolours these greys in dark mode (report/style.css), so no other grey may be used for text and axes.
 INK = "#333344"
 FAINT = "#88889A"
@@ -34,49 +32,54 @@ def plot_width(width: int, panels: int = 1) -> int:
     return max(120, width // panels - 70)
 
 
+_CONFIG = options(
+    font=FONT,
+    background="transparent",
+    # Vega's own labels on every mark would triple an SVG; the page names the figure as a whole.
+    aria=False,
+    padding=4,
+    axis=options(
+        labelColor=INK,
+        titleColor=INK,
+        domainColor=FAINT,
+        tickColor=FAINT,
+        gridColor=GRID,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        titlePadding=6,
+        labelOverlap="greedy",
+        labelSeparation=4,
+    ),
+    axisY=options(minExtent=34, tickCount=4, domain=False, ticks=False, labelPadding=6),
+    axisX=options(grid=False, tickSize=4),
+    legend=options(
+        orient="top",
+        direction="horizontal",
+        labelColor=INK,
+        titleColor=INK,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        labelLimit=260,
+        symbolOpacity=1,
+        symbolStrokeWidth=2,
+        rowPadding=3,
+        columnPadding=14,
+        offset=6,
+        padding=0,
+    ),
+    header=options(labelColor=INK, titleColor=INK, labelFontSize=12),
+    title=options(color=INK, fontSize=13, fontWeight="normal", anchor="start", offset=6),
+    view=options(stroke=None),
+    line=options(strokeWidth=1.5, strokeJoin="round"),
+    point=options(filled=True, size=36),
+    area=options(line=False),
+)
+
+
 def themed(chart: _Chart) -> _Chart:
     """Set fonts, greys and legends; every figure function ends with it."""
-    return chart.configure(  # type: ignore[no-any-return]
-        font=FONT,
-        background="transparent",
-        # Vega's own labels on every mark would triple an SVG; the page names the figure as a whole.
-        aria=False,
-        padding=4,
-        axis=alt.AxisConfig(
-            labelColor=INK,
-            titleColor=INK,
-            domainColor=FAINT,
-            tickColor=FAINT,
-            gridColor=GRID,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            titlePadding=6,
-            labelOverlap="greedy",
-            labelSeparation=4,
-        ),
-        axisY=alt.AxisConfig(minExtent=34, tickCount=4, domain=False, ticks=False, labelPadding=6),
-        axisX=alt.AxisConfig(grid=False, tickSize=4),
-        legend=alt.LegendConfig(
-            orient="top",
-            direction="horizontal",
-            labelColor=INK,
-            titleColor=INK,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelLimit=260,
-            symbolOpacity=1,
-            symbolStrokeWidth=2,
-            rowPadding=3,
-            columnPadding=14,
-            offset=6,
-            padding=0,
-        ),
-        header=alt.HeaderConfig(labelColor=INK, titleColor=INK, labelFontSize=12),
-        title=alt.TitleConfig(color=INK, fontSize=13, fontWeight="normal", anchor="start", offset=6),
-        view=alt.ViewConfig(stroke=None),
-        line=alt.LineConfig(strokeWidth=1.5, strokeJoin="round"),
-        point=alt.MarkConfig(filled=True, size=36),
-        area=alt.AreaConfig(line=False),
-    )
+    # Set in place: Altair's configure() copies the whole chart first.
+    chart.config = _CONFIG
+    return chart

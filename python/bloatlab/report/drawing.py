@@ -1,7 +1,10 @@
 """Figures as small inline SVG."""
 
+import json
 import re
+import sys
 from concurrent.futures import Future, ThreadPoolExecutor
+from subprocess import DEVNULL, PIPE, Popen
 from types import TracebackType
 from typing import Any, Self
 
@@ -42,26 +45,47 @@ def slim(svg: str, prefix: str, label: str) -> str:
 
 
 class Renderer:
-    """Renders charts on a thread of its own, so that the next chart is built while the last one is drawn."""
+    """Renders charts in a process of its own, so that the next chart is built while the last one is drawn."""
 
     def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bloatlab-figures")
-        # The converter takes a third of a second to start: it starts while tables are read and Altair is imported.
-        self._pool.submit(vl_convert.vegalite_to_svg, _NOTHING)
+        self._worker = _start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool.shutdown(wait=True, cancel_futures=kind is not None)
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker.communicate()
 
     def render(self, chart: Any, prefix: str, label: str) -> Future[str]:
         """Begin to render a chart; the future holds the slim SVG."""
-        return self._pool.submit(_render, chart.to_dict(validate=False), prefix, label)
+        spec = json.dumps(chart.to_dict(validate=False), separators=(",", ":"))
+        return self._pool.submit(lambda: slim(self._svg(spec), prefix, label))
+
+    def _svg(self, spec: str) -> str:
+        worker = self._worker
+        if worker is not None and worker.stdin is not None and worker.stdout is not None:
+            try:
+                worker.stdin.write(spec + "\n")
+                worker.stdin.flush()
+                if answer := worker.stdout.readline():
+                    return str(json.loads(answer))
+            except OSError:
+                pass
+            # It is gone, and so is whatever it was to say: the rest is rendered here, with its errors.
+            self._worker = None
+            worker.kill()
+            worker.communicate()
+        return vl_convert.vegalite_to_svg(spec)
 
 
-_NOTHING: dict[str, Any] = {"data": {"values": [{"x": 0}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}
-
-
-def _render(spec: dict[str, Any], prefix: str, label: str) -> str:
-    return slim(vl_convert.vegalite_to_svg(spec), prefix, label)
+def _start() -> Popen[str] | None:
+    """Start the worker; nothing where processes may not be started."""
+    command = [sys.executable, "-P", "-m", "bloatlab.figures.worker"]
+    try:
+        return Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, encoding="utf-8")
+    except OSError:
+        return None

@@ -122,13 +122,10 @@ def spread(values: pl.Series) -> list[Cell]:
 
 
 def best(values: list[float | None], better: str) -> list[Cell]:
-    """Cells of values that compete, the best marked; none is where only one takes part or half of them share it."""
+    """Cells of values that compete, the best marked; none is where only one takes part or more than half share it."""
     present = [value for value in values if value is not None]
-    winner = None
-    if len(present) > 1 and max(present) > min(present):
-        winner = {"higher": max, "lower": min}.get(better, lambda _: None)(present)
-        if 2 * present.count(winner) > len(present):
-            winner = None
+    ranked = sorted(present, reverse=better == "higher") if better in {"higher", "lower"} else []
+    winner = ranked[0] if len(ranked) > 1 and 2 * ranked.count(ranked[0]) <= len(ranked) else None
     return [Cell(text.number(value), value, value is not None and value == winner) for value in values]
 
 

@@ -84,18 +84,20 @@ def _panel(
         scale=options(domain=names, range=shapes),
         legend=options(title=swept.coloured_by, columns=columns) if legend else None,
     )
-    base = alt.Chart(prepare.values(cells.select("series", "x", "mean", "low", "high").sort("series", "x")))
+    data = prepare.values(cells.select("series", "x", "mean", "low", "high").sort("series", "x"))
     layers = []
     if swept.replications > 1:
         layers.append(
-            base.mark_rule(opacity=0.5, strokeWidth=2).encode(
+            parts.drawn(data, "rule", opacity=0.5, strokeWidth=2).encode(
                 x=x, y=alt.Y("low:Q", axis=options(title=title)), y2=alt.Y2("high:Q"), color=colour
             )
         )
     if numeric:
-        layers.append(base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour))
-    layers.append(base.mark_point(filled=True, size=50, opacity=1).encode(x=x, y=y, color=colour, shape=shape))
-    return alt.layer(*layers).properties(width=width, height=HEIGHT)
+        layers.append(parts.drawn(data, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour))
+    layers.append(
+        parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
+    )
+    return alt.layer(*layers, width=width, height=HEIGHT)
 
 
 def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: str | None) -> Any:

@@ -57,21 +57,18 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
         scale=options(domain=[bottom, 1.03 * high], zero=False, nice=False),
     )
     crowded = swept.replications >= 3
-    data = prepare.values(prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS))
-    base = alt.Chart(data)
+    shown = prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS)
     layers = []
     if not crowded and prepare.has_values(frame, "delay_p95_ms") and frame.height <= 60:
         layers.append(
-            base.transform_filter("isValid(datum.delay_p95_ms)")
-            .mark_rule(strokeWidth=1.5, opacity=0.5)
-            .encode(x=x, x2=alt.X2("delay_p95_ms:Q"), y=y, color=colour)
+            parts.drawn(prepare.values(shown.drop_nulls("delay_p95_ms")), "rule", strokeWidth=1.5, opacity=0.5).encode(
+                x=x, x2=alt.X2("delay_p95_ms:Q"), y=y, color=colour
+            )
         )
     outlines = _outlines(frame, swept, log) if crowded else []
     if outlines:
         layers.append(
-            alt.Chart(prepare.Rows(values=outlines))
-            .mark_line(strokeWidth=1.2)
-            .encode(
+            parts.drawn(prepare.Rows(values=outlines), "line", strokeWidth=1.2).encode(
                 x=alt.X("x:Q", scale=scale, axis=axis),
                 y=alt.Y("y:Q"),
                 color=colour,
@@ -80,8 +77,12 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
             )
         )
     size, opacity = (50, 1.0) if frame.height <= 100 else (22, 0.6)
-    layers.append(base.mark_point(filled=True, size=size, opacity=opacity).encode(x=x, y=y, color=colour, shape=shape))
-    return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+    layers.append(
+        parts.drawn(prepare.values(shown), "point", filled=True, size=size, opacity=opacity).encode(
+            x=x, y=y, color=colour, shape=shape
+        )
+    )
+    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
 
 
 def _outlines(frame: pl.DataFrame, swept: sweep.Sweep, log: bool) -> list[dict[str, Any]]:

@@ -48,24 +48,20 @@ def ecdf(tables: network.Tables, *, width: int = WIDE) -> Any:
             scale=options(type="log" if log else "linear", zero=not log, nice=True),
             axis=options(title=title, grid=True, tickCount=5),
         )
-        line = (
-            alt.Chart(prepare.values(curve))
-            .mark_line(interpolate="step-after")
-            .encode(
-                x=x,
-                y=alt.Y("share:Q", scale=options(domain=[0, 1]), axis=options(title="share of samples", format=".0%")),
-                color=parts.colour(
-                    groups.labels,
-                    groups.range,
-                    legend=not panels,
-                    columns=parts.legend_columns(groups.labels, width - 70),
-                ),
-            )
+        line = parts.drawn(prepare.values(curve), "line", interpolate="step-after").encode(
+            x=x,
+            y=alt.Y("share:Q", scale=options(domain=[0, 1]), axis=options(title="share of samples", format=".0%")),
+            color=parts.colour(
+                groups.labels,
+                groups.range,
+                legend=not panels,
+                columns=parts.legend_columns(groups.labels, width - 70),
+            ),
         )
         layers = [line]
         if reference is not None:
-            layers.append(parts.mark_at(reference, f"{name} {parts.number(reference, unit)}", left=right))
-        panels.append(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+            layers.extend(parts.mark_at(reference, f"{name} {parts.number(reference, unit)}", left=right))
+        panels.append(alt.layer(*layers, width=wide, height=HEIGHT))
     joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
     return themed(joined)
 

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from bloatlab.figures import network, prepare
+from bloatlab.figures import network, parts, prepare
 from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plot_width, themed
 
 SAMPLES = 500
@@ -60,13 +60,13 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
         layers = []
         if ideal:
             at_bdp = ideal[1]
-            law = alt.Chart(prepare.Rows(values=ideal)).mark_line(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+            law = parts.drawn(prepare.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
             layers.append(law.encode(x=x, y=y))
-            layers.append(alt.Chart(prepare.Rows(values=[at_bdp])).mark_rule(color=NEUTRAL, strokeWidth=1).encode(x=x))
+            layers.append(parts.drawn(prepare.Rows(values=[at_bdp]), "rule", color=NEUTRAL, strokeWidth=1).encode(x=x))
         layers.append(
-            alt.Chart(prepare.values(dots.select("w", column), 3))
-            .mark_circle(size=12, opacity=0.35, color=dot)
-            .encode(x=x, y=y)
+            parts.drawn(prepare.values(dots.select("w", column), 3), "circle", size=12, opacity=0.35, color=dot).encode(
+                x=x, y=y
+            )
         )
         marks = [{**mean.row(0, named=True), "point": "mean"}]
         if ideal:
@@ -81,11 +81,16 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
             ),
         )
         layers.append(
-            alt.Chart(prepare.values(pl.DataFrame(marks).select("w", column, "point")))
-            .mark_point(filled=True, size=130, opacity=1, color=INK)
-            .encode(x=x, y=y, shape=shape)
+            parts.drawn(
+                prepare.values(pl.DataFrame(marks).select("w", column, "point")),
+                "point",
+                filled=True,
+                size=130,
+                opacity=1,
+                color=INK,
+            ).encode(x=x, y=y, shape=shape)
         )
-        panels.append(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+        panels.append(alt.layer(*layers, width=wide, height=HEIGHT))
     return themed(alt.vconcat(*panels, spacing=10))
 
 

@@ -71,9 +71,9 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
     columns = parts.legend_columns(groups.labels, wide)
     colour = parts.colour(groups.labels, groups.range, columns=columns)
     layers = [
-        alt.Chart(prepare.values(dots, 3))
-        .mark_circle(size=16 if groups.grouped else 9, opacity=0.3)
-        .encode(x=x, y=y, color=colour)
+        parts.drawn(prepare.values(dots, 3), "circle", size=16 if groups.grouped else 9, opacity=0.3).encode(
+            x=x, y=y, color=colour
+        )
     ]
 
     outlines = []
@@ -82,9 +82,9 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
         outlines.extend(parts.outline(parts.ellipse(of["x"], of["y"], log), label))
     if outlines:
         layers.append(
-            alt.Chart(prepare.Rows(values=outlines))
-            .mark_line(strokeWidth=1.2, clip=True)
-            .encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
+            parts.drawn(prepare.Rows(values=outlines), "line", strokeWidth=1.2, clip=True).encode(
+                x=x, y=y, color=colour, order=alt.Order("order:Q")
+            )
         )
 
     points = (
@@ -103,7 +103,7 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
     if points:
         layers.append(_points(points, kinds, shown, x, y, colour))
     layers.append(_points(marks, kinds, shown, x, y, alt.value(INK)))
-    return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
 
 
 def _points(rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str], x: Any, y: Any, colour: Any) -> Any:
@@ -113,4 +113,4 @@ def _points(rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str],
         legend=options(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110),
     )
     values = prepare.values(pl.DataFrame(rows))
-    return alt.Chart(values).mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
+    return parts.drawn(values, "point", filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape)

@@ -40,9 +40,7 @@ def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
         )
         few = light.height <= 20 * len(names)
         layers = [
-            alt.Chart(prepare.values(light))
-            .mark_line(point=options(size=20) if few else False)
-            .encode(
+            parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(
                 x=_time(end, last),
                 y=alt.Y(f"{column}:Q", axis=options(title=title), scale=options(zero=True)),
                 color=colour if len(names) > 1 else alt.value(colours[names[0]]),
@@ -50,7 +48,7 @@ def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
         ]
         if column == "queue_packets":
             layers.extend(_limits(tables, names, wide, prepare.maximum(series[column]) or 0))
-        panels.append(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+        panels.append(alt.layer(*layers, width=wide, height=HEIGHT))
     if not events.is_empty():
         panels.append(_event_panel(events, end, wide))
     return themed(alt.vconcat(*panels, spacing=10))
@@ -65,7 +63,11 @@ def _limits(tables: network.Tables, names: list[str], width: int, top: float) ->
     # A limit far above the data (fq_codel's 10240) would flatten the picture: it is left to the table of links.
     known = {name: network.queue_limit_packets(tables, name) for name in names}
     limits = {limit for limit in known.values() if limit is not None and limit <= 4 * max(top, 1)}
-    return [parts.level(limit, f"limit {parts.number(limit, 'packets')}", width) for limit in sorted(limits)]
+    return [
+        layer
+        for limit in sorted(limits)
+        for layer in parts.level(limit, f"limit {parts.number(limit, 'packets')}", width)
+    ]
 
 
 def _events(series: pl.DataFrame, end: float, bins: int = 150) -> pl.DataFrame:
@@ -89,8 +91,7 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
     shades = {"drops": "#D55E00", "marks": "#009E73"}
     title = f"{' and '.join(kinds)} (packets)"
     return (
-        alt.Chart(prepare.values(events))
-        .mark_rule(strokeWidth=2)
+        parts.drawn(prepare.values(events), "rule", strokeWidth=2)
         .encode(
             x=_time(end, True),
             y=alt.Y(

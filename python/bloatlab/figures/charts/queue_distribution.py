@@ -36,8 +36,7 @@ def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
     while decades[-1] > max(prepare.low(tail["above"]), 1e-6):
         decades.append(round(decades[-1] / 10, 9))
     line = (
-        alt.Chart(prepare.values(tail))
-        .mark_line(interpolate="step-after", clip=True)
+        parts.drawn(prepare.values(tail), "line", interpolate="step-after", clip=True)
         .encode(
             x=alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True)),
             y=alt.Y(
@@ -55,8 +54,7 @@ def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
         # A bin narrower than one packet would leave gaps between the bars.
         bins = histogram.rebinned(lengths, "name", max(1.0, histogram.nice_width(lengths, BINS)))
         panels.append(
-            alt.Chart(prepare.values(bins))
-            .mark_bar(opacity=0.85 if len(names) == 1 else 0.5, binSpacing=0)
+            parts.drawn(prepare.values(bins), "bar", opacity=0.85 if len(names) == 1 else 0.5, binSpacing=0)
             .encode(
                 x=alt.X(
                     "start:Q",

@@ -37,21 +37,21 @@ def rtt_histogram(tables: network.Tables, *, width: int = WIDE) -> Any:
     x = alt.X("start:Q", axis=axis, scale=options(zero=False, nice=True))
     y_axis = options(title=f"share of samples per {parts.number(step, 'ms')}", format=".2~%")
     if len(labels) == 1:
-        drawn = (
-            alt.Chart(prepare.values(bins))
-            .mark_bar(binSpacing=0, color=groups.colours[labels[0]])
-            .encode(x=x.bin("binned"), x2=alt.X2("stop:Q"), y=alt.Y("share:Q", axis=y_axis, scale=options(zero=True)))
+        drawn = parts.drawn(prepare.values(bins), "bar", binSpacing=0, color=groups.colours[labels[0]]).encode(
+            x=x.bin("binned"), x2=alt.X2("stop:Q"), y=alt.Y("share:Q", axis=y_axis, scale=options(zero=True))
         )
     else:
-        drawn = (
-            alt.Chart(prepare.values(_with_zeros(bins, step)))
-            .mark_area(interpolate="step-after", opacity=0.15, line=options(opacity=1, strokeWidth=1.5))
-            .encode(x=x, y=alt.Y("share:Q", stack=None, axis=y_axis, scale=options(zero=True)), color=colour)
-        )
+        drawn = parts.drawn(
+            prepare.values(_with_zeros(bins, step)),
+            "area",
+            interpolate="step-after",
+            opacity=0.15,
+            line=options(opacity=1, strokeWidth=1.5),
+        ).encode(x=x, y=alt.Y("share:Q", stack=None, axis=y_axis, scale=options(zero=True)), color=colour)
     layers = [drawn]
     if path.base_rtt_ms:
-        layers.append(parts.mark_at(path.base_rtt_ms, f"base RTT {parts.number(path.base_rtt_ms, 'ms')}"))
-    return themed(alt.layer(*layers).properties(width=wide, height=HEIGHT))
+        layers.extend(parts.mark_at(path.base_rtt_ms, f"base RTT {parts.number(path.base_rtt_ms, 'ms')}"))
+    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
 
 
 def labelled(tables: network.Tables) -> pl.DataFrame:

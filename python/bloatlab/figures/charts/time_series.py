@@ -37,7 +37,7 @@ def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
     if prepare.has_values(series, "srtt_ms"):
         base = path.base_rtt_ms
         top = prepare.maximum(series["srtt_ms"]) or 1.0
-        rule = [_reference(base, f"base RTT {parts.number(base, 'ms')}", wide, top)] if base else []
+        rule = _reference(base, f"base RTT {parts.number(base, 'ms')}", wide, top) if base else []
         panels.append(axis.panel(series, "srtt_ms", "sRTT (ms)", rule))
     if prepare.has_values(series, "throughput_mbps"):
         panels.extend(_throughput(series, axis, path))
@@ -45,7 +45,7 @@ def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
     return themed(alt.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
 
 
-def _reference(value: float, text: str, width: int, top: float) -> Any:
+def _reference(value: float, text: str, width: int, top: float) -> list[Any]:
     # Below the line the label is clear of the data, unless the line lies on the axis.
     return parts.level(value, text, width, above=value < 0.2 * max(top, value))
 
@@ -63,7 +63,7 @@ class _Axis:
 
         def draw(legend: bool, titled: bool) -> Any:
             layers = [*self.lines(series, column, title, legend, titled), *(extra or []), *rules]
-            return alt.layer(*layers).properties(width=self.width, height=HEIGHT)
+            return alt.layer(*layers, width=self.width, height=HEIGHT)
 
         return draw
 
@@ -83,17 +83,17 @@ class _Axis:
             # A lone sample has no line; a dot shows it.
             few = light.height <= 20 * max(1, len(self.groups.labels))
             return [
-                alt.Chart(prepare.values(light))
-                .mark_line(point=options(size=20) if few else False)
-                .encode(x=x, y=alt.Y(f"{column}:Q", axis=y_axis, scale=options(zero=True)), color=colour)
+                parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(
+                    x=x, y=alt.Y(f"{column}:Q", axis=y_axis, scale=options(zero=True)), color=colour
+                )
             ]
         spread = band(series, column)
-        chart = alt.Chart(prepare.values(spread))
+        data = prepare.values(spread)
         return [
-            chart.mark_area(opacity=0.22).encode(
+            parts.drawn(data, "area", opacity=0.22).encode(
                 x=x, y=alt.Y("low:Q", axis=y_axis, scale=options(zero=True)), y2=alt.Y2("high:Q"), color=colour
             ),
-            chart.mark_line().encode(x=x, y=alt.Y("median:Q", axis=y_axis), color=colour),
+            parts.drawn(data, "line").encode(x=x, y=alt.Y("median:Q", axis=y_axis), color=colour),
         ]
 
 
@@ -119,7 +119,7 @@ def band(series: pl.DataFrame, column: str, bins: int = 200) -> pl.DataFrame:
 def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
     bdp = path.bdp_segments if axis.groups.flows == 1 else None
     top = prepare.maximum(series["in_flight"]) or 1.0
-    rules = [_reference(bdp, f"BDP {parts.number(bdp)}", axis.width, top)] if bdp else []
+    rules = _reference(bdp, f"BDP {parts.number(bdp)}", axis.width, top) if bdp else []
     if axis.groups.grouped or not prepare.has_values(series, "in_flight") or not prepare.has_values(series, "cwnd"):
         column = "in_flight" if prepare.has_values(series, "in_flight") else "cwnd"
         return axis.panel(series, column, f"{column.replace('_', ' ')} (segments)", rules)
@@ -134,31 +134,25 @@ def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
             ).with_columns(pl.lit(name).alias("window"))
             for column, name in (("in_flight", "in flight"), ("cwnd", "cwnd"))
         ]
-        lines = (
-            alt.Chart(prepare.values(pl.concat(narrow)))
-            .mark_line()
-            .encode(
-                x=axis.time(titled),
-                y=alt.Y("value:Q", axis=options(title="segments"), scale=options(zero=True)),
-                color=axis.colour(legend),
-                strokeDash=alt.StrokeDash(
-                    "window:N",
-                    scale=options(domain=["in flight", "cwnd"], range=[[1, 0], [2, 3]]),
-                    legend=options(title=None),
-                ),
-                opacity=alt.Opacity(
-                    "window:N", scale=options(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None
-                ),
-            )
+        lines = parts.drawn(prepare.values(pl.concat(narrow)), "line").encode(
+            x=axis.time(titled),
+            y=alt.Y("value:Q", axis=options(title="segments"), scale=options(zero=True)),
+            color=axis.colour(legend),
+            strokeDash=alt.StrokeDash(
+                "window:N",
+                scale=options(domain=["in flight", "cwnd"], range=[[1, 0], [2, 3]]),
+                legend=options(title=None),
+            ),
+            opacity=alt.Opacity("window:N", scale=options(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None),
         )
-        return alt.layer(lines, *rules).properties(width=axis.width, height=HEIGHT)
+        return alt.layer(lines, *rules, width=axis.width, height=HEIGHT)
 
     return draw
 
 
 def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path) -> list[Any]:
     capacity = path.capacity_mbps
-    rules = [parts.level(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width)] if capacity else []
+    rules = parts.level(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width) if capacity else []
     title = "throughput (Mbit/s)"
     if axis.groups.flows == 1:
         return [axis.panel(series, "throughput_mbps", title, rules)]
@@ -171,15 +165,11 @@ def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path) -> list[A
     )
 
     def sum_line(titled: bool) -> Any:
-        return (
-            alt.Chart(prepare.values(total))
-            .mark_line(color=NEUTRAL)
-            .encode(
-                x=axis.time(titled), y=alt.Y("total:Q", axis=options(title="sum (Mbit/s)"), scale=options(zero=True))
-            )
+        return parts.drawn(prepare.values(total), "line", color=NEUTRAL).encode(
+            x=axis.time(titled), y=alt.Y("total:Q", axis=options(title="sum (Mbit/s)"), scale=options(zero=True))
         )
 
     def sum_panel(legend: bool, titled: bool) -> Any:
-        return alt.layer(sum_line(titled), *rules).properties(width=axis.width, height=HEIGHT - 40)
+        return alt.layer(sum_line(titled), *rules, width=axis.width, height=HEIGHT - 40)
 
     return [axis.panel(series, "throughput_mbps", title, []), sum_panel]
