@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format docs bench clean
+.PHONY: demo test test-rust test-python lint format models docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -35,6 +35,11 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
+
+# The scenario document as pydantic models, from the engine's schema.
+models: $(VENV)/.dev $(VENV)/.built
+	$(PIP) install -e '.[models]' --no-build-isolation
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bloatlab.scenario.generate
 
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py

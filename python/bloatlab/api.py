@@ -18,7 +18,7 @@ from bloatlab.sweeps.one import simulate as simulate_one
 class Model(Protocol):
     """A pydantic model of a scenario document."""
 
-    def model_dump(self, *, mode: str, exclude_unset: bool, by_alias: bool) -> dict[str, Any]:
+    def model_dump(self, *, mode: str, exclude_none: bool, by_alias: bool) -> dict[str, Any]:
         """The document."""
 
 
@@ -132,7 +132,7 @@ def _source(scenario: Scenario) -> Source:
     if isinstance(scenario, Mapping):
         return ScenarioSource(scenario)
     if hasattr(scenario, "model_dump"):
-        return ScenarioSource(scenario.model_dump(mode="json", exclude_unset=True, by_alias=True))
+        return ScenarioSource(scenario.model_dump(mode="json", exclude_none=True, by_alias=True))
     raise ParameterError(f"scenario: `{scenario}` is neither an experiment's name nor a scenario document")
 
 

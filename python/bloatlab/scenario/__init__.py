@@ -1,7 +1,7 @@
 """Builds scenario documents: plain dictionaries in the shape that `bloatlab schema` prints.
 
 Quantities are strings with their unit: `"16Mbit/s"`, `"15ms"`, `"80p"`, `"4MB"`. Only what is given is written; the engine fills
-in the defaults and refuses unknown keys with their path.
+in the defaults and refuses unknown keys with their path. `bloatlab.scenario.models` has the same as pydantic models.
 """
 
 from __future__ import annotations
