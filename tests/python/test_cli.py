@@ -216,6 +216,15 @@ def test_help_does_not_load_what_it_does_not_need() -> None:
     subprocess.run([sys.executable, "-c", check], check=True, stdout=subprocess.DEVNULL)
 
 
+def test_standard_output_on_a_full_disk_is_one_line() -> None:
+    script = Path(__file__).with_name("fake_cli.py")
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, str(script), "algorithms", "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "bloatlab: cannot write: No space left on device\n"
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     script = Path(__file__).with_name("fake_cli.py")
     line = f"{sys.executable} {script} algorithms --json | true"

@@ -17,6 +17,10 @@ def main() -> None:
         # The reader of a pipe (head) has left; Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        # Standard output is a file on a full disk.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = _say(f"cannot write: {error.strerror or error}", 2)
     sys.exit(code)
 
 
@@ -33,7 +37,7 @@ def command(arguments: list[str]) -> int:
         return _say(f"{error} (bloatlab --help)", 2)
     except BloatlabError as error:
         return _say(str(error), 2)
-    except BrokenPipeError:
+    except OSError:
         raise
     except ImportError as error:
         return _say(_missing(error), 2)

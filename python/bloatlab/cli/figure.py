@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bloatlab.errors import BloatlabError, StoreError, unknown
 from bloatlab.store import Store
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def save_figure(directory: Path, name: str, out: Path, run_id: str | None = None) -> Path:
     """Draws a figure over all runs, or of one run, and saves it."""
-    from bloatlab.figures import REGISTRY, draw, save
+    from bloatlab.figures import REGISTRY, draw, of_run, of_runs, save
 
     store = Store(directory)
     figure = REGISTRY.get(name.replace("-", "_"))
     if figure is None:
         raise unknown("figure", name, REGISTRY)
-    tables = _tables_of_runs(store) if figure.of_runs else _tables_of_run(store, run_id)
+    tables = of_runs(store) if figure.of_runs else of_run(store, run_id or _first(store))
     try:
         return save(draw(figure.name, tables), out)
     except OSError as error:
@@ -29,14 +25,8 @@ def save_figure(directory: Path, name: str, out: Path, run_id: str | None = None
         raise BloatlabError(str(error)) from error
 
 
-def _tables_of_runs(store: Store) -> dict[str, pl.DataFrame]:
-    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
-
-
-def _tables_of_run(store: Store, run_id: str | None) -> dict[str, pl.DataFrame]:
+def _first(store: Store) -> str:
     runs = store.runs().filter(status="done")
     if runs.is_empty():
         raise StoreError(f"{store.directory}: holds no finished run")
-    identity = store.find(run_id)["run_id"] if run_id else runs["run_id"][0]
-    names = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
-    return {name: store.table(name, [identity]).drop("run_id") for name in names}
+    return str(runs["run_id"][0])

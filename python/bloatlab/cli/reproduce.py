@@ -73,7 +73,7 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
         claim, measured = verdict.claim, verdict.measured
         difference = "-"
         if measured is not None:
-            gap = measured - claim.published
+            gap = round(measured - claim.published, 9)
             relative = claim.absolute is None and claim.published != 0
             difference = f"{100 * gap / abs(claim.published):+.2f} %" if relative else f"{gap:+.4g}"
         word = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[verdict.holds]

@@ -105,17 +105,18 @@ def _tell(request: Request, runs: Sequence[PlannedRun], summary: Summary, axes: 
 
 
 def report_line(directory: Path) -> str:
-    """Makes the page; its path, or how to get it."""
+    """Makes the page; its path, or how to get it.
+
+    Raises:
+        StoreError: The page cannot be written; the results are safe.
+    """
     try:
         from bloatlab.report import make_report
     except ImportError as error:
         if error.name in {"altair", "jinja2", "vl_convert"}:
             return "no report: pip install 'bloatlab[report]'"
         return f"no report: {error}"
-    try:
-        return f"report: {make_report(directory)}"
-    except BloatlabError as error:
-        return f"no report: {error}"
+    return f"report: {make_report(directory)}"
 
 
 def print_json(

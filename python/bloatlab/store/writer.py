@@ -215,7 +215,9 @@ class Writer:
             unit = self._units.get(scope, {}).get
             for entity, values in entities_of(scope, entities).items():
                 # JSON has no NaN: a metric without a value is null, and absent here.
-                rows += [(run_id, scope, entity, name, v, unit(name, "")) for name, v in values.items() if v is not None]
+                rows += [
+                    (run_id, scope, entity, name, v, unit(name, "")) for name, v in values.items() if v is not None
+                ]
         return rows
 
     def _transaction(self) -> _Transaction:
