@@ -12,7 +12,6 @@ from typing import Any
 
 from bloatlab.cli.console import console, progress_bar
 from bloatlab.cli.values import axis, named, settings, value
-from bloatlab.errors import BloatlabError
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.claims import claims_of, note_claims
 from bloatlab.store import Store, Writer
