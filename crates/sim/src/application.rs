@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bloatlab_units::Nanos;
 
+use crate::histogram::float;
 use crate::traffic::Source;
 
 /// The application of a TCP flow.
@@ -58,7 +59,7 @@ impl WriteLog {
                 break;
             };
             let part = end.min(until) - self.read;
-            sum += part as f64 * (now - at) as f64;
+            sum += float(part) * float(now - at);
             self.read += part;
             if end <= until {
                 self.writes.pop_front();

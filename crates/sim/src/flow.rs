@@ -4,7 +4,7 @@ use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::{Application, WriteLog};
-use crate::histogram::{Histogram, TimeMean};
+use crate::histogram::{Histogram, TimeMean, float};
 use crate::traffic::Source;
 
 /// A flow of any kind.
@@ -123,12 +123,12 @@ impl TcpFlow {
     pub fn observe(&mut self, now: Nanos) {
         let sender = &self.ends[0].sender;
         let stats = &mut self.stats;
-        stats.in_flight.set(now, sender.in_flight() as f64);
-        stats.cwnd.set(now, sender.window.cwnd as f64);
+        stats.in_flight.set(now, sender.in_flight());
+        stats.cwnd.set(now, sender.window.cwnd);
         if stats.srtt.value() > 0.0 {
-            stats.srtt.set(now, sender.rtt.srtt as f64);
+            stats.srtt.set(now, sender.rtt.srtt);
         } else if sender.rtt.srtt > 0 {
-            stats.srtt = TimeMean::start(now, sender.rtt.srtt as f64);
+            stats.srtt = TimeMean::start(now, sender.rtt.srtt);
         }
     }
 
@@ -137,7 +137,7 @@ impl TcpFlow {
     pub fn on_departure(&mut self, now: Nanos) {
         let stats = &mut self.stats;
         if stats.last_departure != NEVER {
-            let gap = (now - stats.last_departure) as f64;
+            let gap = float(now - stats.last_departure);
             stats.idt += (gap - stats.idt) * 0.125;
             stats.idt_sum += stats.idt;
             stats.idts += 1;
@@ -153,7 +153,7 @@ impl TcpFlow {
             self.stats.rtt.record(sender.ack_rtt);
         }
         if sender.rate.interval > 0 {
-            self.stats.rate_sum += sender.rate.delivered as f64 / sender.rate.interval as f64;
+            self.stats.rate_sum += float(sender.rate.delivered) / float(sender.rate.interval);
             self.stats.rates += 1;
         }
     }
@@ -172,9 +172,9 @@ impl TcpFlow {
             since: now,
             base: self.sender_stats(),
             written_base: self.log.written(),
-            in_flight: TimeMean::start(now, sender.in_flight() as f64),
-            cwnd: TimeMean::start(now, sender.window.cwnd as f64),
-            srtt: TimeMean::start(now, sender.rtt.srtt as f64),
+            in_flight: TimeMean::start(now, sender.in_flight()),
+            cwnd: TimeMean::start(now, sender.window.cwnd),
+            srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
             samples: Samples { bytes_sent: self.sender_stats().bytes, ..Samples::default() },
             ..TcpStats::default()

@@ -110,6 +110,13 @@ impl Histogram {
     }
 }
 
+/// A count as a float. Through i64, whose conversion is one instruction, where that of u64 is a sequence.
+#[inline]
+pub(crate) fn float(count: u64) -> f64 {
+    debug_assert!(count <= i64::MAX as u64);
+    count as i64 as f64
+}
+
 /// The mean over time of a value that changes at instants, with its square.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeMean {
@@ -122,22 +129,22 @@ pub struct TimeMean {
 
 impl TimeMean {
     /// Starts with this value at this instant.
-    pub fn start(now: Nanos, value: f64) -> Self {
-        Self { value, since: now, ..Self::default() }
+    pub fn start(now: Nanos, value: u64) -> Self {
+        Self { value: float(value), since: now, ..Self::default() }
     }
 
     /// The value is this from now on.
     #[inline]
-    pub fn set(&mut self, now: Nanos, value: f64) {
+    pub fn set(&mut self, now: Nanos, value: u64) {
         let span = now - self.since;
         if span > 0 {
-            let weighted = self.value * span as f64;
+            let weighted = self.value * float(span);
             self.sum += weighted;
             self.squares += weighted * self.value;
             self.time += span;
             self.since = now;
         }
-        self.value = value;
+        self.value = float(value);
     }
 
     /// When the value last changed.
@@ -191,9 +198,9 @@ mod tests {
 
     #[test]
     fn time_means_weigh_by_duration() {
-        let mut m = TimeMean::start(0, 2.0);
-        m.set(10, 8.0);
-        m.set(15, 0.0);
+        let mut m = TimeMean::start(0, 2);
+        m.set(10, 8);
+        m.set(15, 0);
         assert_eq!(m.mean(), Some(4.0));
         assert!((m.cov().unwrap() - 8.0_f64.sqrt() / 4.0).abs() < 1e-12);
     }

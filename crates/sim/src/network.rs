@@ -109,7 +109,7 @@ impl Link {
             self.stats.length.add(self.packets, span);
             self.changed_at = now;
         }
-        self.stats.bytes.set(now, bytes as f64);
+        self.stats.bytes.set(now, bytes);
         self.stats.max_bytes = self.stats.max_bytes.max(bytes);
         self.packets = packets;
         self.bytes = bytes;
@@ -145,7 +145,7 @@ impl Link {
         self.set_length(now, self.packets, self.bytes);
         self.stats = LinkStats {
             busy: self.busy_until.saturating_sub(now),
-            bytes: TimeMean::start(now, self.bytes as f64),
+            bytes: TimeMean::start(now, self.bytes),
             max_bytes: self.bytes,
             interval: self.stats.interval,
             ..LinkStats::default()

@@ -199,6 +199,11 @@ impl Sender {
             return;
         }
         self.edge = self.edge.max(ack + u64::from(segment.window));
+        if self.board.is_empty() && self.at_rest(segment, echo) {
+            self.ack_rtt = 0;
+            self.rate = RateSample::default();
+            return;
+        }
         let before = self.una;
         let prior_in_flight = self.board.pipe;
         let mut delivery = Delivery { highest_sacked: self.board.highest_sacked, ..Delivery::default() };
@@ -245,6 +250,14 @@ impl Sender {
         } else if self.una > before || delivery.any {
             self.arm_timer(now);
         }
+    }
+
+    /// Whether a segment that comes while nothing is outstanding leaves the sender as it is: all that a pure receiver gets.
+    #[inline]
+    fn at_rest(&self, segment: &Segment, echo: bool) -> bool {
+        debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
+        let calm = self.state == State::Open && self.probe_end == 0 && !(echo && self.ecn);
+        segment.blocks == 0 && calm && !self.owns_recovery
     }
 
     /// A segment was delivered that was not known to be.
