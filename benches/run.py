@@ -1,0 +1,125 @@
+"""`make bench`: speed beside ns-2, and of what a user waits for. A timing is shown, never asserted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import packets
+import shell
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = (*(case.name for case in packets.CASES), "report", "sweep")
+
+
+def packet_table(results: list[dict[str, Any]]) -> Table:
+    """ns per bottleneck packet, ours and ns-2's."""
+    table = Table(
+        title="ns per packet through the bottleneck: median (best)",
+        caption="ratio: ns-2's over ours, median over pairs; aim: 100 ns or less",
+    )
+    table.add_column("scenario")
+    for heading in ("bloatlab", "ns-2", "ratio", "packets", "drops", "events/s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for result in results:
+        mine, peer = result["ours"], result.get("ns2")
+        table.add_row(
+            f"{result['case'].upper()}: {result['what']}" + (f" ({result['note']})" if peer and result["note"] else ""),
+            times(mine),
+            times(peer) if peer else "-",
+            f"{result['ratio']:.2f}" if peer else "-",
+            f"{mine['packets']}" + (f" / {peer['packets']}" if peer else ""),
+            f"{mine['drops']}" + (f" / {peer['drops']}" if peer else ""),
+            f"{result['events_per_s'] / 1e6:.1f} M",
+        )
+    return table
+
+
+def times(value: dict[str, Any]) -> str:
+    """`median (best)`."""
+    return f"{value['ns_per_packet']:.0f} ({value['ns_per_packet_best']:.0f})"
+
+
+def sweep_table(result: dict[str, Any]) -> Table:
+    """Throughput of a sweep in each mode."""
+    table = Table(
+        title=f"a sweep of {result['runs']} runs of 15 s, from the shell",
+        caption="last column: how much faster --jobs 2 is, median over turns; aim: 1.8 over one core",
+    )
+    table.add_column("mode", no_wrap=True)
+    for heading in ("wall (s)", "CPU (s)", "runs/s", "events/s", "overhead a run (ms)", "--jobs 2 over it"):
+        table.add_column(heading, justify="right")
+    for name, mode in result["modes"].items():
+        table.add_row(
+            name,
+            f"{mode['wall_s']:.2f}",
+            f"{mode['cpu_s']:.2f}",
+            f"{mode['runs_per_s']:.0f}",
+            f"{mode['events_per_s'] / 1e6:.1f} M",
+            f"{mode['overhead_ms_per_run']:.2f}",
+            f"{result['jobs_2_is_faster_by'][name]:.2f}",
+        )
+    return table
+
+
+def parse() -> argparse.Namespace:
+    """Options."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, a sweep of 100 runs")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="the parts to measure")
+    parser.add_argument("--out", type=Path, default=ROOT / "results" / "bench.json", help="where the figures go")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measures, shows and writes."""
+    given = parse()
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    results: dict[str, Any] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "processors": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+    }
+    if results["load"] > 0.5:
+        console.print(
+            f"The machine is busy (load {results['load']:.1f}): trust ratios, and callgrind, more than times."
+        )
+    cases = [case for case in packets.CASES if case.name in given.only]
+    if cases:
+        peer = packets.has_ns2()
+        if not peer:
+            console.print("ns-2 is not installed (Debian, Ubuntu: apt install ns2): its column stays empty.")
+        results["packets"] = []
+        for case in cases:
+            with console.status(f"{case.name} ..."):
+                results["packets"].append(packets.measure(case, 3 if given.quick else 9, peer))
+        console.print(packet_table(results["packets"]))
+    if "report" in given.only:
+        with console.status("report ..."):
+            results["report"] = taken = shell.report(2 if given.quick else 7)
+        console.print(
+            f"bloatlab run deep-buffers, from shell to report: {taken['wall_s']:.2f} s "
+            f"(best {taken['wall_s_best']:.2f} s, CPU {taken['cpu_s']:.2f} s; aim: below 2 s)"
+        )
+    if "sweep" in given.only:
+        with console.status("sweep ..."):
+            size = (10, 10, 1) if given.quick else (50, 20, 5)
+            results["sweep"] = shell.sweep(*size)
+        console.print(sweep_table(results["sweep"]))
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(results, indent=2) + "\n")
+    console.print(f"written: {os.path.relpath(given.out)}")
+
+
+if __name__ == "__main__":
+    main()
