@@ -159,7 +159,8 @@ impl Sender {
         if !self.rack.reordering && (recovering || self.board.sacked >= DUP_THRESH) {
             return 0;
         }
-        (self.rack.window_multiplier * self.rtt.min / 4).min(self.rtt.srtt)
+        // Before the first RTT sample the smallest is endless, and sRTT 0.
+        (self.rack.window_multiplier.saturating_mul(self.rtt.min) / 4).min(self.rtt.srtt)
     }
 
     #[cold]
