@@ -71,7 +71,13 @@ impl Engine<'_> {
     }
 
     fn on_stop(&mut self, index: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        // What arrives later is no throughput of the flow's lifetime.
+        let flow = match &mut self.flows[index] {
+            Flow::Tcp(flow) => flow,
+            Flow::Udp(flow) => return flow.bytes_by_stop = Some(flow.bytes),
+            Flow::Echo(_) => return,
+        };
+        flow.stats.delivered_by_stop = Some(flow.stats.delivered);
         flow.stopped = true;
         if !matches!(flow.application, Application::Fetch(_)) {
             flow.pending = 0;

@@ -56,6 +56,8 @@ pub(crate) struct TcpStats {
     pub base: SenderStats,
     pub written_base: u64,
     pub delivered: u64,
+    /// `delivered` when the flow stopped, if it did before the end.
+    pub delivered_by_stop: Option<u64>,
     pub delay_sum: f64,
     pub in_flight: TimeMean,
     pub cwnd: TimeMean,
@@ -213,6 +215,8 @@ pub(crate) struct UdpFlow {
     pub received: u64,
     pub sent_bytes: u64,
     pub bytes: u64,
+    /// `bytes` when the flow stopped, if it did before the end.
+    pub bytes_by_stop: Option<u64>,
     pub delay: Histogram,
     /// RFC 3550 section 6.4.1, ns.
     pub jitter: f64,

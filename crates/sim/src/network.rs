@@ -94,6 +94,8 @@ pub(crate) struct Link {
     pub packets: u64,
     pub bytes: u64,
     pub changed_at: Nanos,
+    /// `stats.busy` up to the last sample, as a wrapping count.
+    pub busy_sampled: Nanos,
     pub done_slot: u8,
     pub flight_slot: u8,
     pub count: Count,
@@ -140,9 +142,21 @@ impl Link {
         packet
     }
 
+    /// Time for which the transmitter was busy up to now; what is under way counts only as far as it was sent.
+    fn busy(&self, now: Nanos) -> Nanos {
+        self.stats.busy - self.busy_until.saturating_sub(now)
+    }
+
+    /// The same since the last sample.
+    pub fn take_busy(&mut self, now: Nanos) -> Nanos {
+        let busy = self.busy(now);
+        busy.wrapping_sub(std::mem::replace(&mut self.busy_sampled, busy))
+    }
+
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
         self.set_length(now, self.packets, self.bytes);
+        self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
         self.stats = LinkStats {
             busy: self.busy_until.saturating_sub(now),
             bytes: TimeMean::start(now, self.bytes),

@@ -31,7 +31,7 @@ impl Engine<'_> {
         let time = now as f64 / SECOND as f64;
         for (index, link) in self.links.iter_mut().enumerate() {
             let Interval { sojourn_sum, sojourns, bytes, drops, marks } = std::mem::take(&mut link.stats.interval);
-            let throughput = mbps(bytes as f64, span);
+            let busy = link.take_busy(now);
             self.link_series.push(
                 time,
                 index,
@@ -39,8 +39,8 @@ impl Engine<'_> {
                     link.packets as f64,
                     link.bytes as f64,
                     if sojourns > 0 { sojourn_sum as f64 / sojourns as f64 * 1e-6 } else { f64::NAN },
-                    throughput,
-                    throughput * 1e6 / link.rate.0 as f64,
+                    mbps(bytes as f64, span),
+                    busy as f64 / span as f64,
                     drops as f64,
                     marks as f64,
                 ],

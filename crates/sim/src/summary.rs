@@ -36,6 +36,7 @@ impl Engine<'_> {
     pub(crate) fn finish(mut self) -> Outcome {
         self.now = self.end;
         let end = self.end;
+        self.sample();
         for link in &mut self.links {
             // What is still on the wire counts only as far as it was sent.
             link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
@@ -48,7 +49,6 @@ impl Engine<'_> {
                 flow.observe(end.min(flow.completed_at).max(flow.stats.in_flight.changed_at()));
             }
         }
-        self.sample();
         let mut outcome = Outcome { events: self.events, ..Outcome::default() };
         self.describe(&mut outcome);
         self.measure_flows(&mut outcome);
@@ -183,7 +183,7 @@ impl Engine<'_> {
         let sent = since(&flow.sender_stats(), &stats.base);
         let base_rtt = self.plan.flows[index].base_rtt as f64;
         let rate = self.bottlenecks[index];
-        let throughput = mbps(stats.delivered as f64, lifetime);
+        let throughput = mbps(stats.delivered_by_stop.unwrap_or(stats.delivered) as f64, lifetime);
         let srtt = stats.srtt.mean();
         sheet.put(rank, F_MEAN_THROUGHPUT_L4, throughput);
         sheet.put(rank, F_MEAN_THROUGHPUT_L7, throughput);
@@ -319,7 +319,7 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lifetime: Nanos) 
     if lifetime == 0 {
         return;
     }
-    let throughput = mbps(flow.bytes as f64, lifetime);
+    let throughput = mbps(flow.bytes_by_stop.unwrap_or(flow.bytes) as f64, lifetime);
     sheet.put(rank, F_MEAN_THROUGHPUT_L4, throughput);
     sheet.put(rank, F_MEAN_THROUGHPUT_L7, throughput);
     sheet.put(rank, F_MEAN_SENDING_RATE_L4, mbps(flow.sent_bytes as f64, lifetime));
