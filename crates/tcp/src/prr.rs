@@ -48,7 +48,8 @@ impl Prr {
             // The fast retransmit leaves at once.
             quota = quota.max(mss);
         }
-        pipe + quota
+        // RFC 5681 section 3.1: a window is a segment at least, also where the pipe has run dry.
+        (pipe + quota).max(mss)
     }
 }
 
