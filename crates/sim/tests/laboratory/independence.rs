@@ -1,0 +1,54 @@
+//! Parts that share nothing do not touch each other, whatever order their events take.
+
+use bloatlab_scenario::Scenario;
+use bloatlab_sim::Outcome;
+use proptest::prelude::*;
+
+use crate::generator::boxes;
+use crate::{compiled, config, measured};
+
+/// Both networks side by side; the second's boxes first if asked. A flow's place is its address, which queues hash, so it stays.
+fn beside(a: &Scenario, b: &Scenario, swap: bool) -> Scenario {
+    let (first, second) = if swap { (b, a) } else { (a, b) };
+    let mut both = a.clone();
+    both.boxes = [first.boxes.clone(), second.boxes.clone()].concat();
+    both.flows = [a.flows.clone(), b.flows.clone()].concat();
+    both
+}
+
+/// Every metric of flows and links by name, as bits.
+fn metrics(outcome: &Outcome, prefix: &str) -> Vec<(String, u64)> {
+    let flows = outcome.flow_metrics.iter().map(|v| {
+        let name = &outcome.flows[v.entity].name;
+        (format!("{name} {}", v.metric.name), v.value.to_bits())
+    });
+    let links = outcome.link_metrics.iter().map(|v| {
+        let name = &outcome.links[v.entity].name;
+        (format!("{name} {}", v.metric.name), v.value.to_bits())
+    });
+    let mut all: Vec<_> = flows
+        .chain(links)
+        .filter(|(name, _)| name.starts_with(prefix))
+        .collect();
+    all.sort();
+    all
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn a_network_does_not_feel_another_one(a in boxes("a_"), b in boxes("b_"), seed in any::<u64>()) {
+        // One length for both, so that every flow's times stay within it.
+        let mut b = b;
+        b.duration = b.duration.max(a.duration);
+        let mut a = a;
+        a.duration = b.duration;
+        (b.sample_interval, b.warmup) = (a.sample_interval, a.warmup);
+        let expected = metrics(&measured(&compiled(&a), seed), "a_");
+        for swap in [false, true] {
+            let both = compiled(&beside(&a, &b, swap));
+            prop_assert_eq!(&expected, &metrics(&measured(&both, seed), "a_"));
+        }
+    }
+}

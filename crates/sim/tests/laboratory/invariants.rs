@@ -1,0 +1,214 @@
+//! What holds in every run of every scenario.
+
+use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Traffic};
+use bloatlab_sim::Outcome;
+use bloatlab_tcp::{Reduction, TcpConfig};
+use bloatlab_units::Limit;
+use proptest::prelude::*;
+
+use crate::generator::scenario;
+use crate::wire::{self, Verdict, Witness};
+use crate::{compiled, config, logged, measured, value};
+
+proptest! {
+    #![proptest_config(config(800))]
+
+    #[test]
+    fn hold_in_every_scenario(scenario in scenario(), seed in any::<u64>()) {
+        let plan = compiled(&scenario);
+        let outcome = logged(&plan, seed);
+        let flows = wire::check(&plan, &outcome)?;
+        conserved(&outcome)?;
+        values_are_numbers(&outcome)?;
+        links(&plan, &outcome)?;
+        for (rank, index) in data_flows(&plan).enumerate() {
+            throughput(&plan, &outcome, rank, index, &flows[index])?;
+        }
+        windows(&plan, &outcome)?;
+        // The log changes nothing, and the second run is the first.
+        prop_assert_eq!(outcome.digest(), measured(&plan, seed).digest());
+    }
+}
+
+fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
+    let flows = plan.flows.iter().enumerate();
+    flows
+        .filter(|(_, flow)| !matches!(flow.traffic, Traffic::Ping { .. }))
+        .map(|(i, _)| i)
+}
+
+/// What enters a box leaves it, is dropped in it, or is in it.
+fn conserved(outcome: &Outcome) -> Verdict {
+    for (name, count) in &outcome.counts {
+        prop_assert_eq!(
+            count.arrivals,
+            count.departures + count.drops + count.held,
+            "{}: {:?}",
+            name,
+            count
+        );
+    }
+    Ok(())
+}
+
+fn values_are_numbers(outcome: &Outcome) -> Verdict {
+    let metrics = [
+        &outcome.flow_metrics,
+        &outcome.link_metrics,
+        &outcome.probe_metrics,
+        &outcome.network_metrics,
+    ];
+    for value in metrics.into_iter().flatten() {
+        prop_assert!(value.value.is_finite(), "{:?}", value);
+        let signed = ["utility", "est_qdelay"];
+        let negative = signed.iter().any(|part| value.metric.name.contains(part));
+        prop_assert!(negative || value.value >= 0.0, "{:?}", value);
+    }
+    for series in [
+        &outcome.flow_series,
+        &outcome.link_series,
+        &outcome.probe_series,
+    ] {
+        prop_assert!(series.time.is_sorted());
+        for (name, column) in &series.columns {
+            prop_assert_eq!(column.len(), series.time.len());
+            // Absent is NaN; what is there is a number that can be.
+            let possible = |v: &f64| v.is_nan() || (v.is_finite() && *v >= 0.0);
+            prop_assert!(column.iter().all(possible), "{}: {:?}", name, column);
+        }
+    }
+    Ok(())
+}
+
+fn links(plan: &Plan, outcome: &Outcome) -> Verdict {
+    let links = plan.boxes.iter().filter_map(|planned| match &planned.kind {
+        PlanBoxKind::Link(link) => Some(link),
+        _ => None,
+    });
+    let span = (plan.duration - plan.warmup) as f64 * 1e-9;
+    for (index, link) in links.enumerate() {
+        let of = |name: &str| value(&outcome.link_metrics, index, name);
+        let utilization = of("utilization").unwrap_or(0.0);
+        prop_assert!(utilization <= 1.0, "utilization {utilization}");
+        // The packet on the wire when counting began ends within it.
+        let most = link.rate.0 as f64 * 1e-6 + (65_535.0 + 40.0) * 8e-6 / span;
+        prop_assert!(of("throughput").unwrap_or(0.0) <= most, "{:?}", link);
+        if let QueueConfig::Fifo(params) = &link.queue
+            && let Limit::Packets(limit) = params.limit
+        {
+            prop_assert!(of("max_queue_length").unwrap_or(0.0) <= limit as f64);
+        }
+        let order = ["p50_sojourn", "p95_sojourn", "p99_sojourn", "max_sojourn"].map(of);
+        prop_assert!(order.is_sorted(), "{:?}", order);
+    }
+    let column = |name: &str| {
+        let found = outcome.link_series.columns.iter().find(|c| c.0 == name);
+        &found.expect("a column").1
+    };
+    let full = column("utilization").iter().find(|&&u| u > 1.0);
+    prop_assert!(full.is_none(), "utilization of a sample: {full:?}");
+    Ok(())
+}
+
+/// No flow gets more than the wire showed, nor more than its slowest link carries.
+fn throughput(
+    plan: &Plan,
+    outcome: &Outcome,
+    rank: usize,
+    index: usize,
+    witness: &Witness,
+) -> Verdict {
+    let flow = &plan.flows[index];
+    let of = |name: &str| value(&outcome.flow_metrics, rank, name);
+    let info = &outcome.flows[rank];
+    let Some(throughput) = of("mean_throughput_l4") else {
+        return Ok(());
+    };
+    if let Traffic::Finite { bytes } = flow.traffic {
+        prop_assert!(
+            witness.delivered <= bytes.0,
+            "{} of {bytes}",
+            witness.delivered
+        );
+    }
+    if plan.warmup > 0 {
+        return Ok(());
+    }
+    let lifetime = of("flow_completion_time_l4").unwrap_or(0.0);
+    prop_assert!(lifetime <= info.stop - info.start + 1e-9);
+    let slowest = flow
+        .forward
+        .iter()
+        .filter_map(|&i| match &plan.boxes[i].kind {
+            PlanBoxKind::Link(link) => Some(link.rate.0),
+            _ => None,
+        });
+    let capacity = slowest
+        .min()
+        .map_or(f64::INFINITY, |rate| rate as f64 * 1e-6);
+    prop_assert!(
+        throughput <= capacity,
+        "{throughput} Mbit/s over a link of {capacity}"
+    );
+    prop_assert_eq!(of("drops_l4"), Some(witness.drops as f64));
+    if !flow.traffic.is_tcp() {
+        return Ok(());
+    }
+    let bytes = throughput * lifetime * 1e6 / 8.0;
+    let [least, most] = witness.by_stop.map(|b| b as f64);
+    prop_assert!(
+        least - 0.5 <= bytes && bytes <= most + 0.5,
+        "{bytes} bytes read, {least} to {most} delivered"
+    );
+    prop_assert_eq!(
+        of("total_retransmissions_l4"),
+        Some(witness.retransmissions as f64)
+    );
+    let written = of("mean_sending_rate_l7").unwrap_or(0.0);
+    prop_assert!(
+        throughput <= written * (1.0 + 1e-12),
+        "{throughput} read, {written} written"
+    );
+    Ok(())
+}
+
+/// The congestion window is a segment at least, and what is in flight respects it and the receiver's window.
+fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
+    let series = &outcome.flow_series;
+    let column = |name: &str| {
+        let found = series.columns.iter().find(|c| c.0 == name);
+        &found.expect("a column").1
+    };
+    let ranks: Vec<usize> = data_flows(plan).collect();
+    let (cwnd, in_flight) = (column("cwnd"), column("in_flight"));
+    for row in 0..series.time.len() {
+        let flow = &plan.flows[ranks[series.entity[row] as usize]];
+        if cwnd[row].is_nan() {
+            continue;
+        }
+        let at = format!("{} s: {:?}", series.time[row], flow);
+        prop_assert!(cwnd[row] >= 1.0, "cwnd {} at {at}", cwnd[row]);
+        let mss = f64::from(flow.tcp.mss);
+        // FIN takes a sequence number and no room.
+        let buffer = flow.tcp.receive_buffer.0.min(flow.tcp.send_buffer.0) as f64;
+        let bytes = in_flight[row] * mss;
+        prop_assert!(bytes <= buffer + 1.5, "{bytes} bytes in flight at {at}");
+        if falls_with_pipe(flow) {
+            // A tail-loss probe leaves whatever the window says (RFC 8985 section 7.3).
+            let bound = cwnd[row] + 2.0;
+            prop_assert!(
+                in_flight[row] <= bound,
+                "{} in flight, cwnd {} at {at}",
+                in_flight[row],
+                cwnd[row]
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The law's window never falls below what is in flight: proportional rate reduction follows it down.
+fn falls_with_pipe(flow: &PlanFlow) -> bool {
+    let TcpConfig { recovery, .. } = flow.tcp;
+    recovery == Reduction::Prr && !matches!(flow.cca, CcConfig::Bbr(_) | CcConfig::Fixed(_))
+}

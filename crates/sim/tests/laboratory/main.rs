@@ -1,0 +1,54 @@
+//! The whole engine held to what must be true of any network: conservation, order, bounds, repetition, queueing theory, and a table of
+//! standard results.
+
+mod behaviour;
+mod generator;
+mod independence;
+mod invariants;
+mod queueing_theory;
+mod wire;
+
+use bloatlab_scenario::{Plan, Scenario};
+use bloatlab_sim::{Control, NoPlugins, Outcome, Value, run};
+use proptest::test_runner::{Config, RngSeed};
+
+/// Runs without a packet log.
+fn measured(plan: &Plan, seed: u64) -> Outcome {
+    run(plan, seed, false, &NoPlugins, &Control::default()).expect("a plan that compiled runs")
+}
+
+/// Runs with a packet log.
+fn logged(plan: &Plan, seed: u64) -> Outcome {
+    run(plan, seed, true, &NoPlugins, &Control::default()).expect("a plan that compiled runs")
+}
+
+fn compiled(scenario: &Scenario) -> Plan {
+    let json = || serde_json::to_string(scenario).unwrap_or_default();
+    scenario
+        .compile()
+        .unwrap_or_else(|error| panic!("{error} in {}", json()))
+}
+
+/// The value of a metric, if there is one.
+fn value(values: &[Value], entity: usize, name: &str) -> Option<f64> {
+    let found = values
+        .iter()
+        .find(|v| v.entity == entity && v.metric.name == name);
+    found.map(|v| v.value)
+}
+
+/// The same scenarios at every run; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for more and for others.
+fn config(cases: u32) -> Config {
+    let given = Config::default();
+    let chosen = std::env::var_os("PROPTEST_CASES").is_some();
+    Config {
+        cases: if chosen { given.cases } else { cases },
+        rng_seed: match given.rng_seed {
+            RngSeed::Random => RngSeed::Fixed(2026),
+            fixed => fixed,
+        },
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..given
+    }
+}

@@ -1,0 +1,351 @@
+//! A witness that reads the packet log: what left, what arrived, and what each end said about it.
+
+use std::collections::VecDeque;
+
+use bloatlab_aqm::Packet as _;
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanLink, QueueConfig};
+use bloatlab_sim::{Outcome, Packet, PacketEvent, Protocol, Step};
+use bloatlab_tcp::segment::{ACK, FIN, SYN};
+use bloatlab_units::{Limit, Nanos};
+use proptest::test_runner::TestCaseError;
+
+pub type Verdict = Result<(), TestCaseError>;
+
+/// Fails with the event that broke the rule.
+macro_rules! hold {
+    ($condition:expr, $event:expr, $($why:tt)+) => {
+        if !$condition {
+            let why = format!($($why)+);
+            return Err(TestCaseError::fail(format!("{why} at {:?}", $event)));
+        }
+    };
+}
+
+/// One direction of a connection, as the wire shows it. Runs are too short for sequence numbers to wrap.
+#[derive(Default)]
+struct Stream {
+    /// After the highest sequence number sent, and received without a hole.
+    sent: u64,
+    next: u64,
+    /// Received beyond a hole: ascending, disjoint.
+    held: Vec<(u64, u64)>,
+    /// Highest acknowledgment and window edge that the receiver sent, and edge that the sender got.
+    acked: u64,
+    advertised: u64,
+    edge: u64,
+    fin: Option<u64>,
+}
+
+impl Stream {
+    fn receive(&mut self, start: u64, end: u64) {
+        let mut ranges = std::mem::take(&mut self.held);
+        ranges.push((start, end));
+        ranges.sort_unstable();
+        for (s, e) in ranges {
+            if s <= self.next {
+                self.next = self.next.max(e);
+            } else if let Some(last) = self.held.last_mut().filter(|last| s <= last.1) {
+                last.1 = last.1.max(e);
+            } else {
+                self.held.push((s, e));
+            }
+        }
+    }
+
+    fn has(&self, start: u64, end: u64) -> bool {
+        end <= self.next || self.held.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+
+    /// Payload in order: SYN and FIN are none.
+    fn payload(&self) -> u64 {
+        let syn_and_fin = 1 + u64::from(self.fin.is_some_and(|fin| self.next > fin));
+        self.next.saturating_sub(syn_and_fin)
+    }
+}
+
+/// What the log says about a flow.
+#[derive(Default)]
+pub struct Witness {
+    connection: u8,
+    streams: [Stream; 2],
+    /// On the way, by direction.
+    under_way: [VecDeque<Packet>; 2],
+    /// Segments of data that left end 0 again.
+    pub retransmissions: u64,
+    /// Payload delivered in order to end 1 before the flow's stop, and at that instant; and in all.
+    pub by_stop: [u64; 2],
+    pub delivered: u64,
+    /// Packets of direction 0 that were dropped.
+    pub drops: u64,
+}
+
+impl Witness {
+    fn on_send(&mut self, event: &PacketEvent) -> Verdict {
+        let packet = &event.packet;
+        self.under_way[packet.direction()].push_back(*packet);
+        if packet.protocol() != Protocol::Tcp {
+            return Ok(());
+        }
+        if packet.connection() != self.connection {
+            self.connection = packet.connection();
+            self.streams = Default::default();
+        }
+        self.on_data(event)?;
+        if packet.segment.has(ACK) {
+            self.on_acknowledgment(event)?;
+        }
+        Ok(())
+    }
+
+    fn on_data(&mut self, event: &PacketEvent) -> Verdict {
+        let (segment, direction) = (&event.packet.segment, event.packet.direction());
+        let (start, end) = range(&event.packet);
+        if start == end {
+            return Ok(());
+        }
+        let stream = &mut self.streams[direction];
+        if start < stream.sent {
+            hold!(
+                end <= stream.sent,
+                event,
+                "a retransmission goes beyond {}",
+                stream.sent
+            );
+            self.retransmissions += u64::from(direction == 0 && !segment.has(SYN));
+        } else {
+            hold!(start == stream.sent, event, "{} was left out", stream.sent);
+            stream.sent = end;
+        }
+        let payload_end = start + u64::from(segment.length);
+        hold!(
+            segment.has(SYN) || payload_end <= stream.edge,
+            event,
+            "beyond the window's edge {}",
+            stream.edge
+        );
+        if segment.has(FIN) {
+            hold!(
+                stream.fin.is_none_or(|fin| fin == end - 1),
+                event,
+                "FIN was at {:?}",
+                stream.fin
+            );
+            stream.fin = Some(end - 1);
+        } else {
+            hold!(
+                stream.fin.is_none_or(|fin| end <= fin),
+                event,
+                "data after FIN"
+            );
+        }
+        Ok(())
+    }
+
+    fn on_acknowledgment(&mut self, event: &PacketEvent) -> Verdict {
+        let segment = &event.packet.segment;
+        let stream = &mut self.streams[1 - event.packet.direction()];
+        let (ack, edge) = (
+            u64::from(segment.ack),
+            u64::from(segment.ack) + u64::from(segment.window),
+        );
+        hold!(
+            ack <= stream.next,
+            event,
+            "acknowledges beyond {}, the first not received",
+            stream.next
+        );
+        hold!(ack >= stream.acked, event, "takes back {}", stream.acked);
+        hold!(
+            edge >= stream.advertised,
+            event,
+            "the window shrinks from {}",
+            stream.advertised
+        );
+        stream.acked = ack;
+        stream.advertised = edge;
+        for &(start, end) in segment.sack_blocks() {
+            let (start, end) = (u64::from(start), u64::from(end));
+            hold!(start < end, event, "an empty SACK block");
+            hold!(
+                stream.has(start, end),
+                event,
+                "SACKs {start}..{end}, which did not arrive"
+            );
+        }
+        Ok(())
+    }
+
+    fn on_receive(&mut self, event: &PacketEvent, stop: Nanos) -> Verdict {
+        let packet = &event.packet;
+        let queue = &mut self.under_way[packet.direction()];
+        // Those before it were dropped: no queue here reorders a flow.
+        let place = queue
+            .iter()
+            .position(|p| p.segment == packet.segment && p.connection() == packet.connection());
+        let Some(place) = place else {
+            hold!(false, event, "not sent, received already, or out of order");
+            return Ok(());
+        };
+        queue.drain(..=place);
+        if packet.protocol() != Protocol::Tcp || packet.connection() != self.connection {
+            return Ok(());
+        }
+        let (start, end) = range(packet);
+        let stream = &mut self.streams[packet.direction()];
+        let before = stream.payload();
+        stream.receive(start, end);
+        if packet.direction() == 0 {
+            let gained = stream.payload() - before;
+            self.delivered += gained;
+            self.by_stop[0] += if event.at < stop { gained } else { 0 };
+            self.by_stop[1] += if event.at <= stop { gained } else { 0 };
+        }
+        if packet.segment.has(ACK) {
+            let edge = u64::from(packet.segment.ack) + u64::from(packet.segment.window);
+            let back = &mut self.streams[1 - packet.direction()];
+            back.edge = back.edge.max(edge);
+        }
+        Ok(())
+    }
+}
+
+/// Sequence numbers that a segment takes.
+fn range(packet: &Packet) -> (u64, u64) {
+    let segment = &packet.segment;
+    let flags = u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
+    let start = u64::from(segment.seq);
+    (start, start + u64::from(segment.length) + flags)
+}
+
+/// A link's queue and transmitter, as the log shows them.
+struct Station<'a> {
+    link: &'a PlanLink,
+    waiting: u64,
+    waiting_bytes: u64,
+    /// When the last packet was taken from the queue, and the time that sending it takes, with a nanosecond's fraction cut off.
+    taken: Option<(Nanos, Nanos)>,
+}
+
+impl Station<'_> {
+    fn on_event(&mut self, event: &PacketEvent) -> Verdict {
+        let size = u64::from(event.packet.length());
+        if !matches!(event.step, Step::Drop) {
+            self.check_limit(event)?;
+        }
+        match event.step {
+            Step::Enqueue => {
+                self.waiting += 1;
+                self.waiting_bytes += size;
+            }
+            Step::Drop => self.leave(size),
+            Step::Dequeue => {
+                hold!(
+                    event.packet.enqueued_at() <= event.at,
+                    event,
+                    "left before it came"
+                );
+                self.check_pace(event)?;
+                self.leave(size);
+                let work = (size + u64::from(self.link.overhead)) * 8_000_000_000;
+                self.taken = Some((event.at, work / self.link.rate.0));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, size: u64) {
+        self.waiting -= 1;
+        self.waiting_bytes -= size;
+    }
+
+    fn check_limit(&self, event: &PacketEvent) -> Verdict {
+        let limit = match &self.link.queue {
+            QueueConfig::Fifo(params) => params.limit,
+            QueueConfig::HeadDrop(params) => params.limit,
+            QueueConfig::Codel(params) => params.limit,
+            QueueConfig::FqCodel(params) => params.limit,
+            QueueConfig::Pie(params) => params.limit,
+            _ => return Ok(()),
+        };
+        let within = match limit {
+            Limit::Packets(most) => self.waiting <= most,
+            Limit::Bytes(most) => self.waiting_bytes <= most,
+            Limit::Buffers(_) => true,
+        };
+        hold!(
+            within,
+            event,
+            "{} packets of {} bytes in a queue of {limit}",
+            self.waiting,
+            self.waiting_bytes
+        );
+        Ok(())
+    }
+
+    /// A transmitter sends one packet at a time, and FIFO's never rests while packets wait.
+    fn check_pace(&self, event: &PacketEvent) -> Verdict {
+        let (Some((last, took)), 0) = (self.taken, self.link.device_packets) else {
+            return Ok(());
+        };
+        hold!(
+            event.at >= last + took,
+            event,
+            "sent while the packet of {last} took until {}",
+            last + took
+        );
+        if matches!(self.link.queue, QueueConfig::Fifo(_)) {
+            let free = event.packet.enqueued_at().max(last + took);
+            hold!(event.at <= free + 1, event, "the link was free at {free}");
+        }
+        Ok(())
+    }
+}
+
+/// Reads the whole log; what it says about each flow of the plan.
+pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseError> {
+    let mut flows: Vec<Witness> = plan.flows.iter().map(|_| Witness::default()).collect();
+    let mut stations: Vec<Option<Station>> = plan
+        .boxes
+        .iter()
+        .map(|planned| match &planned.kind {
+            PlanBoxKind::Link(link) => Some(Station {
+                link,
+                waiting: 0,
+                waiting_bytes: 0,
+                taken: None,
+            }),
+            _ => None,
+        })
+        .collect();
+    let (mut now, mut sent, mut received, mut dropped) = (0, 0, 0, 0);
+    for event in &outcome.packets {
+        hold!(event.at >= now, event, "time went back from {now}");
+        now = event.at;
+        let index = event.packet.flow_index();
+        match event.step {
+            Step::Send => {
+                sent += 1;
+                flows[index].on_send(event)?;
+            }
+            Step::Receive => {
+                received += 1;
+                flows[index].on_receive(event, plan.flows[index].stop)?;
+            }
+            Step::Drop => {
+                dropped += 1;
+                flows[index].drops += u64::from(event.packet.direction() == 0);
+            }
+            _ => {}
+        }
+        if let Some(Some(station)) = stations.get_mut(event.place as usize) {
+            station.on_event(event)?;
+        }
+    }
+    let held: u64 = outcome.counts.iter().map(|(_, count)| count.held).sum();
+    if sent != received + dropped + held {
+        let why = format!("{sent} sent, {received} received, {dropped} dropped, {held} under way");
+        return Err(TestCaseError::fail(why));
+    }
+    Ok(flows)
+}
