@@ -25,7 +25,11 @@ impl Engine<'_> {
 
     fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
         if at < self.end && (what == application::STOP || at < self.passages[index].stop) {
-            self.schedule(at, event::APPLICATION, index as u32 * application::KINDS + what);
+            self.schedule(
+                at,
+                event::APPLICATION,
+                index as u32 * application::KINDS + what,
+            );
         }
     }
 
@@ -64,7 +68,9 @@ impl Engine<'_> {
 
     /// Opens the connection from this end.
     fn open(&mut self, index: usize, from: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
         flow.ends[from].connect();
         flow.ends[1 - from].listen();
         self.pump(index, from);
@@ -77,7 +83,7 @@ impl Engine<'_> {
             Flow::Udp(flow) => return flow.bytes_by_stop = Some(flow.bytes),
             Flow::Echo(_) => return,
         };
-        flow.stats.delivered_by_stop = Some(flow.stats.delivered);
+        flow.stats.by_stop = Some((flow.arrived(), flow.stats.delivered));
         flow.stopped = true;
         if !matches!(flow.application, Application::Fetch(_)) {
             flow.pending = 0;
@@ -104,19 +110,33 @@ impl Engine<'_> {
             },
             Flow::Udp(flow) => {
                 let (size, next) = (flow.source.size, flow.source.next(now));
-                let mut segment = Segment { seq: flow.next_seq, length: size as u16, ..Segment::default() };
+                let mut segment = Segment {
+                    seq: flow.next_seq,
+                    length: size as u16,
+                    ..Segment::default()
+                };
                 Packet::stamp(&mut segment, now);
                 flow.next_seq = flow.next_seq.wrapping_add(1);
                 if now >= flow.since {
                     flow.sent += 1;
                     flow.sent_bytes += size;
                 }
-                let packet = Packet::new(index as u32, 0, 0, Protocol::Udp, (size + UDP_HEADER) as u32, segment);
+                let packet = Packet::new(
+                    index as u32,
+                    0,
+                    0,
+                    Protocol::Udp,
+                    (size + UDP_HEADER) as u32,
+                    segment,
+                );
                 self.application_event(next, index, application::NEXT);
                 self.send(packet);
             }
             Flow::Echo(flow) => {
-                let mut segment = Segment { seq: flow.next_seq, ..Segment::default() };
+                let mut segment = Segment {
+                    seq: flow.next_seq,
+                    ..Segment::default()
+                };
                 Packet::stamp(&mut segment, now);
                 flow.next_seq = flow.next_seq.wrapping_add(1);
                 if now >= self.warmup {
@@ -132,7 +152,9 @@ impl Engine<'_> {
 
     pub(crate) fn receive_datagram(&mut self, packet: &Packet) {
         let now = self.now;
-        let Flow::Udp(flow) = &mut self.flows[packet.flow_index()] else { return };
+        let Flow::Udp(flow) = &mut self.flows[packet.flow_index()] else {
+            return;
+        };
         let departure = packet.stamped();
         if departure < flow.since {
             return;
@@ -166,15 +188,20 @@ impl Engine<'_> {
 
     fn push_probe(&mut self, index: usize, now: Nanos, rtt: Nanos) {
         if let Some(rank) = self.ranks[index].1 {
-            self.probe_series.push(now as f64 * 1e-9, rank as usize, &[rtt as f64 * 1e-6]);
+            self.probe_series
+                .push(now as f64 * 1e-9, rank as usize, &[rtt as f64 * 1e-6]);
         }
     }
 
     /// The client asks for a page.
     fn begin_fetch(&mut self, index: usize) {
         let now = self.now;
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
-        let Application::Fetch(fetch) = &mut flow.application else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
+        let Application::Fetch(fetch) = &mut flow.application else {
+            return;
+        };
         fetch.began = now;
         fetch.asked = 0;
         fetch.answered = 0;
@@ -190,7 +217,9 @@ impl Engine<'_> {
     /// An endpoint took a segment: applications that answer do so.
     #[inline]
     pub(crate) fn after_segment(&mut self, index: usize, end: usize, bytes: u64) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
         match &flow.application {
             Application::Greedy | Application::Messages(_) => {}
             Application::Finite { bytes: all } => {
@@ -204,8 +233,12 @@ impl Engine<'_> {
 
     fn on_fetch_progress(&mut self, index: usize, end: usize, bytes: u64) {
         let now = self.now;
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
-        let Application::Fetch(fetch) = &mut flow.application else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
+        let Application::Fetch(fetch) = &mut flow.application else {
+            return;
+        };
         if !fetch.active || bytes == 0 {
             return;
         }
@@ -236,7 +269,10 @@ impl Engine<'_> {
 
     /// The page is complete: the next one gets a connection of its own; what is still under way belongs to none.
     fn replace_connection(&mut self, index: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
+        flow.past_arrived = flow.arrived();
         flow.past = flow.sender_stats();
         flow.connection = flow.connection.wrapping_add(1);
         flow.pending = 0;
@@ -254,7 +290,9 @@ impl Engine<'_> {
 
     /// A timer of an endpoint was handled.
     pub(crate) fn after_timer(&mut self, index: usize, end: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
         if !flow.ends[end].failed() {
             return;
         }

@@ -25,7 +25,10 @@ pub trait Plugins: Sync {
     ///
     /// # Errors
     /// Why it could not be made, in one line.
-    fn congestion_control(&self, params: &bloatlab_cc::PythonParams) -> Result<Box<dyn CongestionControl>, String>;
+    fn congestion_control(
+        &self,
+        params: &bloatlab_cc::PythonParams,
+    ) -> Result<Box<dyn CongestionControl>, String>;
 
     /// A queue discipline for one link.
     ///
@@ -38,18 +41,32 @@ pub trait Plugins: Sync {
 pub struct NoPlugins;
 
 impl Plugins for NoPlugins {
-    fn congestion_control(&self, params: &bloatlab_cc::PythonParams) -> Result<Box<dyn CongestionControl>, String> {
-        Err(format!("congestion control `{}` is written in Python and needs Python to run", params.class))
+    fn congestion_control(
+        &self,
+        params: &bloatlab_cc::PythonParams,
+    ) -> Result<Box<dyn CongestionControl>, String> {
+        Err(format!(
+            "congestion control `{}` is written in Python and needs Python to run",
+            params.class
+        ))
     }
 
     fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String> {
-        Err(format!("queue `{}` is written in Python and needs Python to run", params.class))
+        Err(format!(
+            "queue `{}` is written in Python and needs Python to run",
+            params.class
+        ))
     }
 }
 
 impl<'a> Engine<'a> {
     /// Builds every box and flow of the plan and schedules what starts them.
-    pub fn build(plan: &'a Plan, seed: u64, plugins: &'a dyn Plugins, log: bool) -> Result<Self, String> {
+    pub fn build(
+        plan: &'a Plan,
+        seed: u64,
+        plugins: &'a dyn Plugins,
+        log: bool,
+    ) -> Result<Self, String> {
         if plan.flows.len() > MAX_FLOWS {
             return Err(format!("flows: at most {MAX_FLOWS}"));
         }
@@ -62,7 +79,11 @@ impl<'a> Engine<'a> {
                 PlanBoxKind::Loss { probability } => {
                     let rng = engine.streams.stream(&format!("loss/{}", planned.name));
                     let count = Count::default();
-                    engine.losses.push(LossyStretch { probability: *probability, rng, count });
+                    engine.losses.push(LossyStretch {
+                        probability: *probability,
+                        rng,
+                        count,
+                    });
                     Place::Loss((engine.losses.len() - 1) as u32)
                 }
             };
@@ -78,7 +99,9 @@ impl<'a> Engine<'a> {
         let rng = self.streams.stream(&format!("queue/{name}"));
         let queue = match &link.queue {
             bloatlab_aqm::QueueConfig::Python(params) => self.plugins.queue(params)?,
-            known => known.build(rng, MTU).ok_or_else(|| format!("no queue named {}", known.kind()))?,
+            known => known
+                .build(rng, MTU)
+                .ok_or_else(|| format!("no queue named {}", known.kind()))?,
         };
         let index = self.links.len() as u32;
         if let Some(at) = queue.next_wake() {
@@ -111,7 +134,12 @@ impl<'a> Engine<'a> {
     }
 
     fn add_delay(&mut self, delay: Nanos) -> Place {
-        self.delays.push(DelayLine { delay, flight: VecDeque::new(), slot: IN_CALENDAR, count: Count::default() });
+        self.delays.push(DelayLine {
+            delay,
+            flight: VecDeque::new(),
+            slot: IN_CALENDAR,
+            count: Count::default(),
+        });
         Place::Delay((self.delays.len() - 1) as u32)
     }
 
@@ -120,7 +148,10 @@ impl<'a> Engine<'a> {
         // A path without a box still takes an event, so that nothing recurses.
         let mut nothing = None;
         for (index, planned) in plan.flows.iter().enumerate() {
-            let mut passage = Passage { stop: planned.stop.min(plan.duration), ..Passage::default() };
+            let mut passage = Passage {
+                stop: planned.stop.min(plan.duration),
+                ..Passage::default()
+            };
             for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
                 let first = self.routes.len() as u32;
                 if path.is_empty() {
@@ -137,16 +168,27 @@ impl<'a> Engine<'a> {
             }
             let mut start = self.streams.stream(&format!("start/{}", planned.name));
             passage.start = planned.start + start.below(planned.start_jitter.max(1));
-            self.schedule(passage.start, event::APPLICATION, index as u32 * application::KINDS + application::START);
+            self.schedule(
+                passage.start,
+                event::APPLICATION,
+                index as u32 * application::KINDS + application::START,
+            );
             self.passages.push(passage);
-            let slowest = planned.forward.iter().filter_map(|&b| match &plan.boxes[b].kind {
-                PlanBoxKind::Link(link) => Some(link.rate.0 as f64),
-                _ => None,
-            });
+            let slowest = planned
+                .forward
+                .iter()
+                .filter_map(|&b| match &plan.boxes[b].kind {
+                    PlanBoxKind::Link(link) => Some(link.rate.0 as f64),
+                    _ => None,
+                });
             self.bottlenecks.push(slowest.fold(f64::INFINITY, f64::min));
-            let probe = matches!(planned.traffic, Traffic::Ping { .. } | Traffic::Fetch { .. });
+            let probe = matches!(
+                planned.traffic,
+                Traffic::Ping { .. } | Traffic::Fetch { .. }
+            );
             let flow = !matches!(planned.traffic, Traffic::Ping { .. });
-            self.ranks.push((flow.then_some(data), probe.then_some(probes)));
+            self.ranks
+                .push((flow.then_some(data), probe.then_some(probes)));
             data += u32::from(flow);
             probes += u32::from(probe);
             let flow = self.make_flow(index, planned)?;
@@ -169,7 +211,12 @@ impl<'a> Engine<'a> {
             }
             Traffic::Greedy => Application::Greedy,
             Traffic::Finite { bytes } => Application::Finite { bytes: bytes.0 },
-            Traffic::Fetch { request, response, interval, connection } => Application::Fetch(Fetch {
+            Traffic::Fetch {
+                request,
+                response,
+                interval,
+                connection,
+            } => Application::Fetch(Fetch {
                 request: request.0,
                 response: response.0,
                 interval: interval.0,
@@ -197,21 +244,36 @@ impl<'a> Engine<'a> {
             stopped: false,
             completed_at: NEVER,
             past: bloatlab_tcp::SenderStats::default(),
-            stats: TcpStats { since: NEVER, last_departure: NEVER, ..TcpStats::default() },
+            past_arrived: 0,
+            stats: TcpStats {
+                since: NEVER,
+                last_departure: NEVER,
+                ..TcpStats::default()
+            },
         })))
     }
 
     /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by Reno.
     pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], String> {
         let planned = &self.plan.flows[index];
-        let stream = |end: usize| self.streams.stream(&format!("cc/{}/{connection}/{end}", planned.name));
+        let stream = |end: usize| {
+            self.streams
+                .stream(&format!("cc/{}/{connection}/{end}", planned.name))
+        };
         let missing = |kind: &str| format!("no congestion control named {kind}");
         let law = match &planned.cca {
             CcConfig::Python(params) => self.plugins.congestion_control(params)?,
-            known => known.build(stream(0)).ok_or_else(|| missing(known.kind()))?,
+            known => known
+                .build(stream(0))
+                .ok_or_else(|| missing(known.kind()))?,
         };
-        let other = CcConfig::Reno(Default::default()).build(stream(1)).ok_or_else(|| missing("reno"))?;
-        Ok([Endpoint::new(&planned.tcp, law), Endpoint::new(&planned.tcp, other)])
+        let other = CcConfig::Reno(Default::default())
+            .build(stream(1))
+            .ok_or_else(|| missing("reno"))?;
+        Ok([
+            Endpoint::new(&planned.tcp, law),
+            Endpoint::new(&planned.tcp, other),
+        ])
     }
 
     /// The sources that most flows share get the registers.
@@ -228,7 +290,11 @@ impl<'a> Engine<'a> {
             let mut slot = || {
                 let free = self.registers_used < REGISTERS;
                 self.registers_used += usize::from(free);
-                if free { (self.registers_used - 1) as u8 } else { IN_CALENDAR }
+                if free {
+                    (self.registers_used - 1) as u8
+                } else {
+                    IN_CALENDAR
+                }
             };
             match self.places[number] {
                 Place::Link(i) => {
@@ -292,4 +358,3 @@ fn udp(source: crate::traffic::Source) -> UdpFlow {
         samples: Samples::default(),
     }
 }
-

@@ -269,7 +269,11 @@ mod tests {
         // As in the engine: a key of zero would be no later than `last` at its start.
         let mut order = 1;
         for gap in [3_u64, 100_000, 40, 5_000_000] {
-            let mut now = if calendar.peek() == NO_EVENT { 0 } else { instant(calendar.peek()) };
+            let mut now = if calendar.peek() == NO_EVENT {
+                0
+            } else {
+                instant(calendar.peek())
+            };
             for _ in 0..20 {
                 calendar.push(key(now, order, 0));
                 order += 1;
@@ -292,7 +296,9 @@ mod tests {
         for order in [3_u64, 1, 2] {
             calendar.push(key(5, order, 9));
         }
-        let orders: Vec<u64> = (0..3).map(|_| (calendar.pop() as u64) >> TARGET_BITS).collect();
+        let orders: Vec<u64> = (0..3)
+            .map(|_| (calendar.pop() as u64) >> TARGET_BITS)
+            .collect();
         assert_eq!(orders, [1, 2, 3]);
     }
 }

@@ -132,14 +132,20 @@ impl<'a> Engine<'a> {
     pub fn run(&mut self, control: &Control) -> Result<(), Stopped> {
         while let Some(next) = self.take_next() {
             self.now = instant(next);
-            let (kind, index) = (target(next) >> event::INDEX_BITS, target(next) & ((1 << event::INDEX_BITS) - 1));
+            let (kind, index) = (
+                target(next) >> event::INDEX_BITS,
+                target(next) & ((1 << event::INDEX_BITS) - 1),
+            );
             match kind {
                 event::LINK_DONE => self.on_link_done(index as usize),
                 event::LINK_FLIGHT => self.on_link_flight(index as usize),
                 event::DELAY => self.on_delay(index as usize),
                 event::TIMER => self.on_timer(index as usize / 2, index as usize % 2),
                 event::APPLICATION => {
-                    self.on_application((index / application::KINDS) as usize, index % application::KINDS);
+                    self.on_application(
+                        (index / application::KINDS) as usize,
+                        index % application::KINDS,
+                    );
                 }
                 event::WAKE => self.on_wake(index as usize),
                 _ if index == clock::SAMPLE => self.on_sample(),
@@ -152,7 +158,9 @@ impl<'a> Engine<'a> {
             }
         }
         control.check(self.now, self.end)?;
-        self.failure.take().map_or(Ok(()), |message| Err(Stopped::Failed(message)))
+        self.failure
+            .take()
+            .map_or(Ok(()), |message| Err(Stopped::Failed(message)))
     }
 
     #[inline]
@@ -202,7 +210,12 @@ impl<'a> Engine<'a> {
     #[inline]
     pub fn note(&mut self, step: Step, place: u32, packet: &Packet) {
         if let Some(log) = &mut self.log {
-            log.push(PacketEvent { at: self.now, step, place, packet: *packet });
+            log.push(PacketEvent {
+                at: self.now,
+                step,
+                place,
+                packet: *packet,
+            });
         }
     }
 
@@ -267,7 +280,9 @@ impl<'a> Engine<'a> {
     #[inline]
     fn on_delay(&mut self, index: usize) {
         let line = &mut self.delays[index];
-        let Some(arrived) = line.flight.pop_front() else { return };
+        let Some(arrived) = line.flight.pop_front() else {
+            return;
+        };
         line.count.departures += 1;
         if let Some(next) = line.flight.front() {
             let (slot, key) = (line.slot, next.key);
@@ -400,7 +415,9 @@ impl<'a> Engine<'a> {
     #[inline]
     fn on_link_flight(&mut self, index: usize) {
         let link = &mut self.links[index];
-        let Some(arrived) = link.flight.pop_front() else { return };
+        let Some(arrived) = link.flight.pop_front() else {
+            return;
+        };
         link.count.departures += 1;
         if let Some(next) = link.flight.front() {
             let (slot, key) = (link.flight_slot, next.key);
@@ -436,7 +453,9 @@ impl<'a> Engine<'a> {
     fn receive_tcp(&mut self, packet: Packet) {
         let now = self.now;
         let index = packet.flow_index();
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
         if packet.connection() != flow.connection {
             return;
         }
@@ -459,20 +478,33 @@ impl<'a> Engine<'a> {
     pub fn pump(&mut self, index: usize, end: usize) {
         let now = self.now;
         loop {
-            let Flow::Tcp(flow) = &mut self.flows[index] else { return };
-            let Some((segment, capable)) = flow.ends[end].poll(now) else { break };
+            let Flow::Tcp(flow) = &mut self.flows[index] else {
+                return;
+            };
+            let Some((segment, capable)) = flow.ends[end].poll(now) else {
+                break;
+            };
             if end == 0 && segment.length > 0 {
                 flow.on_departure(now);
             }
             let connection = flow.connection;
             let size = segment.wire_size();
-            let mut packet = Packet::new(index as u32, connection, end as u8, Protocol::Tcp, size, segment);
+            let mut packet = Packet::new(
+                index as u32,
+                connection,
+                end as u8,
+                Protocol::Tcp,
+                size,
+                segment,
+            );
             if capable {
                 packet.set_ecn(Ecn::Ect0);
             }
             self.send(packet);
         }
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
         if end == 0 {
             flow.observe(now);
         }
@@ -486,7 +518,9 @@ impl<'a> Engine<'a> {
     /// A timer event: only the one that stands as scheduled counts; deadlines that moved later are set again.
     fn on_timer(&mut self, index: usize, end: usize) {
         let now = self.now;
-        let Flow::Tcp(flow) = &mut self.flows[index] else { return };
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return;
+        };
         if flow.scheduled[end] != now {
             return;
         }

@@ -46,6 +46,8 @@ pub(crate) struct TcpFlow {
     pub completed_at: Nanos,
     /// What earlier connections of this flow counted.
     pub past: SenderStats,
+    /// Payload bytes that reached end 1 in them.
+    pub past_arrived: u64,
     pub stats: TcpStats,
 }
 
@@ -56,8 +58,10 @@ pub(crate) struct TcpStats {
     pub base: SenderStats,
     pub written_base: u64,
     pub delivered: u64,
-    /// `delivered` when the flow stopped, if it did before the end.
-    pub delivered_by_stop: Option<u64>,
+    /// `arrived()` when counting began.
+    pub arrived_base: u64,
+    /// `arrived()` and `delivered` when the flow stopped, if it did before the end.
+    pub by_stop: Option<(u64, u64)>,
     pub delay_sum: f64,
     pub in_flight: TimeMean,
     pub cwnd: TimeMean,
@@ -86,13 +90,19 @@ pub(crate) struct Samples {
     pub inverse_throughput: f64,
     pub positive: u64,
     /// Counters at the last sample.
-    pub delivered: u64,
+    pub arrived: u64,
     pub bytes_sent: u64,
     pub rate_sum: f64,
     pub rates: u64,
 }
 
 impl TcpFlow {
+    /// Payload bytes that reached end 1, in order or not, each counted once, over all connections.
+    #[inline]
+    pub fn arrived(&self) -> u64 {
+        self.past_arrived + self.ends[1].receiver.received()
+    }
+
     /// Everything the sender counted, over all connections.
     pub fn sender_stats(&self) -> SenderStats {
         add(&self.past, &self.ends[0].sender.stats)
@@ -104,7 +114,9 @@ impl TcpFlow {
         if self.pending == 0 {
             return;
         }
-        let room = self.send_buffer.saturating_sub(self.ends[0].unacknowledged());
+        let room = self
+            .send_buffer
+            .saturating_sub(self.ends[0].unacknowledged());
         let bytes = room.min(self.pending);
         if bytes == 0 {
             return;
@@ -173,12 +185,17 @@ impl TcpFlow {
         self.stats = TcpStats {
             since: now,
             base: self.sender_stats(),
+            arrived_base: self.arrived(),
             written_base: self.log.written(),
             in_flight: TimeMean::start(now, sender.in_flight()),
             cwnd: TimeMean::start(now, sender.window.cwnd),
             srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
-            samples: Samples { bytes_sent: self.sender_stats().bytes, ..Samples::default() },
+            samples: Samples {
+                arrived: self.arrived(),
+                bytes_sent: self.sender_stats().bytes,
+                ..Samples::default()
+            },
             ..TcpStats::default()
         };
     }

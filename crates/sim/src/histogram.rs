@@ -65,7 +65,8 @@ impl Histogram {
 
     #[cold]
     fn grow(&mut self, bin: usize) {
-        self.weights.resize((bin + 1).next_multiple_of(SUB as usize), 0);
+        self.weights
+            .resize((bin + 1).next_multiple_of(SUB as usize), 0);
     }
 
     /// Everything counted.
@@ -102,11 +103,15 @@ impl Histogram {
 
     /// The bins that hold anything, ascending.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.weights.iter().enumerate().filter(|(_, w)| **w > 0).map(|(i, &weight)| Bin {
-            lower: lower_edge(i),
-            upper: lower_edge(i + 1),
-            weight,
-        })
+        self.weights
+            .iter()
+            .enumerate()
+            .filter(|(_, w)| **w > 0)
+            .map(|(i, &weight)| Bin {
+                lower: lower_edge(i),
+                upper: lower_edge(i + 1),
+                weight,
+            })
     }
 }
 
@@ -130,7 +135,11 @@ pub struct TimeMean {
 impl TimeMean {
     /// Starts with this value at this instant.
     pub fn start(now: Nanos, value: u64) -> Self {
-        Self { value: float(value), since: now, ..Self::default() }
+        Self {
+            value: float(value),
+            since: now,
+            ..Self::default()
+        }
     }
 
     /// The value is this from now on.

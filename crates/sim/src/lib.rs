@@ -61,7 +61,8 @@ pub fn run(
     plugins: &dyn Plugins,
     control: &Control,
 ) -> Result<Outcome, RunError> {
-    let mut engine = engine::Engine::build(plan, seed, plugins, record_packets).map_err(RunError::Build)?;
+    let mut engine =
+        engine::Engine::build(plan, seed, plugins, record_packets).map_err(RunError::Build)?;
     engine.run(control).map_err(RunError::Stopped)?;
     Ok(engine.finish())
 }

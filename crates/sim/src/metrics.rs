@@ -38,7 +38,7 @@ metrics! {
     /// Metrics of a flow.
     FLOW {
         F_MEAN_THROUGHPUT_L4 = "mean_throughput_l4", "Mbit/s", Higher,
-            "payload bytes delivered in order to the receiving transport / lifetime of the flow", "CCPerf";
+            "payload bytes that reached the receiving transport, in order or not, each once / lifetime of the flow", "CCPerf";
         F_MEAN_THROUGHPUT_L7 = "mean_throughput_l7", "Mbit/s", Higher,
             "payload bytes read by the receiving application / lifetime of the flow", "CCPerf";
         F_MEAN_SENDING_RATE_L4 = "mean_sending_rate_l4", "Mbit/s", None,
@@ -217,7 +217,11 @@ mod tests {
             names.sort_unstable();
             names.dedup();
             assert_eq!(names.len(), scope.len());
-            assert!(scope.iter().all(|m| !m.formula.is_empty() && !m.source.is_empty()));
+            assert!(
+                scope
+                    .iter()
+                    .all(|m| !m.formula.is_empty() && !m.source.is_empty())
+            );
         }
     }
 }

@@ -120,7 +120,12 @@ impl Link {
     /// Notes what a call of the queue discipline gained and, by its drops, lost.
     #[inline]
     pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
-        let lost: u64 = self.fate.drops.iter().map(|(p, _)| u64::from(p.length())).sum();
+        let lost: u64 = self
+            .fate
+            .drops
+            .iter()
+            .map(|(p, _)| u64::from(p.length()))
+            .sum();
         let packets = self.packets + gained - self.fate.drops.len() as u64;
         self.set_length(now, packets, self.bytes + gained_bytes - lost);
     }
@@ -137,7 +142,11 @@ impl Link {
             self.stats.sojourn.record(sojourn);
             self.stats.interval.sojourn_sum += sojourn;
             self.stats.interval.sojourns += 1;
-            self.set_length(now, self.packets - 1, self.bytes - u64::from(packet.length()));
+            self.set_length(
+                now,
+                self.packets - 1,
+                self.bytes - u64::from(packet.length()),
+            );
         }
         packet
     }

@@ -31,7 +31,10 @@ pub struct Series {
 
 impl Series {
     pub(crate) fn new(names: &[&'static str]) -> Self {
-        Self { columns: names.iter().map(|&n| (n, Vec::new())).collect(), ..Self::default() }
+        Self {
+            columns: names.iter().map(|&n| (n, Vec::new())).collect(),
+            ..Self::default()
+        }
     }
 
     pub(crate) fn push(&mut self, time: f64, entity: usize, row: &[f64]) {
@@ -158,10 +161,17 @@ impl Outcome {
             series.entity.iter().for_each(|&v| value(f64::from(v)));
             for (_, column) in &series.columns {
                 // One NaN for all: its payload carries nothing.
-                column.iter().for_each(|&v| value(if v.is_nan() { f64::NAN } else { v }));
+                column
+                    .iter()
+                    .for_each(|&v| value(if v.is_nan() { f64::NAN } else { v }));
             }
         }
-        for metrics in [&self.flow_metrics, &self.link_metrics, &self.probe_metrics, &self.network_metrics] {
+        for metrics in [
+            &self.flow_metrics,
+            &self.link_metrics,
+            &self.probe_metrics,
+            &self.network_metrics,
+        ] {
             metrics.iter().for_each(|m| value(m.value));
         }
         self.queue_stats.iter().for_each(|&(_, _, v)| value(v));

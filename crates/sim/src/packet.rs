@@ -37,7 +37,14 @@ pub(crate) const MAX_FLOWS: usize = 1 << 24;
 
 impl Packet {
     #[inline]
-    pub(crate) fn new(flow: u32, connection: u8, direction: u8, protocol: Protocol, size: u32, segment: Segment) -> Self {
+    pub(crate) fn new(
+        flow: u32,
+        connection: u8,
+        direction: u8,
+        protocol: Protocol,
+        size: u32,
+        segment: Segment,
+    ) -> Self {
         Self {
             enqueued_at: 0,
             owner: flow | u32::from(connection) << 24,
@@ -152,8 +159,14 @@ mod tests {
     fn fields_do_not_overlap() {
         let mut p = Packet::new(12_345, 200, 1, Protocol::Udp, 1500, Segment::default());
         p.set_ecn(Ecn::Ect0);
-        assert_eq!((p.flow_index(), p.connection(), p.direction()), (12_345, 200, 1));
-        assert_eq!((p.protocol(), p.length(), p.ecn()), (Protocol::Udp, 1500, Ecn::Ect0));
+        assert_eq!(
+            (p.flow_index(), p.connection(), p.direction()),
+            (12_345, 200, 1)
+        );
+        assert_eq!(
+            (p.protocol(), p.length(), p.ecn()),
+            (Protocol::Udp, 1500, Ecn::Ect0)
+        );
         p.set_ce();
         assert!(p.is_ce());
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));

@@ -9,7 +9,11 @@ use crate::network::Interval;
 
 /// Bytes over nanoseconds, in Mbit/s.
 pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
-    if span == 0 { 0.0 } else { bytes * 8e3 / span as f64 }
+    if span == 0 {
+        0.0
+    } else {
+        bytes * 8e3 / span as f64
+    }
 }
 
 impl Engine<'_> {
@@ -30,7 +34,13 @@ impl Engine<'_> {
         }
         let time = now as f64 / SECOND as f64;
         for (index, link) in self.links.iter_mut().enumerate() {
-            let Interval { sojourn_sum, sojourns, bytes, drops, marks } = std::mem::take(&mut link.stats.interval);
+            let Interval {
+                sojourn_sum,
+                sojourns,
+                bytes,
+                drops,
+                marks,
+            } = std::mem::take(&mut link.stats.interval);
             let busy = link.take_busy(now);
             self.link_series.push(
                 time,
@@ -38,7 +48,11 @@ impl Engine<'_> {
                 &[
                     link.packets as f64,
                     link.bytes as f64,
-                    if sojourns > 0 { sojourn_sum as f64 / sojourns as f64 * 1e-6 } else { f64::NAN },
+                    if sojourns > 0 {
+                        sojourn_sum as f64 / sojourns as f64 * 1e-6
+                    } else {
+                        f64::NAN
+                    },
                     mbps(bytes as f64, span),
                     busy as f64 / span as f64,
                     drops as f64,
@@ -48,7 +62,10 @@ impl Engine<'_> {
         }
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let passage = &self.passages[index];
-            let (Some(rank), true) = (self.ranks[index].0, passage.start < now && from < passage.stop) else {
+            let (Some(rank), true) = (
+                self.ranks[index].0,
+                passage.start < now && from < passage.stop,
+            ) else {
                 continue;
             };
             let row = match flow {
@@ -92,7 +109,9 @@ impl Engine<'_> {
                 ..Passage::default()
             };
             match flow {
-                Flow::Tcp(flow) if passage.start <= now && flow.stats.since == NEVER => flow.reset(now),
+                Flow::Tcp(flow) if passage.start <= now && flow.stats.since == NEVER => {
+                    flow.reset(now)
+                }
                 _ => {}
             }
         }
@@ -102,26 +121,38 @@ impl Engine<'_> {
 impl TcpFlow {
     /// The row of an interval that began at `from` and lasted `span`.
     fn sample(&mut self, span: Nanos, from: Nanos) -> [f64; 8] {
-        let sent = self.sender_stats();
+        let (sent, arrived) = (self.sender_stats(), self.arrived());
         let sender = &self.ends[0].sender;
         let stats = &mut self.stats;
-        let srtt = if sender.rtt.srtt > 0 { sender.rtt.srtt as f64 * 1e-6 } else { f64::NAN };
+        let srtt = if sender.rtt.srtt > 0 {
+            sender.rtt.srtt as f64 * 1e-6
+        } else {
+            f64::NAN
+        };
         let samples = &mut stats.samples;
-        let throughput = mbps((stats.delivered - samples.delivered) as f64, span);
+        let throughput = mbps((arrived - samples.arrived) as f64, span);
         let rates = stats.rates - samples.rates;
         let threshold = sender.window.ssthresh as f64;
         let row = [
             throughput,
             mbps((sent.bytes - samples.bytes_sent) as f64, span),
-            if rates > 0 { (stats.rate_sum - samples.rate_sum) / rates as f64 * 8e3 } else { f64::NAN },
+            if rates > 0 {
+                (stats.rate_sum - samples.rate_sum) / rates as f64 * 8e3
+            } else {
+                f64::NAN
+            },
             sender.window.cwnd as f64 / self.mss,
             // Before the first congestion there is no threshold.
-            if threshold < 1e15 { threshold / self.mss } else { f64::NAN },
+            if threshold < 1e15 {
+                threshold / self.mss
+            } else {
+                f64::NAN
+            },
             sender.in_flight() as f64 / self.mss,
             srtt,
             sent.retransmissions as f64,
         ];
-        samples.delivered = stats.delivered;
+        samples.arrived = arrived;
         samples.bytes_sent = sent.bytes;
         samples.rate_sum = stats.rate_sum;
         samples.rates = stats.rates;

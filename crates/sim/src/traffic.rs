@@ -16,22 +16,61 @@ pub(crate) struct Source {
 enum Law {
     Constant,
     Poisson,
-    OnOff { on: Nanos, off: Nanos, random: bool, on_until: Nanos },
+    OnOff {
+        on: Nanos,
+        off: Nanos,
+        random: bool,
+        on_until: Nanos,
+    },
 }
 
 impl Source {
     /// The source of a constant, Poisson or on/off traffic and its transport; None for the other kinds.
     pub fn new(traffic: &Traffic, rng: Rng) -> Option<(Self, Transport)> {
         let (law, rate, packet, transport) = match *traffic {
-            Traffic::Cbr { rate, packet, transport } => (Law::Constant, rate, packet, transport),
-            Traffic::Poisson { rate, packet, transport } => (Law::Poisson, rate, packet, transport),
-            Traffic::OnOff { rate, on, off, distribution, packet, transport } => {
+            Traffic::Cbr {
+                rate,
+                packet,
+                transport,
+            } => (Law::Constant, rate, packet, transport),
+            Traffic::Poisson {
+                rate,
+                packet,
+                transport,
+            } => (Law::Poisson, rate, packet, transport),
+            Traffic::OnOff {
+                rate,
+                on,
+                off,
+                distribution,
+                packet,
+                transport,
+            } => {
                 let random = distribution == Distribution::Exponential;
-                (Law::OnOff { on: on.0, off: off.0, random, on_until: 0 }, rate, packet, transport)
+                (
+                    Law::OnOff {
+                        on: on.0,
+                        off: off.0,
+                        random,
+                        on_until: 0,
+                    },
+                    rate,
+                    packet,
+                    transport,
+                )
             }
             _ => return None,
         };
-        Some((Self { law, rate, remainder: 0, size: packet.0, rng }, transport))
+        Some((
+            Self {
+                law,
+                rate,
+                remainder: 0,
+                size: packet.0,
+                rng,
+            },
+            transport,
+        ))
     }
 
     /// The instant of the first message of a source that starts now.
@@ -55,7 +94,12 @@ impl Source {
                 now + step.max(1)
             }
             Law::Poisson => now + self.gap(),
-            Law::OnOff { on_until, off, random, .. } => {
+            Law::OnOff {
+                on_until,
+                off,
+                random,
+                ..
+            } => {
                 self.remainder = remainder;
                 let next = now + step.max(1);
                 if next < on_until {
@@ -74,7 +118,11 @@ impl Source {
     }
 
     fn phase(&mut self, mean: Nanos, random: bool) -> Nanos {
-        if random { self.rng.exponential(mean as f64) as u64 } else { mean }
+        if random {
+            self.rng.exponential(mean as f64) as u64
+        } else {
+            mean
+        }
     }
 
     fn turn_on(&mut self, start: Nanos) {
@@ -105,13 +153,21 @@ mod tests {
 
     #[test]
     fn constant_rate_is_exact() {
-        let traffic = Traffic::Cbr { rate: Rate(1_000_000), packet: Bytes(1000), transport: Transport::Udp };
+        let traffic = Traffic::Cbr {
+            rate: Rate(1_000_000),
+            packet: Bytes(1000),
+            transport: Transport::Udp,
+        };
         assert_eq!(count(traffic, 100), 125.0);
     }
 
     #[test]
     fn random_sources_keep_their_mean_rate() {
-        let poisson = Traffic::Poisson { rate: Rate(8_000_000), packet: Bytes(1000), transport: Transport::Udp };
+        let poisson = Traffic::Poisson {
+            rate: Rate(8_000_000),
+            packet: Bytes(1000),
+            transport: Transport::Udp,
+        };
         assert!((count(poisson, 100) - 1000.0).abs() < 4.0 * 3.2);
         let on_off = Traffic::OnOff {
             rate: Rate(8_000_000),

@@ -3,10 +3,10 @@
 use bloatlab_cc::CongestionControl;
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::TcpConfig;
 use crate::receiver::Receiver;
 use crate::segment::{ACK, CWR, ECE, FIN, SYN, Segment, unwrap};
 use crate::sender::Sender;
-use crate::TcpConfig;
 
 /// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
@@ -189,7 +189,8 @@ impl Endpoint {
         if let Some(mut segment) = self.sender.poll(now) {
             // RFC 3168 section 6.1.5: retransmissions are Not-ECT.
             let seq = unwrap(self.sender.next, segment.seq);
-            let capable = self.sender.ecn && segment.length > 0 && !self.sender.is_retransmission(seq);
+            let capable =
+                self.sender.ecn && segment.length > 0 && !self.sender.is_retransmission(seq);
             self.finish(&mut segment);
             return Some((segment, capable));
         }
@@ -223,7 +224,11 @@ impl Endpoint {
         self.syn_tries += 1;
         self.syn_sent_at = now;
         self.syn_deadline = now + (self.sender.rtt.rto() << (self.syn_tries - 1).min(6));
-        let mut segment = Segment { flags: SYN, tsval: (now / 1000) as u32, ..Segment::default() };
+        let mut segment = Segment {
+            flags: SYN,
+            tsval: (now / 1000) as u32,
+            ..Segment::default()
+        };
         if self.phase == Phase::SynReceived {
             self.receiver.stamp(&mut segment);
             segment.flags |= ACK;
@@ -247,8 +252,16 @@ impl Endpoint {
         if self.phase != Phase::Established {
             return self.syn_deadline;
         }
-        let timers = self.sender.timer.min(self.sender.reorder_timer).min(self.receiver.ack_deadline);
-        if self.sender.next_send > now { timers.min(self.sender.pacing_deadline(now)) } else { timers }
+        let timers = self
+            .sender
+            .timer
+            .min(self.sender.reorder_timer)
+            .min(self.receiver.ack_deadline);
+        if self.sender.next_send > now {
+            timers.min(self.sender.pacing_deadline(now))
+        } else {
+            timers
+        }
     }
 
     /// Time has come to look at the timers; follow with [`poll`](Self::poll).

@@ -70,7 +70,8 @@ impl Rack {
 
     /// Time still to wait for a segment before it is lost; None if nothing sent later was delivered.
     fn remaining(&self, now: Nanos, sent_at: Nanos, end: u64, window: Nanos) -> Option<Nanos> {
-        ((self.sent_at, self.end) > (sent_at, end)).then(|| (sent_at + self.rtt + window).saturating_sub(now))
+        ((self.sent_at, self.end) > (sent_at, end))
+            .then(|| (sent_at + self.rtt + window).saturating_sub(now))
     }
 }
 
@@ -97,7 +98,10 @@ impl Sender {
     #[inline]
     pub(crate) fn detect_losses(&mut self, now: Nanos) -> u64 {
         let lost = if self.use_rack {
-            if self.board.sacked == 0 && self.rack.retransmissions.is_empty() && self.reorder_timer == NEVER {
+            if self.board.sacked == 0
+                && self.rack.retransmissions.is_empty()
+                && self.reorder_timer == NEVER
+            {
                 return 0;
             }
             self.detect_by_time(now)
@@ -119,7 +123,10 @@ impl Sender {
         let mut index = self.board.index_of(self.rack.scanned);
         while let Some(record) = self.board.get(index) {
             if record.flags & (SACKED | LOST | EVER_RETRANSMITTED) == 0 {
-                match self.rack.remaining(now, record.sent_at, record.end(), window) {
+                match self
+                    .rack
+                    .remaining(now, record.sent_at, record.end(), window)
+                {
                     Some(0) => lost += self.board.mark_lost(index),
                     Some(rest) => {
                         wait = rest;

@@ -15,12 +15,22 @@ pub(crate) struct Prr {
 
 impl Prr {
     pub fn new(kind: Reduction) -> Self {
-        Self { kind, delivered: 0, out: 0, flight: 1 }
+        Self {
+            kind,
+            delivered: 0,
+            out: 0,
+            flight: 1,
+        }
     }
 
     /// Recovery starts with this many bytes outstanding (RecoverFS).
     pub fn begin(&mut self, flight: u64) {
-        *self = Self { kind: self.kind, delivered: 0, out: 0, flight: flight.max(1) };
+        *self = Self {
+            kind: self.kind,
+            delivered: 0,
+            out: 0,
+            flight: flight.max(1),
+        };
     }
 
     /// A segment left during recovery.
@@ -37,11 +47,17 @@ impl Prr {
         self.delivered += ack.delivered_now;
         let mut quota = if pipe > ssthresh {
             // RFC 6937 section 3: send in proportion to what is delivered.
-            (self.delivered * ssthresh).div_ceil(self.flight).saturating_sub(self.out)
+            (self.delivered * ssthresh)
+                .div_ceil(self.flight)
+                .saturating_sub(self.out)
         } else {
             // Slow-start reduction bound while the ACK advances and nothing more is lost; else conservation.
             let safe = ack.acked > 0 && ack.lost_now == 0;
-            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered_now) + if safe { mss } else { 0 };
+            let bound = self
+                .delivered
+                .saturating_sub(self.out)
+                .max(ack.delivered_now)
+                + if safe { mss } else { 0 };
             bound.min(ssthresh - pipe)
         };
         if self.out == 0 {
@@ -58,8 +74,18 @@ mod tests {
     use super::*;
 
     fn step(prr: &mut Prr, pipe: u64, delivered: u64, acked: u64, lost: u64) -> u64 {
-        let window = Window { ssthresh: 10, mss: 1, ..Window::new(1, 10) };
-        let ack = Ack { in_flight: pipe, delivered_now: delivered, acked, lost_now: lost, ..Ack::default() };
+        let window = Window {
+            ssthresh: 10,
+            mss: 1,
+            ..Window::new(1, 10)
+        };
+        let ack = Ack {
+            in_flight: pipe,
+            delivered_now: delivered,
+            acked,
+            lost_now: lost,
+            ..Ack::default()
+        };
         prr.on_ack(&ack, &window)
     }
 
@@ -85,8 +111,16 @@ mod tests {
         let mut prr = Prr::new(Reduction::Prr);
         prr.begin(20);
         prr.on_send(1);
-        assert_eq!(step(&mut prr, 4, 1, 1, 0), 4 + 2, "one more than was delivered");
-        assert_eq!(step(&mut prr, 4, 1, 0, 3), 4 + 1, "conservation when losses go on");
+        assert_eq!(
+            step(&mut prr, 4, 1, 1, 0),
+            4 + 2,
+            "one more than was delivered"
+        );
+        assert_eq!(
+            step(&mut prr, 4, 1, 0, 3),
+            4 + 1,
+            "conservation when losses go on"
+        );
         assert_eq!(step(&mut prr, 9, 5, 1, 0), 10, "never beyond ssthresh");
     }
 

@@ -73,6 +73,14 @@ impl Receiver {
         self.fin.is_some_and(|end| self.next > end)
     }
 
+    /// Payload bytes received, in order or not, each counted once.
+    pub fn received(&self) -> u64 {
+        let last = self.held.back().map_or(self.next, |&(_, end)| end);
+        // SYN and FIN take a sequence number each and are no payload.
+        let fin = self.fin.is_some_and(|at| at < last);
+        self.next.saturating_sub(1) + self.held_bytes - u64::from(fin)
+    }
+
     /// Bytes held beyond a hole.
     pub fn held_bytes(&self) -> u64 {
         self.held_bytes
@@ -215,7 +223,10 @@ impl Receiver {
         } else {
             3
         };
-        for &start in self.recent[..usize::from(self.recent_len)].iter().take(room) {
+        for &start in self.recent[..usize::from(self.recent_len)]
+            .iter()
+            .take(room)
+        {
             let at = self.held.partition_point(|&(s, _)| s < start);
             if let Some(&range) = self.held.get(at) {
                 push(range);
@@ -231,11 +242,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn receiver(ack_every: u32) -> Receiver {
-        Receiver::new(&TcpConfig { ack_every, ..Default::default() })
+        Receiver::new(&TcpConfig {
+            ack_every,
+            ..Default::default()
+        })
     }
 
     fn data(seq: u64, length: u16) -> Segment {
-        Segment { seq: seq as u32, length, ..Default::default() }
+        Segment {
+            seq: seq as u32,
+            length,
+            ..Default::default()
+        }
     }
 
     fn ack(r: &mut Receiver) -> Segment {
@@ -266,9 +284,16 @@ mod tests {
         let a = ack(&mut r);
         assert_eq!(a.sack_blocks(), [(700, 800), (500, 600), (300, 400)]);
         r.on_data(0, &data(200, 100), false, false);
-        assert_eq!(ack(&mut r).sack_blocks(), [(100, 400), (700, 800), (500, 600)]);
+        assert_eq!(
+            ack(&mut r).sack_blocks(),
+            [(100, 400), (700, 800), (500, 600)]
+        );
         r.on_data(0, &data(150, 50), false, false);
-        assert_eq!(ack(&mut r).sack_blocks()[0], (150, 200), "D-SACK comes first");
+        assert_eq!(
+            ack(&mut r).sack_blocks()[0],
+            (150, 200),
+            "D-SACK comes first"
+        );
         assert_eq!(r.on_data(0, &data(0, 100), false, false), 400);
         assert_eq!(ack(&mut r).ack, 400);
         assert_eq!(r.held_bytes(), 200);
@@ -279,7 +304,10 @@ mod tests {
         let mut r = receiver(2);
         r.on_data(0, &data(0, 10), false, true);
         assert!(r.echo && r.ack_now);
-        let cwr = Segment { flags: CWR, ..data(10, 10) };
+        let cwr = Segment {
+            flags: CWR,
+            ..data(10, 10)
+        };
         r.on_data(0, &cwr, false, false);
         assert!(!r.echo);
     }

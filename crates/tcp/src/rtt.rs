@@ -80,7 +80,10 @@ mod tests {
         let mut rtt = RttEstimator::new(&TcpConfig::default());
         assert_eq!(rtt.rto(), SECOND);
         rtt.sample(100 * MILLISECOND);
-        assert_eq!((rtt.srtt, rtt.rttvar), (100 * MILLISECOND, 50 * MILLISECOND));
+        assert_eq!(
+            (rtt.srtt, rtt.rttvar),
+            (100 * MILLISECOND, 50 * MILLISECOND)
+        );
         assert_eq!(rtt.rto(), 300 * MILLISECOND);
         rtt.sample(180 * MILLISECOND);
         assert_eq!(rtt.rttvar, (150 + 80) * MILLISECOND / 4);

@@ -85,7 +85,9 @@ impl Scoreboard {
 
     /// Index of the first record that ends after `seq`.
     pub fn index_of(&self, seq: u64) -> usize {
-        let Some(front) = self.records.front() else { return 0 };
+        let Some(front) = self.records.front() else {
+            return 0;
+        };
         // Segments are nearly always of equal size, so the first guess is right.
         let guess = (seq.saturating_sub(front.seq) / u64::from(front.length.max(1))) as usize;
         if let Some(record) = self.records.get(guess)
@@ -129,7 +131,10 @@ impl Scoreboard {
         let mut walked = [(0, 0); 3];
         for (slot, &(start, end)) in blocks.iter().enumerate() {
             // A block that grew at its end since the last report is walked from there.
-            let known = self.seen.iter().find(|s| s.0 == start && s.1 <= end && s.1 > s.0);
+            let known = self
+                .seen
+                .iter()
+                .find(|s| s.0 == start && s.1 <= end && s.1 > s.0);
             let from = known.map_or(start, |s| s.1);
             if from < end {
                 self.sack_range(from, end, &mut newly);
@@ -174,7 +179,13 @@ impl Scoreboard {
     /// Judges everything that was not delivered lost (a timeout); returns the bytes newly lost.
     pub fn mark_all_lost(&mut self) -> u64 {
         (0..self.records.len())
-            .map(|i| if self.records[i].in_pipe() { self.mark_lost(i) } else { 0 })
+            .map(|i| {
+                if self.records[i].in_pipe() {
+                    self.mark_lost(i)
+                } else {
+                    0
+                }
+            })
             .sum()
     }
 
@@ -212,9 +223,14 @@ impl Scoreboard {
     /// The same counts from scratch: for tests.
     #[cfg(test)]
     pub fn recount(&self) -> (u64, u32, u32) {
-        let count = |f: &dyn Fn(&Record) -> bool| self.records.iter().filter(|r| f(r)).count() as u32;
+        let count =
+            |f: &dyn Fn(&Record) -> bool| self.records.iter().filter(|r| f(r)).count() as u32;
         (
-            self.records.iter().filter(|r| r.in_pipe()).map(|r| u64::from(r.length)).sum(),
+            self.records
+                .iter()
+                .filter(|r| r.in_pipe())
+                .map(|r| u64::from(r.length))
+                .sum(),
             count(&|r| r.is(SACKED)),
             count(&|r| r.flags & (LOST | SACKED | RETRANSMITTED) == LOST),
         )

@@ -52,7 +52,11 @@ impl Segment {
     /// Bytes of IP packet: headers, options and payload.
     pub fn wire_size(&self) -> u32 {
         let header = if self.has(SYN) { SYN_HEADER } else { HEADER };
-        let sack = if self.blocks > 0 { 4 + 8 * u32::from(self.blocks) } else { 0 };
+        let sack = if self.blocks > 0 {
+            4 + 8 * u32::from(self.blocks)
+        } else {
+            0
+        };
         header + sack + u32::from(self.length)
     }
 
@@ -83,9 +87,28 @@ mod tests {
 
     #[test]
     fn sizes_follow_the_options() {
-        let data = Segment { length: 1448, flags: ACK, ..Default::default() };
+        let data = Segment {
+            length: 1448,
+            flags: ACK,
+            ..Default::default()
+        };
         assert_eq!(data.wire_size(), 1500);
-        assert_eq!(Segment { flags: SYN, ..Default::default() }.wire_size(), 60);
-        assert_eq!(Segment { flags: ACK, blocks: 3, ..Default::default() }.wire_size(), 80);
+        assert_eq!(
+            Segment {
+                flags: SYN,
+                ..Default::default()
+            }
+            .wire_size(),
+            60
+        );
+        assert_eq!(
+            Segment {
+                flags: ACK,
+                blocks: 3,
+                ..Default::default()
+            }
+            .wire_size(),
+            80
+        );
     }
 }

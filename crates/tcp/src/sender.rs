@@ -206,7 +206,10 @@ impl Sender {
         }
         let before = self.una;
         let prior_in_flight = self.board.pipe;
-        let mut delivery = Delivery { highest_sacked: self.board.highest_sacked, ..Delivery::default() };
+        let mut delivery = Delivery {
+            highest_sacked: self.board.highest_sacked,
+            ..Delivery::default()
+        };
         if ack > before {
             while let Some(record) = self.board.pop_acked(ack) {
                 if !record.is(SACKED) {
@@ -223,7 +226,11 @@ impl Sender {
         self.ack_rtt = delivery.newest_rtt;
         self.delivered += delivery.bytes;
         self.sample_rate(now, &delivery);
-        let lost_now = if delivery.any { self.detect_losses(now) } else { 0 };
+        let lost_now = if delivery.any {
+            self.detect_losses(now)
+        } else {
+            0
+        };
         let ack = Ack {
             now,
             acked: self.una - before,
@@ -281,7 +288,8 @@ impl Sender {
             self.first_sent = record.sent_at;
         }
         if self.use_rack {
-            self.rack.on_delivered(now, record, self.rtt.min, delivery.highest_sacked);
+            self.rack
+                .on_delivered(now, record, self.rtt.min, delivery.highest_sacked);
         }
     }
 
@@ -356,10 +364,16 @@ impl Sender {
             self.cc.on_ack(&mut self.window, &ack);
         } else {
             match self.state {
-                State::Open if was == State::Open && ack.acked > 0 => self.cc.on_ack(&mut self.window, &ack),
+                State::Open if was == State::Open && ack.acked > 0 => {
+                    self.cc.on_ack(&mut self.window, &ack)
+                }
                 // Slow start back to ssthresh after a timeout.
-                State::Loss if ack.acked > 0 && self.window.in_slow_start() => self.cc.on_ack(&mut self.window, &ack),
-                State::Recovery | State::Cwr => self.window.cwnd = self.prr.on_ack(&ack, &self.window),
+                State::Loss if ack.acked > 0 && self.window.in_slow_start() => {
+                    self.cc.on_ack(&mut self.window, &ack)
+                }
+                State::Recovery | State::Cwr => {
+                    self.window.cwnd = self.prr.on_ack(&ack, &self.window)
+                }
                 _ => {}
             }
         }
@@ -438,7 +452,11 @@ impl Sender {
             && self.probe_end == 0
             && self.rtt.srtt > 0;
         let wait = if self.timer_is_probe {
-            let extra = if self.board.len() == 1 { self.max_ack_delay } else { 0 };
+            let extra = if self.board.len() == 1 {
+                self.max_ack_delay
+            } else {
+                0
+            };
             (2 * self.rtt.srtt + extra).min(rto)
         } else {
             rto

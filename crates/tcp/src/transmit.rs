@@ -3,10 +3,10 @@
 use bloatlab_cc::Signal;
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
+use crate::Pacing;
 use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Record, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, Segment};
 use crate::sender::{Sender, State};
-use crate::Pacing;
 
 /// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
@@ -55,8 +55,15 @@ impl Sender {
     /// Whether segments wait only for the pacing clock.
     pub(crate) fn pacing_deadline(&self, now: Nanos) -> Nanos {
         let waiting = self.next_send > now
-            && (self.board.to_retransmit > 0 || self.next < self.limit || (self.fin_wanted && !self.fin_sent))
-            && self.board.pipe + self.window.mss.min(self.limit.saturating_sub(self.next).max(1)) <= self.window.cwnd;
+            && (self.board.to_retransmit > 0
+                || self.next < self.limit
+                || (self.fin_wanted && !self.fin_sent))
+            && self.board.pipe
+                + self
+                    .window
+                    .mss
+                    .min(self.limit.saturating_sub(self.next).max(1))
+                <= self.window.cwnd;
         if waiting { self.next_send } else { NEVER }
     }
 
@@ -93,7 +100,11 @@ impl Sender {
     #[cold]
     fn transmit_into_small_window(&mut self, now: Nanos) -> Option<Segment> {
         let room = self.edge.saturating_sub(self.next);
-        if self.board.is_empty() && room > 0 { Some(self.transmit(now, room)) } else { None }
+        if self.board.is_empty() && room > 0 {
+            Some(self.transmit(now, room))
+        } else {
+            None
+        }
     }
 
     fn transmit(&mut self, now: Nanos, length: u64) -> Segment {
@@ -130,7 +141,8 @@ impl Sender {
             self.first_sent = now;
             self.delivered_at = now;
         }
-        let (delivered, delivered_at, first_sent) = (self.delivered, self.delivered_at, self.first_sent);
+        let (delivered, delivered_at, first_sent) =
+            (self.delivered, self.delivered_at, self.first_sent);
         let record = self.board.retransmit(index, |r| {
             r.sent_at = now;
             r.delivered = delivered;
@@ -167,7 +179,12 @@ impl Sender {
         if matches!(self.state, State::Recovery | State::Cwr) {
             self.prr.on_send(bytes);
         }
-        self.cc.on_send(&mut self.window, now, self.board.pipe, self.app_limited != 0);
+        self.cc.on_send(
+            &mut self.window,
+            now,
+            self.board.pipe,
+            self.app_limited != 0,
+        );
         let rate = self.pacing_rate();
         if rate > 0 {
             self.next_send = self.next_send.max(now) + bytes * SECOND / rate;
@@ -182,7 +199,11 @@ impl Sender {
             Pacing::Off => 0,
             Pacing::On if self.window.pacing > 0 || self.rtt.srtt == 0 => self.window.pacing,
             Pacing::On => {
-                let (up, down) = if self.window.in_slow_start() { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+                let (up, down) = if self.window.in_slow_start() {
+                    SLOW_START_RATIO
+                } else {
+                    AVOIDANCE_RATIO
+                };
                 let bytes = u128::from(self.window.cwnd * up / down) * u128::from(SECOND);
                 (bytes / u128::from(self.rtt.srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
             }
@@ -222,7 +243,8 @@ impl Sender {
         }
         self.stats.probes += 1;
         let length = self.window.mss.min(self.limit.saturating_sub(self.next));
-        let fresh = (length > 0 || (self.fin_wanted && !self.fin_sent)) && self.next + length <= self.edge;
+        let fresh =
+            (length > 0 || (self.fin_wanted && !self.fin_sent)) && self.next + length <= self.edge;
         self.probe_repeated = !fresh;
         let segment = if fresh {
             self.transmit(now, length)
@@ -240,7 +262,8 @@ impl Sender {
         self.stats.rtos += 1;
         if self.state != State::Loss || self.una >= self.recover {
             let ack = self.snapshot(now);
-            self.cc.on_congestion(&mut self.window, Signal::Timeout, &ack);
+            self.cc
+                .on_congestion(&mut self.window, Signal::Timeout, &ack);
         }
         self.lost += self.board.mark_all_lost();
         self.state = State::Loss;

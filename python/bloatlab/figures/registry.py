@@ -117,8 +117,7 @@ REGISTRY: Mapping[str, Figure] = {
             "time_series",
             "Window, sRTT and throughput over time",
             "Segments in flight with the congestion window, the smoothed RTT, and the payload received. Dashed lines: "
-            "bandwidth-delay product, base RTT and capacity. Payload counts when it is in order, so a hole that is "
-            "filled delivers what waited behind it at once.",
+            "bandwidth-delay product, base RTT and capacity.",
             ("flow_series",),
             time_series,
             _flows("in_flight", "cwnd", "srtt_ms", "throughput_mbps"),

@@ -154,7 +154,9 @@ fn throughput(
     if !flow.traffic.is_tcp() {
         return Ok(());
     }
-    let bytes = throughput * lifetime * 1e6 / 8.0;
+    let read = of("mean_throughput_l7").unwrap_or(0.0);
+    prop_assert!(read <= throughput, "{read} read, {throughput} arrived");
+    let bytes = read * lifetime * 1e6 / 8.0;
     let [least, most] = witness.by_stop.map(|b| b as f64);
     prop_assert!(
         least - 0.5 <= bytes && bytes <= most + 0.5,

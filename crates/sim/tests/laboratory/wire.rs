@@ -178,7 +178,6 @@ impl Witness {
     fn on_receive(&mut self, event: &PacketEvent, stop: Nanos) -> Verdict {
         let packet = &event.packet;
         let queue = &mut self.under_way[packet.direction()];
-        // Those before it were dropped: no queue here reorders a flow.
         let place = queue
             .iter()
             .position(|p| p.segment == packet.segment && p.connection() == packet.connection());
@@ -186,7 +185,12 @@ impl Witness {
             hold!(false, event, "not sent, received already, or out of order");
             return Ok(());
         };
-        queue.drain(..=place);
+        // Those of its connection before it were dropped: no queue here reorders what has the same addresses.
+        let mut seen = 0;
+        queue.retain(|p| {
+            seen += 1;
+            seen > place + 1 || p.connection() != packet.connection()
+        });
         if packet.protocol() != Protocol::Tcp || packet.connection() != self.connection {
             return Ok(());
         }
