@@ -51,7 +51,8 @@ def ours(case: Case) -> dict[str, Any]:
     """One run of ours."""
     command = [sys.executable, HERE / "once.py", HERE / "scenarios" / f"{case.name}.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def theirs(case: Case) -> dict[str, Any]:

@@ -16,6 +16,8 @@ import shell
 from rich.console import Console
 from rich.table import Table
 
+from bloatlab._core import engine_version
+
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = (*(case.name for case in packets.CASES), "report", "sweep")
 
@@ -89,7 +91,9 @@ def main() -> None:
         "machine": platform.machine(),
         "python": platform.python_version(),
         "load": os.getloadavg()[0],
+        "engine": engine_version(),
     }
+    console.print(f"engine {results['engine']}, {results['processors']} processors, Python {results['python']}")
     if results["load"] > 0.5:
         console.print(
             f"The machine is busy (load {results['load']:.1f}): trust ratios, and callgrind, more than times."
