@@ -128,5 +128,6 @@ def print_json(
     described = [
         {"run_id": run.run_id, "parameters": run.parameters, "seed": run.seed, **metrics[run.run_id]} for run in runs
     ]
-    json.dump({"experiment": name, "runs": described, "claims": list(claims)}, sys.stdout, allow_nan=False)
-    sys.stdout.write("\n")
+    # `dumps` encodes in C, `dump` in Python.
+    document = {"experiment": name, "runs": described, "claims": list(claims)}
+    sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")

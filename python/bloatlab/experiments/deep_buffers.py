@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from bloatlab import units
@@ -306,9 +307,11 @@ def with_limit(queue: Any, limit: str) -> Any:
     table = {"kind": queue} if isinstance(queue, str) and ":" not in queue else queue
     if not isinstance(table, Mapping) or "limit" in table:
         return queue
-    for description in json.loads(engine().algorithms())["queues"]:
-        if description["kind"] == table["kind"]:
-            if any(parameter["name"] == "limit" for parameter in description["parameters"]):
-                return {**table, "limit": limit}
-            return dict(table)
-    return dict(table)
+    return {**table, "limit": limit} if table["kind"] in _kinds_with_limit(engine().engine_version()) else dict(table)
+
+
+@cache
+def _kinds_with_limit(_engine_version: str) -> frozenset[str]:
+    """Kinds of queue that have a `limit`; read once an engine, not once a run of a sweep."""
+    queues = json.loads(engine().algorithms())["queues"]
+    return frozenset(q["kind"] for q in queues if any(p["name"] == "limit" for p in q["parameters"]))
