@@ -16,11 +16,13 @@ pub(crate) struct Rack {
     /// When the most recently sent of all delivered segments was sent, and its end.
     sent_at: Nanos,
     end: u64,
+    /// It was a retransmission.
+    repeated: bool,
     rtt: Nanos,
     reordering: bool,
     window_multiplier: u64,
-    /// Retransmissions in the order they left: (instant, first sequence number).
-    retransmissions: VecDeque<(Nanos, u64)>,
+    /// Retransmissions in the order they left: (instant, first sequence number, first one not sent at all by then).
+    retransmissions: VecDeque<(Nanos, u64, u64)>,
     /// No first transmission below this waits for a judgment.
     scanned: u64,
 }
@@ -30,6 +32,7 @@ impl Default for Rack {
         Self {
             sent_at: 0,
             end: 0,
+            repeated: false,
             rtt: 0,
             reordering: false,
             window_multiplier: 1,
@@ -54,6 +57,7 @@ impl Rack {
         if (record.sent_at, record.end()) > (self.sent_at, self.end) {
             self.sent_at = record.sent_at;
             self.end = record.end();
+            self.repeated = record.is(EVER_RETRANSMITTED);
             self.rtt = rtt;
         }
     }
@@ -64,8 +68,8 @@ impl Rack {
         self.window_multiplier = (self.window_multiplier + 1).min(20);
     }
 
-    pub fn on_retransmit(&mut self, now: Nanos, seq: u64) {
-        self.retransmissions.push_back((now, seq));
+    pub fn on_retransmit(&mut self, now: Nanos, seq: u64, next: u64) {
+        self.retransmissions.push_back((now, seq, next));
     }
 
     /// Time still to wait for a segment before it is lost; None if nothing sent later was delivered.
@@ -139,13 +143,19 @@ impl Sender {
         }
         self.rack.scanned = self.board.get(index).map_or(self.next, |r| r.seq);
         // Retransmissions left in the order of their own queue.
-        while let Some(&(sent_at, seq)) = self.rack.retransmissions.front() {
+        while let Some(&(sent_at, seq, next)) = self.rack.retransmissions.front() {
             let index = self.board.index_of(seq);
             let current = self.board.get(index).filter(|r| {
                 r.seq == seq && r.sent_at == sent_at && r.in_pipe() && r.is(EVER_RETRANSMITTED)
             });
             if let Some(record) = current {
-                match self.rack.remaining(now, sent_at, record.end(), window) {
+                // Where instants are equal sequence tells the order only among repetitions: new data below `next` left before this.
+                let end = if self.rack.repeated {
+                    record.end()
+                } else {
+                    next
+                };
+                match self.rack.remaining(now, sent_at, end, window) {
                     Some(0) => lost += self.board.mark_lost(index),
                     Some(rest) => {
                         wait = wait.max(rest);

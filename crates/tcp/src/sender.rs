@@ -254,7 +254,7 @@ impl Sender {
         if self.board.is_empty() {
             self.timer = NEVER;
             self.reorder_timer = NEVER;
-        } else if self.una > before || delivery.any {
+        } else if self.una > before || (delivery.any && self.restarts_timer(now, &delivery)) {
             self.arm_timer(now);
         }
     }
@@ -265,6 +265,14 @@ impl Sender {
         debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
         let calm = self.state == State::Open && self.probe_end == 0 && !(echo && self.ecn);
         segment.blocks == 0 && calm && !self.owns_recovery
+    }
+
+    /// Whether a SACK restarts the timer: not if it is for what left after the oldest segment outstanding did (again), lest a lost
+    /// retransmission wait as long as SACKs come (RFC 6298 section 5.3 lets none restart it; Linux those before).
+    #[cold]
+    fn restarts_timer(&self, now: Nanos, delivery: &Delivery) -> bool {
+        let oldest = self.board.get(0).map_or(now, |head| head.sent_at);
+        self.timer_is_probe || now - oldest < delivery.oldest_rtt
     }
 
     /// A segment was delivered that was not known to be.
@@ -353,7 +361,10 @@ impl Sender {
         let was = self.state;
         match self.state {
             State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
-            State::Open if echo && self.ecn => self.enter_cwr(&ack),
+            State::Open if echo && self.ecn => {
+                self.stats.ecn_reductions += 1;
+                self.enter_cwr(Signal::Ecn, &ack);
+            }
             State::Open => {}
             State::Cwr if ack.lost_now > 0 => self.enter_recovery(&ack),
             _ if self.una >= self.recover => self.leave_recovery(&ack),
@@ -383,6 +394,8 @@ impl Sender {
         if self.state != State::Cwr {
             self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
             self.prr.begin(self.next - self.una);
+            // RFC 3168 section 6.1.2: CWR follows a reduction for any reason, so that an echo of the same window reduces no more.
+            self.cwr_wanted = self.ecn;
         }
         self.stats.recoveries += 1;
         self.recovery_began = ack.now;
@@ -390,13 +403,12 @@ impl Sender {
         self.recover = self.next;
     }
 
-    fn enter_cwr(&mut self, ack: &Ack) {
-        self.stats.ecn_reductions += 1;
-        self.cc.on_congestion(&mut self.window, Signal::Ecn, ack);
+    fn enter_cwr(&mut self, signal: Signal, ack: &Ack) {
+        self.cc.on_congestion(&mut self.window, signal, ack);
         self.prr.begin(self.next - self.una);
         self.state = State::Cwr;
         self.recover = self.next;
-        self.cwr_wanted = true;
+        self.cwr_wanted = self.ecn;
     }
 
     fn leave_recovery(&mut self, ack: &Ack) {
@@ -419,8 +431,7 @@ impl Sender {
     #[cold]
     fn end_probe(&mut self, ack: &Ack, duplicate: bool) {
         if self.probe_repeated && !duplicate && self.state == State::Open {
-            self.enter_cwr(ack);
-            self.cwr_wanted = false;
+            self.enter_cwr(Signal::Loss, ack);
         }
         self.probe_end = 0;
     }

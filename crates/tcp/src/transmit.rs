@@ -150,11 +150,13 @@ impl Sender {
             r.first_sent = first_sent;
         });
         if self.use_rack {
-            self.rack.on_retransmit(now, record.seq);
+            self.rack.on_retransmit(now, record.seq, self.next);
         }
         self.stats.retransmissions += 1;
-        self.after_transmit(now, u64::from(record.length));
-        if self.timer == NEVER {
+        let payload = u64::from(record.length) - u64::from(record.is(WITH_FIN));
+        self.after_transmit(now, payload);
+        // The oldest segment outstanding gets a whole timeout for its repetition.
+        if self.timer == NEVER || index == 0 {
             self.arm_timer(now);
         }
         self.segment(&record, now)
@@ -266,6 +268,7 @@ impl Sender {
                 .on_congestion(&mut self.window, Signal::Timeout, &ack);
         }
         self.lost += self.board.mark_all_lost();
+        self.cwr_wanted = self.ecn;
         self.state = State::Loss;
         self.recover = self.next;
         self.probe_end = 0;

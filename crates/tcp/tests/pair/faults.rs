@@ -1,0 +1,159 @@
+//! Whatever the path does, short of losing everything, both ends finish with every byte delivered once.
+
+use bloatlab_cc::CcConfig;
+use bloatlab_tcp::{LossDetection, Pacing, Reduction, State, TcpConfig};
+use bloatlab_units::{Bytes, Duration, MILLISECOND, NEVER};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, RngSeed};
+
+use crate::world::{LONG, Way, World, Write};
+
+fn runs(cases: u32) -> Config {
+    let given = Config::default();
+    let chosen = std::env::var_os("PROPTEST_CASES").is_some();
+    Config {
+        cases: if chosen { given.cases } else { cases },
+        rng_seed: match given.rng_seed {
+            RngSeed::Random => RngSeed::Fixed(2026),
+            fixed => fixed,
+        },
+        failure_persistence: None,
+        ..given
+    }
+}
+
+fn config() -> impl Strategy<Value = TcpConfig> {
+    let segments = (
+        select(vec![100_u32, 536, 1448]),
+        1_u32..=4,
+        0_u64..60,
+        select(vec![0_u32, 4]),
+        select(vec![1_u32, 2, 10]),
+    );
+    let kinds = (
+        select(vec![LossDetection::Rack, LossDetection::Dupack]),
+        any::<bool>(),
+        select(vec![Reduction::Prr, Reduction::Classic]),
+        select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
+        any::<bool>(),
+    );
+    let room = select(vec![0_u64, 1, 99, 3000, 1_000_000]);
+    (segments, kinds, room).prop_map(|(segments, kinds, room)| TcpConfig {
+        mss: segments.0,
+        ack_every: segments.1,
+        delayed_ack: Duration(segments.2 * MILLISECOND),
+        quick_acks: segments.3,
+        initial_window: segments.4,
+        loss_detection: kinds.0,
+        tail_loss_probe: kinds.1,
+        recovery: kinds.2,
+        pacing: kinds.3,
+        ecn: kinds.4,
+        receive_buffer: Bytes(2 * u64::from(segments.0) + room),
+        ..TcpConfig::default()
+    })
+}
+
+fn law() -> impl Strategy<Value = CcConfig> {
+    select(CcConfig::all())
+}
+
+fn writes() -> impl Strategy<Value = Vec<Write>> {
+    let write = (0_u64..2000, 1_u64..12_000).prop_map(|(at, bytes)| Write {
+        at: at * MILLISECOND,
+        bytes,
+    });
+    vec(write, 0..6)
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    let chance = || prop_oneof![2 => Just(0.0), 2 => 0.0..0.1, 1 => 0.1..0.4];
+    (0_u64..60, chance(), chance(), chance(), chance()).prop_map(
+        |(delay, loss, reordered, duplicated, marked)| Way {
+            delay: delay * MILLISECOND,
+            loss,
+            reordered,
+            duplicated,
+            marked,
+        },
+    )
+}
+
+/// Counters say what was seen on the wire.
+fn counters_agree(world: &World, end: usize) -> Result<(), TestCaseError> {
+    let stats = &world.ends[end].sender.stats;
+    prop_assert_eq!(stats.segments, world.data(end).count() as u64);
+    let bytes: u64 = world.data(end).map(|s| u64::from(s.segment.length)).sum();
+    prop_assert_eq!(stats.bytes, bytes);
+    let again = world.data(end).filter(|s| s.again).count();
+    prop_assert_eq!(stats.retransmissions, again as u64);
+    prop_assert!(
+        world.data(end).all(|s| !(s.again && s.capable)),
+        "RFC 3168 section 6.1.5"
+    );
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(runs(1500))]
+
+    #[test]
+    fn every_byte_arrives_once(
+        config in config(), law in law(), ways in [way(), way()], writes in [writes(), writes()], seed in any::<u64>(),
+    ) {
+        let mut world = World::new(&config, &law, ways, seed);
+        for (end, writes) in writes.iter().enumerate() {
+            world.application(end, writes);
+        }
+        world.open();
+        prop_assert!(world.run(LONG, 400_000), "no end after {} steps at {} ns", world.steps, world.now);
+        for end in 0..2 {
+            prop_assert!(world.delivered[1 - end] <= world.written[end]);
+            counters_agree(&world, end)?;
+        }
+        if world.ends.iter().any(|end| end.failed()) {
+            // Every SYN or SYN-ACK was lost.
+            prop_assert!(world.lost >= 7);
+            return Ok(());
+        }
+        for (end, endpoint) in world.ends.iter().enumerate() {
+            prop_assert!(endpoint.established());
+            prop_assert_eq!(world.delivered[1 - end], world.written[end]);
+            prop_assert!(endpoint.sent_all() && endpoint.receiver.finished());
+            prop_assert_eq!(endpoint.sender.in_flight(), 0);
+            prop_assert_eq!(endpoint.receiver.held_bytes(), 0);
+            // FIN is delivered as well.
+            prop_assert_eq!(endpoint.sender.delivered(), world.written[end] + 1);
+            prop_assert!(endpoint.sender.window.cwnd >= endpoint.sender.window.mss);
+        }
+        // What is left are answers, and then silence.
+        prop_assert!(world.run(LONG, world.steps + 1000));
+        prop_assert!(world.ends.iter().all(|end| end.deadline(world.now) == NEVER));
+    }
+
+    #[test]
+    fn a_clean_path_needs_no_retransmission(
+        config in config(), law in law(), delay in 0_u64..60, writes in [writes(), writes()], marked in 0.0..0.3,
+    ) {
+        // More segments per ACK than RFC 8985 section 7.2 reckons with make a probe needless, not wrong.
+        let config = TcpConfig { ack_every: config.ack_every.min(2), delayed_ack: Duration(40 * MILLISECOND), ..config };
+        let way = Way { delay: delay * MILLISECOND, marked, ..Way::default() };
+        let mut world = World::new(&config, &law, [way; 2], 1);
+        for (end, writes) in writes.iter().enumerate() {
+            world.application(end, writes);
+        }
+        world.open();
+        prop_assert!(world.run(LONG, 400_000));
+        for (end, endpoint) in world.ends.iter().enumerate() {
+            let stats = &endpoint.sender.stats;
+            prop_assert_eq!(world.delivered[1 - end], world.written[end]);
+            prop_assert_eq!((stats.retransmissions, stats.rtos, stats.recoveries), (0, 0, 0));
+            prop_assert!(matches!(endpoint.sender.state(), State::Open | State::Cwr));
+            if !config.ecn || marked == 0.0 {
+                prop_assert_eq!(stats.ecn_reductions, 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Two endpoints against each other, without the engine: everything arrives once and in order, and it ends.
+
+mod faults;
+mod rules;
+mod world;

@@ -1,0 +1,251 @@
+//! Single rules of the RFCs, each with the segments that show it.
+
+use bloatlab_cc::CcConfig;
+use bloatlab_tcp::segment::{CWR, ECE, SYN};
+use bloatlab_tcp::{LossDetection, TcpConfig};
+use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
+
+use crate::world::{Fate, LONG, RTT, Sent, Sieve, World, Write, at_once};
+
+const MSS: u64 = 1448;
+
+fn reno() -> CcConfig {
+    CcConfig::Reno(Default::default())
+}
+
+fn gaps(times: &[Nanos]) -> Vec<Nanos> {
+    times.windows(2).map(|w| w[1] - w[0]).collect()
+}
+
+/// Loses what the rule says.
+fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Sieve {
+    Box::new(move |end, sent| {
+        if rule(end, sent) {
+            Fate::Lose
+        } else {
+            Fate::Pass
+        }
+    })
+}
+
+fn established(config: &TcpConfig, bytes: u64) -> World {
+    let mut world = World::clean(config, &reno(), RTT / 2);
+    world.application(0, &at_once(bytes));
+    world
+}
+
+#[test]
+fn syns_back_off_and_are_given_up() {
+    // RFC 6298 section 5.5-5.7; Linux's tcp_syn_retries: 6.
+    let mut world = established(&TcpConfig::default(), MSS);
+    world.sieve = Some(Box::new(|_, _| Fate::Lose));
+    world.open();
+    assert!(world.run(LONG, 1000));
+    let times: Vec<Nanos> = world.sent[0].iter().map(|s| s.at).collect();
+    assert!(world.sent[0].iter().all(|s| s.segment.has(SYN)));
+    assert_eq!(gaps(&times), [1, 2, 4, 8, 16, 32].map(|s| s * SECOND));
+    assert!(world.ends[0].failed());
+}
+
+#[test]
+fn the_retransmission_timeout_doubles_up_to_its_limit() {
+    let config = TcpConfig {
+        tail_loss_probe: false,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, MSS);
+    world.sieve = Some(lose(|end, sent| end == 0 && sent.segment.length > 0));
+    world.open();
+    assert!(world.run(800 * SECOND, 10_000));
+    let times: Vec<Nanos> = world.data(0).map(|s| s.at).collect();
+    let gaps = gaps(&times);
+    // RFC 6298 section 2.4 with Linux's floor; one RTT sample: 20 + 4 x 10 ms is below it.
+    assert_eq!(gaps[0], 200 * MILLISECOND);
+    for pair in gaps.windows(2) {
+        assert_eq!(pair[1], (2 * pair[0]).min(120 * SECOND));
+    }
+    assert!(gaps.contains(&(120 * SECOND)), "the limit is reached");
+    assert_eq!(world.ends[0].sender.stats.rtos, gaps.len() as u64);
+}
+
+#[test]
+fn every_second_segment_is_acknowledged() {
+    for (ack_every, segments) in [(1, 9), (2, 9), (2, 10), (3, 9), (4, 9)] {
+        let config = TcpConfig {
+            ack_every,
+            initial_window: 32,
+            tail_loss_probe: false,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, segments * MSS);
+        world.open();
+        // Not the close: FIN is acknowledged at once.
+        world.run(RTT + RTT / 2, 10_000);
+        let at_once = world.pure_acks(1) as u64;
+        // FIN rides on the last segment, whose ACK does not wait.
+        let expected = (segments - 1) / u64::from(ack_every) + 1;
+        assert_eq!(
+            at_once, expected,
+            "{segments} segments, one ACK for {ack_every}"
+        );
+    }
+}
+
+#[test]
+fn a_delayed_ack_leaves_when_its_timer_does() {
+    let config = TcpConfig::default();
+    let mut world = World::clean(&config, &reno(), RTT / 2);
+    let at = 100 * MILLISECOND;
+    let writes = [
+        Write { at, bytes: 200 },
+        Write {
+            at: SECOND,
+            bytes: 1,
+        },
+    ];
+    world.application(0, &writes);
+    world.open();
+    world.run(500 * MILLISECOND, 1000);
+    let times: Vec<Nanos> = world.sent[1].iter().map(|s| s.at).collect();
+    // The SYN-ACK, and one ACK for the one segment.
+    assert_eq!(times, [RTT / 2, at + RTT / 2 + 40 * MILLISECOND]);
+}
+
+#[test]
+fn a_lost_tail_is_probed_before_the_timeout() {
+    // RFC 8985 section 7: the last segments are lost, and no ACK tells.
+    let run = |tail_loss_probe: bool| {
+        let config = TcpConfig {
+            tail_loss_probe,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 10 * MSS);
+        let mut lost = 0;
+        world.sieve = Some(lose(move |end, sent| {
+            let last = end == 0 && sent.has_data() && sent.segment.seq as u64 > 8 * MSS && lost < 2;
+            lost += usize::from(last);
+            last
+        }));
+        world.open();
+        assert!(world.run(LONG, 10_000));
+        assert_eq!(world.delivered[1], 10 * MSS);
+        (world.now, world.ends[0].sender.stats)
+    };
+    let (with, probed) = run(true);
+    let (without, timed_out) = run(false);
+    assert_eq!((probed.probes, probed.rtos), (1, 0));
+    assert_eq!((timed_out.probes, timed_out.rtos), (0, 1));
+    assert!(with < without);
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
+    // RFC 6298 section 5.3: only ACKs of new data restart the timer, however many SACKs arrive meanwhile.
+    for loss_detection in [LossDetection::Dupack, LossDetection::Rack] {
+        let config = TcpConfig {
+            loss_detection,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 3_000_000);
+        let mut seen = 0;
+        world.sieve = Some(lose(move |end, sent| {
+            // The first transmission and the first retransmission of the fifth segment.
+            let hit = end == 0 && u64::from(sent.segment.seq) == 1 + 4 * MSS && seen < 2;
+            seen += usize::from(hit);
+            hit
+        }));
+        world.open();
+        assert!(world.run(LONG, 1_000_000));
+        let times: Vec<Nanos> = world
+            .data(0)
+            .filter(|s| u64::from(s.segment.seq) == 1 + 4 * MSS)
+            .map(|s| s.at)
+            .collect();
+        assert_eq!(times.len(), 3, "{loss_detection:?}");
+        let wait = times[2] - times[1];
+        assert!(
+            wait <= 300 * MILLISECOND,
+            "{loss_detection:?} waits {wait} ns"
+        );
+        assert_eq!(world.delivered[1], 3_000_000);
+    }
+}
+
+#[test]
+fn an_ecn_echo_reduces_once_a_window() {
+    // RFC 3168 section 6.1.2: every segment of one second is marked, of about 50 round trips.
+    let config = TcpConfig {
+        ecn: true,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, 100_000_000);
+    world.open();
+    assert!(world.run(200 * MILLISECOND, 1_000_000));
+    assert_eq!(world.ends[0].sender.stats.ecn_reductions, 0);
+    world.ways[0].marked = 1.0;
+    assert!(world.run(1200 * MILLISECOND, 1_000_000));
+    world.ways[0].marked = 0.0;
+    let reductions = world.ends[0].sender.stats.ecn_reductions;
+    assert!((2..=51).contains(&reductions), "{reductions} reductions");
+    assert!(world.run(1300 * MILLISECOND, 1_000_000));
+    let settled = world.ends[0].sender.stats.ecn_reductions;
+    assert!(settled <= reductions + 1, "the echo ends with CWR");
+    let told = world.data(0).filter(|s| s.segment.has(CWR)).count() as u64;
+    assert_eq!(told, settled, "each reduction is told once");
+    assert!(world.sent[1].iter().any(|s| s.segment.has(ECE)));
+}
+
+#[test]
+fn a_loss_and_marks_of_one_window_reduce_it_once() {
+    // RFC 3168 section 6.1.2: the echo of a mark from before the reduction, whatever that was for, reduces no more.
+    let config = TcpConfig {
+        ecn: true,
+        ..TcpConfig::default()
+    };
+    // Of the 20 segments of the second round trip one is lost; the mark is on one before, or after it.
+    for marked in [11, 25] {
+        let mut world = established(&config, 100 * MSS);
+        let mut lost = false;
+        world.sieve = Some(Box::new(move |end, sent| {
+            let is = |n: u64| end == 0 && u64::from(sent.segment.seq) == 1 + n * MSS;
+            if is(20) && !lost {
+                lost = true;
+                Fate::Lose
+            } else if is(marked) {
+                Fate::Mark
+            } else {
+                Fate::Pass
+            }
+        }));
+        world.open();
+        assert!(world.run(LONG, 100_000));
+        let sender = &world.ends[0].sender;
+        assert_eq!(
+            (sender.stats.recoveries, sender.stats.retransmissions),
+            (1, 1)
+        );
+        // Reno halves 20 segments at the most; twice would be 5.
+        assert!(sender.window.ssthresh >= 8 * MSS, "{:?}", sender.window);
+        let told = world.data(0).filter(|s| s.segment.has(CWR)).count();
+        assert_eq!(told, 1, "one reduction, one CWR");
+    }
+}
+
+#[test]
+fn a_small_window_is_filled_and_never_overrun() {
+    // The pair itself checks every segment against the edge it was told.
+    for room in [0, 1, 500, 1447] {
+        let config = TcpConfig {
+            receive_buffer: Bytes(2 * MSS + room),
+            delayed_ack: Duration(MILLISECOND),
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 40 * MSS);
+        world.open();
+        assert!(world.run(LONG, 100_000));
+        assert_eq!(world.delivered[1], 40 * MSS);
+        // Two segments a round trip.
+        assert!(world.now < 25 * RTT, "{} ns", world.now);
+        assert_eq!(world.ends[0].sender.stats.retransmissions, 0);
+    }
+}

@@ -1,0 +1,286 @@
+//! Two endpoints over a toy path: delay, loss, reordering, duplication and marks, with an event loop of its own.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bloatlab_cc::CcConfig;
+use bloatlab_tcp::segment::{ACK, FIN, SYN};
+use bloatlab_tcp::{Endpoint, Segment, TcpConfig};
+use bloatlab_units::{MILLISECOND, NEVER, Nanos, Rng, SECOND, Streams};
+
+/// What one direction of the path does to a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way {
+    pub delay: Nanos,
+    pub loss: f64,
+    /// Probability of being held back by up to twice the delay.
+    pub reordered: f64,
+    pub duplicated: f64,
+    pub marked: f64,
+}
+
+/// One write of an application.
+#[derive(Clone, Copy, Debug)]
+pub struct Write {
+    pub at: Nanos,
+    pub bytes: u64,
+}
+
+/// A segment that left an end.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at: Nanos,
+    pub segment: Segment,
+    /// Sequence numbers that left before: a retransmission.
+    pub again: bool,
+    pub capable: bool,
+}
+
+impl Sent {
+    pub fn has_data(&self) -> bool {
+        self.segment.length > 0 || self.segment.has(FIN)
+    }
+
+    pub fn is_pure_ack(&self) -> bool {
+        !self.has_data() && !self.segment.has(SYN)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Arrive(usize, usize),
+    Write(usize, u64),
+    Close(usize),
+}
+
+/// What is done to one segment, besides what its way does to all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Pass,
+    Lose,
+    Mark,
+}
+
+/// Decides the fate of a segment that leaves this end.
+pub type Sieve = Box<dyn FnMut(usize, &Sent) -> Fate>;
+
+/// The pair and all that was seen of it.
+pub struct World {
+    pub now: Nanos,
+    pub ends: [Endpoint; 2],
+    pub ways: [Way; 2],
+    pub sieve: Option<Sieve>,
+    /// What left each end.
+    pub sent: [Vec<Sent>; 2],
+    pub delivered: [u64; 2],
+    pub written: [u64; 2],
+    pub steps: u64,
+    pub lost: u64,
+    rng: Rng,
+    events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    order: u64,
+    under_way: Vec<(Segment, bool)>,
+    /// After the highest sequence number that left each end, and the edge of the window it was told.
+    next: [u64; 2],
+    edge: [u64; 2],
+}
+
+impl World {
+    pub fn new(config: &TcpConfig, cc: &CcConfig, ways: [Way; 2], seed: u64) -> Self {
+        let streams = Streams::new(seed);
+        let end = |name: &str| {
+            let law = cc
+                .build(streams.stream(name))
+                .expect("a law of the registry");
+            Endpoint::new(config, law)
+        };
+        Self {
+            now: 0,
+            ends: [end("a"), end("b")],
+            ways,
+            sieve: None,
+            sent: [Vec::new(), Vec::new()],
+            delivered: [0; 2],
+            written: [0; 2],
+            steps: 0,
+            lost: 0,
+            rng: streams.stream("path"),
+            events: BinaryHeap::new(),
+            order: 0,
+            under_way: Vec::new(),
+            next: [0; 2],
+            edge: [0; 2],
+        }
+    }
+
+    /// A path without fault, with this delay one way.
+    pub fn clean(config: &TcpConfig, cc: &CcConfig, delay: Nanos) -> Self {
+        let way = Way {
+            delay,
+            ..Way::default()
+        };
+        Self::new(config, cc, [way; 2], 1)
+    }
+
+    fn schedule(&mut self, at: Nanos, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse((at, self.order, event)));
+    }
+
+    /// The end's application writes these, and closes after the last.
+    pub fn application(&mut self, end: usize, writes: &[Write]) {
+        let mut last = 0;
+        for write in writes {
+            self.schedule(write.at, Event::Write(end, write.bytes));
+            last = last.max(write.at);
+        }
+        self.schedule(last, Event::Close(end));
+    }
+
+    /// Opens the connection from end 0.
+    pub fn open(&mut self) {
+        self.ends[1].listen();
+        self.ends[0].connect();
+        self.pump(0);
+    }
+
+    fn done(&self) -> bool {
+        let failed = self.ends.iter().any(Endpoint::failed);
+        failed
+            || self
+                .ends
+                .iter()
+                .all(|e| e.sent_all() && e.receiver.finished())
+    }
+
+    /// Runs until both ends are done and the path is empty, or until this instant; false if more than `most` steps were needed.
+    pub fn run(&mut self, until: Nanos, most: u64) -> bool {
+        while let Some(at) = self.next_instant().filter(|&at| at <= until) {
+            if self.done() && self.events.is_empty() {
+                break;
+            }
+            self.steps += 1;
+            if self.steps > most {
+                return false;
+            }
+            assert!(at >= self.now, "time goes on");
+            // As they stood before: a pacing deadline is none any more once its instant has come.
+            let deadlines = [0, 1].map(|end| self.ends[end].deadline(self.now));
+            self.now = at;
+            for (end, deadline) in deadlines.into_iter().enumerate() {
+                if deadline <= at {
+                    self.ends[end].on_timer(at);
+                    self.pump(end);
+                }
+            }
+            if let Some(&Reverse((due, _, event))) = self.events.peek()
+                && due <= at
+            {
+                self.events.pop();
+                self.on_event(event);
+            }
+        }
+        true
+    }
+
+    fn next_instant(&self) -> Option<Nanos> {
+        let event = self.events.peek().map_or(NEVER, |e| e.0.0);
+        let timers = self.ends.iter().map(|e| e.deadline(self.now));
+        let at = timers.fold(event, Nanos::min);
+        (at != NEVER).then(|| at.max(self.now))
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Arrive(end, index) => {
+                let (segment, ce) = self.under_way[index];
+                if segment.has(ACK) {
+                    let edge = u64::from(segment.ack) + u64::from(segment.window);
+                    self.edge[end] = self.edge[end].max(edge);
+                }
+                self.delivered[end] += self.ends[end].on_segment(self.now, &segment, ce);
+                self.pump(end);
+            }
+            Event::Write(end, bytes) => {
+                self.written[end] += bytes;
+                self.ends[end].write(bytes);
+                self.pump(end);
+            }
+            Event::Close(end) => {
+                self.ends[end].close();
+                self.pump(end);
+            }
+        }
+    }
+
+    fn pump(&mut self, end: usize) {
+        while let Some((segment, capable)) = self.ends[end].poll(self.now) {
+            let flags = u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
+            let start = u64::from(segment.seq);
+            let after = start + u64::from(segment.length) + flags;
+            let again = after > start && start < self.next[end];
+            if !again {
+                assert_eq!(start, self.next[end], "nothing is left out");
+                let payload_end = start + u64::from(segment.length);
+                let within =
+                    segment.has(SYN) || segment.length == 0 || payload_end <= self.edge[end];
+                assert!(
+                    within,
+                    "{payload_end} is beyond the window's edge {}",
+                    self.edge[end]
+                );
+            }
+            self.next[end] = self.next[end].max(after);
+            let sent = Sent {
+                at: self.now,
+                segment,
+                again,
+                capable,
+            };
+            self.sent[end].push(sent);
+            self.transfer(end, sent);
+        }
+    }
+
+    fn transfer(&mut self, end: usize, sent: Sent) {
+        let way = self.ways[end];
+        let fate = self
+            .sieve
+            .as_mut()
+            .map_or(Fate::Pass, |sieve| sieve(end, &sent));
+        if fate == Fate::Lose || self.rng.chance(way.loss) {
+            self.lost += 1;
+            return;
+        }
+        let copies = 1 + usize::from(self.rng.chance(way.duplicated));
+        for _ in 0..copies {
+            let mut at = self.now + way.delay;
+            if self.rng.chance(way.reordered) {
+                at += self.rng.below(2 * way.delay + 1);
+            }
+            let ce = sent.capable && (fate == Fate::Mark || self.rng.chance(way.marked));
+            self.under_way.push((sent.segment, ce));
+            let index = self.under_way.len() - 1;
+            self.schedule(at, Event::Arrive(1 - end, index));
+        }
+    }
+
+    /// Segments with data that left this end.
+    pub fn data(&self, end: usize) -> impl Iterator<Item = &Sent> {
+        self.sent[end].iter().filter(|sent| sent.has_data())
+    }
+
+    pub fn pure_acks(&self, end: usize) -> usize {
+        let after = self.sent[end].iter().filter(|s| s.is_pure_ack());
+        after.count()
+    }
+}
+
+/// Writes everything at once.
+pub fn at_once(bytes: u64) -> [Write; 1] {
+    [Write { at: 0, bytes }]
+}
+
+pub const RTT: Nanos = 20 * MILLISECOND;
+/// Longer than any connection of these tests lasts: back-off included.
+pub const LONG: Nanos = 100_000 * SECOND;
