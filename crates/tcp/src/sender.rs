@@ -211,10 +211,18 @@ impl Sender {
             ..Delivery::default()
         };
         if ack > before {
+            let mut repeated = false;
             while let Some(record) = self.board.pop_acked(ack) {
+                repeated |= record.is(EVER_RETRANSMITTED);
                 if !record.is(SACKED) {
                     self.on_delivered(now, &record, &mut delivery);
                 }
+            }
+            if repeated {
+                // RFC 6298 section 3: an ACK that a retransmission brought says nothing about what left only once either; its first ACK
+                // may be lost, and the time since would be the timeout's.
+                delivery.oldest_rtt = 0;
+                delivery.newest_rtt = 0;
             }
             self.una = ack;
             self.rtt.reset_back_off();

@@ -26,7 +26,7 @@ impl Sender {
         if self.board.to_retransmit > 0 {
             return self.poll_lost(now);
         }
-        if self.next >= self.limit && !(self.fin_wanted && !self.fin_sent) {
+        if self.next >= self.limit && (!self.fin_wanted || self.fin_sent) {
             self.note_app_limited();
             return None;
         }
@@ -187,9 +187,8 @@ impl Sender {
             self.board.pipe,
             self.app_limited != 0,
         );
-        let rate = self.pacing_rate();
-        if rate > 0 {
-            self.next_send = self.next_send.max(now) + bytes * SECOND / rate;
+        if let Some(gap) = (bytes * SECOND).checked_div(self.pacing_rate()) {
+            self.next_send = self.next_send.max(now) + gap;
         }
     }
 

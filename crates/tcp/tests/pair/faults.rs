@@ -61,10 +61,14 @@ fn law() -> impl Strategy<Value = CcConfig> {
 }
 
 fn writes() -> impl Strategy<Value = Vec<Write>> {
-    let write = (0_u64..2000, 1_u64..12_000).prop_map(|(at, bytes)| Write {
-        at: at * MILLISECOND,
-        bytes,
-    });
+    let write = (
+        0_u64..2000,
+        prop_oneof![3 => 1_u64..12_000, 1 => 1_u64..200_000],
+    )
+        .prop_map(|(at, bytes)| Write {
+            at: at * MILLISECOND,
+            bytes,
+        });
     vec(write, 0..6)
 }
 
@@ -97,7 +101,7 @@ fn counters_agree(world: &World, end: usize) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(runs(1500))]
+    #![proptest_config(runs(2000))]
 
     #[test]
     fn every_byte_arrives_once(

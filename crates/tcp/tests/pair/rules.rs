@@ -249,3 +249,24 @@ fn a_small_window_is_filled_and_never_overrun() {
         assert_eq!(world.ends[0].sender.stats.retransmissions, 0);
     }
 }
+
+#[test]
+fn an_ack_that_a_retransmission_brought_is_no_rtt_sample() {
+    // RFC 6298 section 3 (Karn): both segments arrive, their ACK is lost, and the first one's repetition brings another for both.
+    let config = TcpConfig {
+        tail_loss_probe: false,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, 2 * MSS);
+    let mut answers = 0;
+    world.sieve = Some(lose(move |end, sent| {
+        let answer = end == 1 && !sent.segment.has(SYN);
+        answers += usize::from(answer);
+        answer && answers == 1
+    }));
+    world.open();
+    assert!(world.run(LONG, 1000));
+    let sender = &world.ends[0].sender;
+    assert_eq!((sender.stats.rtos, sender.stats.retransmissions), (1, 1));
+    assert_eq!(sender.rtt.srtt, RTT);
+}
