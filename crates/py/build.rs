@@ -7,7 +7,9 @@ use std::{env, fs};
 const DECIDE: [&str; 7] = ["units", "aqm", "cc", "tcp", "scenario", "sim", "record"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {

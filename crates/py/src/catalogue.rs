@@ -30,7 +30,9 @@ pub fn metric_definitions() -> String {
         ("probe", metrics::PROBE),
         ("network", metrics::NETWORK),
     ];
-    let all = scopes.iter().flat_map(|(scope, list)| list.iter().map(move |m| definition(scope, m)));
+    let all = scopes
+        .iter()
+        .flat_map(|(scope, list)| list.iter().map(move |m| definition(scope, m)));
     Value::Array(all.collect()).to_string()
 }
 

@@ -98,8 +98,14 @@ pub struct PythonControl {
 
 impl PythonControl {
     pub fn new(object: Py<PyAny>, class: String, control: Arc<Control>) -> Result<Self, String> {
-        let window = Python::attach(|py| Py::new(py, Window::default())).map_err(|e| e.to_string())?;
-        Ok(Self { object, window, class, control })
+        let window =
+            Python::attach(|py| Py::new(py, Window::default())).map_err(|e| e.to_string())?;
+        Ok(Self {
+            object,
+            window,
+            class,
+            control,
+        })
     }
 
     /// Shows the window, calls the method, takes the window back; an exception ends the run.
@@ -118,7 +124,8 @@ impl PythonControl {
                 shown.pacing = window.pacing;
             }
             if let Err(error) = call(self.object.bind(py), &self.window) {
-                self.control.fail(complaint(py, &self.class, method, &error));
+                self.control
+                    .fail(complaint(py, &self.class, method, &error));
                 return;
             }
             let shown = self.window.borrow(py);
@@ -132,31 +139,46 @@ impl PythonControl {
 
 impl CongestionControl for PythonControl {
     fn on_start(&mut self, window: &mut bloatlab_cc::Window, now: Nanos) {
-        self.call(window, "on_start", |object, w| object.call_method1("on_start", (w, now)).map(drop));
+        self.call(window, "on_start", |object, w| {
+            object.call_method1("on_start", (w, now)).map(drop)
+        });
     }
 
     fn on_ack(&mut self, window: &mut bloatlab_cc::Window, ack: &bloatlab_cc::Ack) {
-        self.call(window, "on_ack", |object, w| object.call_method1("on_ack", (w, Ack::from(ack))).map(drop));
+        self.call(window, "on_ack", |object, w| {
+            object.call_method1("on_ack", (w, Ack::from(ack))).map(drop)
+        });
     }
 
-    fn on_congestion(&mut self, window: &mut bloatlab_cc::Window, signal: Signal, ack: &bloatlab_cc::Ack) {
+    fn on_congestion(
+        &mut self,
+        window: &mut bloatlab_cc::Window,
+        signal: Signal,
+        ack: &bloatlab_cc::Ack,
+    ) {
         let name = match signal {
             Signal::Loss => "loss",
             Signal::Ecn => "ecn",
             Signal::Timeout => "timeout",
         };
         self.call(window, "on_congestion", |object, w| {
-            object.call_method1("on_congestion", (w, name, Ack::from(ack))).map(drop)
+            object
+                .call_method1("on_congestion", (w, name, Ack::from(ack)))
+                .map(drop)
         });
     }
 
     fn on_recovered(&mut self, window: &mut bloatlab_cc::Window, ack: &bloatlab_cc::Ack) {
         self.call(window, "on_recovered", |object, w| {
-            object.call_method1("on_recovered", (w, Ack::from(ack))).map(drop)
+            object
+                .call_method1("on_recovered", (w, Ack::from(ack)))
+                .map(drop)
         });
     }
 
     fn on_timeout(&mut self, window: &mut bloatlab_cc::Window, now: Nanos) {
-        self.call(window, "on_timeout", |object, w| object.call_method1("on_timeout", (w, now)).map(drop));
+        self.call(window, "on_timeout", |object, w| {
+            object.call_method1("on_timeout", (w, now)).map(drop)
+        });
     }
 }

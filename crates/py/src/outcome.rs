@@ -37,7 +37,9 @@ impl Outcome {
             .into_iter()
             .map(|(name, batch)| {
                 let schema = batch.schema();
-                PyTable::try_new(vec![batch], Arc::clone(&schema)).map(|t| (name, t)).map_err(|e| wrong(&e))
+                PyTable::try_new(vec![batch], Arc::clone(&schema))
+                    .map(|t| (name, t))
+                    .map_err(|e| wrong(&e))
             })
             .collect()
     }
@@ -48,7 +50,11 @@ impl Outcome {
         let flows = outcome.flows.iter().map(|f| f.name.as_str());
         let links = outcome.links.iter().map(|l| l.name.as_str());
         let probes = outcome.probes.iter().map(|p| p.name.as_str());
-        let network: BTreeMap<_, _> = outcome.network_metrics.iter().map(|v| (v.metric.name, v.value)).collect();
+        let network: BTreeMap<_, _> = outcome
+            .network_metrics
+            .iter()
+            .map(|v| (v.metric.name, v.value))
+            .collect();
         json!({
             "flow_metrics": metrics_by_entity(&outcome.flow_metrics, flows, &[]),
             "link_metrics": metrics_by_entity(&outcome.link_metrics, links, &outcome.queue_stats),

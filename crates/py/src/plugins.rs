@@ -20,7 +20,10 @@ pub struct PythonPlugins {
 
 /// One line that says what a plugin did wrong and where.
 pub fn complaint(py: Python<'_>, class: &str, doing: &str, error: &PyErr) -> String {
-    let kind = error.get_type(py).name().map_or_else(|_| String::from("error"), |n| n.to_string());
+    let kind = error
+        .get_type(py)
+        .name()
+        .map_or_else(|_| String::from("error"), |n| n.to_string());
     let text = error.value(py).to_string();
     let line = error.traceback(py).and_then(|first| {
         let mut last = first.into_any();
@@ -32,7 +35,10 @@ pub fn complaint(py: Python<'_>, class: &str, doing: &str, error: &PyErr) -> Str
         last.getattr("tb_lineno").ok()?.extract::<u32>().ok()
     });
     let at = line.map_or_else(String::new, |l| format!(" (line {l})"));
-    format!("{class}.{doing}: {kind}: {}{at}", text.lines().next().unwrap_or(""))
+    format!(
+        "{class}.{doing}: {kind}: {}{at}",
+        text.lines().next().unwrap_or("")
+    )
 }
 
 impl PythonPlugins {
@@ -48,7 +54,11 @@ impl PythonPlugins {
                 .and_then(|f| f.bind(py).get_item(class).ok().flatten())
                 .ok_or_else(|| format!("no class was passed for `{class}`"))?;
             let made = || -> PyResult<Py<PyAny>> {
-                let text = if params.is_null() { String::from("{}") } else { params.to_string() };
+                let text = if params.is_null() {
+                    String::from("{}")
+                } else {
+                    params.to_string()
+                };
                 let params = py.import("json")?.call_method1("loads", (text,))?;
                 Ok(factory.call1((params,))?.unbind())
             };
@@ -58,7 +68,10 @@ impl PythonPlugins {
 }
 
 impl Plugins for PythonPlugins {
-    fn congestion_control(&self, params: &bloatlab_cc::PythonParams) -> Result<Box<dyn CongestionControl>, String> {
+    fn congestion_control(
+        &self,
+        params: &bloatlab_cc::PythonParams,
+    ) -> Result<Box<dyn CongestionControl>, String> {
         let object = self.make(&params.class, &params.params)?;
         let made = PythonControl::new(object, params.class.clone(), Arc::clone(&self.control))?;
         Ok(Box::new(made))
@@ -66,6 +79,10 @@ impl Plugins for PythonPlugins {
 
     fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String> {
         let object = self.make(&params.class, &params.params)?;
-        Ok(Box::new(PythonQueue::new(object, params.class.clone(), Arc::clone(&self.control))))
+        Ok(Box::new(PythonQueue::new(
+            object,
+            params.class.clone(),
+            Arc::clone(&self.control),
+        )))
     }
 }

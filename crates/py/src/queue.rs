@@ -78,7 +78,15 @@ pub struct PythonQueue {
 
 impl PythonQueue {
     pub fn new(object: Py<PyAny>, class: String, control: Arc<Control>) -> Self {
-        Self { object, class, control, wishes: Wishes::default(), held: HashMap::new(), bytes: 0, next_id: 0 }
+        Self {
+            object,
+            class,
+            control,
+            wishes: Wishes::default(),
+            held: HashMap::new(),
+            bytes: 0,
+            next_id: 0,
+        }
     }
 
     fn remove(&mut self, id: u64) -> Option<Packet> {
@@ -89,7 +97,11 @@ impl PythonQueue {
 
     /// Does what Python asked for during a call.
     fn grant(&mut self, sink: &mut dyn Sink<Packet>) {
-        let wishes = self.wishes.lock().map(|mut w| std::mem::take(&mut *w)).unwrap_or_default();
+        let wishes = self
+            .wishes
+            .lock()
+            .map(|mut w| std::mem::take(&mut *w))
+            .unwrap_or_default();
         for (id, wish) in wishes {
             match wish {
                 Wish::Drop => {
@@ -125,9 +137,14 @@ impl Qdisc<Packet> for PythonQueue {
             wishes: Arc::clone(&self.wishes),
         };
         let accepted = Python::attach(|py| {
-            let answer = self.object.bind(py).call_method1("enqueue", (handle, now)).and_then(|a| a.is_truthy());
+            let answer = self
+                .object
+                .bind(py)
+                .call_method1("enqueue", (handle, now))
+                .and_then(|a| a.is_truthy());
             answer.unwrap_or_else(|error| {
-                self.control.fail(complaint(py, &self.class, "enqueue", &error));
+                self.control
+                    .fail(complaint(py, &self.class, "enqueue", &error));
                 true
             })
         });
@@ -144,10 +161,15 @@ impl Qdisc<Packet> for PythonQueue {
         let answer = Python::attach(|py| {
             let answer = self.object.bind(py).call_method1("dequeue", (now,));
             let id = answer.and_then(|a| {
-                if a.is_none() { Ok(None) } else { Ok(Some(a.cast::<Handle>()?.get().id)) }
+                if a.is_none() {
+                    Ok(None)
+                } else {
+                    Ok(Some(a.cast::<Handle>()?.get().id))
+                }
             });
             id.unwrap_or_else(|error| {
-                self.control.fail(complaint(py, &self.class, "dequeue", &error));
+                self.control
+                    .fail(complaint(py, &self.class, "dequeue", &error));
                 None
             })
         });
@@ -155,7 +177,10 @@ impl Qdisc<Packet> for PythonQueue {
         let id = answer?;
         let packet = self.remove(id);
         if packet.is_none() {
-            self.control.fail(format!("{}.dequeue: gave a packet that the queue no longer holds", self.class));
+            self.control.fail(format!(
+                "{}.dequeue: gave a packet that the queue no longer holds",
+                self.class
+            ));
         }
         packet
     }

@@ -11,9 +11,24 @@ use pyo3::types::PyDict;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
 
-pyo3::create_exception!(_core, ScenarioError, PyValueError, "A scenario that is refused; the text is one line, `path: message`.");
-pyo3::create_exception!(_core, Cancelled, PyException, "The run's `Control` was cancelled.");
-pyo3::create_exception!(_core, PluginError, PyRuntimeError, "A user's own algorithm raised, or answered what cannot be.");
+pyo3::create_exception!(
+    _core,
+    ScenarioError,
+    PyValueError,
+    "A scenario that is refused; the text is one line, `path: message`."
+);
+pyo3::create_exception!(
+    _core,
+    Cancelled,
+    PyException,
+    "The run's `Control` was cancelled."
+);
+pyo3::create_exception!(
+    _core,
+    PluginError,
+    PyRuntimeError,
+    "A user's own algorithm raised, or answered what cannot be."
+);
 
 /// Cancels a run from another thread and tells how far it is.
 #[pyclass(frozen, module = "bloatlab._core")]
@@ -47,7 +62,9 @@ fn read(scenario_json: &str) -> PyResult<Scenario> {
 #[pyfunction]
 pub fn normalise(scenario_json: &str) -> PyResult<String> {
     let scenario = read(scenario_json)?;
-    scenario.compile().map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    scenario
+        .compile()
+        .map_err(|e| ScenarioError::new_err(e.to_string()))?;
     Ok(scenario.to_canonical_json())
 }
 
@@ -62,13 +79,17 @@ pub fn run(
     control: Option<&Control>,
     plugins: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Outcome> {
-    let plan = read(scenario_json)?.compile().map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let plan = read(scenario_json)?
+        .compile()
+        .map_err(|e| ScenarioError::new_err(e.to_string()))?;
     let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
     let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
     let result = py.detach(|| bloatlab_sim::run(&plan, seed, record_packets, &plugins, &control));
     match result {
         Ok(outcome) => Ok(Outcome(outcome)),
         Err(RunError::Stopped(Stopped::Cancelled)) => Err(Cancelled::new_err("cancelled")),
-        Err(RunError::Stopped(Stopped::Failed(message)) | RunError::Build(message)) => Err(PluginError::new_err(message)),
+        Err(RunError::Stopped(Stopped::Failed(message)) | RunError::Build(message)) => {
+            Err(PluginError::new_err(message))
+        }
     }
 }

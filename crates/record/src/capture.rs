@@ -38,7 +38,11 @@ impl std::error::Error for CaptureError {}
 ///
 /// # Errors
 /// Packets that were not recorded, an unknown link, a file that cannot be written.
-pub fn write_pcap(outcome: &Outcome, link: Option<&str>, file: impl Write) -> Result<(), CaptureError> {
+pub fn write_pcap(
+    outcome: &Outcome,
+    link: Option<&str>,
+    file: impl Write,
+) -> Result<(), CaptureError> {
     if outcome.packets.is_empty() {
         return Err(CaptureError::NotRecorded);
     }
@@ -46,7 +50,11 @@ pub fn write_pcap(outcome: &Outcome, link: Option<&str>, file: impl Write) -> Re
         None => None,
         Some(name) => {
             let known = outcome.links.iter().any(|l| l.name == name);
-            let number = outcome.counts.iter().position(|(n, _)| n == name).filter(|_| known);
+            let number = outcome
+                .counts
+                .iter()
+                .position(|(n, _)| n == name)
+                .filter(|_| known);
             Some(number.ok_or_else(|| CaptureError::NoSuchLink(name.to_owned()))? as u32)
         }
     };
@@ -58,7 +66,11 @@ pub fn write_pcap(outcome: &Outcome, link: Option<&str>, file: impl Write) -> Re
             _ => event.step == Step::Receive,
         },
     };
-    let header = PcapHeader { datalink: DataLink::RAW, ts_resolution: TsResolution::NanoSecond, ..PcapHeader::default() };
+    let header = PcapHeader {
+        datalink: DataLink::RAW,
+        ts_resolution: TsResolution::NanoSecond,
+        ..PcapHeader::default()
+    };
     let write = |e: pcap_file::PcapError| CaptureError::Write(e.to_string());
     let mut writer = PcapWriter::with_header(file, header).map_err(write)?;
     let mut identification = 0_u16;
@@ -66,7 +78,11 @@ pub fn write_pcap(outcome: &Outcome, link: Option<&str>, file: impl Write) -> Re
         identification = identification.wrapping_add(1);
         let handshake = outcome.handshakes[event.packet.flow_index()];
         let bytes = headers(&event.packet, identification, handshake);
-        let packet = PcapPacket::new(Duration::from_nanos(event.at), event.packet.length(), &bytes);
+        let packet = PcapPacket::new(
+            Duration::from_nanos(event.at),
+            event.packet.length(),
+            &bytes,
+        );
         writer.write_packet(&packet).map_err(write)?;
     }
     Ok(())
@@ -76,7 +92,11 @@ pub fn write_pcap(outcome: &Outcome, link: Option<&str>, file: impl Write) -> Re
 fn addresses(packet: &Packet) -> ([u8; 4], [u8; 4]) {
     let [_, a, b, c] = (packet.flow_index() as u32).to_be_bytes();
     let (data, other) = ([10, 1 + 2 * a, b, c], [10, 2 + 2 * a, b, c]);
-    if packet.direction() == 0 { (data, other) } else { (other, data) }
+    if packet.direction() == 0 {
+        (data, other)
+    } else {
+        (other, data)
+    }
 }
 
 fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8> {
@@ -106,7 +126,12 @@ fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8
     } else {
         let length = packet.length() - 20;
         let words = [source, destination].concat();
-        words.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum::<u32>() + u32::from(protocol) + length
+        words
+            .chunks(2)
+            .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
+            .sum::<u32>()
+            + u32::from(protocol)
+            + length
     };
     let sum = checksum(pseudo, &body);
     body[at..at + 2].copy_from_slice(&sum.to_be_bytes());
@@ -118,7 +143,10 @@ fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8
 fn checksum(start: u32, bytes: &[u8]) -> u16 {
     let mut sum = start;
     for pair in bytes.chunks(2) {
-        sum += u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+        sum += u32::from(u16::from_be_bytes([
+            pair[0],
+            pair.get(1).copied().unwrap_or(0),
+        ]));
     }
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -129,7 +157,11 @@ fn checksum(start: u32, bytes: &[u8]) -> u16 {
 /// Server port 5001, client ports from 40000, a new one for every connection of a flow.
 fn ports(packet: &Packet) -> [u8; 4] {
     let (client, server) = (40_000 + u16::from(packet.connection()), 5001_u16);
-    let (from, to) = if packet.direction() == 0 { (client, server) } else { (server, client) };
+    let (from, to) = if packet.direction() == 0 {
+        (client, server)
+    } else {
+        (server, client)
+    };
     let [a, b] = from.to_be_bytes();
     let [c, d] = to.to_be_bytes();
     [a, b, c, d]
@@ -145,7 +177,11 @@ fn tcp(packet: &Packet, handshake: Handshake) -> Vec<u8> {
     bytes.push(((20 + options.len()) as u8 / 4) << 4);
     // Segments with payload are pushed, as a sender without more to say does.
     bytes.push(segment.flags | if segment.length > 0 { 0x08 } else { 0 });
-    let window = if syn { segment.window } else { segment.window >> handshake.window_scale };
+    let window = if syn {
+        segment.window
+    } else {
+        segment.window >> handshake.window_scale
+    };
     bytes.extend((window.min(65_535) as u16).to_be_bytes());
     bytes.extend([0, 0, 0, 0]);
     bytes.extend(options);
@@ -202,14 +238,24 @@ mod tests {
     #[test]
     fn checksum_matches_rfc_1071() {
         // The example of RFC 1071 section 3: the sum is ddf2.
-        assert_eq!(checksum(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+        assert_eq!(
+            checksum(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),
+            !0xddf2
+        );
     }
 
     #[test]
     fn options_fill_the_header_that_was_counted() {
         for blocks in 0..=3 {
-            let segment = Segment { blocks, flags: 0x10, ..Segment::default() };
-            assert_eq!(options(&segment, Handshake::default()).len() as u32 + 40, segment.wire_size());
+            let segment = Segment {
+                blocks,
+                flags: 0x10,
+                ..Segment::default()
+            };
+            assert_eq!(
+                options(&segment, Handshake::default()).len() as u32 + 40,
+                segment.wire_size()
+            );
         }
     }
 }

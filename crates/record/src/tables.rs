@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::builder::{Float64Builder, StringDictionaryBuilder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
-    UInt32Array,
+    ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt8Array,
+    UInt16Array, UInt32Array,
 };
 use arrow_schema::ArrowError;
 use bloatlab_aqm::Packet as _;
@@ -28,32 +28,79 @@ fn numbers(values: impl IntoIterator<Item = f64>) -> ArrayRef {
 /// NaN stands for a value that does not exist, which a table shows as null.
 fn nullable(values: &[f64]) -> ArrayRef {
     let mut builder = Float64Builder::with_capacity(values.len());
-    values.iter().for_each(|&v| builder.append_option((!v.is_nan()).then_some(v)));
+    values
+        .iter()
+        .for_each(|&v| builder.append_option((!v.is_nan()).then_some(v)));
     Arc::new(builder.finish())
 }
 
 /// Names by index, stored once each.
 fn names_of(indices: &[u32], names: &[&str]) -> Result<ArrayRef, ArrowError> {
     let keys = arrow_array::Int32Array::from_iter_values(indices.iter().map(|&i| i as i32));
-    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, text(names.iter().copied()))?))
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
+        keys,
+        text(names.iter().copied()),
+    )?))
 }
 
 fn series(series: &Series, entity: &str, names: &[&str]) -> Result<RecordBatch, ArrowError> {
-    let mut columns: Vec<(&str, ArrayRef)> =
-        vec![("time_s", numbers(series.time.iter().copied())), (entity, names_of(&series.entity, names)?)];
-    columns.extend(series.columns.iter().map(|(name, values)| (*name, nullable(values))));
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, n != "time_s" && n != entity)))
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("time_s", numbers(series.time.iter().copied())),
+        (entity, names_of(&series.entity, names)?),
+    ];
+    columns.extend(
+        series
+            .columns
+            .iter()
+            .map(|(name, values)| (*name, nullable(values))),
+    );
+    RecordBatch::try_from_iter_with_nullable(
+        columns
+            .into_iter()
+            .map(|(n, c)| (n, c, n != "time_s" && n != entity)),
+    )
 }
 
-fn metrics(values: &[Value], scope: Option<(&str, &[&str])>, more: &[(usize, &str, f64)]) -> Result<RecordBatch, ArrowError> {
+fn metrics(
+    values: &[Value],
+    scope: Option<(&str, &[&str])>,
+    more: &[(usize, &str, f64)],
+) -> Result<RecordBatch, ArrowError> {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     if let Some((entity, names)) = scope {
-        let indices = values.iter().map(|v| v.entity).chain(more.iter().map(|m| m.0));
+        let indices = values
+            .iter()
+            .map(|v| v.entity)
+            .chain(more.iter().map(|m| m.0));
         columns.push((entity, text(indices.map(|i| names[i]))));
     }
-    columns.push(("metric", text(values.iter().map(|v| v.metric.name).chain(more.iter().map(|m| m.1)))));
-    columns.push(("value", numbers(values.iter().map(|v| v.value).chain(more.iter().map(|m| m.2)))));
-    columns.push(("unit", text(values.iter().map(|v| v.metric.unit).chain(more.iter().map(|_| "")))));
+    columns.push((
+        "metric",
+        text(
+            values
+                .iter()
+                .map(|v| v.metric.name)
+                .chain(more.iter().map(|m| m.1)),
+        ),
+    ));
+    columns.push((
+        "value",
+        numbers(
+            values
+                .iter()
+                .map(|v| v.value)
+                .chain(more.iter().map(|m| m.2)),
+        ),
+    ));
+    columns.push((
+        "unit",
+        text(
+            values
+                .iter()
+                .map(|v| v.metric.unit)
+                .chain(more.iter().map(|_| "")),
+        ),
+    ));
     RecordBatch::try_from_iter(columns)
 }
 
@@ -89,7 +136,11 @@ fn histograms(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
 
 fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     let log = &outcome.packets;
-    let boxes: Vec<&str> = outcome.counts.iter().map(|(name, _)| name.as_str()).collect();
+    let boxes: Vec<&str> = outcome
+        .counts
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     let u32s = |f: &dyn Fn(&bloatlab_sim::PacketEvent) -> u32| -> ArrayRef {
         Arc::new(UInt32Array::from_iter_values(log.iter().map(f)))
     };
@@ -98,19 +149,45 @@ fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
         Protocol::Udp => DATAGRAM,
         Protocol::Echo => ECHO,
     });
-    let place = |number: u32| boxes.get(number as usize).copied().unwrap_or(if number == HOST { "host" } else { "" });
+    let place = |number: u32| {
+        boxes
+            .get(number as usize)
+            .copied()
+            .unwrap_or(if number == HOST { "host" } else { "" })
+    };
     RecordBatch::try_from_iter([
-        ("time_ns", Arc::new(Int64Array::from_iter_values(log.iter().map(|e| e.at as i64))) as ArrayRef),
+        (
+            "time_ns",
+            Arc::new(Int64Array::from_iter_values(
+                log.iter().map(|e| e.at as i64),
+            )) as ArrayRef,
+        ),
         ("event", text(log.iter().map(|e| e.step.name()))),
         ("box", text(log.iter().map(|e| place(e.place)))),
-        ("flow", text(log.iter().map(|e| outcome.flow_names[e.packet.flow_index()].as_str()))),
-        ("direction", Arc::new(UInt8Array::from_iter_values(log.iter().map(|e| e.packet.direction() as u8)))),
+        (
+            "flow",
+            text(
+                log.iter()
+                    .map(|e| outcome.flow_names[e.packet.flow_index()].as_str()),
+            ),
+        ),
+        (
+            "direction",
+            Arc::new(UInt8Array::from_iter_values(
+                log.iter().map(|e| e.packet.direction() as u8),
+            )),
+        ),
         ("seq", u32s(&|e| e.packet.segment.seq)),
         ("ack", u32s(&|e| e.packet.segment.ack)),
         ("length", u32s(&|e| u32::from(e.packet.segment.length))),
         ("size", u32s(&|e| e.packet.length())),
         ("flags", Arc::new(UInt16Array::from_iter_values(flags))),
-        ("ecn", Arc::new(UInt8Array::from_iter_values(log.iter().map(|e| e.packet.ecn() as u8)))),
+        (
+            "ecn",
+            Arc::new(UInt8Array::from_iter_values(
+                log.iter().map(|e| e.packet.ecn() as u8),
+            )),
+        ),
     ])
 }
 
@@ -128,8 +205,16 @@ pub fn tables(outcome: &Outcome) -> Result<Vec<(&'static str, RecordBatch)>, Arr
         ("traffic", text(outcome.flows.iter().map(|f| f.traffic))),
         ("start_s", numbers(outcome.flows.iter().map(|f| f.start))),
         ("stop_s", numbers(outcome.flows.iter().map(|f| f.stop))),
-        ("base_rtt_ms", numbers(outcome.flows.iter().map(|f| f.base_rtt))),
-        ("mss", Arc::new(UInt32Array::from_iter_values(outcome.flows.iter().map(|f| f.mss)))),
+        (
+            "base_rtt_ms",
+            numbers(outcome.flows.iter().map(|f| f.base_rtt)),
+        ),
+        (
+            "mss",
+            Arc::new(UInt32Array::from_iter_values(
+                outcome.flows.iter().map(|f| f.mss),
+            )),
+        ),
     ])?;
     let links = RecordBatch::try_from_iter([
         ("link", text(link_names.iter().copied())),
@@ -139,20 +224,53 @@ pub fn tables(outcome: &Outcome) -> Result<Vec<(&'static str, RecordBatch)>, Arr
     ])?;
     let probes = RecordBatch::try_from_iter([
         ("probe", text(probe_names.iter().copied())),
-        ("interval_ms", numbers(outcome.probes.iter().map(|p| p.interval))),
-        ("size", Arc::new(Int64Array::from_iter_values(outcome.probes.iter().map(|p| p.size as i64))) as ArrayRef),
+        (
+            "interval_ms",
+            numbers(outcome.probes.iter().map(|p| p.interval)),
+        ),
+        (
+            "size",
+            Arc::new(Int64Array::from_iter_values(
+                outcome.probes.iter().map(|p| p.size as i64),
+            )) as ArrayRef,
+        ),
     ])?;
     let mut tables = vec![
         ("flows", flows),
         ("links", links),
         ("probes", probes),
-        ("flow_series", series(&outcome.flow_series, "flow", &flow_names)?),
-        ("link_series", series(&outcome.link_series, "link", &link_names)?),
-        ("probe_series", series(&outcome.probe_series, "probe", &probe_names)?),
-        ("flow_metrics", metrics(&outcome.flow_metrics, Some(("flow", &flow_names)), &[])?),
-        ("link_metrics", metrics(&outcome.link_metrics, Some(("link", &link_names)), &outcome.queue_stats)?),
-        ("probe_metrics", metrics(&outcome.probe_metrics, Some(("probe", &probe_names)), &[])?),
-        ("network_metrics", metrics(&outcome.network_metrics, None, &[])?),
+        (
+            "flow_series",
+            series(&outcome.flow_series, "flow", &flow_names)?,
+        ),
+        (
+            "link_series",
+            series(&outcome.link_series, "link", &link_names)?,
+        ),
+        (
+            "probe_series",
+            series(&outcome.probe_series, "probe", &probe_names)?,
+        ),
+        (
+            "flow_metrics",
+            metrics(&outcome.flow_metrics, Some(("flow", &flow_names)), &[])?,
+        ),
+        (
+            "link_metrics",
+            metrics(
+                &outcome.link_metrics,
+                Some(("link", &link_names)),
+                &outcome.queue_stats,
+            )?,
+        ),
+        (
+            "probe_metrics",
+            metrics(&outcome.probe_metrics, Some(("probe", &probe_names)), &[])?,
+        ),
+        (
+            "network_metrics",
+            metrics(&outcome.network_metrics, None, &[])?,
+        ),
         ("histograms", histograms(outcome)?),
     ];
     if !outcome.packets.is_empty() {
@@ -170,7 +288,10 @@ pub fn metrics_by_entity<'a>(
     names
         .enumerate()
         .map(|(index, name)| {
-            let own = values.iter().filter(|v| v.entity == index).map(|v| (v.metric.name, v.value));
+            let own = values
+                .iter()
+                .filter(|v| v.entity == index)
+                .map(|v| (v.metric.name, v.value));
             let reported = more.iter().filter(|m| m.0 == index).map(|m| (m.1, m.2));
             (name, own.chain(reported).collect())
         })
@@ -191,7 +312,12 @@ mod tests {
         let outcome = run(&plan, 1, true, &NoPlugins, &Control::default()).unwrap();
         let tables: BTreeMap<_, _> = tables(&outcome).unwrap().into_iter().collect();
         let columns = |name: &str| -> Vec<String> {
-            tables[name].schema().fields().iter().map(|f| f.name().clone()).collect()
+            tables[name]
+                .schema()
+                .fields()
+                .iter()
+                .map(|f| f.name().clone())
+                .collect()
         };
         assert_eq!(columns("link_metrics"), ["link", "metric", "value", "unit"]);
         assert_eq!(columns("probe_series"), ["time_s", "probe", "rtt_ms"]);
@@ -199,7 +325,11 @@ mod tests {
         assert_eq!(tables["flows"].num_rows(), 1);
         assert_eq!(tables["probes"].num_rows(), 1);
         assert!(tables["packets"].num_rows() > 1000);
-        let by = metrics_by_entity(&outcome.link_metrics, outcome.links.iter().map(|l| l.name.as_str()), &[]);
+        let by = metrics_by_entity(
+            &outcome.link_metrics,
+            outcome.links.iter().map(|l| l.name.as_str()),
+            &[],
+        );
         assert!(by["bottleneck"]["utilization"] > 0.5);
     }
 }

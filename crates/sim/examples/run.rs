@@ -19,7 +19,8 @@ fn main() -> ExitCode {
         .and_then(|scenario| scenario.compile().map_err(|e| e.to_string()))
         .and_then(|plan| {
             let began = Instant::now();
-            let outcome = run(&plan, seed, false, &NoPlugins, &Control::default()).map_err(|e| e.to_string())?;
+            let outcome = run(&plan, seed, false, &NoPlugins, &Control::default())
+                .map_err(|e| e.to_string())?;
             Ok((outcome, began.elapsed()))
         });
     match result {
@@ -36,10 +37,18 @@ fn main() -> ExitCode {
             ];
             for (scope, values) in scopes {
                 for v in values {
-                    println!("{scope} {} {} {:.6} {}", v.entity, v.metric.name, v.value, v.metric.unit);
+                    println!(
+                        "{scope} {} {} {:.6} {}",
+                        v.entity, v.metric.name, v.value, v.metric.unit
+                    );
                 }
             }
-            let packets: u64 = outcome.counts.iter().map(|(_, c)| c.departures).max().unwrap_or(0);
+            let packets: u64 = outcome
+                .counts
+                .iter()
+                .map(|(_, c)| c.departures)
+                .max()
+                .unwrap_or(0);
             println!("digest {}", outcome.digest());
             println!(
                 "events {} packets {packets} wall {:.3} s, {:.1} ns a packet",

@@ -28,13 +28,21 @@ fn parse(text: &str, what: &str, example: &str, units: &[(&str, f64)]) -> Result
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-' || c == '+'))
         .unwrap_or(text.len());
     let (number, unit) = (&text[..split], text[split..].trim());
-    let error = |why: &str| Err(ParseError(format!("{why}: `{text}` is not a {what} such as `{example}`")));
+    let error = |why: &str| {
+        Err(ParseError(format!(
+            "{why}: `{text}` is not a {what} such as `{example}`"
+        )))
+    };
     let Ok(number) = number.parse::<f64>() else {
         return error("no number");
     };
     let Some((_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-        let why = if unit.is_empty() { "no unit".to_owned() } else { format!("unknown unit `{unit}`") };
+        let why = if unit.is_empty() {
+            "no unit".to_owned()
+        } else {
+            format!("unknown unit `{unit}`")
+        };
         return error(&format!("{why} (allowed: {})", known.join(", ")));
     };
     let value = (number * scale).round();
@@ -55,7 +63,7 @@ fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::
     let (name, scale) = units
         .iter()
         .rev()
-        .find(|(_, scale)| value != 0 && value % scale == 0)
+        .find(|(_, scale)| value != 0 && value.is_multiple_of(*scale))
         .unwrap_or(&units[0]);
     write!(f, "{}{name}", value / scale)
 }
