@@ -246,7 +246,7 @@ mod tests {
             let mut now = 0;
             for (order, (pushes, delay, pop)) in steps.into_iter().enumerate() {
                 for i in 0..pushes {
-                    let k = key(now + (delay * (i + 1) >> scale), order as u64 * 4 + i, 7);
+                    let k = key(now + ((delay * (i + 1)) >> scale), order as u64 * 4 + i, 7);
                     calendar.push(k);
                     model.insert(k);
                 }

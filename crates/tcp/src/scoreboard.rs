@@ -219,20 +219,72 @@ impl Scoreboard {
         stamp(record);
         *record
     }
+}
 
-    /// The same counts from scratch: for tests.
-    #[cfg(test)]
-    pub fn recount(&self) -> (u64, u32, u32) {
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Pipe, SACKed segments and segments to retransmit, counted from scratch.
+    fn recount(board: &Scoreboard) -> (u64, u32, u32) {
         let count =
-            |f: &dyn Fn(&Record) -> bool| self.records.iter().filter(|r| f(r)).count() as u32;
+            |f: &dyn Fn(&Record) -> bool| board.records.iter().filter(|r| f(r)).count() as u32;
+        let in_pipe = board.records.iter().filter(|r| r.in_pipe());
         (
-            self.records
-                .iter()
-                .filter(|r| r.in_pipe())
-                .map(|r| u64::from(r.length))
-                .sum(),
+            in_pipe.map(|r| u64::from(r.length)).sum(),
             count(&|r| r.is(SACKED)),
             count(&|r| r.flags & (LOST | SACKED | RETRANSMITTED) == LOST),
         )
+    }
+
+    fn record(seq: u64) -> Record {
+        Record {
+            seq,
+            sent_at: 0,
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+            length: 10,
+            flags: 0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn running_counts_agree_with_a_recount(steps in proptest::collection::vec((0_u8..6, 0_u64..40, 1_u64..8), 1..300)) {
+            let mut board = Scoreboard::default();
+            let (mut una, mut next) = (0, 0);
+            for (what, at, length) in steps {
+                match what {
+                    0 | 1 => {
+                        board.push(record(next));
+                        next += 10;
+                    }
+                    2 if next > una => {
+                        let start = una + 10 * (at % ((next - una) / 10));
+                        let end = (start + 10 * length).min(next);
+                        board.sack(&[(start, end)], |_| {});
+                    }
+                    3 if !board.is_empty() => {
+                        let index = at as usize % board.len();
+                        if board.get(index).is_some_and(Record::in_pipe) {
+                            board.mark_lost(index);
+                        }
+                    }
+                    4 => {
+                        if let Some(index) = board.next_lost() {
+                            prop_assert!((0..index).all(|i| board.records[i].flags & (LOST | SACKED | RETRANSMITTED) != LOST));
+                            board.retransmit(index, |_| {});
+                        }
+                    }
+                    _ => {
+                        una = (una + 10 * at).min(next);
+                        while board.pop_acked(una).is_some() {}
+                    }
+                }
+                prop_assert_eq!((board.pipe, board.sacked, board.to_retransmit), recount(&board));
+            }
+        }
     }
 }
