@@ -249,7 +249,7 @@ fn chance() -> impl Strategy<Value = f64> {
 fn dumbbell() -> impl Strategy<Value = Scenario> {
     let there = (
         rate(),
-        prop_oneof![1 => Just(Duration(0)), 8 => millis(0, 120)],
+        prop_oneof![1 => Just(Duration(0)), 8 => millis(1, 120)],
         queue(),
         chance(),
     );

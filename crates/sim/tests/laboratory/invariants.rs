@@ -156,12 +156,17 @@ fn throughput(
     }
     let read = of("mean_throughput_l7").unwrap_or(0.0);
     prop_assert!(read <= throughput, "{read} read, {throughput} arrived");
-    let bytes = read * lifetime * 1e6 / 8.0;
-    let [least, most] = witness.by_stop.map(|b| b as f64);
-    prop_assert!(
-        least - 0.5 <= bytes && bytes <= most + 0.5,
-        "{bytes} bytes read, {least} to {most} delivered"
-    );
+    for (rate, seen) in [
+        (read, witness.by_stop),
+        (throughput, witness.arrived_by_stop),
+    ] {
+        let bytes = rate * lifetime * 1e6 / 8.0;
+        let [least, most] = seen.map(|b| b as f64);
+        prop_assert!(
+            least - 0.5 <= bytes && bytes <= most + 0.5,
+            "{bytes} bytes counted, {least} to {most} on the wire"
+        );
+    }
     prop_assert_eq!(
         of("total_retransmissions_l4"),
         Some(witness.retransmissions as f64)

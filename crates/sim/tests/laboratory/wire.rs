@@ -56,6 +56,14 @@ impl Stream {
         end <= self.next || self.held.iter().any(|&(s, e)| s <= start && end <= e)
     }
 
+    /// Payload, in order or not.
+    fn arrived(&self) -> u64 {
+        let last = self.held.last().map_or(self.next, |&(_, end)| end);
+        let syn_and_fin = 1 + u64::from(self.fin.is_some_and(|fin| fin < last));
+        let held: u64 = self.held.iter().map(|(start, end)| end - start).sum();
+        (self.next + held).saturating_sub(syn_and_fin)
+    }
+
     /// Payload in order: SYN and FIN are none.
     fn payload(&self) -> u64 {
         let syn_and_fin = 1 + u64::from(self.fin.is_some_and(|fin| self.next > fin));
@@ -72,9 +80,11 @@ pub struct Witness {
     under_way: [VecDeque<Packet>; 2],
     /// Segments of data that left end 0 again.
     pub retransmissions: u64,
-    /// Payload delivered in order to end 1 before the flow's stop, and at that instant; and in all.
+    /// Payload delivered in order to end 1 before the flow's stop, and up to that instant; and in all.
     pub by_stop: [u64; 2],
     pub delivered: u64,
+    /// The same, in order or not.
+    pub arrived_by_stop: [u64; 2],
     /// Packets of direction 0 that were dropped.
     pub drops: u64,
 }
@@ -196,13 +206,16 @@ impl Witness {
         }
         let (start, end) = range(packet);
         let stream = &mut self.streams[packet.direction()];
-        let before = stream.payload();
+        let (before, arrived) = (stream.payload(), stream.arrived());
         stream.receive(start, end);
         if packet.direction() == 0 {
             let gained = stream.payload() - before;
+            let arrived = stream.arrived() - arrived;
             self.delivered += gained;
-            self.by_stop[0] += if event.at < stop { gained } else { 0 };
-            self.by_stop[1] += if event.at <= stop { gained } else { 0 };
+            for (slot, counts) in [event.at < stop, event.at <= stop].into_iter().enumerate() {
+                self.by_stop[slot] += gained * u64::from(counts);
+                self.arrived_by_stop[slot] += arrived * u64::from(counts);
+            }
         }
         if packet.segment.has(ACK) {
             let edge = u64::from(packet.segment.ack) + u64::from(packet.segment.window);
