@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs bench clean
+.PHONY: demo test test-rust test-python lint format models docs golden bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -35,6 +35,9 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
+
+golden: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python tests/golden/write_digests.py
 
 # The scenario document as pydantic models, from the engine's schema.
 models: $(VENV)/.dev $(VENV)/.built
