@@ -38,6 +38,9 @@ struct Stream {
 
 impl Stream {
     fn receive(&mut self, start: u64, end: u64) {
+        if start == end {
+            return;
+        }
         let mut ranges = std::mem::take(&mut self.held);
         ranges.push((start, end));
         ranges.sort_unstable();
