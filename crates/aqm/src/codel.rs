@@ -86,6 +86,27 @@ pub struct Vars {
     pending: bool,
 }
 
+/// A queue as CoDel sees it: packets are judged where they lie.
+pub trait Head<P> {
+    /// The packet that leaves next and the bytes of the whole queue.
+    fn head(&mut self) -> Option<(&mut P, u64)>;
+    /// Takes that packet off.
+    fn pop(&mut self) -> Option<P>;
+}
+
+impl<P: Packet> Head<P> for Ring<P> {
+    #[inline]
+    fn head(&mut self) -> Option<(&mut P, u64)> {
+        let bytes = self.bytes();
+        self.front_mut().map(|packet| (packet, bytes))
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        Ring::pop(self)
+    }
+}
+
 /// What CoDel counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
@@ -175,7 +196,7 @@ impl Law {
         time + (self.interval as f64 / libm::sqrt(f64::from(count))) as Nanos
     }
 
-    /// Takes packets from `pop`, which also says how many bytes stay behind, until one may pass.
+    /// Takes packets off the head until one may pass.
     #[inline]
     pub fn dequeue<P: Packet>(
         &self,
@@ -183,33 +204,35 @@ impl Law {
         stats: &mut Stats,
         now: Nanos,
         sink: &mut dyn Sink<P>,
-        mut pop: impl FnMut() -> Option<(P, u64)>,
+        queue: &mut impl Head<P>,
     ) -> Option<P> {
         loop {
-            let Some((mut packet, backlog)) = pop() else {
+            let Some((packet, bytes)) = queue.head() else {
                 vars.emptied();
                 return None;
             };
+            let backlog = bytes - u64::from(packet.size());
             let sojourn = now.saturating_sub(packet.enqueued_at());
             match self.judge(vars, now, sojourn, backlog) {
                 Verdict::Forward if sojourn <= self.ce_threshold => {}
                 Verdict::Forward => {
-                    if mark(&mut packet) {
+                    if mark(packet) {
                         stats.ce_mark += 1;
-                        sink.marked(&packet);
+                        sink.marked(packet);
                     }
                 }
-                Verdict::Mark if mark(&mut packet) => {
+                Verdict::Mark if mark(packet) => {
                     stats.ecn_mark += 1;
-                    sink.marked(&packet);
+                    sink.marked(packet);
                 }
                 Verdict::Mark | Verdict::Drop => {
                     stats.drop_count += 1;
-                    sink.dropped(&packet, DropReason::Law);
+                    sink.dropped(packet, DropReason::Law);
+                    queue.pop();
                     continue;
                 }
             }
-            return Some(packet);
+            return queue.pop();
         }
     }
 }
@@ -250,13 +273,13 @@ struct Codel<P> {
 impl<P: Packet> Qdisc<P> for Codel<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        packet.set_enqueued_at(now);
         if self
             .capacity
             .fits(self.ring.packets(), self.ring.bytes(), packet.size())
         {
-            self.ring.push(packet);
+            self.ring.push(packet).set_enqueued_at(now);
         } else {
+            packet.set_enqueued_at(now);
             self.stats.drop_overlimit += 1;
             sink.dropped(&packet, DropReason::Overflow);
         }
@@ -264,11 +287,13 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        let ring = &mut self.ring;
-        self.law
-            .dequeue(&mut self.vars, &mut self.stats, now, sink, || {
-                ring.pop().map(|packet| (packet, ring.bytes()))
-            })
+        self.law.dequeue(
+            &mut self.vars,
+            &mut self.stats,
+            now,
+            sink,
+            &mut self.ring,
+        )
     }
 
     fn packets(&self) -> u64 {

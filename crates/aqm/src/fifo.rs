@@ -47,10 +47,10 @@ struct Fifo<P> {
 impl<P: Packet> Qdisc<P> for Fifo<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        packet.set_enqueued_at(now);
         if self.queue.fits(packet.size()) {
-            self.queue.push(packet);
+            self.queue.push(packet).set_enqueued_at(now);
         } else {
+            packet.set_enqueued_at(now);
             sink.dropped(&packet, DropReason::Overflow);
         }
     }

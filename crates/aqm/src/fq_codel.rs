@@ -4,7 +4,7 @@ use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codel::{Law, Stats, Vars};
+use crate::codel::{Head, Law, Stats, Vars};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
@@ -194,16 +194,41 @@ impl<P: Packet> FqCodel<P> {
     }
 }
 
+/// One of the queues, as CoDel sees it: the backlog is its own (RFC 8290 section 4.2); Linux shows that of all queues.
+struct SubQueue<'a, P> {
+    slab: &'a mut Slab<P>,
+    chain: &'a mut Chain,
+    backlog: &'a mut u64,
+    /// Size of the packet taken last.
+    taken: u32,
+}
+
+impl<P: Packet> Head<P> for SubQueue<'_, P> {
+    #[inline]
+    fn head(&mut self) -> Option<(&mut P, u64)> {
+        let packet = self.slab.front_mut(self.chain)?;
+        Some((packet, *self.backlog))
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        self.taken = self.slab.front(self.chain)?.size();
+        *self.backlog -= u64::from(self.taken);
+        self.slab.pop(self.chain)
+    }
+}
+
 impl<P: Packet> Qdisc<P> for FqCodel<P> {
     #[inline]
-    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        packet.set_enqueued_at(now);
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
         let (packets, bytes, size) = (self.slab.packets(), self.slab.bytes(), packet.size());
         let fits = self.limit.fits(packets, bytes, size);
         let fits_memory = self.memory.fits(packets, bytes, size);
         let index = self.hash.queue(packet.flow());
         let flow = &mut self.flows[index];
-        self.slab.push(&mut flow.chain, packet);
+        self.slab
+            .push(&mut flow.chain, packet)
+            .set_enqueued_at(now);
         self.backlogs[index] += u64::from(size);
         if !flow.listed {
             // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.
@@ -245,19 +270,18 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                 self.old_flows.push(&mut self.flows, current);
                 continue;
             }
-            let (slab, chain, backlog) =
-                (&mut self.slab, &mut flow.chain, &mut self.backlogs[index]);
-            // The backlog that CoDel sees is this queue's own (RFC 8290 section 4.2); Linux shows it that of all queues.
+            let mut queue = SubQueue {
+                slab: &mut self.slab,
+                chain: &mut flow.chain,
+                backlog: &mut self.backlogs[index],
+                taken: 0,
+            };
             let packet = self
                 .law
-                .dequeue(&mut flow.vars, &mut self.stats, now, sink, || {
-                    let packet = slab.pop(chain)?;
-                    *backlog -= u64::from(packet.size());
-                    Some((packet, *backlog))
-                });
-            if let Some(packet) = packet {
-                flow.deficit -= i64::from(packet.size());
-                return Some(packet);
+                .dequeue(&mut flow.vars, &mut self.stats, now, sink, &mut queue);
+            if packet.is_some() {
+                flow.deficit -= i64::from(queue.taken);
+                return packet;
             }
             list.pop(&self.flows);
             if is_new {

@@ -43,16 +43,24 @@ impl<P: Packet> Ring<P> {
         (self.len > 0).then(|| &self.slots[self.head])
     }
 
-    /// Appends a packet.
+    /// The same, to be marked.
     #[inline]
-    pub fn push(&mut self, packet: P) {
+    pub fn front_mut(&mut self) -> Option<&mut P> {
+        (self.len > 0).then(|| &mut self.slots[self.head])
+    }
+
+    /// Appends a packet; returns it in its place, to be stamped there.
+    #[inline]
+    pub fn push(&mut self, packet: P) -> &mut P {
         if self.len == self.slots.len() {
             self.grow(packet);
         }
         let tail = (self.head + self.len) & (self.slots.len() - 1);
-        self.slots[tail] = packet;
         self.len += 1;
         self.bytes += u64::from(packet.size());
+        let slot = &mut self.slots[tail];
+        *slot = packet;
+        slot
     }
 
     /// Takes the packet that came first.
@@ -61,11 +69,11 @@ impl<P: Packet> Ring<P> {
         if self.len == 0 {
             return None;
         }
-        let packet = self.slots[self.head];
+        let packet = &self.slots[self.head];
         self.head = (self.head + 1) & (self.slots.len() - 1);
         self.len -= 1;
         self.bytes -= u64::from(packet.size());
-        Some(packet)
+        Some(*packet)
     }
 
     /// Doubles the ring, packets in order from slot 0; new slots hold copies of `filler` until used.
@@ -175,10 +183,10 @@ impl<P: Packet> Bounded<P> {
         self.capacity.fits(0, 0, size)
     }
 
-    /// Appends a packet, which must fit.
+    /// Appends a packet, which must fit; returns it in its place, to be stamped there.
     #[inline]
-    pub fn push(&mut self, packet: P) {
-        self.ring.push(packet);
+    pub fn push(&mut self, packet: P) -> &mut P {
+        self.ring.push(packet)
     }
 
     /// Takes the packet that came first.

@@ -62,28 +62,36 @@ impl<P: Packet> Slab<P> {
         self.bytes
     }
 
-    /// Appends a packet to a chain.
+    /// Appends a packet to a chain; returns it in its place, to be stamped there.
     #[inline]
-    pub fn push(&mut self, chain: &mut Chain, packet: P) {
+    pub fn push(&mut self, chain: &mut Chain, packet: P) -> &mut P {
         self.packets += 1;
         self.bytes += u64::from(packet.size());
-        let node = Node { packet, next: NONE };
+        if self.free == NONE {
+            self.grow(packet);
+        }
         let place = self.free;
-        let place = if place == NONE {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
-        } else {
-            let slot = &mut self.nodes[place as usize];
-            self.free = slot.next;
-            *slot = node;
-            place
-        };
         if chain.head == NONE {
             chain.head = place;
         } else {
             self.nodes[chain.tail as usize].next = place;
         }
         chain.tail = place;
+        let node = &mut self.nodes[place as usize];
+        self.free = node.next;
+        node.packet = packet;
+        node.next = NONE;
+        &mut node.packet
+    }
+
+    /// Adds a free place, which holds a copy of `filler` until used.
+    #[cold]
+    fn grow(&mut self, filler: P) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            packet: filler,
+            next: NONE,
+        });
     }
 
     /// Takes the oldest packet of a chain.
@@ -94,19 +102,26 @@ impl<P: Packet> Slab<P> {
             return None;
         }
         let node = &mut self.nodes[place as usize];
-        let packet = node.packet;
         chain.head = node.next;
         node.next = self.free;
         self.free = place;
         self.packets -= 1;
-        self.bytes -= u64::from(packet.size());
-        Some(packet)
+        self.bytes -= u64::from(node.packet.size());
+        Some(node.packet)
     }
 
     /// The oldest packet of a chain.
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<&P> {
         self.nodes.get(chain.head as usize).map(|node| &node.packet)
+    }
+
+    /// The same, to be marked.
+    #[inline]
+    pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
+        self.nodes
+            .get_mut(chain.head as usize)
+            .map(|node| &mut node.packet)
     }
 }
 
@@ -164,7 +179,9 @@ mod tests {
     fn freed_places_are_used_again() {
         let (mut slab, mut chains) = (Slab::default(), [Chain::default(); 2]);
         for round in 0..100_u64 {
-            (0..10).for_each(|n| slab.push(&mut chains[n % 2], round * 10 + n as u64));
+            for n in 0..10 {
+                slab.push(&mut chains[n % 2], round * 10 + n as u64);
+            }
             assert_eq!((slab.packets(), slab.bytes()), (10, 1000));
             assert_eq!(slab.front(&chains[1]), Some(&(round * 10 + 1)));
             for n in 0..10 {
