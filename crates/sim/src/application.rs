@@ -19,6 +19,14 @@ pub(crate) enum Application {
     Fetch(Fetch),
 }
 
+impl Application {
+    /// Whether a segment that arrives may make it do something.
+    #[inline]
+    pub fn answers(&self) -> bool {
+        matches!(self, Self::Finite { .. } | Self::Fetch(_))
+    }
+}
+
 /// A client at the data receiver, a server at the data sender.
 pub(crate) struct Fetch {
     pub request: u64,

@@ -1,12 +1,12 @@
 //! What applications do when something happens: start, stop, message due, request read, page complete.
 
-use bloatlab_tcp::Segment;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::Application;
-use crate::engine::{Engine, application, event};
+use crate::engine::Engine;
 use crate::flow::Flow;
 use crate::packet::{Packet, Protocol};
+use crate::schedule::{application, event};
 
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADER: u64 = 28;
@@ -24,7 +24,7 @@ impl Engine<'_> {
     }
 
     fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
-        if at < self.end && (what == application::STOP || at < self.passages[index].stop) {
+        if at < self.end && (what == application::STOP || at < self.network.passages[index].stop) {
             self.schedule(
                 at,
                 event::APPLICATION,
@@ -34,8 +34,8 @@ impl Engine<'_> {
     }
 
     fn on_start(&mut self, index: usize) {
-        let now = self.now;
-        self.application_event(self.passages[index].stop, index, application::STOP);
+        let now = self.now();
+        self.application_event(self.network.passages[index].stop, index, application::STOP);
         match &mut self.flows[index] {
             Flow::Tcp(flow) => {
                 if now >= self.warmup {
@@ -94,7 +94,7 @@ impl Engine<'_> {
     }
 
     fn on_next(&mut self, index: usize) {
-        let now = self.now;
+        let now = self.now();
         match &mut self.flows[index] {
             Flow::Tcp(flow) => match &mut flow.application {
                 Application::Messages(source) => {
@@ -110,48 +110,37 @@ impl Engine<'_> {
             },
             Flow::Udp(flow) => {
                 let (size, next) = (flow.source.size, flow.source.next(now));
-                let mut segment = Segment {
-                    seq: flow.next_seq,
-                    length: size as u16,
-                    ..Segment::default()
-                };
-                Packet::stamp(&mut segment, now);
+                let mut packet = Packet::new(index as u32, 0, 0, Protocol::Udp);
+                packet.set_length((size + UDP_HEADER) as u32);
+                packet.segment.seq = flow.next_seq;
+                packet.segment.length = size as u16;
+                packet.stamp(now);
                 flow.next_seq = flow.next_seq.wrapping_add(1);
                 if now >= flow.since {
                     flow.sent += 1;
                     flow.sent_bytes += size;
                 }
-                let packet = Packet::new(
-                    index as u32,
-                    0,
-                    0,
-                    Protocol::Udp,
-                    (size + UDP_HEADER) as u32,
-                    segment,
-                );
                 self.application_event(next, index, application::NEXT);
-                self.send(packet);
+                self.network.send(&mut packet);
             }
             Flow::Echo(flow) => {
-                let mut segment = Segment {
-                    seq: flow.next_seq,
-                    ..Segment::default()
-                };
-                Packet::stamp(&mut segment, now);
+                let mut packet = Packet::new(index as u32, 0, 0, Protocol::Echo);
+                packet.set_length(flow.size);
+                packet.segment.seq = flow.next_seq;
+                packet.stamp(now);
                 flow.next_seq = flow.next_seq.wrapping_add(1);
                 if now >= self.warmup {
                     flow.sent += 1;
                 }
-                let (size, next) = (flow.size, now + flow.interval);
-                let packet = Packet::new(index as u32, 0, 0, Protocol::Echo, size, segment);
+                let next = now + flow.interval;
                 self.application_event(next, index, application::NEXT);
-                self.send(packet);
+                self.network.send(&mut packet);
             }
         }
     }
 
     pub(crate) fn receive_datagram(&mut self, packet: &Packet) {
-        let now = self.now;
+        let now = self.now();
         let Flow::Udp(flow) = &mut self.flows[packet.flow_index()] else {
             return;
         };
@@ -169,12 +158,13 @@ impl Engine<'_> {
         }
     }
 
-    pub(crate) fn receive_echo(&mut self, packet: Packet) {
-        let now = self.now;
+    pub(crate) fn receive_echo(&mut self, packet: &Packet) {
+        let now = self.now();
         if packet.direction() == 0 {
-            let index = packet.flow_index() as u32;
-            let reply = Packet::new(index, 0, 1, Protocol::Echo, packet.length(), packet.segment);
-            return self.send(reply);
+            let mut reply = Packet::new(packet.flow_index() as u32, 0, 1, Protocol::Echo);
+            reply.set_length(packet.length());
+            reply.segment = packet.segment;
+            return self.network.send(&mut reply);
         }
         let index = packet.flow_index();
         let departure = packet.stamped();
@@ -195,7 +185,7 @@ impl Engine<'_> {
 
     /// The client asks for a page.
     fn begin_fetch(&mut self, index: usize) {
-        let now = self.now;
+        let now = self.now();
         let Flow::Tcp(flow) = &mut self.flows[index] else {
             return;
         };
@@ -215,8 +205,8 @@ impl Engine<'_> {
     }
 
     /// An endpoint took a segment: applications that answer do so.
-    #[inline]
     pub(crate) fn after_segment(&mut self, index: usize, end: usize, bytes: u64) {
+        let now = self.now();
         let Flow::Tcp(flow) = &mut self.flows[index] else {
             return;
         };
@@ -224,7 +214,7 @@ impl Engine<'_> {
             Application::Greedy | Application::Messages(_) => {}
             Application::Finite { bytes: all } => {
                 if end == 1 && flow.log.read_so_far() >= *all && flow.completed_at == NEVER {
-                    flow.completed_at = self.now;
+                    flow.completed_at = now;
                 }
             }
             Application::Fetch(_) => self.on_fetch_progress(index, end, bytes),
@@ -232,7 +222,7 @@ impl Engine<'_> {
     }
 
     fn on_fetch_progress(&mut self, index: usize, end: usize, bytes: u64) {
-        let now = self.now;
+        let now = self.now();
         let Flow::Tcp(flow) = &mut self.flows[index] else {
             return;
         };
@@ -299,7 +289,7 @@ impl Engine<'_> {
         if let Application::Fetch(fetch) = &mut flow.application {
             fetch.active = false;
             flow.stats.failed_fetches += 1;
-            let at = self.now + RETRY;
+            let at = self.now() + RETRY;
             self.replace_connection(index);
             self.application_event(at, index, application::NEXT);
         }

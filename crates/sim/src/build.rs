@@ -9,12 +9,14 @@ use bloatlab_tcp::Endpoint;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::{Application, Fetch, WriteLog};
-use crate::engine::{Engine, IN_CALENDAR, Place, REGISTERS, application, clock, event};
-use crate::flow::{EchoFlow, Flow, Passage, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats, LossyStretch};
+use crate::engine::Engine;
+use crate::flow::{EchoFlow, Flow, Samples, TcpFlow, TcpStats, UdpFlow};
 use crate::histogram::Histogram;
-use crate::network::{Count, DelayLine, Fate, Link, LinkStats, LossyStretch};
+use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet};
+use crate::schedule::{Slot, application, clock, event};
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
@@ -79,12 +81,14 @@ impl<'a> Engine<'a> {
                 PlanBoxKind::Loss { probability } => {
                     let rng = engine.streams.stream(&format!("loss/{}", planned.name));
                     let count = Count::default();
-                    engine.losses.push(LossyStretch {
+                    let losses = &mut engine.network.losses;
+                    losses.push(LossyStretch {
+                        number: number as u32,
                         probability: *probability,
                         rng,
                         count,
                     });
-                    Place::Loss((engine.losses.len() - 1) as u32)
+                    Place::Loss((losses.len() - 1) as u32)
                 }
             };
             engine.places.push(place);
@@ -103,11 +107,11 @@ impl<'a> Engine<'a> {
                 .build(rng, MTU)
                 .ok_or_else(|| format!("no queue named {}", known.kind()))?,
         };
-        let index = self.links.len() as u32;
+        let index = self.network.links.len() as u32;
         if let Some(at) = queue.next_wake() {
             self.schedule(at, event::WAKE, index);
         }
-        self.links.push(Link {
+        self.network.links.push(Link {
             number: number as u32,
             rate: link.rate,
             delay: link.delay,
@@ -120,13 +124,12 @@ impl<'a> Engine<'a> {
             busy_until: 0,
             busy: false,
             sending: 0,
-            flight: VecDeque::new(),
+            flight: Flight::new(event::LINK_FLIGHT, index),
             packets: 0,
             bytes: 0,
             changed_at: 0,
             busy_sampled: 0,
-            done_slot: IN_CALENDAR,
-            flight_slot: IN_CALENDAR,
+            done_slot: Slot::CALENDAR,
             count: Count::default(),
             stats: LinkStats::default(),
         });
@@ -134,18 +137,18 @@ impl<'a> Engine<'a> {
     }
 
     fn add_delay(&mut self, delay: Nanos) -> Place {
-        self.delays.push(DelayLine {
+        let index = self.network.delays.len() as u32;
+        let flight = Flight::new(event::DELAY, index);
+        self.network.delays.push(DelayLine {
             delay,
-            flight: VecDeque::new(),
-            slot: IN_CALENDAR,
+            flight,
             count: Count::default(),
         });
-        Place::Delay((self.delays.len() - 1) as u32)
+        Place::Delay(index)
     }
 
     fn add_flows(&mut self, plan: &'a Plan) -> Result<(), String> {
         let (mut data, mut probes) = (0, 0);
-        // A path without a box still takes an event, so that nothing recurses.
         let mut nothing = None;
         for (index, planned) in plan.flows.iter().enumerate() {
             let mut passage = Passage {
@@ -153,18 +156,7 @@ impl<'a> Engine<'a> {
                 ..Passage::default()
             };
             for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
-                let first = self.routes.len() as u32;
-                if path.is_empty() {
-                    let number = *nothing.get_or_insert_with(|| {
-                        let place = self.add_delay(0);
-                        self.places.push(place);
-                        self.box_names.push(String::from("(nothing)"));
-                        (self.places.len() - 1) as u32
-                    });
-                    self.routes.push(number);
-                }
-                self.routes.extend(path.iter().map(|&b| b as u32));
-                passage.routes[direction] = (first, (self.routes.len() as u32 - first) as u8);
+                passage.routes[direction] = self.add_route(path, &mut nothing);
             }
             let mut start = self.streams.stream(&format!("start/{}", planned.name));
             passage.start = planned.start + start.below(planned.start_jitter.max(1));
@@ -173,7 +165,7 @@ impl<'a> Engine<'a> {
                 event::APPLICATION,
                 index as u32 * application::KINDS + application::START,
             );
-            self.passages.push(passage);
+            self.network.passages.push(passage);
             let slowest = planned
                 .forward
                 .iter()
@@ -195,6 +187,25 @@ impl<'a> Engine<'a> {
             self.flows.push(flow);
         }
         Ok(())
+    }
+
+    /// Writes a path into the route table; returns its first entry.
+    fn add_route(&mut self, path: &[usize], nothing: &mut Option<Place>) -> u32 {
+        let first = self.network.routes.len() as u32;
+        let places: Vec<Place> = path.iter().map(|&number| self.places[number]).collect();
+        if places.iter().all(|place| matches!(place, Place::Loss(_))) {
+            // A path on which nothing takes time still takes an event, so that no host is reached while it sends.
+            let place = *nothing.get_or_insert_with(|| {
+                let place = self.add_delay(0);
+                self.places.push(place);
+                self.box_names.push(String::from("(nothing)"));
+                place
+            });
+            self.network.routes.push(place);
+        }
+        self.network.routes.extend(places);
+        self.network.routes.push(Place::Host);
+        first
     }
 
     fn make_flow(&mut self, index: usize, planned: &PlanFlow) -> Result<Flow, String> {
@@ -286,25 +297,21 @@ impl<'a> Engine<'a> {
         }
         let mut order: Vec<usize> = (0..self.places.len()).collect();
         order.sort_by_key(|&number| std::cmp::Reverse(uses[number]));
+        let Network {
+            schedule,
+            links,
+            delays,
+            ..
+        } = &mut self.network;
         for number in order {
-            let mut slot = || {
-                let free = self.registers_used < REGISTERS;
-                self.registers_used += usize::from(free);
-                if free {
-                    (self.registers_used - 1) as u8
-                } else {
-                    IN_CALENDAR
-                }
-            };
             match self.places[number] {
                 Place::Link(i) => {
-                    let (done, flight) = (slot(), slot());
-                    let link = &mut self.links[i as usize];
-                    link.done_slot = done;
-                    link.flight_slot = flight;
+                    let link = &mut links[i as usize];
+                    link.done_slot = schedule.reserve();
+                    link.flight.reserve(schedule);
                 }
-                Place::Delay(i) => self.delays[i as usize].slot = slot(),
-                Place::Loss(_) => {}
+                Place::Delay(i) => delays[i as usize].flight.reserve(schedule),
+                Place::Loss(_) | Place::Host => {}
             }
         }
     }

@@ -1,10 +1,14 @@
 //! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
 
+use bloatlab_aqm::Ecn;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::{Application, WriteLog};
 use crate::histogram::{Histogram, TimeMean, float};
+use crate::network::Network;
+use crate::packet::{Packet, Protocol};
+use crate::schedule::event;
 use crate::traffic::Source;
 
 /// A flow of any kind.
@@ -12,20 +16,6 @@ pub(crate) enum Flow {
     Tcp(Box<TcpFlow>),
     Udp(Box<UdpFlow>),
     Echo(Box<EchoFlow>),
-}
-
-/// What the network did to a flow's data, and where it travels.
-#[derive(Default)]
-pub(crate) struct Passage {
-    /// (first entry, number of boxes) in the route table, by direction.
-    pub routes: [(u32, u8); 2],
-    pub start: Nanos,
-    pub stop: Nanos,
-    pub drops: u64,
-    pub marks: u64,
-    /// Packets that entered the first box of the path, data direction.
-    pub sent: u64,
-    pub sojourn: Histogram,
 }
 
 /// A TCP flow: end 0 sends data to end 1.
@@ -132,6 +122,49 @@ impl TcpFlow {
         }
     }
 
+    /// Takes a segment that reached an end; returns the payload bytes now readable there.
+    #[inline]
+    pub fn on_segment(&mut self, now: Nanos, end: usize, packet: &Packet) -> u64 {
+        let bytes = self.ends[end].on_segment(now, &packet.segment, packet.is_ce());
+        if end == 0 {
+            self.on_acknowledged();
+            self.feed(now);
+        } else if bytes > 0 {
+            self.on_read(now, bytes);
+        }
+        bytes
+    }
+
+    /// Lets an endpoint send what it may, and sets its timer.
+    #[inline]
+    pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
+        let now = network.schedule.now;
+        loop {
+            let mut packet = Packet::new(index as u32, self.connection, end as u8, Protocol::Tcp);
+            let Some(capable) = self.ends[end].poll(now, &mut packet.segment) else {
+                break;
+            };
+            if end == 0 && packet.segment.length > 0 {
+                self.on_departure(now);
+            }
+            packet.set_length(packet.segment.wire_size());
+            if capable {
+                packet.set_ecn(Ecn::Ect0);
+            }
+            network.send(&mut packet);
+        }
+        if end == 0 {
+            self.observe(now);
+        }
+        let deadline = self.ends[end].deadline(now);
+        if deadline < self.scheduled[end] {
+            self.scheduled[end] = deadline;
+            network
+                .schedule
+                .at(deadline, event::TIMER, (index * 2 + end) as u32);
+        }
+    }
+
     /// Brings the averages over time up to now.
     #[inline]
     pub fn observe(&mut self, now: Nanos) {
@@ -148,7 +181,7 @@ impl TcpFlow {
 
     /// A data segment leaves end 0.
     #[inline]
-    pub fn on_departure(&mut self, now: Nanos) {
+    fn on_departure(&mut self, now: Nanos) {
         let stats = &mut self.stats;
         if stats.last_departure != NEVER {
             let gap = float(now - stats.last_departure);
@@ -161,7 +194,7 @@ impl TcpFlow {
 
     /// End 0 took an ACK.
     #[inline]
-    pub fn on_acknowledged(&mut self) {
+    fn on_acknowledged(&mut self) {
         let sender = &self.ends[0].sender;
         if sender.ack_rtt > 0 {
             self.stats.rtt.record(sender.ack_rtt);
@@ -174,7 +207,7 @@ impl TcpFlow {
 
     /// End 1's application reads bytes in order.
     #[inline]
-    pub fn on_read(&mut self, now: Nanos, bytes: u64) {
+    fn on_read(&mut self, now: Nanos, bytes: u64) {
         self.stats.delivered += bytes;
         self.stats.delay_sum += self.log.read(now, bytes);
     }

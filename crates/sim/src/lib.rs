@@ -2,6 +2,7 @@
 
 mod application;
 mod applications;
+mod boxes;
 mod build;
 mod calendar;
 mod control;
@@ -14,6 +15,7 @@ mod outcome;
 mod packet;
 mod packet_log;
 mod sample;
+mod schedule;
 mod summary;
 mod traffic;
 
@@ -21,11 +23,11 @@ use std::fmt;
 
 use bloatlab_scenario::Plan;
 
+pub use boxes::Count;
 pub use build::{NoPlugins, Plugins};
 pub use control::{Control, Stopped};
 pub use histogram::{Bin, Histogram};
 pub use metrics::{Better, Metric};
-pub use network::Count;
 pub use outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value};
 pub use packet::{Packet, Protocol};
 pub use packet_log::{HOST, PacketEvent, Step};

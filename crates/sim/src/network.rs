@@ -1,197 +1,219 @@
-//! The boxes: a link with its queue, a delay line, a lossy stretch.
+//! Packets on their way: from box to box of their path, until they reach the host at its end.
 
-use std::collections::VecDeque;
+use std::mem::take;
 
-use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
-use bloatlab_units::{Nanos, Rate, Rng};
+use bloatlab_aqm::Packet as _;
 
-use crate::calendar::Key;
-use crate::histogram::{Histogram, TimeMean};
+use crate::boxes::{DelayLine, Link, LossyStretch};
+use crate::histogram::Histogram;
 use crate::packet::Packet;
+use crate::packet_log::{HOST, PacketLog, Step};
+use crate::schedule::{Schedule, event};
+use bloatlab_units::Nanos;
 
-/// A packet on its way, and the event at which it arrives.
-#[derive(Clone, Copy)]
-pub(crate) struct InFlight {
-    pub key: Key,
-    pub packet: Packet,
+/// Where a packet goes next: a box, by kind and index among its kind, or the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Link(u32),
+    Delay(u32),
+    Loss(u32),
+    Host,
 }
 
-/// What a queue discarded or marked during one call.
+/// What the network did to a flow's data, and where it travels.
 #[derive(Default)]
-pub(crate) struct Fate {
-    pub drops: Vec<(Packet, DropReason)>,
-    pub marks: Vec<Packet>,
-}
-
-impl Sink<Packet> for Fate {
-    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        self.drops.push((*packet, reason));
-    }
-
-    fn marked(&mut self, packet: &Packet) {
-        self.marks.push(*packet);
-    }
-}
-
-/// Packets through one box over the whole run: what came in left, was dropped, or is still inside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Packets that entered.
-    pub arrivals: u64,
-    /// Packets that went on.
-    pub departures: u64,
-    /// Packets discarded.
-    pub drops: u64,
-    /// Packets inside at the end.
-    pub held: u64,
-}
-
-/// What a link counted since the warm-up, and since the last sample.
-#[derive(Clone, Default)]
-pub(crate) struct LinkStats {
-    pub arrivals: u64,
-    pub sent_bytes: u64,
+pub(crate) struct Passage {
+    /// First entry in the route table, by direction.
+    pub routes: [u32; 2],
+    pub start: Nanos,
+    pub stop: Nanos,
     pub drops: u64,
     pub marks: u64,
-    pub busy: Nanos,
+    /// Packets that entered the first box of the path, data direction.
+    pub sent: u64,
     pub sojourn: Histogram,
-    /// Queue length in packets, weighted by time.
-    pub length: Histogram,
-    pub bytes: TimeMean,
-    pub max_bytes: u64,
-    pub interval: Interval,
 }
 
-/// Sums since the last sample.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Interval {
-    pub sojourn_sum: u64,
-    pub sojourns: u64,
-    pub bytes: u64,
-    pub drops: u64,
-    pub marks: u64,
+/// Everything between the hosts, and the clock.
+pub(crate) struct Network {
+    pub schedule: Schedule,
+    pub links: Vec<Link>,
+    pub delays: Vec<DelayLine>,
+    pub losses: Vec<LossyStretch>,
+    /// Boxes of all paths, one path after the other, each with the host at its end.
+    pub routes: Vec<Place>,
+    /// By flow.
+    pub passages: Vec<Passage>,
+    pub log: PacketLog,
 }
 
-/// A queue, the device behind it, the transmitter and the propagation.
-pub(crate) struct Link {
-    /// Its number among the plan's boxes.
-    pub number: u32,
-    pub rate: Rate,
-    pub delay: Nanos,
-    pub overhead: u32,
-    pub queue: Box<dyn Qdisc<Packet>>,
-    pub fate: Fate,
-    /// Packets that left the queue discipline and wait in the device's ring.
-    pub device: VecDeque<Packet>,
-    pub device_packets: usize,
-    pub remainder: u64,
-    /// End of the transmission under way.
-    pub busy_until: Nanos,
-    pub busy: bool,
-    pub sending: u32,
-    pub flight: VecDeque<InFlight>,
-    /// In the queue discipline.
-    pub packets: u64,
-    pub bytes: u64,
-    pub changed_at: Nanos,
-    /// `stats.busy` up to the last sample, as a wrapping count.
-    pub busy_sampled: Nanos,
-    pub done_slot: u8,
-    pub flight_slot: u8,
-    pub count: Count,
-    pub stats: LinkStats,
-}
-
-impl Link {
-    /// Notes that the queue discipline holds this much from now on.
-    #[inline]
-    pub fn set_length(&mut self, now: Nanos, packets: u64, bytes: u64) {
-        let span = now - self.changed_at;
-        if span > 0 {
-            self.stats.length.add(self.packets, span);
-            self.changed_at = now;
+impl Network {
+    pub fn new(log: bool) -> Self {
+        Self {
+            schedule: Schedule::new(),
+            links: Vec::new(),
+            delays: Vec::new(),
+            losses: Vec::new(),
+            routes: Vec::new(),
+            passages: Vec::new(),
+            log: PacketLog::new(log),
         }
-        self.stats.bytes.set(now, bytes);
-        self.stats.max_bytes = self.stats.max_bytes.max(bytes);
-        self.packets = packets;
-        self.bytes = bytes;
     }
 
-    /// Notes what a call of the queue discipline gained and, by its drops, lost.
+    /// A host sends a packet. Every path has a box that takes time, so none arrives within this call.
     #[inline]
-    pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
-        let lost: u64 = self
-            .fate
-            .drops
-            .iter()
-            .map(|(p, _)| u64::from(p.length()))
-            .sum();
-        let packets = self.packets + gained - self.fate.drops.len() as u64;
-        self.set_length(now, packets, self.bytes + gained_bytes - lost);
+    pub fn send(&mut self, packet: &mut Packet) {
+        self.log.note(self.schedule.now, Step::Send, HOST, packet);
+        if packet.direction() == 0 {
+            self.passages[packet.flow_index()].sent += 1;
+        }
+        let arrived = self.forward(packet);
+        debug_assert!(!arrived);
     }
 
-    /// Takes the next packet out of the queue discipline.
+    /// Takes a packet to the next box of its path that holds it; true if it is at the host at the end.
+    pub fn forward(&mut self, packet: &mut Packet) -> bool {
+        loop {
+            let first = self.passages[packet.flow_index()].routes[packet.direction()];
+            let place = self.routes[first as usize + usize::from(packet.hop)];
+            match place {
+                Place::Link(i) => self.enter_link(i as usize, packet),
+                Place::Delay(i) => self.delays[i as usize].enter(&mut self.schedule, packet),
+                Place::Loss(i) => {
+                    if !self.is_lost(i as usize, packet) {
+                        packet.hop += 1;
+                        continue;
+                    }
+                }
+                Place::Host => {
+                    self.log
+                        .note(self.schedule.now, Step::Receive, HOST, packet);
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    fn is_lost(&mut self, index: usize, packet: &Packet) -> bool {
+        let stretch = &mut self.losses[index];
+        let lost = stretch.loses();
+        if lost {
+            self.log
+                .note(self.schedule.now, Step::Drop, stretch.number, packet);
+            self.passages[packet.flow_index()].count_drop(packet);
+        }
+        lost
+    }
+
+    fn enter_link(&mut self, index: usize, packet: &Packet) {
+        let link = &mut self.links[index];
+        let now = self.schedule.now;
+        self.log.note(now, Step::Enqueue, link.number, packet);
+        link.enqueue(now, *packet);
+        if !link.fate.is_empty() {
+            settle(link, now, &mut self.passages, &mut self.log);
+        }
+        if link.has_room() {
+            self.fill_device(index);
+        }
+    }
+
+    /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
+    fn fill_device(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let now = self.schedule.now;
+        while link.has_room() {
+            let packet = link.dequeue(now);
+            if !link.fate.is_empty() {
+                settle(link, now, &mut self.passages, &mut self.log);
+            }
+            let Some(packet) = packet else { return };
+            if packet.direction() == 0 {
+                self.passages[packet.flow_index()]
+                    .sojourn
+                    .record(now - packet.enqueued_at());
+            }
+            self.log.note(now, Step::Dequeue, link.number, &packet);
+            if link.busy {
+                link.device.push_back(packet);
+            } else {
+                link.transmit(&mut self.schedule, &packet);
+            }
+        }
+    }
+
+    /// The transmitter is free.
     #[inline]
-    pub fn take(&mut self, now: Nanos) -> Option<Packet> {
-        let packet = self.queue.dequeue(now, &mut self.fate);
-        if !self.fate.drops.is_empty() {
-            self.account(now, 0, 0);
+    pub fn on_link_done(&mut self, index: usize) {
+        self.links[index].finish(&mut self.schedule);
+        self.fill_device(index);
+        let link = &mut self.links[index];
+        if !link.busy {
+            // A fraction of a nanosecond is carried over only while the link stays busy.
+            link.remainder = 0;
         }
-        if let Some(packet) = &packet {
-            let sojourn = now - packet.enqueued_at();
-            self.stats.sojourn.record(sojourn);
-            self.stats.interval.sojourn_sum += sojourn;
-            self.stats.interval.sojourns += 1;
-            self.set_length(
-                now,
-                self.packets - 1,
-                self.bytes - u64::from(packet.length()),
-            );
+    }
+
+    /// Takes the packet that has crossed a link.
+    #[inline]
+    pub fn on_link_flight(&mut self, index: usize) -> Option<Packet> {
+        let link = &mut self.links[index];
+        link.count.departures += 1;
+        link.flight.pop(&mut self.schedule)
+    }
+
+    /// Takes the packet that leaves a delay line.
+    #[inline]
+    pub fn on_delay(&mut self, index: usize) -> Option<Packet> {
+        let line = &mut self.delays[index];
+        line.count.departures += 1;
+        line.flight.pop(&mut self.schedule)
+    }
+
+    /// A queue discipline asked to be woken.
+    pub fn on_wake(&mut self, index: usize) {
+        let now = self.schedule.now;
+        let link = &mut self.links[index];
+        link.queue.wake(now);
+        if let Some(at) = link.queue.next_wake() {
+            self.schedule.at(at.max(now + 1), event::WAKE, index as u32);
         }
-        packet
-    }
-
-    /// Time for which the transmitter was busy up to now; what is under way counts only as far as it was sent.
-    fn busy(&self, now: Nanos) -> Nanos {
-        self.stats.busy - self.busy_until.saturating_sub(now)
-    }
-
-    /// The same since the last sample.
-    pub fn take_busy(&mut self, now: Nanos) -> Nanos {
-        let busy = self.busy(now);
-        busy.wrapping_sub(std::mem::replace(&mut self.busy_sampled, busy))
-    }
-
-    /// Forgets what was counted: the warm-up is over.
-    pub fn reset(&mut self, now: Nanos) {
-        self.set_length(now, self.packets, self.bytes);
-        self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
-        self.stats = LinkStats {
-            busy: self.busy_until.saturating_sub(now),
-            bytes: TimeMean::start(now, self.bytes),
-            max_bytes: self.bytes,
-            interval: self.stats.interval,
-            ..LinkStats::default()
-        };
-    }
-
-    /// Packets inside: queued, in the device, being sent or propagating.
-    pub fn held(&self) -> u64 {
-        self.packets + (self.device.len() + self.flight.len()) as u64
+        if !link.busy && link.packets > 0 {
+            self.fill_device(index);
+        }
     }
 }
 
-/// Holds every packet for the same time.
-pub(crate) struct DelayLine {
-    pub delay: Nanos,
-    pub flight: VecDeque<InFlight>,
-    pub slot: u8,
-    pub count: Count,
+impl Passage {
+    fn count_drop(&mut self, packet: &Packet) {
+        if packet.direction() == 0 {
+            self.drops += 1;
+        }
+    }
 }
 
-/// Discards packets independently of each other.
-pub(crate) struct LossyStretch {
-    pub probability: f64,
-    pub rng: Rng,
-    pub count: Count,
+/// Counts what the queue discipline discarded or marked.
+#[cold]
+fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
+    let mut fate = take(&mut link.fate);
+    for (packet, _) in &fate.drops {
+        link.count.drops += 1;
+        link.stats.drops += 1;
+        link.stats.interval.drops += 1;
+        log.note(now, Step::Drop, link.number, packet);
+        passages[packet.flow_index()].count_drop(packet);
+    }
+    for packet in &fate.marks {
+        link.stats.marks += 1;
+        link.stats.interval.marks += 1;
+        log.note(now, Step::Mark, link.number, packet);
+        if packet.direction() == 0 {
+            passages[packet.flow_index()].marks += 1;
+        }
+    }
+    // The lists go back, so that their memory is used again.
+    fate.drops.clear();
+    fate.marks.clear();
+    link.fate = fate;
 }

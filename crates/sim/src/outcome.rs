@@ -2,9 +2,9 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::boxes::Count;
 use crate::histogram::Histogram;
 use crate::metrics::Metric;
-use crate::network::Count;
 use crate::packet_log::PacketEvent;
 
 /// A metric's value for a flow, link or probe (its index), or for the network (0).

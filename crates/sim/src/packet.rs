@@ -37,22 +37,21 @@ pub(crate) const MAX_FLOWS: usize = 1 << 24;
 
 impl Packet {
     #[inline]
-    pub(crate) fn new(
-        flow: u32,
-        connection: u8,
-        direction: u8,
-        protocol: Protocol,
-        size: u32,
-        segment: Segment,
-    ) -> Self {
+    pub(crate) fn new(flow: u32, connection: u8, direction: u8, protocol: Protocol) -> Self {
         Self {
             enqueued_at: 0,
             owner: flow | u32::from(connection) << 24,
-            size: size.min(65_535) as u16,
+            size: 0,
             meta: direction << 2 | (protocol as u8) << 3,
             hop: 0,
-            segment,
+            segment: Segment::default(),
         }
+    }
+
+    /// Sets the bytes of the IP packet.
+    #[inline]
+    pub(crate) fn set_length(&mut self, bytes: u32) {
+        self.size = bytes.min(65_535) as u16;
     }
 
     /// Index of the flow.
@@ -100,9 +99,9 @@ impl Packet {
     }
 
     /// Stamps the departure of a datagram or echo.
-    pub(crate) fn stamp(segment: &mut Segment, now: Nanos) {
-        segment.tsval = now as u32;
-        segment.tsecr = (now >> 32) as u32;
+    pub(crate) fn stamp(&mut self, now: Nanos) {
+        self.segment.tsval = now as u32;
+        self.segment.tsecr = (now >> 32) as u32;
     }
 
     /// The departure stamped by [`stamp`](Self::stamp).
@@ -157,7 +156,8 @@ mod tests {
 
     #[test]
     fn fields_do_not_overlap() {
-        let mut p = Packet::new(12_345, 200, 1, Protocol::Udp, 1500, Segment::default());
+        let mut p = Packet::new(12_345, 200, 1, Protocol::Udp);
+        p.set_length(1500);
         p.set_ecn(Ecn::Ect0);
         assert_eq!(
             (p.flow_index(), p.connection(), p.direction()),
@@ -170,7 +170,7 @@ mod tests {
         p.set_ce();
         assert!(p.is_ce());
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));
-        Packet::stamp(&mut p.segment, u64::MAX - 5);
+        p.stamp(u64::MAX - 5);
         assert_eq!(p.stamped(), u64::MAX - 5);
     }
 }

@@ -51,3 +51,28 @@ pub struct PacketEvent {
 
 /// The place of an event at an end host.
 pub const HOST: u32 = u32::MAX;
+
+/// The log of a run, if one was asked for.
+pub(crate) struct PacketLog(Option<Vec<PacketEvent>>);
+
+impl PacketLog {
+    pub fn new(wanted: bool) -> Self {
+        Self(wanted.then(Vec::new))
+    }
+
+    #[inline]
+    pub fn note(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
+        if let Some(log) = &mut self.0 {
+            log.push(PacketEvent {
+                at,
+                step,
+                place,
+                packet: *packet,
+            });
+        }
+    }
+
+    pub fn into_events(self) -> Vec<PacketEvent> {
+        self.0.unwrap_or_default()
+    }
+}

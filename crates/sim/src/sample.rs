@@ -2,10 +2,12 @@
 
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
-use crate::engine::{Engine, clock, event};
-use crate::flow::{Flow, Passage, Samples, TcpFlow};
+use crate::boxes::Interval;
+use crate::engine::Engine;
+use crate::flow::{Flow, Samples, TcpFlow};
 use crate::histogram::Histogram;
-use crate::network::Interval;
+use crate::network::Passage;
+use crate::schedule::{clock, event};
 
 /// Bytes over nanoseconds, in Mbit/s.
 pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
@@ -19,7 +21,7 @@ pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
 impl Engine<'_> {
     pub(crate) fn on_sample(&mut self) {
         self.sample();
-        let next = self.now + self.sample_interval;
+        let next = self.now() + self.sample_interval;
         if next < self.end {
             self.schedule(next, event::CLOCK, clock::SAMPLE);
         }
@@ -27,13 +29,13 @@ impl Engine<'_> {
 
     /// Adds a row for every link and every flow that is alive.
     pub(crate) fn sample(&mut self) {
-        let (now, from) = (self.now, self.sampled_at);
+        let (now, from) = (self.now(), self.sampled_at);
         let span = now - from;
         if span == 0 {
             return;
         }
         let time = now as f64 / SECOND as f64;
-        for (index, link) in self.links.iter_mut().enumerate() {
+        for (index, link) in self.network.links.iter_mut().enumerate() {
             let Interval {
                 sojourn_sum,
                 sojourns,
@@ -61,7 +63,7 @@ impl Engine<'_> {
             );
         }
         for (index, flow) in self.flows.iter_mut().enumerate() {
-            let passage = &self.passages[index];
+            let passage = &self.network.passages[index];
             let (Some(rank), true) = (
                 self.ranks[index].0,
                 passage.start < now && from < passage.stop,
@@ -96,11 +98,11 @@ impl Engine<'_> {
     }
 
     pub(crate) fn on_warmup(&mut self) {
-        let now = self.now;
-        for link in &mut self.links {
+        let now = self.now();
+        for link in &mut self.network.links {
             link.reset(now);
         }
-        for (passage, flow) in self.passages.iter_mut().zip(&mut self.flows) {
+        for (passage, flow) in self.network.passages.iter_mut().zip(&mut self.flows) {
             *passage = Passage {
                 routes: passage.routes,
                 start: passage.start,

@@ -3,11 +3,12 @@
 use bloatlab_scenario::{PlanBoxKind, Traffic};
 use bloatlab_units::Nanos;
 
+use crate::boxes::Count;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
 use crate::histogram::Histogram;
 use crate::metrics::*;
-use crate::network::Count;
+use crate::network::Place;
 use crate::outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Value};
 use crate::sample::mbps;
 
@@ -38,10 +39,10 @@ impl Sheet {
 impl Engine<'_> {
     /// Ends the run: the last sample, the averages, the metrics.
     pub(crate) fn finish(mut self) -> Outcome {
-        self.now = self.end;
+        self.network.schedule.now = self.end;
         let end = self.end;
         self.sample();
-        for link in &mut self.links {
+        for link in &mut self.network.links {
             // What is still on the wire counts only as far as it was sent.
             link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
             link.set_length(end, link.packets, link.bytes);
@@ -67,13 +68,13 @@ impl Engine<'_> {
         outcome.flow_series = self.flow_series;
         outcome.link_series = self.link_series;
         outcome.probe_series = self.probe_series;
-        outcome.packets = self.log.unwrap_or_default();
+        outcome.packets = self.network.log.into_events();
         outcome
     }
 
     fn describe(&self, outcome: &mut Outcome) {
         for (index, planned) in self.plan.flows.iter().enumerate() {
-            let passage = &self.passages[index];
+            let passage = &self.network.passages[index];
             outcome.flow_names.push(planned.name.clone());
             outcome.handshakes.push(match &self.flows[index] {
                 Flow::Tcp(flow) => {
@@ -136,21 +137,21 @@ impl Engine<'_> {
         outcome.counts = counts.collect();
     }
 
-    fn count(&self, place: crate::engine::Place) -> Count {
-        use crate::engine::Place;
+    fn count(&self, place: Place) -> Count {
         match place {
             Place::Link(i) => Count {
-                held: self.links[i as usize].held(),
-                ..self.links[i as usize].count
+                held: self.network.links[i as usize].held(),
+                ..self.network.links[i as usize].count
             },
             Place::Delay(i) => {
-                let line = &self.delays[i as usize];
+                let line = &self.network.delays[i as usize];
                 Count {
                     held: line.flight.len() as u64,
                     ..line.count
                 }
             }
-            Place::Loss(i) => self.losses[i as usize].count,
+            Place::Loss(i) => self.network.losses[i as usize].count,
+            Place::Host => Count::default(),
         }
     }
 
@@ -159,7 +160,7 @@ impl Engine<'_> {
         let mut probes = Sheet::default();
         for (index, flow) in self.flows.iter().enumerate() {
             let planned = &self.plan.flows[index];
-            let passage = &self.passages[index];
+            let passage = &self.network.passages[index];
             let distribution = |scope, quantity, histogram: &Histogram| Distribution {
                 scope,
                 name: planned.name.clone(),
@@ -235,7 +236,7 @@ impl Engine<'_> {
 
     /// From when a flow counts to when it ends.
     fn lifetime(&self, index: usize, flow: &TcpFlow) -> Nanos {
-        let stop = self.passages[index]
+        let stop = self.network.passages[index]
             .stop
             .min(self.end)
             .min(flow.completed_at);
@@ -333,7 +334,7 @@ impl Engine<'_> {
     fn measure_links(&self, outcome: &mut Outcome) {
         let mut sheet = Sheet::default();
         let span = self.end - self.warmup;
-        for (index, link) in self.links.iter().enumerate() {
+        for (index, link) in self.network.links.iter().enumerate() {
             let stats = &link.stats;
             sheet.put(index, L_MEAN_QUEUE_LENGTH, stats.length.mean());
             sheet.put(index, L_P95_QUEUE_LENGTH, stats.length.quantile(0.95));

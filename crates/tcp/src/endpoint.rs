@@ -180,43 +180,38 @@ impl Endpoint {
         sender.cc.on_start(&mut sender.window, now);
     }
 
-    /// The next segment to send now and whether it is ECN-capable; call until it answers None.
+    /// Writes the next segment to send now and says whether it is ECN-capable; call until it answers None.
+    ///
+    /// The segment is written in place, because it goes into a packet: a copy of what has just been written stalls a processor.
     #[inline]
-    pub fn poll(&mut self, now: Nanos) -> Option<(Segment, bool)> {
+    pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<bool> {
         if self.phase != Phase::Established {
-            return self.poll_handshake(now);
+            return self.poll_handshake(now, segment);
         }
-        if let Some(mut segment) = self.sender.poll(now) {
+        let capable = if self.sender.poll(now, segment) {
             // RFC 3168 section 6.1.5: retransmissions are Not-ECT.
             let seq = unwrap(self.sender.next, segment.seq);
-            let capable =
-                self.sender.ecn && segment.length > 0 && !self.sender.is_retransmission(seq);
-            self.finish(&mut segment);
-            return Some((segment, capable));
-        }
-        if !self.receiver.ack_now {
+            self.sender.ecn && segment.length > 0 && !self.sender.is_retransmission(seq)
+        } else if self.receiver.ack_now {
+            *segment = Segment {
+                seq: self.sender.next as u32,
+                flags: ACK,
+                tsval: (now / 1000) as u32,
+                ..Segment::default()
+            };
+            false
+        } else {
             return None;
-        }
-        let mut segment = Segment {
-            seq: self.sender.next as u32,
-            flags: ACK,
-            tsval: (now / 1000) as u32,
-            ..Segment::default()
         };
-        self.finish(&mut segment);
-        Some((segment, false))
-    }
-
-    #[inline]
-    fn finish(&mut self, segment: &mut Segment) {
         self.receiver.stamp(segment);
         if self.receiver.echo && self.sender.ecn {
             segment.flags |= ECE;
         }
+        Some(capable)
     }
 
     #[cold]
-    fn poll_handshake(&mut self, now: Nanos) -> Option<(Segment, bool)> {
+    fn poll_handshake(&mut self, now: Nanos, segment: &mut Segment) -> Option<bool> {
         if !self.syn_wanted {
             return None;
         }
@@ -224,26 +219,26 @@ impl Endpoint {
         self.syn_tries += 1;
         self.syn_sent_at = now;
         self.syn_deadline = now + (self.sender.rtt.rto() << (self.syn_tries - 1).min(6));
-        let mut segment = Segment {
+        *segment = Segment {
             flags: SYN,
             tsval: (now / 1000) as u32,
             ..Segment::default()
         };
         if self.phase == Phase::SynReceived {
-            self.receiver.stamp(&mut segment);
+            self.receiver.stamp(segment);
             segment.flags |= ACK;
             if self.sender.ecn {
                 segment.flags |= ECE;
             }
         } else {
-            self.receiver.stamp(&mut segment);
+            self.receiver.stamp(segment);
             segment.ack = 0;
             if self.ecn_wanted {
                 // RFC 3168 section 6.1.1: an ECN-setup SYN.
                 segment.flags |= ECE | CWR;
             }
         }
-        Some((segment, false))
+        Some(false)
     }
 
     /// The earliest instant at which [`on_timer`](Self::on_timer) has something to do.

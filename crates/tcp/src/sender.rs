@@ -233,7 +233,8 @@ impl Sender {
         }
         self.ack_rtt = delivery.newest_rtt;
         self.delivered += delivery.bytes;
-        self.sample_rate(now, &delivery);
+        let rate = self.sample_rate(now, &delivery);
+        self.rate = rate;
         let lost_now = if delivery.any {
             self.detect_losses(now)
         } else {
@@ -256,7 +257,7 @@ impl Sender {
             cwnd_limited: self.limited_at >= before,
             in_recovery: self.state != State::Open,
             ecn_echo: echo,
-            rate: self.rate,
+            rate,
         };
         self.respond(ack, echo, duplicate);
         if self.board.is_empty() {
@@ -340,10 +341,9 @@ impl Sender {
     }
 
     #[inline]
-    fn sample_rate(&mut self, now: Nanos, delivery: &Delivery) {
+    fn sample_rate(&mut self, now: Nanos, delivery: &Delivery) -> RateSample {
         if !delivery.any {
-            self.rate = RateSample::default();
-            return;
+            return RateSample::default();
         }
         self.delivered_at = now;
         if self.app_limited != 0 && self.delivered > self.app_limited {
@@ -352,12 +352,12 @@ impl Sender {
         let interval = delivery.send_elapsed.max(now - delivery.prior_at);
         // Section 3.3: an interval shorter than the minimum RTT is an artefact of ACK compression.
         let valid = interval >= self.rtt.min && interval > 0;
-        self.rate = RateSample {
+        RateSample {
             delivered: self.delivered - delivery.prior_delivered,
             interval: if valid { interval } else { 0 },
             prior_delivered: delivery.prior_delivered,
             app_limited: delivery.app_limited,
-        };
+        }
     }
 
     /// Moves the congestion state machine and the window.

@@ -13,22 +13,22 @@ const SLOW_START_RATIO: (u64, u64) = (2, 1);
 const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
 
 impl Sender {
-    /// The next segment to send now, if any; the endpoint fills in acknowledgment and window.
+    /// Writes the next segment to send now; false if there is none. The endpoint fills in acknowledgment and window.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Nanos) -> Option<Segment> {
+    pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> bool {
         if self.probe_wanted {
             self.probe_wanted = false;
-            return self.transmit_probe(now);
+            return self.transmit_probe(now, segment);
         }
         if now < self.next_send {
-            return None;
+            return false;
         }
         if self.board.to_retransmit > 0 {
-            return self.poll_lost(now);
+            return self.poll_lost(now, segment);
         }
         if self.next >= self.limit && (!self.fin_wanted || self.fin_sent) {
             self.note_app_limited();
-            return None;
+            return false;
         }
         if self.board.is_empty() {
             self.on_idle_end(now);
@@ -36,20 +36,32 @@ impl Sender {
         let length = self.window.mss.min(self.limit - self.next);
         if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
             self.limited_at = self.next;
-            return None;
+            return false;
         }
-        self.transmit_new(now, length)
+        // A peer's window with less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
+        let room = self.edge.saturating_sub(self.next);
+        if room < length && (room == 0 || !self.board.is_empty()) {
+            return false;
+        }
+        self.transmit(now, length.min(room), segment);
+        true
     }
 
     #[cold]
-    fn poll_lost(&mut self, now: Nanos) -> Option<Segment> {
-        let index = self.board.next_lost()?;
-        let length = u64::from(self.board.get(index)?.length);
+    fn poll_lost(&mut self, now: Nanos, segment: &mut Segment) -> bool {
+        let Some(index) = self.board.next_lost() else {
+            return false;
+        };
+        let length = self
+            .board
+            .get(index)
+            .map_or(0, |record| u64::from(record.length));
         if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
             self.limited_at = self.next;
-            return None;
+            return false;
         }
-        Some(self.transmit_again(now, index))
+        self.transmit_again(now, index, segment);
+        true
     }
 
     /// Whether segments wait only for the pacing clock.
@@ -88,26 +100,7 @@ impl Sender {
         }
     }
 
-    #[inline]
-    fn transmit_new(&mut self, now: Nanos, length: u64) -> Option<Segment> {
-        if self.next + length > self.edge {
-            return self.transmit_into_small_window(now);
-        }
-        Some(self.transmit(now, length))
-    }
-
-    /// The peer's window has less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
-    #[cold]
-    fn transmit_into_small_window(&mut self, now: Nanos) -> Option<Segment> {
-        let room = self.edge.saturating_sub(self.next);
-        if self.board.is_empty() && room > 0 {
-            Some(self.transmit(now, room))
-        } else {
-            None
-        }
-    }
-
-    fn transmit(&mut self, now: Nanos, length: u64) -> Segment {
+    fn transmit(&mut self, now: Nanos, length: u64, segment: &mut Segment) {
         let fin = self.fin_wanted && self.next + length == self.limit;
         let mut record = Record {
             seq: self.next,
@@ -124,7 +117,7 @@ impl Sender {
         self.fin_sent |= fin;
         self.next = record.end();
         self.board.push(record);
-        let mut segment = self.segment(&record, now);
+        write(segment, &record, now);
         if self.cwr_wanted {
             self.cwr_wanted = false;
             segment.flags |= CWR;
@@ -133,10 +126,9 @@ impl Sender {
         if self.timer == NEVER || self.timer_is_probe {
             self.arm_timer(now);
         }
-        segment
     }
 
-    fn transmit_again(&mut self, now: Nanos, index: usize) -> Segment {
+    fn transmit_again(&mut self, now: Nanos, index: usize, segment: &mut Segment) {
         if self.board.pipe == 0 {
             self.first_sent = now;
             self.delivered_at = now;
@@ -159,18 +151,7 @@ impl Sender {
         if self.timer == NEVER || index == 0 {
             self.arm_timer(now);
         }
-        self.segment(&record, now)
-    }
-
-    fn segment(&self, record: &Record, now: Nanos) -> Segment {
-        let fin = record.is(WITH_FIN);
-        Segment {
-            seq: record.seq as u32,
-            length: (record.length - u32::from(fin)) as u16,
-            flags: if fin { ACK | FIN } else { ACK },
-            tsval: (now / 1000) as u32,
-            ..Segment::default()
-        }
+        write(segment, &record, now);
     }
 
     #[inline]
@@ -238,24 +219,24 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: send one segment of new data, else the last one again.
-    fn transmit_probe(&mut self, now: Nanos) -> Option<Segment> {
+    fn transmit_probe(&mut self, now: Nanos, segment: &mut Segment) -> bool {
         if self.board.is_empty() {
-            return None;
+            return false;
         }
         self.stats.probes += 1;
         let length = self.window.mss.min(self.limit.saturating_sub(self.next));
         let fresh =
             (length > 0 || (self.fin_wanted && !self.fin_sent)) && self.next + length <= self.edge;
         self.probe_repeated = !fresh;
-        let segment = if fresh {
-            self.transmit(now, length)
+        if fresh {
+            self.transmit(now, length, segment);
         } else {
-            self.transmit_again(now, self.board.len() - 1)
-        };
+            self.transmit_again(now, self.board.len() - 1, segment);
+        }
         self.probe_end = self.next;
         self.timer_is_probe = false;
         self.timer = now + self.rtt.rto();
-        Some(segment)
+        true
     }
 
     /// RFC 6298 section 5.4-5.7, RFC 5681 section 3.1.
@@ -286,4 +267,15 @@ impl Sender {
             .get(self.board.index_of(seq))
             .is_some_and(|r| r.seq == seq && r.is(EVER_RETRANSMITTED))
     }
+}
+
+fn write(segment: &mut Segment, record: &Record, now: Nanos) {
+    let fin = record.is(WITH_FIN);
+    *segment = Segment {
+        seq: record.seq as u32,
+        length: (record.length - u32::from(fin)) as u16,
+        flags: if fin { ACK | FIN } else { ACK },
+        tsval: (now / 1000) as u32,
+        ..Segment::default()
+    };
 }

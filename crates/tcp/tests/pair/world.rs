@@ -214,7 +214,8 @@ impl World {
     }
 
     fn pump(&mut self, end: usize) {
-        while let Some((segment, capable)) = self.ends[end].poll(self.now) {
+        let mut segment = Segment::default();
+        while let Some(capable) = self.ends[end].poll(self.now, &mut segment) {
             let flags = u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
             let start = u64::from(segment.seq);
             let after = start + u64::from(segment.length) + flags;

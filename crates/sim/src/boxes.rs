@@ -1,0 +1,319 @@
+//! The boxes: a link with its queue, a delay line, a lossy stretch.
+
+use std::collections::VecDeque;
+
+use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
+use bloatlab_units::{Nanos, Rate, Rng};
+
+use crate::calendar::Key;
+use crate::histogram::{Histogram, TimeMean};
+use crate::packet::Packet;
+use crate::schedule::{Schedule, Slot, event};
+
+/// A packet on its way, and the event at which it arrives.
+struct InFlight {
+    key: Key,
+    packet: Packet,
+}
+
+/// Packets on their way that arrive in the order in which they left: one event, of the first, is pending.
+pub(crate) struct Flight {
+    packets: VecDeque<InFlight>,
+    slot: Slot,
+    kind: u32,
+    index: u32,
+}
+
+impl Flight {
+    /// Nothing under way; arrivals are events of this kind and index.
+    pub fn new(kind: u32, index: u32) -> Self {
+        Self {
+            packets: VecDeque::new(),
+            slot: Slot::CALENDAR,
+            kind,
+            index,
+        }
+    }
+
+    /// Keeps the next arrival in a register, if there is one left.
+    pub fn reserve(&mut self, schedule: &mut Schedule) {
+        self.slot = schedule.reserve();
+    }
+
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    #[inline]
+    pub fn push(&mut self, schedule: &mut Schedule, arrival: Nanos, packet: &Packet) {
+        let key = schedule.key(arrival, self.kind, self.index);
+        if self.packets.is_empty() {
+            schedule.set(self.slot, key);
+        }
+        self.packets.push_back(InFlight {
+            key,
+            packet: *packet,
+        });
+    }
+
+    /// Takes the packet that arrives now.
+    #[inline]
+    pub fn pop(&mut self, schedule: &mut Schedule) -> Option<Packet> {
+        let arrived = self.packets.pop_front()?;
+        if let Some(next) = self.packets.front() {
+            schedule.set(self.slot, next.key);
+        }
+        Some(arrived.packet)
+    }
+}
+
+/// What a queue discarded or marked during one call.
+#[derive(Default)]
+pub(crate) struct Fate {
+    pub drops: Vec<(Packet, DropReason)>,
+    pub marks: Vec<Packet>,
+}
+
+impl Fate {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.drops.is_empty() && self.marks.is_empty()
+    }
+}
+
+impl Sink<Packet> for Fate {
+    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
+        self.drops.push((*packet, reason));
+    }
+
+    fn marked(&mut self, packet: &Packet) {
+        self.marks.push(*packet);
+    }
+}
+
+/// Packets through one box over the whole run: what came in left, was dropped, or is still inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets that entered.
+    pub arrivals: u64,
+    /// Packets that went on.
+    pub departures: u64,
+    /// Packets discarded.
+    pub drops: u64,
+    /// Packets inside at the end.
+    pub held: u64,
+}
+
+/// What a link counted since the warm-up, and since the last sample.
+#[derive(Clone, Default)]
+pub(crate) struct LinkStats {
+    pub arrivals: u64,
+    pub sent_bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+    pub busy: Nanos,
+    pub sojourn: Histogram,
+    /// Queue length in packets, weighted by time.
+    pub length: Histogram,
+    pub bytes: TimeMean,
+    pub max_bytes: u64,
+    pub interval: Interval,
+}
+
+/// Sums since the last sample.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Interval {
+    pub sojourn_sum: u64,
+    pub sojourns: u64,
+    pub bytes: u64,
+    pub drops: u64,
+    pub marks: u64,
+}
+
+/// A queue, the device behind it, the transmitter and the propagation.
+pub(crate) struct Link {
+    /// Its number among the plan's boxes.
+    pub number: u32,
+    pub rate: Rate,
+    pub delay: Nanos,
+    pub overhead: u32,
+    pub queue: Box<dyn Qdisc<Packet>>,
+    pub fate: Fate,
+    /// Packets that left the queue discipline and wait in the device's ring.
+    pub device: VecDeque<Packet>,
+    pub device_packets: usize,
+    pub remainder: u64,
+    /// End of the transmission under way.
+    pub busy_until: Nanos,
+    pub busy: bool,
+    pub sending: u32,
+    pub flight: Flight,
+    /// In the queue discipline.
+    pub packets: u64,
+    pub bytes: u64,
+    pub changed_at: Nanos,
+    pub done_slot: Slot,
+    /// `stats.busy` up to the last sample, as a wrapping count.
+    pub busy_sampled: Nanos,
+    pub count: Count,
+    pub stats: LinkStats,
+}
+
+impl Link {
+    /// Notes that the queue discipline holds this much from now on.
+    #[inline]
+    pub fn set_length(&mut self, now: Nanos, packets: u64, bytes: u64) {
+        let span = now - self.changed_at;
+        if span > 0 {
+            self.stats.length.add(self.packets, span);
+            self.changed_at = now;
+        }
+        self.stats.bytes.set(now, bytes);
+        self.stats.max_bytes = self.stats.max_bytes.max(bytes);
+        self.packets = packets;
+        self.bytes = bytes;
+    }
+
+    /// Notes what a call of the queue discipline gained and, by its drops, lost.
+    #[inline]
+    pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
+        let lost: u64 = self
+            .fate
+            .drops
+            .iter()
+            .map(|(p, _)| u64::from(p.length()))
+            .sum();
+        let packets = self.packets + gained - self.fate.drops.len() as u64;
+        self.set_length(now, packets, self.bytes + gained_bytes - lost);
+    }
+
+    /// Puts a packet into the queue discipline.
+    #[inline]
+    pub fn enqueue(&mut self, now: Nanos, packet: Packet) {
+        let bytes = u64::from(packet.length());
+        self.count.arrivals += 1;
+        self.stats.arrivals += 1;
+        self.queue.enqueue(now, packet, &mut self.fate);
+        self.account(now, 1, bytes);
+    }
+
+    /// Takes the next packet out of the queue discipline.
+    #[inline]
+    pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
+        let packet = self.queue.dequeue(now, &mut self.fate);
+        if !self.fate.drops.is_empty() {
+            self.account(now, 0, 0);
+        }
+        if let Some(packet) = &packet {
+            let sojourn = now - packet.enqueued_at();
+            self.stats.sojourn.record(sojourn);
+            self.stats.interval.sojourn_sum += sojourn;
+            self.stats.interval.sojourns += 1;
+            self.set_length(
+                now,
+                self.packets - 1,
+                self.bytes - u64::from(packet.length()),
+            );
+        }
+        packet
+    }
+
+    /// Whether the device or the transmitter takes a packet.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        !self.busy || self.device.len() < self.device_packets
+    }
+
+    /// Puts a packet on the wire. Its arrival is known at once, so it goes straight into the ring of the propagation.
+    #[inline]
+    pub fn transmit(&mut self, schedule: &mut Schedule, packet: &Packet) {
+        let size = packet.length() + self.overhead;
+        let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
+        let done = schedule.now + time;
+        self.remainder = remainder;
+        self.busy = true;
+        self.busy_until = done;
+        self.sending = size;
+        self.stats.busy += time;
+        let key = schedule.key(done, event::LINK_DONE, self.flight.index);
+        schedule.set(self.done_slot, key);
+        self.flight.push(schedule, done + self.delay, packet);
+    }
+
+    /// The transmission is over: the device's next packet follows.
+    #[inline]
+    pub fn finish(&mut self, schedule: &mut Schedule) {
+        let sent = u64::from(self.sending);
+        self.stats.sent_bytes += sent;
+        self.stats.interval.bytes += sent;
+        self.busy = false;
+        if let Some(packet) = self.device.pop_front() {
+            self.transmit(schedule, &packet);
+        }
+    }
+
+    /// Time for which the transmitter was busy up to now; what is under way counts only as far as it was sent.
+    fn busy(&self, now: Nanos) -> Nanos {
+        self.stats.busy - self.busy_until.saturating_sub(now)
+    }
+
+    /// The same since the last sample.
+    pub fn take_busy(&mut self, now: Nanos) -> Nanos {
+        let busy = self.busy(now);
+        busy.wrapping_sub(std::mem::replace(&mut self.busy_sampled, busy))
+    }
+
+    /// Forgets what was counted: the warm-up is over.
+    pub fn reset(&mut self, now: Nanos) {
+        self.set_length(now, self.packets, self.bytes);
+        self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
+        self.stats = LinkStats {
+            busy: self.busy_until.saturating_sub(now),
+            bytes: TimeMean::start(now, self.bytes),
+            max_bytes: self.bytes,
+            interval: self.stats.interval,
+            ..LinkStats::default()
+        };
+    }
+
+    /// Packets inside: queued, in the device, being sent or propagating.
+    pub fn held(&self) -> u64 {
+        self.packets + (self.device.len() + self.flight.len()) as u64
+    }
+}
+
+/// Holds every packet for the same time.
+pub(crate) struct DelayLine {
+    pub delay: Nanos,
+    pub flight: Flight,
+    pub count: Count,
+}
+
+impl DelayLine {
+    #[inline]
+    pub fn enter(&mut self, schedule: &mut Schedule, packet: &Packet) {
+        self.count.arrivals += 1;
+        self.flight
+            .push(schedule, schedule.now + self.delay, packet);
+    }
+}
+
+/// Discards packets independently of each other.
+pub(crate) struct LossyStretch {
+    /// Its number among the plan's boxes.
+    pub number: u32,
+    pub probability: f64,
+    pub rng: Rng,
+    pub count: Count,
+}
+
+impl LossyStretch {
+    /// Counts a packet that enters and says whether it is lost.
+    pub fn loses(&mut self) -> bool {
+        let lost = self.rng.chance(self.probability);
+        self.count.arrivals += 1;
+        self.count.drops += u64::from(lost);
+        self.count.departures += u64::from(!lost);
+        lost
+    }
+}

@@ -1,0 +1,124 @@
+//! What happens next: the clock, a register for each source that most packets pass, and the calendar for all other events.
+
+use bloatlab_units::Nanos;
+
+use crate::calendar::{Calendar, Key, NO_EVENT, instant, key, target};
+
+/// Kinds of event, in the high bits of the target.
+pub(crate) mod event {
+    pub const LINK_DONE: u32 = 0;
+    pub const LINK_FLIGHT: u32 = 1;
+    pub const DELAY: u32 = 2;
+    pub const TIMER: u32 = 3;
+    pub const APPLICATION: u32 = 4;
+    pub const WAKE: u32 = 5;
+    pub const CLOCK: u32 = 6;
+    pub const INDEX_BITS: u32 = 21;
+}
+
+/// What the clock event is for.
+pub(crate) mod clock {
+    pub const SAMPLE: u32 = 0;
+    pub const WARMUP: u32 = 1;
+    pub const END: u32 = 2;
+}
+
+/// What an application event is for; three to a flow.
+pub(crate) mod application {
+    pub const START: u32 = 0;
+    pub const STOP: u32 = 1;
+    pub const NEXT: u32 = 2;
+    pub const KINDS: u32 = 3;
+}
+
+/// Sources of events that are kept in registers; the rest goes to the calendar.
+const REGISTERS: usize = 6;
+
+/// Where a source keeps its next event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot(u8);
+
+impl Slot {
+    /// Not in a register.
+    pub const CALENDAR: Self = Self(u8::MAX);
+}
+
+/// The clock and the pending events.
+pub(crate) struct Schedule {
+    pub now: Nanos,
+    order: u64,
+    registers: [Key; REGISTERS],
+    registers_used: usize,
+    calendar: Calendar,
+}
+
+impl Schedule {
+    pub fn new() -> Self {
+        Self {
+            now: 0,
+            order: 0,
+            registers: [NO_EVENT; REGISTERS],
+            registers_used: 0,
+            calendar: Calendar::new(),
+        }
+    }
+
+    /// A register for a source, while there are any.
+    pub fn reserve(&mut self) -> Slot {
+        if self.registers_used == REGISTERS {
+            return Slot::CALENDAR;
+        }
+        self.registers_used += 1;
+        Slot((self.registers_used - 1) as u8)
+    }
+
+    /// Takes the earliest event off, sets the clock to it and returns its kind and index.
+    #[inline]
+    pub fn next(&mut self) -> Option<(u32, u32)> {
+        let mut best = self.calendar.peek();
+        let mut from = None;
+        for (i, &register) in self.registers[..self.registers_used].iter().enumerate() {
+            if register < best {
+                best = register;
+                from = Some(i);
+            }
+        }
+        if let Some(i) = from {
+            self.registers[i] = NO_EVENT;
+        } else if best == NO_EVENT {
+            return None;
+        } else {
+            self.calendar.pop();
+        }
+        self.now = instant(best);
+        Some((
+            target(best) >> event::INDEX_BITS,
+            target(best) & ((1 << event::INDEX_BITS) - 1),
+        ))
+    }
+
+    /// The key of an event made now.
+    #[inline]
+    pub fn key(&mut self, at: Nanos, kind: u32, index: u32) -> Key {
+        self.order += 1;
+        key(at, self.order, kind << event::INDEX_BITS | index)
+    }
+
+    /// Puts an event into the calendar.
+    #[inline]
+    pub fn at(&mut self, at: Nanos, kind: u32, index: u32) {
+        let key = self.key(at, kind, index);
+        self.calendar.push(key);
+    }
+
+    /// Puts the next event of a source into its register, or the calendar.
+    #[inline]
+    pub fn set(&mut self, slot: Slot, key: Key) {
+        if let Some(register) = self.registers.get_mut(usize::from(slot.0)) {
+            debug_assert_eq!(*register, NO_EVENT);
+            *register = key;
+        } else {
+            self.calendar.push(key);
+        }
+    }
+}
