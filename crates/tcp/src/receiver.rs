@@ -132,8 +132,17 @@ impl Receiver {
     #[cold]
     fn out_of_order(&mut self, start: u64, end: u64, tsval: u32) {
         let at = self.held.partition_point(|&(_, e)| e < end);
-        if end <= self.next || self.held.get(at).is_some_and(|&(s, _)| s <= start) {
+        if end <= self.next {
             self.duplicate = Some((start, end));
+            return;
+        }
+        if let Some(&(s, _)) = self.held.get(at)
+            && s <= start
+        {
+            self.duplicate = Some((start, end));
+            // RFC 2883 section 4: the block that encloses a duplicate follows it; without it the duplicate passes for news.
+            self.forget(s);
+            self.report_first(s);
             return;
         }
         if start <= self.next {
@@ -174,8 +183,13 @@ impl Receiver {
             self.held[first] = (low, high);
             self.held.drain(first + 1..last);
         }
+        self.report_first(low);
+    }
+
+    /// The range that starts here is the first of the next report.
+    fn report_first(&mut self, start: u64) {
         self.recent.rotate_right(1);
-        self.recent[0] = low;
+        self.recent[0] = start;
         self.recent_len = (self.recent_len + 1).min(3);
     }
 
@@ -294,6 +308,9 @@ mod tests {
             (150, 200),
             "D-SACK comes first"
         );
+        r.on_data(0, &data(520, 80), false, false);
+        let blocks = [(520, 600), (500, 600), (100, 400)];
+        assert_eq!(ack(&mut r).sack_blocks(), blocks, "and what encloses it");
         assert_eq!(r.on_data(0, &data(0, 100), false, false), 400);
         assert_eq!(ack(&mut r).ack, 400);
         assert_eq!(r.held_bytes(), 200);
