@@ -3,7 +3,7 @@
 Subclass `CongestionControl` or `Queue` and pass the class (or `"module:Class"`) where a name is expected:
 `bloatlab.run("deep-buffers", cca=MyControl)`. Parameters come with `configured(MyControl, gain=2)`.
 
-Every call crosses from Rust to Python under the GIL and costs about a microsecond plus what the method does, so runs
+Every call crosses from Rust to Python under the GIL and costs a quarter to half a microsecond plus what the method does, so runs
 with plugins are slower by their calls (an `on_ack` an ACK; an `enqueue` and a `dequeue` a packet) and do not run in parallel.
 The source of the class is part of the run's identity: an edited class runs again.
 """
