@@ -21,6 +21,9 @@ use crate::schedule::{Slot, application, clock, event};
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
 
+/// What `Packet::hop` counts.
+const MAX_HOPS: usize = u8::MAX as usize;
+
 /// Where a user's own algorithms come from.
 pub trait Plugins: Sync {
     /// A congestion control for one connection.
@@ -157,6 +160,13 @@ impl<'a> Engine<'a> {
             };
             for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
                 passage.routes[direction] = self.add_route(path, &mut nothing);
+                let boxes = self.network.routes.len() - 1 - passage.routes[direction] as usize;
+                if boxes > MAX_HOPS {
+                    let name = &planned.name;
+                    return Err(format!(
+                        "flows: a way of `{name}` has {boxes} boxes; at most {MAX_HOPS} are counted by a packet"
+                    ));
+                }
             }
             let mut start = self.streams.stream(&format!("start/{}", planned.name));
             passage.start = planned.start + start.below(planned.start_jitter.max(1));

@@ -1,10 +1,11 @@
 //! What holds in every run of every scenario.
 
-use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Traffic};
-use bloatlab_sim::Outcome;
+use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
+use bloatlab_sim::{Control, NoPlugins, Outcome, run};
 use bloatlab_tcp::{Reduction, TcpConfig};
 use bloatlab_units::Limit;
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::generator::scenario;
 use crate::wire::{self, Verdict, Witness};
@@ -218,4 +219,25 @@ fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
 fn falls_with_pipe(flow: &PlanFlow) -> bool {
     let TcpConfig { recovery, .. } = flow.tcp;
     recovery == Reduction::Prr && !matches!(flow.cca, CcConfig::Bbr(_) | CcConfig::Fixed(_))
+}
+
+#[test]
+fn the_longest_path_is_crossed_and_a_longer_one_refused() {
+    let cross = |boxes: usize| -> Result<Outcome, String> {
+        let names: Vec<String> = (0..boxes).map(|i| format!("box {i}")).collect();
+        let delay = |name| json!({ "kind": "delay", "name": name, "delay": "1ms" });
+        let document = json!({
+            "duration": "1s",
+            "boxes": names.iter().map(delay).collect::<Vec<_>>(),
+            "flows": [{ "path": names, "traffic": { "kind": "cbr", "rate": "100kbit/s" } }],
+        });
+        let scenario = Scenario::from_value(document).map_err(|why| why.to_string())?;
+        let plan = scenario.compile().map_err(|why| why.to_string())?;
+        run(&plan, 1, false, &NoPlugins, &Control::default()).map_err(|why| why.to_string())
+    };
+    let outcome = cross(255).expect("a run");
+    let delay = value(&outcome.flow_metrics, 0, "mean_one_way_delay_l4");
+    assert_eq!(delay, Some(255.0));
+    let why = cross(256).err().unwrap_or_default();
+    assert!(why.contains("256 boxes"), "{why}");
 }
