@@ -287,13 +287,8 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        self.law.dequeue(
-            &mut self.vars,
-            &mut self.stats,
-            now,
-            sink,
-            &mut self.ring,
-        )
+        self.law
+            .dequeue(&mut self.vars, &mut self.stats, now, sink, &mut self.ring)
     }
 
     fn packets(&self) -> u64 {

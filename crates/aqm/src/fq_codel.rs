@@ -226,9 +226,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         let fits_memory = self.memory.fits(packets, bytes, size);
         let index = self.hash.queue(packet.flow());
         let flow = &mut self.flows[index];
-        self.slab
-            .push(&mut flow.chain, packet)
-            .set_enqueued_at(now);
+        self.slab.push(&mut flow.chain, packet).set_enqueued_at(now);
         self.backlogs[index] += u64::from(size);
         if !flow.listed {
             // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.

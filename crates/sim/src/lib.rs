@@ -9,6 +9,8 @@ mod control;
 mod engine;
 mod flow;
 mod histogram;
+mod measure_flows;
+mod measure_network;
 pub mod metrics;
 mod network;
 mod outcome;

@@ -5,6 +5,7 @@ mod endpoint;
 mod loss;
 mod prr;
 mod receiver;
+mod recovery;
 mod rtt;
 mod scoreboard;
 pub mod segment;

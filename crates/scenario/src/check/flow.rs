@@ -7,7 +7,7 @@ use super::{Check, HOUR, MAX_FLOWS, delay, duration, fail, name, rate, within};
 use crate::{Direction, Flow, ParkingLot, Scenario, Traffic, Transport};
 
 /// Boxes on one way of a flow.
-const MAX_PATH: usize = 256;
+const MAX_PATH: usize = 255;
 /// RFC 7323 section 2.3: windows reach 1 GiB.
 const MAX_BUFFER: u64 = 1 << 30;
 

@@ -1,0 +1,271 @@
+//! Metrics of flows and probes.
+
+use bloatlab_units::Nanos;
+
+use crate::engine::Engine;
+use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
+use crate::histogram::Histogram;
+use crate::metrics::*;
+use crate::outcome::{Distribution, Outcome};
+use crate::sample::mbps;
+use crate::summary::{MS, Sheet};
+
+impl Engine<'_> {
+    pub(crate) fn measure_flows(&self, outcome: &mut Outcome) {
+        let mut sheet = Sheet::default();
+        let mut probes = Sheet::default();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let planned = &self.plan.flows[index];
+            let passage = &self.network.passages[index];
+            let distribution = |scope, quantity, histogram: &Histogram| Distribution {
+                scope,
+                name: planned.name.clone(),
+                quantity,
+                histogram: histogram.clone(),
+            };
+            match flow {
+                Flow::Tcp(tcp) => {
+                    let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
+                        continue;
+                    };
+                    let lifetime = self.lifetime(index, tcp);
+                    self.measure_tcp(&mut sheet, rank, index, tcp, lifetime);
+                    outcome
+                        .distributions
+                        .push(distribution("flow", "rtt", &tcp.stats.rtt));
+                    if let Some(probe) = self.ranks[index].1 {
+                        measure_probe(
+                            &mut probes,
+                            probe as usize,
+                            &tcp.stats.fetches,
+                            tcp.stats.failed_fetches,
+                        );
+                        outcome.distributions.push(distribution(
+                            "probe",
+                            "fetch_time",
+                            &tcp.stats.fetches,
+                        ));
+                    }
+                }
+                Flow::Udp(udp) => {
+                    let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
+                        continue;
+                    };
+                    let lifetime = passage.stop.min(self.end).saturating_sub(udp.since);
+                    measure_udp(&mut sheet, rank, udp, lifetime);
+                    outcome
+                        .distributions
+                        .push(distribution("flow", "one_way_delay", &udp.delay));
+                }
+                Flow::Echo(echo) => {
+                    let Some(probe) = self.ranks[index].1 else {
+                        continue;
+                    };
+                    let lost = echo.sent - echo.rtt.total().min(echo.sent);
+                    measure_probe(&mut probes, probe as usize, &echo.rtt, lost);
+                    outcome
+                        .distributions
+                        .push(distribution("probe", "rtt", &echo.rtt));
+                }
+            }
+            if let Some(rank) = self.ranks[index].0.map(|r| r as usize) {
+                sheet.put(rank, F_DROPS_L4, passage.drops as f64);
+                sheet.put(rank, F_MARKS_L4, passage.marks as f64);
+                sheet.put(
+                    rank,
+                    F_MEAN_SOJOURN_L4,
+                    passage.sojourn.mean().map(|v| v * MS),
+                );
+                sheet.quantiles(
+                    rank,
+                    &passage.sojourn,
+                    &[(0.95, F_P95_SOJOURN_L4), (0.99, F_P99_SOJOURN_L4)],
+                );
+                outcome
+                    .distributions
+                    .push(distribution("flow", "sojourn", &passage.sojourn));
+            }
+        }
+        outcome.flow_metrics = sheet.0;
+        outcome.probe_metrics = probes.0;
+    }
+
+    /// From when a flow counts to when it ends.
+    fn lifetime(&self, index: usize, flow: &TcpFlow) -> Nanos {
+        let stop = self.network.passages[index]
+            .stop
+            .min(self.end)
+            .min(flow.completed_at);
+        stop.saturating_sub(flow.stats.since)
+    }
+
+    fn measure_tcp(
+        &self,
+        sheet: &mut Sheet,
+        rank: usize,
+        index: usize,
+        flow: &TcpFlow,
+        lifetime: Nanos,
+    ) {
+        if flow.stats.since > self.end || lifetime == 0 {
+            return;
+        }
+        let stats = &flow.stats;
+        let sent = since(&flow.sender_stats(), &stats.base);
+        let base_rtt = self.plan.flows[index].base_rtt as f64;
+        let rate = self.bottlenecks[index];
+        let (arrived, delivered) = stats.by_stop.unwrap_or((flow.arrived(), stats.delivered));
+        let throughput = mbps((arrived - stats.arrived_base) as f64, lifetime);
+        let srtt = stats.srtt.mean();
+        sheet.put(rank, F_MEAN_THROUGHPUT_L4, throughput);
+        sheet.put(rank, F_MEAN_THROUGHPUT_L7, mbps(delivered as f64, lifetime));
+        sheet.put(
+            rank,
+            F_MEAN_SENDING_RATE_L4,
+            mbps(sent.bytes as f64, lifetime),
+        );
+        let written = (flow.log.written() - stats.written_base) as f64;
+        sheet.put(rank, F_MEAN_SENDING_RATE_L7, mbps(written, lifetime));
+        let per_rate = |sum: f64| (stats.rates > 0).then(|| sum / stats.rates as f64 * 8e3);
+        sheet.put(rank, F_MEAN_DELIVERY_RATE_L4, per_rate(stats.rate_sum));
+        sheet.put(rank, F_MEAN_SRTT_L4, srtt.map(|v| v * MS));
+        sheet.put(
+            rank,
+            F_MEAN_EST_QDELAY_L4,
+            srtt.map(|v| (v - base_rtt) * MS),
+        );
+        if flow.ends[0].sender.rtt.min < u64::MAX {
+            sheet.put(rank, F_MIN_RTT_L4, flow.ends[0].sender.rtt.min as f64 * MS);
+        }
+        let quantiles = [
+            (0.5, F_P50_RTT_L4),
+            (0.95, F_P95_RTT_L4),
+            (0.99, F_P99_RTT_L4),
+        ];
+        sheet.quantiles(rank, &stats.rtt, &quantiles);
+        sheet.put(rank, F_MAX_RTT_L4, stats.rtt.max().map(|v| v as f64 * MS));
+        sheet.put(
+            rank,
+            F_MEAN_CWND_L4,
+            stats.cwnd.mean().map(|v| v / flow.mss),
+        );
+        sheet.put(
+            rank,
+            F_MEAN_IN_FLIGHT_L4,
+            stats.in_flight.mean().map(|v| v / flow.mss),
+        );
+        sheet.put(rank, F_COV_IN_FLIGHT_L4, stats.in_flight.cov());
+        put_samples(sheet, rank, &stats.samples);
+        sheet.put(rank, F_FLOW_COMPLETION_TIME_L4, lifetime as f64 * 1e-9);
+        sheet.put(
+            rank,
+            F_MEAN_IDT_EWMA_L4,
+            (stats.idts > 0).then(|| stats.idt_sum / stats.idts as f64 * MS),
+        );
+        let delay = (stats.delivered > 0).then(|| stats.delay_sum / stats.delivered as f64 * MS);
+        sheet.put(rank, F_MEAN_ONE_WAY_DELAY_L7, delay);
+        let recovery =
+            (sent.recovered > 0).then(|| sent.recovery_time as f64 / sent.recovered as f64 * MS);
+        sheet.put(rank, F_MEAN_RECOVERY_TIME_L4, recovery);
+        sheet.put(rank, F_TOTAL_RECOVERIES_L4, sent.recoveries as f64);
+        sheet.put(
+            rank,
+            F_TOTAL_RETRANSMISSIONS_L4,
+            sent.retransmissions as f64,
+        );
+        sheet.put(rank, F_TOTAL_RTOS_L4, sent.rtos as f64);
+        sheet.put(rank, F_TOTAL_TAIL_LOSS_PROBES_L4, sent.probes as f64);
+        sheet.put(rank, F_TOTAL_ECN_REDUCTIONS_L4, sent.ecn_reductions as f64);
+        let wire = (flow.mss + f64::from(bloatlab_tcp::segment::HEADER)) / flow.mss;
+        let on_wire = stats.in_flight.mean().map(|v| v * wire * 8e9 / base_rtt);
+        sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, on_wire.map(|v| v / rate));
+        sheet.put(
+            rank,
+            F_MEAN_UTILIZATION_BDP_MEASURED_L4,
+            on_wire.map(|v| v / (throughput * 1e6)),
+        );
+        sheet.put(rank, F_MEAN_UTILIZATION_BW_L4, throughput * 1e6 / rate);
+    }
+}
+
+fn put_samples(sheet: &mut Sheet, rank: usize, samples: &Samples) {
+    let n = samples.count as f64;
+    let mean = samples.throughput / n;
+    let variance = (samples.squares / n - mean * mean).max(0.0);
+    sheet.put(
+        rank,
+        F_COV_THROUGHPUT_L4,
+        (mean > 0.0).then(|| libm::sqrt(variance) / mean),
+    );
+    sheet.put(
+        rank,
+        F_MEAN_NETWORK_POWER_L4,
+        (samples.powers > 0).then(|| samples.power / samples.powers as f64),
+    );
+    let positive = samples.positive as f64;
+    if samples.positive > 0 {
+        sheet.put(
+            rank,
+            F_MEAN_UTILITY_PF_L4,
+            samples.log_throughput / positive,
+        );
+        sheet.put(
+            rank,
+            F_MEAN_UTILITY_MPDF_L4,
+            -samples.inverse_throughput / positive,
+        );
+    }
+}
+
+fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lifetime: Nanos) {
+    if lifetime == 0 {
+        return;
+    }
+    let throughput = mbps(flow.bytes_by_stop.unwrap_or(flow.bytes) as f64, lifetime);
+    sheet.put(rank, F_MEAN_THROUGHPUT_L4, throughput);
+    sheet.put(rank, F_MEAN_THROUGHPUT_L7, throughput);
+    sheet.put(
+        rank,
+        F_MEAN_SENDING_RATE_L4,
+        mbps(flow.sent_bytes as f64, lifetime),
+    );
+    sheet.put(
+        rank,
+        F_MEAN_SENDING_RATE_L7,
+        mbps(flow.sent_bytes as f64, lifetime),
+    );
+    sheet.put(rank, F_FLOW_COMPLETION_TIME_L4, lifetime as f64 * 1e-9);
+    sheet.put(
+        rank,
+        F_MEAN_ONE_WAY_DELAY_L4,
+        flow.delay.mean().map(|v| v * MS),
+    );
+    sheet.quantiles(
+        rank,
+        &flow.delay,
+        &[
+            (0.95, F_P95_ONE_WAY_DELAY_L4),
+            (0.99, F_P99_ONE_WAY_DELAY_L4),
+        ],
+    );
+    sheet.put(rank, F_MEAN_JITTER_L4, flow.jitter * MS);
+    let lost = flow.sent.saturating_sub(flow.received) as f64;
+    sheet.put(
+        rank,
+        F_LOSS_RATE_L4,
+        (flow.sent > 0).then(|| lost / flow.sent as f64),
+    );
+    put_samples(sheet, rank, &flow.samples);
+}
+
+fn measure_probe(sheet: &mut Sheet, rank: usize, times: &Histogram, lost: u64) {
+    sheet.put(rank, P_TRANSACTIONS, times.total() as f64);
+    sheet.put(rank, P_LOST, lost as f64);
+    sheet.put(rank, P_MEAN_RTT, times.mean().map(|v| v * MS));
+    sheet.quantiles(
+        rank,
+        times,
+        &[(0.5, P_P50_RTT), (0.95, P_P95_RTT), (0.99, P_P99_RTT)],
+    );
+    sheet.put(rank, P_MAX_RTT, times.max().map(|v| v as f64 * MS));
+}

@@ -1,0 +1,153 @@
+//! Metrics of links and of the network as a whole.
+
+use bloatlab_scenario::PlanBoxKind;
+
+use crate::engine::Engine;
+use crate::metrics::*;
+use crate::outcome::{Distribution, Outcome};
+use crate::sample::mbps;
+use crate::summary::{MS, Sheet};
+
+impl Engine<'_> {
+    pub(crate) fn measure_links(&self, outcome: &mut Outcome) {
+        let mut sheet = Sheet::default();
+        let span = self.end - self.warmup;
+        for (index, link) in self.network.links.iter().enumerate() {
+            let stats = &link.stats;
+            sheet.put(index, L_MEAN_QUEUE_LENGTH, stats.length.mean());
+            sheet.put(index, L_P95_QUEUE_LENGTH, stats.length.quantile(0.95));
+            sheet.put(
+                index,
+                L_MAX_QUEUE_LENGTH,
+                stats.length.max().map(|v| v as f64),
+            );
+            sheet.put(index, L_MEAN_QUEUE_BYTES, stats.bytes.mean());
+            sheet.put(index, L_MAX_QUEUE_BYTES, stats.max_bytes as f64);
+            sheet.put(index, L_MEAN_SOJOURN, stats.sojourn.mean().map(|v| v * MS));
+            let quantiles = [
+                (0.5, L_P50_SOJOURN),
+                (0.95, L_P95_SOJOURN),
+                (0.99, L_P99_SOJOURN),
+            ];
+            sheet.quantiles(index, &stats.sojourn, &quantiles);
+            sheet.put(
+                index,
+                L_MAX_SOJOURN,
+                stats.sojourn.max().map(|v| v as f64 * MS),
+            );
+            sheet.put(index, L_ARRIVALS, stats.arrivals as f64);
+            sheet.put(index, L_DROPS, stats.drops as f64);
+            sheet.put(
+                index,
+                L_LOSS_RATE,
+                (stats.arrivals > 0).then(|| stats.drops as f64 / stats.arrivals as f64),
+            );
+            sheet.put(index, L_MARKS, stats.marks as f64);
+            sheet.put(index, L_THROUGHPUT, mbps(stats.sent_bytes as f64, span));
+            sheet.put(index, L_UTILIZATION, stats.busy as f64 / span as f64);
+            let reported = link.queue.stats();
+            outcome.queue_stats.extend(
+                reported
+                    .into_iter()
+                    .map(|(name, value)| (index, name, value)),
+            );
+            let name = &self.box_names[link.number as usize];
+            for (quantity, histogram) in [
+                ("sojourn", &stats.sojourn),
+                ("queue_packets", &stats.length),
+            ] {
+                let histogram = histogram.clone();
+                outcome.distributions.push(Distribution {
+                    scope: "link",
+                    name: name.clone(),
+                    quantity,
+                    histogram,
+                });
+            }
+        }
+        outcome.link_metrics = sheet.0;
+    }
+
+    pub(crate) fn measure_network(&self, outcome: &mut Outcome) {
+        let of = |name: &str| -> Vec<f64> {
+            outcome
+                .flow_metrics
+                .iter()
+                .filter(|v| v.metric.name == name)
+                .map(|v| v.value)
+                .collect()
+        };
+        let throughputs = of(F_MEAN_THROUGHPUT_L4.name);
+        let srtts = of(F_MEAN_SRTT_L4.name);
+        let mut sheet = Sheet::default();
+        let total: f64 = throughputs.iter().sum();
+        let n = throughputs.len() as f64;
+        if throughputs.is_empty() {
+            return;
+        }
+        sheet.put(0, N_AGG_THROUGHPUT, total);
+        sheet.put(0, N_CAPACITY_SHARE, total / self.capacity());
+        let squares: f64 = throughputs.iter().map(|x| x * x).sum();
+        sheet.put(
+            0,
+            N_JAIN_INDEX,
+            (squares > 0.0).then(|| total * total / (n * squares)),
+        );
+        let largest = throughputs.iter().copied().fold(0.0, f64::max);
+        let smallest = throughputs.iter().copied().fold(f64::INFINITY, f64::min);
+        sheet.put(
+            0,
+            N_MIN_MAX_RATIO,
+            (largest > 0.0).then(|| smallest / largest),
+        );
+        sheet.put(
+            0,
+            N_UTILITY_PF,
+            throughputs.iter().map(|&x| libm::log(x)).sum::<f64>(),
+        );
+        sheet.put(
+            0,
+            N_UTILITY_MPDF,
+            throughputs.iter().map(|x| -1.0 / x).sum::<f64>(),
+        );
+        if !srtts.is_empty() {
+            let mean = srtts.iter().sum::<f64>() / srtts.len() as f64;
+            sheet.put(0, N_MEAN_SRTT, mean);
+            sheet.put(0, N_POWER, total / (mean * 1e-3));
+        }
+        sheet.put(
+            0,
+            N_TOTAL_RETRANSMISSIONS,
+            of(F_TOTAL_RETRANSMISSIONS_L4.name).iter().sum::<f64>(),
+        );
+        sheet.put(
+            0,
+            N_TOTAL_RTOS,
+            of(F_TOTAL_RTOS_L4.name).iter().sum::<f64>(),
+        );
+        outcome.network_metrics = sheet.0;
+    }
+
+    /// Mbit/s of all links that are the slowest on some flow's data path.
+    fn capacity(&self) -> f64 {
+        let mut used = vec![false; self.plan.boxes.len()];
+        for (flow, &slowest) in self.plan.flows.iter().zip(&self.bottlenecks) {
+            for &number in &flow.forward {
+                if let PlanBoxKind::Link(link) = &self.plan.boxes[number].kind {
+                    used[number] |= link.rate.0 as f64 == slowest;
+                }
+            }
+        }
+        let rates = self
+            .plan
+            .boxes
+            .iter()
+            .zip(&used)
+            .filter(|(_, used)| **used)
+            .map(|(b, _)| match &b.kind {
+                PlanBoxKind::Link(link) => link.rate.0 as f64 * 1e-6,
+                _ => 0.0,
+            });
+        rates.sum()
+    }
+}

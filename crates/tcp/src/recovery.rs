@@ -1,0 +1,91 @@
+//! The congestion state machine: when a sender enters and leaves recovery, and what its window does there.
+
+use bloatlab_cc::{Ack, Signal};
+
+use crate::sender::{Sender, State};
+
+impl Sender {
+    /// Moves the congestion state machine and the window.
+    #[inline]
+    pub(crate) fn respond(&mut self, mut ack: Ack, echo: bool, duplicate: bool) {
+        if self.probe_end != 0 && self.una >= self.probe_end {
+            self.end_probe(&ack, duplicate);
+        }
+        let was = self.state;
+        match self.state {
+            State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
+            State::Open if echo && self.ecn => {
+                self.stats.ecn_reductions += 1;
+                self.enter_cwr(Signal::Ecn, &ack);
+            }
+            State::Open => {}
+            State::Cwr if ack.lost_now > 0 => self.enter_recovery(&ack),
+            _ if self.una >= self.recover => self.leave_recovery(&ack),
+            _ => {}
+        }
+        ack.in_recovery = self.state != State::Open;
+        if self.owns_recovery {
+            self.cc.on_ack(&mut self.window, &ack);
+        } else {
+            match self.state {
+                State::Open if was == State::Open && ack.acked > 0 => {
+                    self.cc.on_ack(&mut self.window, &ack)
+                }
+                // Slow start back to ssthresh after a timeout.
+                State::Loss if ack.acked > 0 && self.window.in_slow_start() => {
+                    self.cc.on_ack(&mut self.window, &ack)
+                }
+                State::Recovery | State::Cwr => {
+                    self.window.cwnd = self.prr.on_ack(&ack, &self.window)
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn enter_recovery(&mut self, ack: &Ack) {
+        if self.state != State::Cwr {
+            self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
+            self.prr.begin(self.next - self.una);
+            // RFC 3168 section 6.1.2: CWR follows a reduction for any reason, so that an echo of the same window reduces no more.
+            self.cwr_wanted = self.ecn;
+        }
+        self.stats.recoveries += 1;
+        self.recovery_began = ack.now;
+        self.state = State::Recovery;
+        self.recover = self.next;
+    }
+
+    fn enter_cwr(&mut self, signal: Signal, ack: &Ack) {
+        self.cc.on_congestion(&mut self.window, signal, ack);
+        self.prr.begin(self.next - self.una);
+        self.state = State::Cwr;
+        self.recover = self.next;
+        self.cwr_wanted = self.ecn;
+    }
+
+    fn leave_recovery(&mut self, ack: &Ack) {
+        if self.state == State::Recovery {
+            self.stats.recovered += 1;
+            self.stats.recovery_time += ack.now - self.recovery_began;
+        }
+        if self.state != State::Loss && !self.owns_recovery {
+            self.window.cwnd = self.window.ssthresh.max(self.window.mss);
+        }
+        self.state = State::Open;
+        self.cc.on_recovered(&mut self.window, ack);
+        if self.board.to_retransmit > 0 {
+            // What was sent during recovery was lost too: a new episode.
+            self.enter_recovery(ack);
+        }
+    }
+
+    /// RFC 8985 section 7.4.2: a probe that repeated data and was needed means a loss that recovery never saw.
+    #[cold]
+    fn end_probe(&mut self, ack: &Ack, duplicate: bool) {
+        if self.probe_repeated && !duplicate && self.state == State::Open {
+            self.enter_cwr(Signal::Loss, ack);
+        }
+        self.probe_end = 0;
+    }
+}
