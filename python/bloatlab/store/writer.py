@@ -123,6 +123,12 @@ class Writer:
         """Notes parameters under which a run that was already there is asked for again."""
         self.note(_INSERT_PARAMETER.replace("REPLACE", "IGNORE"), _parameter_rows(run_id, values))
 
+    def hasten(self) -> None:
+        """The last runs are under way: commit what there is at once, beside them, so that little is left at the end."""
+        with self._changed:
+            self._hurry = True
+            self._changed.notify_all()
+
     def flush(self) -> None:
         """Waits until everything queued so far is on disk."""
         with self._changed:

@@ -19,6 +19,8 @@ from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
 """Seconds between two looks at the progress."""
+LAST = 16
+"""Runs left when the writer is hastened."""
 
 Progress = Callable[[float, int], None]
 """Called with the finished share of the runs (a count, with fractions of those under way) and the failures."""
@@ -61,8 +63,11 @@ class _Execution:
                 if not self.todo:
                     return
                 planned = self.todo.popleft()
+                last = len(self.todo) == LAST
                 control = engine().Control()
                 self.controls.add(control)
+            if last:
+                self.writer.hasten()
             try:
                 self._run(planned, control)
             except StoreError:
