@@ -35,9 +35,9 @@ pub trait Algorithm:
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PythonParams {
-    /// Name of the class, a subclass of `bloatlab.Queue`; `module:Class`, or a class in `source`.
+    /// Where the class is, a subclass of `bloatlab.Queue`: `module:Class`.
     pub class: String,
-    /// Text of the module that defines the class; empty when `class` names an importable module.
+    /// Fingerprint of the class's source, so that the run's identity changes with it.
     pub source: String,
     /// Keyword arguments of the class.
     pub params: Value,

@@ -33,7 +33,7 @@ pub trait Law: Default + Serialize + DeserializeOwned + JsonSchema {
 pub struct PythonParams {
     /// Where the class is: `module:Class`.
     pub class: String,
-    /// The class's source text, so that the run's identity changes with it.
+    /// Fingerprint of the class's source, so that the run's identity changes with it.
     #[serde(default)]
     pub source: String,
     /// Keyword arguments of the class.

@@ -149,7 +149,6 @@ impl Engine<'_> {
             return;
         }
         let transit = now - departure;
-        flow.received += 1;
         flow.bytes += u64::from(packet.segment.length);
         flow.delay.record(transit);
         if let Some(last) = flow.last_transit.replace(transit) {

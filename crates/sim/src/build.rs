@@ -362,7 +362,6 @@ fn udp(source: crate::traffic::Source) -> UdpFlow {
         source,
         next_seq: 0,
         sent: 0,
-        received: 0,
         sent_bytes: 0,
         bytes: 0,
         bytes_by_stop: None,

@@ -262,7 +262,6 @@ pub(crate) struct UdpFlow {
     pub source: Source,
     pub next_seq: u32,
     pub sent: u64,
-    pub received: u64,
     pub sent_bytes: u64,
     pub bytes: u64,
     /// `bytes` when the flow stopped, if it did before the end.

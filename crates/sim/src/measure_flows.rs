@@ -52,7 +52,7 @@ impl Engine<'_> {
                         continue;
                     };
                     let lifetime = passage.stop.min(self.end).saturating_sub(udp.since);
-                    measure_udp(&mut sheet, rank, udp, lifetime);
+                    measure_udp(&mut sheet, rank, udp, passage.drops, lifetime);
                     outcome
                         .distributions
                         .push(distribution("flow", "one_way_delay", &udp.delay));
@@ -217,7 +217,7 @@ fn put_samples(sheet: &mut Sheet, rank: usize, samples: &Samples) {
     }
 }
 
-fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lifetime: Nanos) {
+fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, drops: u64, lifetime: Nanos) {
     if lifetime == 0 {
         return;
     }
@@ -249,7 +249,8 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lifetime: Nanos) 
         ],
     );
     sheet.put(rank, F_MEAN_JITTER_L4, flow.jitter * MS);
-    let lost = flow.sent.saturating_sub(flow.received) as f64;
+    // A datagram still under way at the end is not lost.
+    let lost = drops.min(flow.sent) as f64;
     sheet.put(
         rank,
         F_LOSS_RATE_L4,

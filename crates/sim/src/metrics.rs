@@ -118,7 +118,7 @@ metrics! {
         F_MEAN_JITTER_L4 = "mean_jitter_l4", "ms", Lower,
             "interarrival jitter of the datagrams at the end", "RFC 3550 section 6.4.1";
         F_LOSS_RATE_L4 = "loss_rate_l4", "", Lower,
-            "datagrams lost / datagrams sent", "RFC 7680";
+            "datagrams discarded on the way / datagrams sent", "RFC 7680";
     }
 }
 
