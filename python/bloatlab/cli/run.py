@@ -94,6 +94,8 @@ def _tell(request: Request, runs: Sequence[PlannedRun], summary: Summary, axes: 
     if request.as_json:
         print_json(request.source.name, done, metrics, claims_of(request.experiment, done, metrics))
         return
+    if not done:
+        return
     from bloatlab.cli.summary import summary_table
 
     out = console()
