@@ -5,13 +5,26 @@ use bloatlab_units::Nanos;
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 
-/// Counts (or weights) of non-negative integers; mean and maximum are exact.
-#[derive(Clone, Debug, Default)]
+/// Counts (or weights) of non-negative integers; mean, minimum and maximum are exact.
+#[derive(Clone, Debug)]
 pub struct Histogram {
     weights: Vec<u64>,
     total: u64,
     sum: u128,
+    min: u64,
     max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            weights: Vec::new(),
+            total: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
 }
 
 /// One bin: values in `[lower, upper)`.
@@ -60,6 +73,7 @@ impl Histogram {
         self.weights[bin] += weight;
         self.total += weight;
         self.sum += u128::from(value) * u128::from(weight);
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
@@ -101,15 +115,15 @@ impl Histogram {
         None
     }
 
-    /// The bins that hold anything, ascending.
+    /// The bins that hold anything, ascending; the first starts at the minimum, the last ends at the maximum.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.weights
             .iter()
             .enumerate()
             .filter(|(_, w)| **w > 0)
             .map(|(i, &weight)| Bin {
-                lower: lower_edge(i),
-                upper: lower_edge(i + 1),
+                lower: lower_edge(i).max(self.min),
+                upper: lower_edge(i + 1).min(self.max.saturating_add(1)),
                 weight,
             })
     }
