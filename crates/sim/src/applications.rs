@@ -84,7 +84,6 @@ impl Engine<'_> {
             Flow::Echo(_) => return,
         };
         flow.stats.by_stop = Some((flow.arrived(), flow.stats.delivered));
-        flow.stopped = true;
         if !matches!(flow.application, Application::Fetch(_)) {
             flow.pending = 0;
             flow.ends[0].discard_unsent();

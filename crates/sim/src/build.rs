@@ -262,7 +262,6 @@ impl<'a> Engine<'a> {
             mss: f64::from(planned.tcp.mss),
             pending: 0,
             log: WriteLog::default(),
-            stopped: false,
             completed_at: NEVER,
             past: bloatlab_tcp::SenderStats::default(),
             past_arrived: 0,

@@ -31,7 +31,6 @@ pub(crate) struct TcpFlow {
     /// Bytes the application wants to write and has had no room for.
     pub pending: u64,
     pub log: WriteLog,
-    pub stopped: bool,
     /// When the last byte of a finite flow was read.
     pub completed_at: Nanos,
     /// What earlier connections of this flow counted.

@@ -187,11 +187,6 @@ impl Sender {
         self.una
     }
 
-    /// The law's own state, for probes.
-    pub fn law_state(&self) -> Vec<(&'static str, f64)> {
-        self.cc.state()
-    }
-
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, echo: bool) {
         let ack = unwrap(self.una, segment.ack);
