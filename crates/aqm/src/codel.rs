@@ -1,11 +1,11 @@
 //! CoDel (RFC 8289): the law, and one queue under it.
 
-use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng};
+use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, DropReason, Packet, Qdisc, Sink, Verdict, mark};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict, mark};
 
 /// Controlled Delay: drops from the head once the sojourn time has stayed above a target for an interval, then ever more often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,11 +49,17 @@ impl Algorithm for Params {
         Capacity::not_in_buffers(self.limit)
     }
 
-    fn build<P: Packet>(&self, _rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>> {
+    fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Codel {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            law: Law::new(self.target, self.interval, mtu, self.ecn, self.ce_threshold),
+            law: Law::new(
+                self.target,
+                self.interval,
+                context.mtu,
+                self.ecn,
+                self.ce_threshold,
+            ),
             vars: Vars::default(),
             stats: Stats::default(),
         })

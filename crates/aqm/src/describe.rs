@@ -5,6 +5,9 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
+/// Name of the schema of any queue, which wrappers refer to.
+pub(crate) const QUEUE: &str = "Queue";
+
 /// The names an algorithm goes by.
 pub(crate) type Names = (&'static str, &'static [&'static str]);
 
@@ -28,7 +31,7 @@ pub struct Description {
 pub struct Parameter {
     /// The name in a scenario.
     pub name: String,
-    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `any`.
+    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `queue`, `any`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The standard's value; null means absent.
@@ -44,9 +47,12 @@ pub struct Parameter {
 }
 
 /// Checks values against the ranges that the schema states.
-pub(crate) fn check_ranges<T: Serialize + JsonSchema>(params: &T) -> Result<(), String> {
+pub(crate) fn check_ranges<T: Serialize>(
+    params: &T,
+    description: &Description,
+) -> Result<(), String> {
     let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
-    for parameter in parameters::<T>() {
+    for parameter in &description.parameters {
         let value = &values[&parameter.name];
         let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
             // A float that is not finite has no JSON form.
@@ -98,7 +104,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// What the schema says of an algorithm's parameters, by name.
-pub(crate) fn parameters<T: JsonSchema>() -> Vec<Parameter> {
+fn parameters<T: JsonSchema>() -> Vec<Parameter> {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let Some(Value::Object(properties)) = schema.get("properties") else {
         return Vec::new();
@@ -143,6 +149,9 @@ fn kind_of(schema: &Value, definitions: &Value) -> (String, Vec<String>) {
         .as_str()
         .and_then(|reference| reference.rsplit('/').next())
     {
+        if name == QUEUE {
+            return ("queue".to_owned(), Vec::new());
+        }
         let (kind, choices) = kind_of(&definitions[name], definitions);
         let quantity = kind == "string" && choices.is_empty();
         return if quantity {

@@ -1,11 +1,11 @@
 //! First in, first out: what arrives at a full queue is dropped.
 
-use bloatlab_units::{Limit, Nanos, Rng};
+use bloatlab_units::{Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
 
 /// First in, first out; a packet that finds the queue full is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["pfifo", "bfifo", "FifoQueueDisc"];
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
 
-    fn build<P: Packet>(&self, _rng: Rng, _mtu: u32) -> Box<dyn Qdisc<P>> {
+    fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Fifo {
             queue: Bounded::new(Capacity::new(self.limit, self.segments_per_buffer)),
         })

@@ -1,13 +1,14 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues, each under CoDel, served by deficit round robin with new flows first.
 
-use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rng};
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codel::{Head, Law, Stats, Vars};
+use crate::list::{Linked, List};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
-use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
 
 /// Flow Queue CoDel: a queue per flow, served in turn by bytes, sparse flows first, each queue under CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,19 +67,25 @@ impl Algorithm for Params {
         Capacity::not_in_buffers(self.limit)
     }
 
-    fn build<P: Packet>(&self, mut rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>> {
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(FqCodel {
             slab: Slab::default(),
             flows: vec![Flow::default(); self.flows as usize],
             backlogs: vec![0; self.flows as usize],
             new_flows: List::default(),
             old_flows: List::default(),
-            hash: FlowHash::new(&mut rng, self.flows),
+            hash: FlowHash::new(&mut context.rng, self.flows),
             quantum: self.quantum.0 as i64,
             limit: Capacity::new(self.limit, 1),
             memory: Capacity::new(Limit::Bytes(self.memory_limit.0), 1),
             drop_batch: self.drop_batch,
-            law: Law::new(self.target, self.interval, mtu, self.ecn, self.ce_threshold),
+            law: Law::new(
+                self.target,
+                self.interval,
+                context.mtu,
+                self.ecn,
+                self.ce_threshold,
+            ),
             stats: Stats::default(),
             new_flow_count: 0,
             drop_overmemory: 0,
@@ -112,41 +119,10 @@ impl Default for Flow {
     }
 }
 
-/// A FIFO of flows, linked through them.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
-}
-
-impl Default for List {
-    fn default() -> Self {
-        Self {
-            head: NONE,
-            tail: NONE,
-            len: 0,
-        }
-    }
-}
-
-impl List {
+impl Linked for Flow {
     #[inline]
-    fn push(&mut self, flows: &mut [Flow], flow: u32) {
-        flows[flow as usize].next = NONE;
-        if self.head == NONE {
-            self.head = flow;
-        } else {
-            flows[self.tail as usize].next = flow;
-        }
-        self.tail = flow;
-        self.len += 1;
-    }
-
-    #[inline]
-    fn pop(&mut self, flows: &[Flow]) {
-        self.head = flows[self.head as usize].next;
-        self.len -= 1;
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
     }
 }
 
@@ -249,22 +225,19 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         loop {
-            let is_new = self.new_flows.head != NONE;
+            let is_new = !self.new_flows.is_empty();
             let list = if is_new {
                 &mut self.new_flows
             } else {
                 &mut self.old_flows
             };
-            let current = list.head;
-            if current == NONE {
-                return None;
-            }
+            let current = list.first()?;
             let index = current as usize;
             let flow = &mut self.flows[index];
             // RFC 8290 section 4.2: a queue that has used up its turn gets another one, behind the old queues.
             if flow.deficit <= 0 {
                 flow.deficit += self.quantum;
-                list.pop(&self.flows);
+                list.pop(&mut self.flows);
                 self.old_flows.push(&mut self.flows, current);
                 continue;
             }
@@ -281,7 +254,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                 flow.deficit -= i64::from(queue.taken);
                 return packet;
             }
-            list.pop(&self.flows);
+            list.pop(&mut self.flows);
             if is_new {
                 // RFC 8290 section 4.2: a pass through the old queues first, or a sparse flow could starve them.
                 self.old_flows.push(&mut self.flows, current);
@@ -302,8 +275,8 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("new_flow_count", self.new_flow_count as f64),
-            ("new_flows_len", f64::from(self.new_flows.len)),
-            ("old_flows_len", f64::from(self.old_flows.len)),
+            ("new_flows_len", f64::from(self.new_flows.len())),
+            ("old_flows_len", f64::from(self.old_flows.len())),
             ("drop_count", self.stats.drop_count as f64),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("drop_overmemory", self.drop_overmemory as f64),

@@ -1,11 +1,11 @@
 //! First in, first out, but a full queue drops its oldest packets to take in a new one.
 
-use bloatlab_units::{Limit, Nanos, Rng};
+use bloatlab_units::{Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Algorithm, DropReason, Packet, Qdisc, Sink};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
 
 /// First in, first out; a packet that finds the queue full pushes out the oldest packets.
 ///
@@ -35,7 +35,7 @@ impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["pfifo_head_drop"];
     const SOURCE: &'static str = "tc pfifo_head_drop; Lakshman, Neidhardt, Ott, INFOCOM 1996";
 
-    fn build<P: Packet>(&self, _rng: Rng, _mtu: u32) -> Box<dyn Qdisc<P>> {
+    fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(HeadDrop {
             queue: Bounded::new(Capacity::new(self.limit, self.segments_per_buffer)),
         })

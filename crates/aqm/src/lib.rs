@@ -4,17 +4,23 @@
 
 use bloatlab_units::Nanos;
 
+mod context;
 mod describe;
+mod list;
 mod nearest;
 #[macro_use]
 mod registry;
 mod ring;
 mod slab;
+mod tc;
 
+pub use context::{Context, Hosts};
 pub use describe::{Description, Parameter};
+pub use list::{Linked, List};
 pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};
+pub use tc::{Form, Tc, Word};
 
 // One line an algorithm: its variant, and its module, whose name is its kind.
 registry! {
@@ -54,6 +60,29 @@ pub trait Packet: Copy + Send + 'static {
     fn enqueued_at(&self) -> Nanos;
     /// Stamps the packet on entry.
     fn set_enqueued_at(&mut self, now: Nanos);
+    /// The differentiated services code point (RFC 2474), 0 to 63.
+    fn dscp(&self) -> u8 {
+        0
+    }
+    /// What it acknowledges, if it is a TCP segment that does nothing else: no payload, no SYN, FIN or RST.
+    fn pure_ack(&self) -> Option<PureAck> {
+        None
+    }
+}
+
+/// What an ACK filter must know of a pure ACK: whether a later one says all that this one says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PureAck {
+    /// The acknowledgment number; wraps at 2^32.
+    pub number: u32,
+    /// SACK blocks (RFC 2018), those present first; (0, 0) where absent.
+    pub sack: [(u32, u32); 3],
+    /// The TCP flags ECE and CWR (and AE), as in the header: changes of them must reach the sender.
+    pub ecn_flags: u8,
+    /// Timestamp value (RFC 7323), microseconds; wraps.
+    pub tsval: u32,
+    /// Timestamp echo.
+    pub tsecr: u32,
 }
 
 /// Marks an ECN-capable packet; says whether it could.
@@ -111,7 +140,9 @@ pub trait Qdisc<P: Packet>: Send {
     fn bytes(&self) -> u64;
 
     /// The instant at which [`wake`](Qdisc::wake) wants to be called: a periodic update (PIE), or the time at which a
-    /// non-work-conserving queue may send again. Asked once at the start and after each call of `wake`.
+    /// non-work-conserving queue may send again. Asked at the start, after each call of `wake`, and after a `dequeue` that gave
+    /// nothing though packets are held; only an answer earlier than the one before it moves the call. After `wake` the link
+    /// asks for packets again.
     fn next_wake(&self) -> Option<Nanos> {
         None
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, DropReason, Packet, Qdisc, Sink, Verdict, mark};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict, mark};
 
 /// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that steers the delay to a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,16 +67,16 @@ impl Algorithm for Params {
         Capacity::not_in_buffers(self.limit)
     }
 
-    fn build<P: Packet>(&self, rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>> {
+    fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Pie {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            law: Law::new(self, mtu),
+            law: Law::new(self, context.mtu),
             vars: Vars::new(self),
             rate: self.dq_rate_estimator.then(DepartureRate::default),
             delay: 0,
             next_update: self.tupdate.0,
-            rng,
+            rng: context.rng,
             stats: Stats::default(),
         })
     }

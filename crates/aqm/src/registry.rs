@@ -1,14 +1,13 @@
 //! What makes an algorithm known: its name, its parameters, how a user's text becomes a queue, and its documentation.
 
-use bloatlab_units::Rng;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::describe::{Names, parameters};
+use crate::describe::{Description, Names};
 use crate::nearest::suggestion;
-use crate::{Packet, Qdisc};
+use crate::{Context, Packet, Qdisc, Tc};
 
 /// What an algorithm's file provides on its `Params`, besides the queue itself.
 ///
@@ -21,14 +20,16 @@ pub trait Algorithm:
     const ALIASES: &'static [&'static str] = &[];
     /// Where the algorithm is defined.
     const SOURCE: &'static str;
+    /// How tc writes it, if Linux has it; the first is the preferred one.
+    const TC: &'static [Tc] = &[];
 
     /// Rules that no single range expresses; the message starts with the parameter's name.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// A queue with these parameters. `rng` is its own random stream; `mtu` is the largest packet of its link, in bytes.
-    fn build<P: Packet>(&self, rng: Rng, mtu: u32) -> Box<dyn Qdisc<P>>;
+    /// A queue with these parameters at this place.
+    fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>>;
 }
 
 /// A queue that the user wrote in Python; the engine finds the class.
@@ -94,9 +95,11 @@ pub(crate) fn split(
             ));
         }
     };
+    // `fq-codel` is `fq_codel`.
+    let plain = name.replace('-', "_");
     let found = names
         .iter()
-        .find(|(kind, aliases)| *kind == name || aliases.contains(&name.as_str()));
+        .find(|(kind, aliases)| *kind == plain || aliases.contains(&name.as_str()));
     match found {
         Some((kind, _)) => Ok((kind, params)),
         None => {
@@ -118,12 +121,12 @@ fn allowed(names: &[Names]) -> String {
 }
 
 /// Reads an algorithm's parameters; every complaint names the parameter.
-pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
-    kind: &str,
+pub(crate) fn read<T: DeserializeOwned>(
+    description: &Description,
     table: Map<String, Value>,
 ) -> Result<T, String> {
-    let parameters = parameters::<T>();
-    let known = || parameters.iter().map(|p| p.name.as_str());
+    let kind = description.kind;
+    let known = || description.parameters.iter().map(|p| p.name.as_str());
     for (name, value) in &table {
         if !known().any(|k| k == name) {
             let near = suggestion(name, known());
@@ -195,7 +198,7 @@ macro_rules! registry {
             pub fn validate(&self) -> Result<(), String> {
                 match self {
                     $(Self::$variant(params) => {
-                        describe::check_ranges(params)?;
+                        describe::check_ranges(params, self.description())?;
                         registry::Algorithm::check(params)
                     })+
                     Self::Python(params) => params.check(),
@@ -203,10 +206,23 @@ macro_rules! registry {
             }
 
             /// The queue, empty. None for `python`, which only the engine can build. Expects [valid](Self::validate) parameters.
-            pub fn build<P: Packet>(&self, rng: bloatlab_units::Rng, mtu: u32) -> Option<Box<dyn Qdisc<P>>> {
+            pub fn build<P: Packet>(&self, context: Context) -> Option<Box<dyn Qdisc<P>>> {
                 match self {
-                    $(Self::$variant(params) => Some(registry::Algorithm::build(params, rng, mtu)),)+
+                    $(Self::$variant(params) => Some(registry::Algorithm::build(params, context)),)+
                     Self::Python(_) => None,
+                }
+            }
+
+            /// What documentation says of its kind.
+            pub fn description(&self) -> &'static describe::Description {
+                describe_kind(self.kind())
+            }
+
+            /// How tc writes it, if Linux has it.
+            pub fn tc(&self) -> &'static [Tc] {
+                match self {
+                    $(Self::$variant(_) => <$module::Params as registry::Algorithm>::TC,)+
+                    Self::Python(_) => &[],
                 }
             }
 
@@ -217,14 +233,22 @@ macro_rules! registry {
         }
 
         /// Every kind of queue and its parameters, from the schema and the doc comments of the `Params`.
-        pub fn describe() -> Vec<describe::Description> {
-            vec![
+        pub fn describe() -> &'static [describe::Description] {
+            // Read from the schemas once: every queue that is read or checked asks.
+            static ALL: std::sync::OnceLock<Vec<describe::Description>> = std::sync::OnceLock::new();
+            ALL.get_or_init(|| vec![
                 $(describe::description::<$module::Params>(
                     (stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),
                     <$module::Params as registry::Algorithm>::SOURCE,
                 ),)+
                 describe::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
-            ]
+            ])
+        }
+
+        /// The description of a kind of the registry.
+        fn describe_kind(kind: &str) -> &'static describe::Description {
+            let known = describe();
+            known.iter().find(|description| description.kind == kind).unwrap_or(&known[0])
         }
 
         impl serde::Serialize for QueueConfig {
@@ -242,16 +266,17 @@ macro_rules! registry {
                 use serde::de::Error;
                 let value = serde_json::Value::deserialize(deserializer)?;
                 let (kind, params) = registry::split(value, &Self::names()).map_err(D::Error::custom)?;
+                let description = describe_kind(kind);
                 $(if kind == stringify!($module) {
-                    return registry::read(kind, params).map(Self::$variant).map_err(D::Error::custom);
+                    return registry::read(description, params).map(Self::$variant).map_err(D::Error::custom);
                 })+
-                registry::read(kind, params).map(Self::Python).map_err(D::Error::custom)
+                registry::read(description, params).map(Self::Python).map_err(D::Error::custom)
             }
         }
 
         impl schemars::JsonSchema for QueueConfig {
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                "Queue".into()
+                describe::QUEUE.into()
             }
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -3,7 +3,7 @@
 mod common;
 
 use bloatlab_aqm::{DropReason, Ecn, Qdisc};
-use common::{Log, TestPacket, build, ms, packet, stat};
+use common::{Log, TestPacket, build, context, ms, packet, stat};
 use serde_json::json;
 
 /// Packets of these flows and sizes, in this order, numbered from `first`.
@@ -186,13 +186,10 @@ fn each_flow_has_its_own_codel() {
 #[test]
 fn flows_collide_differently_under_another_seed() {
     use bloatlab_aqm::QueueConfig;
-    use bloatlab_units::Streams;
     let config: QueueConfig =
         serde_json::from_value(json!({ "kind": "fq_codel", "flows": 16 })).unwrap();
     let order = |seed| {
-        let mut queue = config
-            .build::<TestPacket>(Streams::new(seed).stream("queue"), 1500)
-            .unwrap();
+        let mut queue = config.build::<TestPacket>(context(seed)).unwrap();
         let mut log = Log::default();
         let all: Vec<_> = (0..64).map(|n| (n % 16, 1500)).collect();
         enqueue(queue.as_mut(), &mut log, 0, &all);

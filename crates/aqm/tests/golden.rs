@@ -82,6 +82,7 @@ fn run(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, end: Nanos) -> [Vec<Nan
                     flow: source as u64,
                     size,
                     ecn,
+                    dscp: 0,
                     enqueued_at: 0,
                 },
                 log,

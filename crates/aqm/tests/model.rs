@@ -3,7 +3,8 @@
 mod common;
 
 use bloatlab_aqm::{Parameter, QueueConfig, describe};
-use bloatlab_units::{Limit, Streams};
+use bloatlab_units::Limit;
+use common::context;
 use common::model::{drive, operations};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -78,7 +79,7 @@ proptest! {
         let limit = config.get("limit").and_then(Value::as_str).map(|text| text.parse::<Limit>().unwrap());
         let segments = config.get("segments_per_buffer").and_then(Value::as_u64).unwrap_or(1);
         let config: QueueConfig = serde_json::from_value(config).unwrap();
-        let mut queue = config.build(Streams::new(seed).stream("queue"), 1500).unwrap();
+        let mut queue = config.build(context(seed)).unwrap();
         drive(queue.as_mut(), limit.map(|limit| (limit, segments)), &operations);
     }
 }

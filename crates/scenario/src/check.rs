@@ -226,14 +226,15 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
     Ok(())
 }
 
-fn device(path: &str, device_packets: u32, overhead: u32) -> Check {
+fn device(path: &str, device_packets: u32, overhead: u32, header: u32) -> Check {
     within(
         format!("{path}.device_packets"),
         device_packets,
         0,
         1_000_000,
     )?;
-    within(format!("{path}.overhead"), overhead, 0, 65_535)
+    within(format!("{path}.overhead"), overhead, 0, 65_535)?;
+    within(format!("{path}.header"), header, 0, 255)
 }
 
 fn dumbbell(d: &Dumbbell) -> Check {
@@ -249,7 +250,7 @@ fn dumbbell(d: &Dumbbell) -> Check {
     if let Some(value) = d.access_rate {
         rate("dumbbell.access_rate", value)?;
     }
-    device("dumbbell", d.device_packets, d.overhead)
+    device("dumbbell", d.device_packets, d.overhead, d.header)
 }
 
 fn parking_lot(p: &ParkingLot) -> Check {
@@ -260,7 +261,7 @@ fn parking_lot(p: &ParkingLot) -> Check {
     if let Some(value) = p.reverse_rate {
         rate("parking_lot.reverse_rate", value)?;
     }
-    device("parking_lot", p.device_packets, p.overhead)
+    device("parking_lot", p.device_packets, p.overhead, p.header)
 }
 
 fn boxes(specs: &[BoxSpec]) -> Check {
@@ -281,12 +282,13 @@ fn boxes(specs: &[BoxSpec]) -> Check {
                 queue: q,
                 device_packets,
                 overhead,
+                header,
                 ..
             } => {
                 rate(format!("{path}.rate"), *r)?;
                 delay(format!("{path}.delay"), *d)?;
                 queue(&format!("{path}.queue"), q)?;
-                device(&path, *device_packets, *overhead)?;
+                device(&path, *device_packets, *overhead, *header)?;
             }
             BoxSpec::Delay { delay: d, .. } => delay(format!("{path}.delay"), *d)?,
             BoxSpec::Loss { probability, .. } => loss(format!("{path}.probability"), *probability)?,

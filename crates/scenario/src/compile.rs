@@ -4,7 +4,7 @@ mod dumbbell;
 mod named;
 mod parking_lot;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_units::{Nanos, Rate};
@@ -62,6 +62,7 @@ impl Scenario {
         mut network: impl Network,
     ) -> Result<Vec<PlanFlow>, ScenarioError> {
         let mut plan = Vec::with_capacity(names.len());
+        let mut hosts = Hosts::default();
         for (place, flow) in self.flows.iter().enumerate() {
             for copy in 0..u64::from(flow.count) {
                 let name = &names[plan.len()];
@@ -81,6 +82,11 @@ impl Scenario {
                     .sum();
                 plan.push(PlanFlow {
                     name: name.clone(),
+                    hosts: [
+                        hosts.number(flow.source.as_deref()),
+                        hosts.number(flow.destination.as_deref()),
+                    ],
+                    dscp: flow.dscp.0,
                     start: flow.start.0 + copy * flow.start_interval.0,
                     stop: flow.stop.unwrap_or(self.duration).min(self.duration).0,
                     start_jitter: flow.start_jitter.0,
@@ -105,6 +111,25 @@ trait Network {
     /// The private link in front of the flow's sender.
     fn access(&self, _name: &str) -> Option<PlanBox> {
         None
+    }
+}
+
+/// Numbers the hosts: one number a name, and one for each that has none.
+#[derive(Default)]
+struct Hosts<'a> {
+    named: HashMap<&'a str, u32>,
+    count: u32,
+}
+
+impl<'a> Hosts<'a> {
+    fn number(&mut self, name: Option<&'a str>) -> u32 {
+        let next = self.count;
+        let number = match name {
+            Some(name) => *self.named.entry(name).or_insert(next),
+            None => next,
+        };
+        self.count += u32::from(number == next);
+        number
     }
 }
 
@@ -148,23 +173,25 @@ impl PlanBox {
     }
 }
 
-fn link(
-    name: String,
-    rate: Rate,
-    delay: Nanos,
-    queue: &QueueConfig,
-    device_packets: u32,
+/// What a link adds to its rate and queue.
+#[derive(Clone, Copy)]
+struct Device {
+    /// Packets held behind the queue discipline besides the one being sent.
+    packets: u32,
     overhead: u32,
-) -> PlanBox {
-    let queue = queue.clone();
+    header: u32,
+}
+
+fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Device) -> PlanBox {
     PlanBox {
         name,
         kind: PlanBoxKind::Link(PlanLink {
             rate,
             delay,
-            queue,
-            device_packets,
-            overhead,
+            queue: queue.clone(),
+            device_packets: device.packets,
+            overhead: device.overhead,
+            header: device.header,
         }),
     }
 }

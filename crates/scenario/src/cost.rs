@@ -45,7 +45,10 @@ impl Elastic {
     fn packets(&self, link: &PlanLink, duration: Nanos) -> f64 {
         let (mut left, mut passed) = (seconds(duration), 0.0);
         for (&size, &packets) in &self.by_size {
-            let rate = per_second(link.rate, f64::from(size) + f64::from(link.overhead));
+            let rate = per_second(
+                link.rate,
+                f64::from(size) + f64::from(link.overhead + link.header),
+            );
             let fit = packets.min(rate * left);
             passed += fit;
             left = (left - fit / rate).max(0.0);

@@ -74,6 +74,10 @@ pub struct Dumbbell {
     #[serde(default)]
     #[schemars(range(min = 0, max = 65_535))]
     pub overhead: u32,
+    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 255))]
+    pub header: u32,
 }
 
 /// Bottlenecks in a row: `hop_1`, `hop_2`, and so on.
@@ -102,6 +106,10 @@ pub struct ParkingLot {
     #[serde(default)]
     #[schemars(range(min = 0, max = 65_535))]
     pub overhead: u32,
+    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 255))]
+    pub header: u32,
 }
 
 /// One box of a network given box by box.
@@ -129,6 +137,10 @@ pub enum BoxSpec {
         #[serde(default)]
         #[schemars(range(min = 0, max = 65_535))]
         overhead: u32,
+        /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
+        #[serde(default)]
+        #[schemars(range(min = 0, max = 255))]
+        header: u32,
     },
     /// Holds every packet for the same time.
     Delay {
@@ -170,6 +182,7 @@ impl Dumbbell {
             access_rate: None,
             device_packets: 0,
             overhead: 0,
+            header: 0,
         }
     }
 }

@@ -6,7 +6,7 @@ use bloatlab_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Traffic;
+use crate::{Dscp, Traffic};
 
 /// Which way a flow's data goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,16 @@ pub struct Flow {
     /// With `boxes`: names of the boxes from receiver to sender; absent: answers are back at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub return_path: Option<Vec<String>>,
+    /// Host that sends the data; flows that name the same one share it. Absent: a host of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub source: Option<String>,
+    /// Host that receives the data; as `source`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub destination: Option<String>,
+    /// Differentiated services code point of its packets, both ways: a name (`EF`, `CS1`, `AF41`, `LE`) or 0 to 63.
+    pub dscp: Dscp,
     /// Congestion control; of no effect over UDP and on a ping.
     #[serde(alias = "congestion_control")]
     pub cca: CcConfig,
@@ -76,6 +86,9 @@ impl Default for Flow {
             hops: None,
             path: None,
             return_path: None,
+            source: None,
+            destination: None,
+            dscp: Dscp::default(),
             cca: CcConfig::Cubic(bloatlab_cc::cubic::Params::default()),
             traffic: Traffic::Greedy,
             tcp: TcpConfig::default(),

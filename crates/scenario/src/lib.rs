@@ -6,6 +6,7 @@ mod check;
 mod compile;
 mod cost;
 mod document;
+mod dscp;
 mod error;
 mod flow;
 mod plan;
@@ -13,6 +14,7 @@ mod read;
 mod traffic;
 
 pub use document::{BoxSpec, Dumbbell, ParkingLot, Scenario};
+pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use plan::{Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink};

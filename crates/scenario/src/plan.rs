@@ -63,6 +63,8 @@ pub struct PlanLink {
     pub device_packets: u32,
     /// Bytes per packet that the link layer adds on the wire.
     pub overhead: u32,
+    /// Bytes of link-layer header that the queue counts too.
+    pub header: u32,
 }
 
 /// One flow.
@@ -80,6 +82,10 @@ pub struct PlanFlow {
     pub forward: Vec<usize>,
     /// Box indices back from the receiver to the sender.
     pub reverse: Vec<usize>,
+    /// Numbers of the hosts that send and receive its data.
+    pub hosts: [u32; 2],
+    /// Differentiated services code point of its packets.
+    pub dscp: u8,
     /// Propagation both ways.
     pub base_rtt: Nanos,
     /// Congestion control of the sender; of no effect over UDP and on a ping.

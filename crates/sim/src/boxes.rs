@@ -137,6 +137,8 @@ pub(crate) struct Link {
     pub rate: Rate,
     pub delay: Nanos,
     pub overhead: u32,
+    /// Bytes that the queue counts besides the IP packet, and the wire carries.
+    pub header: u32,
     pub queue: Box<dyn Qdisc<Packet>>,
     pub fate: Fate,
     /// Packets that left the queue discipline and wait in the device's ring.
@@ -152,6 +154,8 @@ pub(crate) struct Link {
     pub packets: u64,
     pub bytes: u64,
     pub changed_at: Nanos,
+    /// When the queue discipline is to be woken; `NEVER`: not.
+    pub wake_at: Nanos,
     pub done_slot: Slot,
     /// `stats.busy` up to the last sample, as a wrapping count.
     pub busy_sampled: Nanos,
@@ -189,7 +193,8 @@ impl Link {
 
     /// Puts a packet into the queue discipline.
     #[inline]
-    pub fn enqueue(&mut self, now: Nanos, packet: Packet) {
+    pub fn enqueue(&mut self, now: Nanos, mut packet: Packet) {
+        packet.lengthen(self.header);
         let bytes = u64::from(packet.length());
         self.count.arrivals += 1;
         self.stats.arrivals += 1;
@@ -200,11 +205,11 @@ impl Link {
     /// Takes the next packet out of the queue discipline.
     #[inline]
     pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
-        let packet = self.queue.dequeue(now, &mut self.fate);
+        let mut packet = self.queue.dequeue(now, &mut self.fate);
         if !self.fate.drops.is_empty() {
             self.account(now, 0, 0);
         }
-        if let Some(packet) = &packet {
+        if let Some(packet) = &mut packet {
             let sojourn = now - packet.enqueued_at();
             self.stats.sojourn.record(sojourn);
             self.stats.interval.sojourn_sum += sojourn;
@@ -214,6 +219,7 @@ impl Link {
                 self.packets - 1,
                 self.bytes - u64::from(packet.length()),
             );
+            packet.shorten(self.header);
         }
         packet
     }
@@ -224,10 +230,22 @@ impl Link {
         !self.busy || self.device.len() < self.device_packets
     }
 
+    /// Sees to it that the queue discipline is woken when it asks to be, if that is earlier than it will be.
+    pub fn arrange_wake(&mut self, schedule: &mut Schedule) {
+        let Some(at) = self.queue.next_wake() else {
+            return;
+        };
+        let at = at.max(schedule.now + 1);
+        if at < self.wake_at {
+            self.wake_at = at;
+            schedule.at(at, event::WAKE, self.flight.index);
+        }
+    }
+
     /// Puts a packet on the wire. Its arrival is known at once, so it goes straight into the ring of the propagation.
     #[inline]
     pub fn transmit(&mut self, schedule: &mut Schedule, packet: &Packet) {
-        let size = packet.length() + self.overhead;
+        let size = packet.length() + self.header + self.overhead;
         let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
         let done = schedule.now + time;
         self.remainder = remainder;

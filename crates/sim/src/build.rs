@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bloatlab_aqm::Qdisc;
+use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
 use bloatlab_scenario::{Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
 use bloatlab_tcp::Endpoint;
@@ -15,7 +15,7 @@ use crate::flow::{EchoFlow, Flow, Samples, TcpFlow, TcpStats, UdpFlow};
 use crate::histogram::Histogram;
 use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
-use crate::packet::{MAX_FLOWS, Packet};
+use crate::packet::{MAX_FLOWS, Packet, flow_of};
 use crate::schedule::{Slot, application, clock, event};
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
@@ -76,10 +76,11 @@ impl<'a> Engine<'a> {
             return Err(format!("flows: at most {MAX_FLOWS}"));
         }
         let mut engine = Self::empty(plan, plugins, seed, log);
+        let hosts = hosts(plan);
         for (number, planned) in plan.boxes.iter().enumerate() {
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
-                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link)?,
+                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
                 PlanBoxKind::Delay { delay } => engine.add_delay(*delay),
                 PlanBoxKind::Loss { probability } => {
                     let rng = engine.streams.stream(&format!("loss/{}", planned.name));
@@ -102,23 +103,33 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    fn add_link(&mut self, number: usize, name: &str, link: &PlanLink) -> Result<Place, String> {
-        let rng = self.streams.stream(&format!("queue/{name}"));
+    fn add_link(
+        &mut self,
+        number: usize,
+        name: &str,
+        link: &PlanLink,
+        hosts: &Hosts,
+    ) -> Result<Place, String> {
+        let context = Context {
+            rng: self.streams.stream(&format!("queue/{name}")),
+            mtu: MTU,
+            rate: link.rate,
+            delay: link.delay,
+            hosts: hosts.clone(),
+        };
         let queue = match &link.queue {
             bloatlab_aqm::QueueConfig::Python(params) => self.plugins.queue(params)?,
             known => known
-                .build(rng, MTU)
+                .build(context)
                 .ok_or_else(|| format!("no queue named {}", known.kind()))?,
         };
         let index = self.network.links.len() as u32;
-        if let Some(at) = queue.next_wake() {
-            self.schedule(at, event::WAKE, index);
-        }
-        self.network.links.push(Link {
+        let mut link = Link {
             number: number as u32,
             rate: link.rate,
             delay: link.delay,
             overhead: link.overhead,
+            header: link.header,
             queue,
             fate: Fate::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),
@@ -131,11 +142,14 @@ impl<'a> Engine<'a> {
             packets: 0,
             bytes: 0,
             changed_at: 0,
+            wake_at: NEVER,
             busy_sampled: 0,
             done_slot: Slot::CALENDAR,
             count: Count::default(),
             stats: LinkStats::default(),
-        });
+        };
+        link.arrange_wake(&mut self.network.schedule);
+        self.network.links.push(link);
         Ok(Place::Link(index))
     }
 
@@ -156,6 +170,7 @@ impl<'a> Engine<'a> {
         for (index, planned) in plan.flows.iter().enumerate() {
             let mut passage = Passage {
                 stop: planned.stop.min(plan.duration),
+                dscp: planned.dscp,
                 ..Passage::default()
             };
             for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
@@ -354,6 +369,20 @@ impl<'a> Engine<'a> {
         ]);
         self.probe_series = Series::new(&["rtt_ms"]);
     }
+}
+
+/// The hosts that the plan's flows join, as queues ask for them.
+fn hosts(plan: &Plan) -> Hosts {
+    let of_flows: Vec<[u32; 2]> = plan.flows.iter().map(|flow| flow.hosts).collect();
+    Hosts::new(move |id| {
+        let (index, direction) = flow_of(id);
+        let [source, destination] = of_flows[index];
+        if direction == 0 {
+            [source, destination]
+        } else {
+            [destination, source]
+        }
+    })
 }
 
 fn udp(source: crate::traffic::Source) -> UdpFlow {

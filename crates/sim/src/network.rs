@@ -8,8 +8,8 @@ use crate::boxes::{DelayLine, Link, LossyStretch};
 use crate::histogram::Histogram;
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
-use crate::schedule::{Schedule, event};
-use bloatlab_units::Nanos;
+use crate::schedule::Schedule;
+use bloatlab_units::{NEVER, Nanos};
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub(crate) enum Place {
 pub(crate) struct Passage {
     /// First entry in the route table, by direction.
     pub routes: [u32; 2],
+    /// Differentiated services code point of its packets, both ways.
+    pub dscp: u8,
     pub start: Nanos,
     pub stop: Nanos,
     pub drops: u64,
@@ -63,6 +65,7 @@ impl Network {
     /// A host sends a packet. Every path has a box that takes time, so none arrives within this call.
     #[inline]
     pub fn send(&mut self, packet: &mut Packet) {
+        packet.set_dscp(self.passages[packet.flow_index()].dscp);
         self.log.note(self.schedule.now, Step::Send, HOST, packet);
         if packet.direction() == 0 {
             self.passages[packet.flow_index()].sent += 1;
@@ -128,7 +131,12 @@ impl Network {
             if !link.fate.is_empty() {
                 settle(link, now, &mut self.passages, &mut self.log);
             }
-            let Some(packet) = packet else { return };
+            let Some(packet) = packet else {
+                if link.packets > 0 {
+                    link.arrange_wake(&mut self.schedule);
+                }
+                return;
+            };
             if packet.direction() == 0 {
                 self.passages[packet.flow_index()]
                     .sojourn
@@ -175,11 +183,14 @@ impl Network {
     pub fn on_wake(&mut self, index: usize) {
         let now = self.schedule.now;
         let link = &mut self.links[index];
-        link.queue.wake(now);
-        if let Some(at) = link.queue.next_wake() {
-            self.schedule.at(at.max(now + 1), event::WAKE, index as u32);
+        if link.wake_at != now {
+            // An earlier wake-up took its place.
+            return;
         }
-        if !link.busy && link.packets > 0 {
+        link.queue.wake(now);
+        link.wake_at = NEVER;
+        link.arrange_wake(&mut self.schedule);
+        if link.packets > 0 && link.has_room() {
             self.fill_device(index);
         }
     }
@@ -197,14 +208,16 @@ impl Passage {
 #[cold]
 fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
     let mut fate = take(&mut link.fate);
-    for (packet, _) in &fate.drops {
+    for (packet, _) in &mut fate.drops {
+        packet.shorten(link.header);
         link.count.drops += 1;
         link.stats.drops += 1;
         link.stats.interval.drops += 1;
         log.note(now, Step::Drop, link.number, packet);
         passages[packet.flow_index()].count_drop(packet);
     }
-    for packet in &fate.marks {
+    for packet in &mut fate.marks {
+        packet.shorten(link.header);
         link.stats.marks += 1;
         link.stats.interval.marks += 1;
         log.note(now, Step::Mark, link.number, packet);

@@ -1,7 +1,7 @@
 //! A packet, carried by value in one cache line.
 
-use bloatlab_aqm::Ecn;
-use bloatlab_tcp::Segment;
+use bloatlab_aqm::{Ecn, PureAck};
+use bloatlab_tcp::{Segment, segment};
 use bloatlab_units::Nanos;
 
 /// What a packet carries.
@@ -21,7 +21,7 @@ pub enum Protocol {
 #[repr(C)]
 pub struct Packet {
     enqueued_at: Nanos,
-    /// Flow index in the low 24 bits, connection count of that flow in the high 8.
+    /// Flow index in bits 0-17, differentiated services code point in bits 18-23, connection count of the flow in bits 24-31.
     owner: u32,
     size: u16,
     /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4.
@@ -33,7 +33,16 @@ pub struct Packet {
 }
 
 /// Most flows a packet can name.
-pub(crate) const MAX_FLOWS: usize = 1 << 24;
+pub(crate) const MAX_FLOWS: usize = 1 << 18;
+
+const FLOW: u32 = MAX_FLOWS as u32 - 1;
+const DSCP_SHIFT: u32 = 18;
+const DSCP: u32 = 0x3f << DSCP_SHIFT;
+
+/// Flow index and direction of what [`flow`](bloatlab_aqm::Packet::flow) gave.
+pub(crate) fn flow_of(id: u64) -> (usize, usize) {
+    ((id >> 1) as usize & FLOW as usize, id as usize & 1)
+}
 
 impl Packet {
     #[inline]
@@ -57,7 +66,7 @@ impl Packet {
     /// Index of the flow.
     #[inline]
     pub fn flow_index(&self) -> usize {
-        (self.owner & 0x00ff_ffff) as usize
+        (self.owner & FLOW) as usize
     }
 
     /// Which of the flow's connections, counted modulo 256.
@@ -86,6 +95,23 @@ impl Packet {
     #[inline]
     pub fn length(&self) -> u32 {
         u32::from(self.size)
+    }
+
+    /// The link layer's header is added.
+    #[inline]
+    pub(crate) fn lengthen(&mut self, header: u32) {
+        self.size = self.size.saturating_add(header as u16);
+    }
+
+    /// The link layer's header is taken off.
+    #[inline]
+    pub(crate) fn shorten(&mut self, header: u32) {
+        self.size -= header as u16;
+    }
+
+    #[inline]
+    pub(crate) fn set_dscp(&mut self, dscp: u8) {
+        self.owner = self.owner & !DSCP | u32::from(dscp) << DSCP_SHIFT;
     }
 
     #[inline]
@@ -118,7 +144,7 @@ impl bloatlab_aqm::Packet for Packet {
 
     #[inline]
     fn flow(&self) -> u64 {
-        u64::from(self.owner) << 1 | u64::from(self.meta >> 2 & 1)
+        u64::from(self.owner & !DSCP) << 1 | u64::from(self.meta >> 2 & 1)
     }
 
     #[inline]
@@ -145,6 +171,30 @@ impl bloatlab_aqm::Packet for Packet {
     fn set_enqueued_at(&mut self, now: Nanos) {
         self.enqueued_at = now;
     }
+
+    #[inline]
+    fn dscp(&self) -> u8 {
+        ((self.owner & DSCP) >> DSCP_SHIFT) as u8
+    }
+
+    fn pure_ack(&self) -> Option<PureAck> {
+        let s = &self.segment;
+        let pure = self.protocol() == Protocol::Tcp
+            && s.length == 0
+            && s.has(segment::ACK)
+            && s.flags & (segment::SYN | segment::FIN) == 0;
+        pure.then(|| {
+            let mut sack = [(0, 0); 3];
+            sack[..s.sack_blocks().len()].copy_from_slice(s.sack_blocks());
+            PureAck {
+                number: s.ack,
+                sack,
+                ecn_flags: s.flags & (segment::ECE | segment::CWR),
+                tsval: s.tsval,
+                tsecr: s.tsecr,
+            }
+        })
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 64, "a packet fills one cache line");
@@ -169,6 +219,13 @@ mod tests {
         );
         p.set_ce();
         assert!(p.is_ce());
+        let flow = p.flow();
+        p.set_dscp(63);
+        assert_eq!(
+            (p.dscp(), p.flow_index(), p.connection()),
+            (63, 12_345, 200)
+        );
+        assert_eq!((p.flow(), flow_of(flow)), (flow, (12_345, 1)));
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));
         p.stamp(u64::MAX - 5);
         assert_eq!(p.stamped(), u64::MAX - 5);

@@ -55,6 +55,7 @@ def dumbbell(
     access_rate: str | None = None,
     device_packets: int | None = None,
     overhead: int | None = None,
+    header: int | None = None,
 ) -> Document:
     """One bottleneck that every flow crosses.
 
@@ -69,11 +70,13 @@ def dumbbell(
         access_rate: Rate of a private link between each sender and the network.
         device_packets: Packets the device holds behind the queue besides the one being sent.
         overhead: Bytes per packet that the link layer adds on the wire.
+        header: Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14).
     """
     return {
         "dumbbell": _given(
             rate=rate, rtt=rtt, queue=queue, loss=loss, reverse_rate=reverse_rate, reverse_queue=reverse_queue,
             reverse_loss=reverse_loss, access_rate=access_rate, device_packets=device_packets, overhead=overhead,
+            header=header,
         )
     }  # fmt: skip
 
@@ -87,6 +90,7 @@ def parking_lot(
     reverse_rate: str | None = None,
     device_packets: int | None = None,
     overhead: int | None = None,
+    header: int | None = None,
 ) -> Document:
     """Bottlenecks in a row.
 
@@ -98,11 +102,13 @@ def parking_lot(
         reverse_rate: Rate of each hop on the way back; absent: a pure delay.
         device_packets: Packets a device holds behind the queue besides the one being sent.
         overhead: Bytes per packet that the link layer adds on the wire.
+        header: Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14).
     """
     return {
         "parking_lot": _given(
             hops=hops, rate=rate, hop_delay=hop_delay, queue=queue, reverse_rate=reverse_rate,
             device_packets=device_packets, overhead=overhead,
+            header=header,
         )
     }  # fmt: skip
 
@@ -125,6 +131,9 @@ def flow(
     hops: tuple[int, int] | None = None,
     path: list[str] | None = None,
     return_path: list[str] | None = None,
+    source: str | None = None,
+    destination: str | None = None,
+    dscp: str | int | None = None,
     cca: Algorithm | None = None,
     traffic: str | Mapping[str, Any] | None = None,
     **tcp: Any,
@@ -143,6 +152,9 @@ def flow(
         hops: First and last hop crossed in a parking lot, from 1.
         path: Names of boxes from sender to receiver.
         return_path: Names of boxes from receiver to sender.
+        source: Name of the sending host, for queues that share between hosts; absent: its own.
+        destination: Name of the receiving host.
+        dscp: Differentiated services code point: a name such as `"EF"`, or 0 to 63.
         cca: Congestion control.
         traffic: `"greedy"`, `"ping"` or a table with `kind`.
         **tcp: Settings of the connection: `mss`, `ack_every`, `delayed_ack`, `initial_window`, `send_buffer`,
@@ -150,8 +162,8 @@ def flow(
     """
     built = _given(
         name=name, count=count, start=start, stop=stop, start_interval=start_interval, start_jitter=start_jitter,
-        rtt=rtt, direction=direction, hops=list(hops) if hops else None, path=path, return_path=return_path, cca=cca,
-        traffic=traffic,
+        rtt=rtt, direction=direction, hops=list(hops) if hops else None, path=path, return_path=return_path,
+        source=source, destination=destination, dscp=dscp, cca=cca, traffic=traffic,
     )  # fmt: skip
     settings = _given(**tcp)
     return built | ({"tcp": settings} if settings else {})

@@ -11,16 +11,18 @@ mod nearest;
 mod registry;
 
 // What `crate::` offers to a file of the crate, it offers to the page's file here.
-use bloatlab_aqm::{Capacity, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Verdict, mark};
+use bloatlab_aqm::{
+    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark,
+};
 use registry::Algorithm;
 
 registry! {
     Step => step,
 }
 
-use bloatlab_units::{Limit, Streams};
+use bloatlab_units::Limit;
 use common::model::{drive, operations};
-use common::{Log, TestPacket, packet};
+use common::{Log, TestPacket, context, packet};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -76,7 +78,7 @@ fn the_line_makes_it_known() {
 fn it_marks_above_the_threshold() {
     let config: QueueConfig =
         serde_json::from_value(json!({ "kind": "step", "threshold": "3000B" })).unwrap();
-    let mut queue = config.build(Streams::new(1).stream("queue"), 1500).unwrap();
+    let mut queue = config.build(context(1)).unwrap();
     let mut log = Log::default();
     (0..5).for_each(|id| {
         queue.enqueue(
@@ -103,7 +105,7 @@ proptest! {
     #[test]
     fn it_keeps_the_promises_of_the_trait(operations in operations(), limit in 1_u64..100) {
         let params = step::Params { limit: Limit::Packets(limit), ..step::Params::default() };
-        let mut queue = QueueConfig::Step(params).build(Streams::new(1).stream("queue"), 1500).unwrap();
+        let mut queue = QueueConfig::Step(params).build(context(1)).unwrap();
         drive(queue.as_mut(), Some((Limit::Packets(limit), 1)), &operations);
     }
 }

@@ -1,10 +1,10 @@
 //! Step marking: signals on arrival while the queue stands above a threshold.
 
-use bloatlab_units::{Bytes, Limit, Nanos, Rng};
+use bloatlab_units::{Bytes, Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Algorithm, Capacity, DropReason, Packet, Qdisc, Ring, Sink, Verdict, mark};
+use crate::{Algorithm, Capacity, Context, DropReason, Packet, Qdisc, Ring, Sink, Verdict, mark};
 
 /// First in, first out; signals to every packet that finds more than a threshold queued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +44,7 @@ impl Algorithm for Params {
         }
     }
 
-    fn build<P: Packet>(&self, _rng: Rng, _mtu: u32) -> Box<dyn Qdisc<P>> {
+    fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Step {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),

@@ -3,8 +3,8 @@
 
 pub mod model;
 
-use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink};
-use bloatlab_units::{MILLISECOND, Nanos, Streams};
+use bloatlab_aqm::{Context, DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink};
+use bloatlab_units::{MILLISECOND, Nanos, Rate, Streams};
 
 /// A packet with an identity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,7 @@ pub struct TestPacket {
     pub flow: u64,
     pub size: u32,
     pub ecn: Ecn,
+    pub dscp: u8,
     pub enqueued_at: Nanos,
 }
 
@@ -35,6 +36,9 @@ impl Packet for TestPacket {
     fn set_enqueued_at(&mut self, now: Nanos) {
         self.enqueued_at = now;
     }
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
 }
 
 /// A full-sized packet without ECN.
@@ -44,6 +48,7 @@ pub fn packet(id: u64, flow: u64) -> TestPacket {
         flow,
         size: 1500,
         ecn: Ecn::NotEct,
+        dscp: 0,
         enqueued_at: 0,
     }
 }
@@ -72,11 +77,16 @@ impl Sink<TestPacket> for Log {
     }
 }
 
+/// A place before a link of 100 Mbit/s whose largest packet has 1500 bytes; flow `n` joins hosts `2 n` and `2 n + 1`.
+pub fn context(seed: u64) -> Context {
+    Context::new(Streams::new(seed).stream("queue"), 1500, Rate(100_000_000))
+}
+
 /// The queue that a scenario's JSON describes, on a link whose largest packet has 1500 bytes.
 pub fn build(config: serde_json::Value) -> Box<dyn Qdisc<TestPacket>> {
     let config: QueueConfig = serde_json::from_value(config).unwrap();
     config.validate().unwrap();
-    config.build(Streams::new(1).stream("queue"), 1500).unwrap()
+    config.build(context(1)).unwrap()
 }
 
 /// A reported value by its name.

@@ -16,6 +16,11 @@ pub(super) fn check(s: &Scenario, path: &str, f: &Flow) -> Check {
     if let Some(value) = &f.name {
         name(format!("{path}.name"), value)?;
     }
+    for (key, host) in [("source", &f.source), ("destination", &f.destination)] {
+        if let Some(value) = host {
+            name(format!("{path}.{key}"), value)?;
+        }
+    }
     within(format!("{path}.count"), u64::from(f.count), 1, MAX_FLOWS)?;
     times(s, path, f)?;
     place(s, path, f)?;

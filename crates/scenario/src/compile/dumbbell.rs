@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use bloatlab_units::Nanos;
 
-use super::{Boxes, Network, Paths, link};
+use super::{Boxes, Device, Network, Paths, link};
 use crate::check::span;
 use crate::document::fifo;
 use crate::{Dumbbell, Flow, PlanBox, ScenarioError};
@@ -37,6 +37,14 @@ impl<'a> DumbbellPaths<'a> {
         }
     }
 
+    fn device(&self, packets: u32) -> Device {
+        Device {
+            packets,
+            overhead: self.dumbbell.overhead,
+            header: self.dumbbell.header,
+        }
+    }
+
     fn shared(&mut self, boxes: &mut Boxes, rtt: Nanos) -> Paths {
         if let Some(shared) = &self.shared {
             return shared.clone();
@@ -49,8 +57,7 @@ impl<'a> DumbbellPaths<'a> {
             d.rate,
             there,
             &d.queue,
-            d.device_packets,
-            d.overhead,
+            self.device(d.device_packets),
         );
         let mut forward = vec![boxes.add(bottleneck)];
         forward.extend(boxes.loss("loss", d.loss));
@@ -61,8 +68,7 @@ impl<'a> DumbbellPaths<'a> {
                 rate,
                 back,
                 &d.reverse_queue,
-                0,
-                d.overhead,
+                self.device(0),
             )));
         }
         reverse.extend(boxes.loss("reverse_loss", d.reverse_loss));
@@ -99,8 +105,7 @@ impl Network for DumbbellPaths<'_> {
             rate,
             0,
             &fifo(ACCESS_QUEUE),
-            0,
-            self.dumbbell.overhead,
+            self.device(0),
         ))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Boxes, Network, Paths, link};
+use super::{Boxes, Device, Network, Paths, link};
 use crate::check::fail;
 use crate::error::suggest;
 use crate::{BoxSpec, Flow, PlanBox, PlanBoxKind, ScenarioError};
@@ -24,13 +24,17 @@ impl<'a> NamedPaths<'a> {
                     queue,
                     device_packets,
                     overhead,
+                    header,
                 } => link(
                     name.clone(),
                     *rate,
                     delay.0,
                     queue,
-                    *device_packets,
-                    *overhead,
+                    Device {
+                        packets: *device_packets,
+                        overhead: *overhead,
+                        header: *header,
+                    },
                 ),
                 BoxSpec::Delay { name, delay } => PlanBox {
                     name: name.clone(),

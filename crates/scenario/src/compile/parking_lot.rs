@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bloatlab_aqm::QueueConfig;
 use bloatlab_units::Rate;
 
-use super::{Boxes, Network, Paths, link};
+use super::{Boxes, Device, Network, Paths, link};
 use crate::document::default_queue;
 use crate::{Flow, ParkingLot, ScenarioError};
 
@@ -30,19 +30,15 @@ impl<'a> ParkingLotPaths<'a> {
         let lot = self.lot;
         self.links.get_or_insert_with(|| {
             let mut row =
-                |name: &str, rate: Rate, queue: &QueueConfig, device_packets: u32| -> Vec<usize> {
+                |name: &str, rate: Rate, queue: &QueueConfig, packets: u32| -> Vec<usize> {
+                    let device = Device {
+                        packets,
+                        overhead: lot.overhead,
+                        header: lot.header,
+                    };
                     (1..=lot.hops)
                         .map(|hop| format!("{name}_{hop}"))
-                        .map(|name| {
-                            boxes.add(link(
-                                name,
-                                rate,
-                                lot.hop_delay.0,
-                                queue,
-                                device_packets,
-                                lot.overhead,
-                            ))
-                        })
+                        .map(|name| boxes.add(link(name, rate, lot.hop_delay.0, queue, device)))
                         .collect()
                 };
             let there = row("hop", lot.rate, &lot.queue, lot.device_packets);

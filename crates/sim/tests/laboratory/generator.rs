@@ -301,6 +301,7 @@ fn parking_lot() -> impl Strategy<Value = Scenario> {
             reverse_rate,
             device_packets,
             overhead: 14,
+            header: 0,
         });
         let place = |draft: &Draft, flow: &mut Flow| {
             let ends = draft.places.map(|i| i.index(hops as usize) as u32 + 1);
@@ -318,10 +319,11 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
         queue(),
         0_u32..3,
         0_u32..40,
+        prop_oneof![Just(0_u32), Just(14)],
     );
     let kinds = prop_oneof![
-        4 => link.prop_map(|(rate, delay, queue, device_packets, overhead)| BoxSpec::Link {
-            name: String::new(), rate, delay, queue, device_packets, overhead,
+        4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link {
+            name: String::new(), rate, delay, queue, device_packets, overhead, header,
         }),
         1 => millis(0, 40).prop_map(|delay| BoxSpec::Delay { name: String::new(), delay }),
         1 => chance().prop_map(|probability| BoxSpec::Loss { name: String::new(), probability }),
@@ -336,6 +338,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 queue: QueueConfig::all().remove(0),
                 device_packets: 0,
                 overhead: 0,
+                header: 0,
             });
             for (number, spec) in specs.iter_mut().enumerate() {
                 match spec {

@@ -266,7 +266,8 @@ impl Station<'_> {
                 );
                 self.check_pace(event)?;
                 self.leave(size);
-                let work = (size + u64::from(self.link.overhead)) * 8_000_000_000;
+                let work =
+                    (size + u64::from(self.link.overhead + self.link.header)) * 8_000_000_000;
                 self.taken = Some((event.at, work / self.link.rate.0));
             }
             _ => {}

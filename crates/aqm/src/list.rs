@@ -1,0 +1,67 @@
+//! A FIFO of queues waiting for their turn, linked through them.
+
+use crate::slab::NONE;
+
+/// What can stand in a [`List`]; in one at a time.
+pub trait Linked {
+    /// The place of the one behind it.
+    fn next(&mut self) -> &mut u32;
+}
+
+/// Places in a slice, first in, first out.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+            len: 0,
+        }
+    }
+}
+
+impl List {
+    /// How many stand in it.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether none does.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    /// Whose turn it is.
+    #[inline]
+    pub fn first(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// Appends one that stands in no list.
+    #[inline]
+    pub fn push<T: Linked>(&mut self, all: &mut [T], place: u32) {
+        *all[place as usize].next() = NONE;
+        if self.head == NONE {
+            self.head = place;
+        } else {
+            *all[self.tail as usize].next() = place;
+        }
+        self.tail = place;
+        self.len += 1;
+    }
+
+    /// Takes off the first; there must be one.
+    #[inline]
+    pub fn pop<T: Linked>(&mut self, all: &mut [T]) {
+        self.head = *all[self.head as usize].next();
+        self.len -= 1;
+    }
+}
