@@ -4,8 +4,12 @@
 
 use bloatlab_units::Nanos;
 
+mod classifier;
 mod context;
+mod deque;
 mod describe;
+mod heavy_hitters;
+mod lengths;
 mod list;
 mod nearest;
 #[macro_use]
@@ -14,8 +18,12 @@ mod ring;
 mod slab;
 mod tc;
 
+pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
+pub use deque::Deques;
 pub use describe::{Description, Parameter};
+pub use heavy_hitters::HeavyHitters;
+pub use lengths::Lengths;
 pub use list::{Linked, List};
 pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
@@ -27,8 +35,12 @@ registry! {
     Fifo => fifo,
     HeadDrop => head_drop,
     Codel => codel,
+    Drr => drr,
+    Fq => fq,
     FqCodel => fq_codel,
+    Hhf => hhf,
     Pie => pie,
+    Sfq => sfq,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).
