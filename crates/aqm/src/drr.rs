@@ -121,13 +121,13 @@ impl<P: Packet> Drr<P> {
     #[inline]
     fn take(&mut self, place: u32) -> Option<P> {
         let queue = &mut self.queues[place as usize];
-        let packet = self.slab.pop(&mut queue.chain)?;
-        self.backlogs[place as usize] -= u64::from(packet.size());
+        self.backlogs[place as usize] -= u64::from(self.slab.front(&queue.chain)?.size());
+        let packet = self.slab.pop(&mut queue.chain);
         queue.packets -= 1;
         if queue.packets == 0 {
             self.active.remove(&mut self.queues, place);
         }
-        Some(packet)
+        packet
     }
 
     /// Shreedhar and Varghese, section 4: McKenney's buffer stealing; ns-2 drops the oldest packet of the queue with the most bytes.

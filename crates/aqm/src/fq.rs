@@ -310,14 +310,14 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
                 self.stats.ce_mark += 1;
                 sink.marked(packet);
             }
-            let packet = self.slab.pop(&mut flow.chain)?;
+            let size = packet.size();
             flow.packets -= 1;
-            flow.credit -= i64::from(packet.size());
+            flow.credit -= i64::from(size);
             if let Some(pace) = &self.pace {
                 let too_long = &mut self.stats.pkts_too_long;
-                flow.due = pace.next(now, flow.due, packet.size(), &mut flow.credit, too_long);
+                flow.due = pace.next(now, flow.due, size, &mut flow.credit, too_long);
             }
-            return Some(packet);
+            return self.slab.pop(&mut flow.chain);
         }
     }
 

@@ -20,9 +20,9 @@ pub struct HeavyHitters {
     reset_timeout: Nanos,
     evict_timeout: Nanos,
     limit: u32,
-    counters: Vec<[Counter; ARRAYS]>,
+    /// Bytes counted since the last reset.
+    counters: [Vec<u32>; ARRAYS],
     reset_at: Nanos,
-    period: u32,
     lists: Vec<List>,
     entries: Vec<Entry>,
     free: u32,
@@ -32,13 +32,6 @@ pub struct HeavyHitters {
     pub total: u64,
     /// Heavy hitters that found the table full, and went on as other flows.
     pub overlimit: u64,
-}
-
-/// Bytes counted in a period; a counter of an earlier period is zero.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counter {
-    bytes: u32,
-    period: u32,
 }
 
 /// Known heavy hitters whose hashes end alike.
@@ -67,9 +60,8 @@ impl HeavyHitters {
             reset_timeout,
             evict_timeout,
             limit,
-            counters: vec![[Counter::default(); ARRAYS]; PLACES],
+            counters: std::array::from_fn(|_| vec![0; PLACES]),
             reset_at: 0,
-            period: 0,
             lists: vec![empty; PLACES],
             entries: Vec::new(),
             free: NONE,
@@ -84,7 +76,7 @@ impl HeavyHitters {
     pub fn heavy(&mut self, now: Nanos, flow: u32, size: u32) -> bool {
         if now > self.reset_at + self.reset_timeout {
             self.reset_at = now;
-            self.period = self.period.wrapping_add(1);
+            self.counters.iter_mut().for_each(|array| array.fill(0));
         }
         self.known(now, flow) || self.count(now, flow, size)
     }
@@ -136,25 +128,16 @@ impl HeavyHitters {
     /// Estan and Varghese, section 3.2: a flow is heavy if all its counters are; otherwise they rise to what it may have sent.
     fn count(&mut self, now: Nanos, flow: u32, size: u32) -> bool {
         let places = Self::places(flow);
-        let mut least = u32::MAX;
-        for (array, &place) in places.iter().enumerate() {
-            let counter = &mut self.counters[place][array];
-            if counter.period != self.period {
-                *counter = Counter {
-                    bytes: 0,
-                    period: self.period,
-                };
-            }
-            least = least.min(counter.bytes + size);
-        }
+        let counters = self.counters.iter().zip(places);
+        let count = counters.fold(u32::MAX, |least, (array, place)| least.min(array[place]));
+        let least = count + size;
         if least > self.admit_bytes {
             // Section 3.3.1, shielding: the packets of a known heavy hitter raise no counters.
             return self.admit(now, flow);
         }
         // Section 3.3.2, conservative update: no counter rises above what the least of them allows the flow.
-        for (array, &place) in places.iter().enumerate() {
-            let counter = &mut self.counters[place][array];
-            counter.bytes = counter.bytes.max(least);
+        for (array, place) in self.counters.iter_mut().zip(places) {
+            array[place] = array[place].max(least);
         }
         false
     }

@@ -179,9 +179,9 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
                 self.old.push(&mut self.queues, current);
                 continue;
             }
-            if let Some(packet) = queue.ring.pop() {
+            if let Some(packet) = queue.ring.front() {
                 queue.deficit -= i64::from(packet.size());
-                return Some(packet);
+                return queue.ring.pop();
             }
             list.pop(&mut self.queues);
             if is_new {

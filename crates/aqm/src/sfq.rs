@@ -184,6 +184,7 @@ struct Sfq<P> {
 
 impl<P: Packet> Sfq<P> {
     /// Drops a packet that has no place.
+    #[cold]
     fn refuse(counter: &mut u64, packet: &P, sink: &mut dyn Sink<P>) {
         *counter += 1;
         sink.dropped(packet, DropReason::Overflow);
@@ -191,9 +192,11 @@ impl<P: Packet> Sfq<P> {
 
     /// Appends a packet to a queue; a queue that was empty joins the round at its end, so that new flows cannot starve old ones.
     #[inline]
-    fn append(&mut self, place: u32, packet: P) {
+    fn append(&mut self, place: u32, at: Nanos, packet: P) {
         let queue = &mut self.queues[place as usize];
-        self.deques.push(&mut queue.chain, packet);
+        self.deques
+            .push(&mut queue.chain, packet)
+            .set_enqueued_at(at);
         self.lengths.grow(place);
         if self.lengths.of(place) == 1 {
             queue.allot = self.params.quantum.0 as i64;
@@ -201,22 +204,39 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Appends a packet where `flows` and `depth` allow it.
+    /// Appends a packet that entered at `at`, where `flows` and `depth` allow it.
     #[inline]
-    fn admit(&mut self, place: u32, packet: P, sink: &mut dyn Sink<P>) {
+    fn admit(&mut self, place: u32, at: Nanos, packet: P, sink: &mut dyn Sink<P>) {
         let length = self.lengths.of(place);
-        if length == 0 && self.active.len() >= self.params.flows {
+        let full = length >= self.params.depth;
+        if full || (length == 0 && self.active.len() >= self.params.flows) {
+            self.admit_to_full(place, at, packet, full, sink);
+        } else {
+            self.append(place, at, packet);
+        }
+    }
+
+    /// The queue is full, or none is free: a packet is dropped.
+    #[cold]
+    fn admit_to_full(
+        &mut self,
+        place: u32,
+        at: Nanos,
+        mut packet: P,
+        full: bool,
+        sink: &mut dyn Sink<P>,
+    ) {
+        packet.set_enqueued_at(at);
+        if !full {
             return Self::refuse(&mut self.stats.drop_flows, &packet, sink);
         }
-        if length < self.params.depth {
-            return self.append(place, packet);
-        }
+        let counter = &mut self.stats.drop_depth;
         if !self.params.headdrop {
-            return Self::refuse(&mut self.stats.drop_depth, &packet, sink);
+            return Self::refuse(counter, &packet, sink);
         }
         let chain = &mut self.queues[place as usize].chain;
         if let Some(oldest) = self.deques.pop(chain) {
-            Self::refuse(&mut self.stats.drop_depth, &oldest, sink);
+            Self::refuse(counter, &oldest, sink);
         }
         self.deques.push(chain, packet);
     }
@@ -272,8 +292,8 @@ impl<P: Packet> Sfq<P> {
         for packet in displaced.drain(..) {
             let place = self.classes.queue(&packet) as u32;
             match self.params.overflow {
-                Overflow::Longest => self.admit(place, packet, sink),
-                Overflow::Share => self.append(place, packet),
+                Overflow::Longest => self.admit(place, packet.enqueued_at(), packet, sink),
+                Overflow::Share => self.append(place, packet.enqueued_at(), packet),
             }
         }
         self.displaced = displaced;
@@ -286,19 +306,21 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
         if now >= self.next_perturb {
             self.perturb(now, sink);
         }
-        packet.set_enqueued_at(now);
         let place = self.classes.queue(&packet) as u32;
         match self.params.overflow {
             Overflow::Longest => {
-                self.admit(place, packet, sink);
+                self.admit(place, now, packet, sink);
                 if self.deques.slab().packets() > self.limit {
                     self.cut_longest(sink);
                 }
             }
             Overflow::Share if self.has_share(u64::from(self.lengths.of(place))) => {
-                self.append(place, packet);
+                self.append(place, now, packet);
             }
-            Overflow::Share => Self::refuse(&mut self.stats.drop_overlimit, &packet, sink),
+            Overflow::Share => {
+                packet.set_enqueued_at(now);
+                Self::refuse(&mut self.stats.drop_overlimit, &packet, sink);
+            }
         }
     }
 
@@ -318,17 +340,18 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
             self.active.push(&mut self.queues, current);
         };
         let queue = &mut self.queues[place as usize];
-        let packet = self.deques.pop(&mut queue.chain)?;
+        if self.params.service == Service::Bytes {
+            queue.allot -= i64::from(self.deques.slab().front(&queue.chain)?.size());
+        }
+        let packet = self.deques.pop(&mut queue.chain);
         self.lengths.shrink(place);
         if self.lengths.of(place) == 0 {
             self.active.pop(&mut self.queues);
-        } else if self.params.service == Service::Bytes {
-            queue.allot -= i64::from(packet.size());
-        } else {
+        } else if self.params.service == Service::Packets {
             self.active.pop(&mut self.queues);
             self.active.push(&mut self.queues, place);
         }
-        Some(packet)
+        packet
     }
 
     fn packets(&self) -> u64 {
