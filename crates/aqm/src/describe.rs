@@ -46,6 +46,15 @@ pub struct Parameter {
     maximum: Option<Value>,
 }
 
+impl Parameter {
+    /// The smallest and the largest value allowed, where the schema states them: in nanoseconds, bytes, bits per second, or plain.
+    pub fn bounds(&self) -> [Option<f64>; 2] {
+        let size =
+            |bound: &Option<Value>| bound.as_ref().and_then(|bound| measure(bound, &self.kind));
+        [size(&self.minimum), size(&self.maximum)]
+    }
+}
+
 /// Checks values against the ranges that the schema states.
 pub(crate) fn check_ranges<T: Serialize>(
     params: &T,
@@ -61,13 +70,9 @@ pub(crate) fn check_ranges<T: Serialize>(
             }
             continue;
         };
-        let bound = |limit: &Option<Value>| {
-            limit
-                .as_ref()
-                .and_then(|limit| measure(limit, &parameter.kind))
-        };
-        let low = bound(&parameter.minimum).is_some_and(|minimum| size < minimum);
-        let high = bound(&parameter.maximum).is_some_and(|maximum| size > maximum);
+        let [minimum, maximum] = parameter.bounds();
+        let low = minimum.is_some_and(|minimum| size < minimum);
+        let high = maximum.is_some_and(|maximum| size > maximum);
         if low || high {
             let value = plain(value);
             return Err(format!(

@@ -1,0 +1,86 @@
+//! What a configuration promises besides what every queue does.
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
+use serde_json::Value;
+
+/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
+const STRICT: [&str; 3] = ["prio", "pfifo_fast", "htb"];
+
+/// The promises of one configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// Most packets and bytes held.
+    pub packets: u64,
+    pub bytes: u64,
+    /// Most buffers held, where the limit is in buffers.
+    pub buffers: Option<u64>,
+    /// Whether the link gets a packet whenever one is held: a queue that knows of no rate has no reason to hold one back.
+    pub work_conserving: bool,
+    /// Whether every packet leaves in the end, whatever else arrives.
+    pub fair: bool,
+    /// Longest time from one packet to the next while packets are held and the link is free.
+    pub patience: Nanos,
+}
+
+impl Rules {
+    pub fn new(config: &QueueConfig) -> Self {
+        let value = serde_json::to_value(config).unwrap_or_default();
+        let mut seen = Seen::default();
+        seen.walk(&value);
+        let text = |name: &str| value[name].as_str();
+        let memory = ["memory_limit", "memlimit"]
+            .into_iter()
+            .find_map(|name| text(name)?.parse::<Bytes>().ok());
+        let mut rules = Self {
+            packets: u64::MAX,
+            bytes: memory.map_or(u64::MAX, |memory| memory.0),
+            buffers: None,
+            work_conserving: seen.rates == 0,
+            fair: !seen.strict,
+            // The largest packet with its overhead in full, and again for tokens that others took.
+            patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
+        };
+        match text("limit").and_then(|limit| limit.parse::<Limit>().ok()) {
+            Some(Limit::Packets(most)) => rules.packets = most,
+            Some(Limit::Bytes(most)) => rules.bytes = rules.bytes.min(most),
+            Some(Limit::Buffers(most)) => {
+                let segments = value["segments_per_buffer"].as_u64().unwrap_or(1);
+                rules.packets = most.saturating_mul(segments);
+                rules.buffers = Some(most);
+            }
+            None => {}
+        }
+        rules
+    }
+}
+
+/// What stands anywhere in a configuration, also of queues within it.
+#[derive(Default)]
+struct Seen {
+    rates: u32,
+    /// Bits per second.
+    slowest: Option<u64>,
+    strict: bool,
+}
+
+impl Seen {
+    fn walk(&mut self, value: &Value) {
+        match value {
+            Value::Object(table) => {
+                let kind = table.get("kind").and_then(Value::as_str);
+                self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
+                table.values().for_each(|value| self.walk(value));
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.walk(value)),
+            Value::String(text) => {
+                if let Ok(Rate(rate)) = text.parse() {
+                    self.rates += 1;
+                    let rate = rate.max(1);
+                    self.slowest = Some(self.slowest.map_or(rate, |slowest| slowest.min(rate)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
