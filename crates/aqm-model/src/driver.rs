@@ -1,7 +1,8 @@
 //! Runs an episode as an engine would, and checks every promise after every call.
 
-use bloatlab_aqm::{Context, Packet, Qdisc};
+use bloatlab_aqm::{Packet, Qdisc};
 use bloatlab_units::{NEVER, Nanos, Rate};
+use serde_json::Value;
 
 use crate::Episode;
 use crate::account::Account;
@@ -52,17 +53,14 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub fn new(episode: &Episode) -> Self {
-        let config = episode.config();
-        let context: Context = episode.context();
-        let rate = context.rate;
+    /// Of a queue that was built in the episode's context from this configuration.
+    pub fn new(episode: &Episode, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Self {
         let flows = episode.flows();
-        let queue = config.build(context).expect("a queue of the registry");
         let mut driver = Self {
             queue,
             account: Account::new(flows),
-            rules: Rules::new(&config),
-            rate,
+            rules: Rules::new(config),
+            rate: episode.context().rate,
             flows,
             // Some numbers before they wrap.
             acks: vec![u32::MAX - 20_000; flows as usize],

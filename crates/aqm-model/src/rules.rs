@@ -1,6 +1,5 @@
 //! What a configuration promises besides what every queue does.
 
-use bloatlab_aqm::QueueConfig;
 use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
 use serde_json::Value;
 
@@ -24,10 +23,9 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub fn new(config: &QueueConfig) -> Self {
-        let value = serde_json::to_value(config).unwrap_or_default();
+    pub fn new(value: &Value) -> Self {
         let mut seen = Seen::default();
-        seen.walk(&value);
+        seen.walk(value);
         let text = |name: &str| value[name].as_str();
         let memory = ["memory_limit", "memlimit"]
             .into_iter()
