@@ -22,6 +22,7 @@ pub(crate) struct Account {
     first: u64,
     /// Of each flow, one more than the packet that departed last.
     departed: Vec<u64>,
+    in_order: bool,
     pub packets: u64,
     pub bytes: u64,
     /// Packets with an identity below `class` that are held.
@@ -35,11 +36,12 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub fn new(flows: u32) -> Self {
+    pub fn new(flows: u32, in_order: bool) -> Self {
         Self {
             entries: VecDeque::new(),
             first: 0,
             departed: vec![0; flows as usize],
+            in_order,
             packets: 0,
             bytes: 0,
             seniors: 0,
@@ -83,7 +85,10 @@ impl Account {
         self.departures += 1;
         self.note(1 + packet.id);
         let last = &mut self.departed[packet.flow as usize];
-        assert!(*last <= packet.id, "a flow's packets stay in order");
+        assert!(
+            *last <= packet.id || !self.in_order,
+            "a flow's packets stay in order"
+        );
         *last = packet.id + 1;
     }
 

@@ -57,11 +57,12 @@ impl Driver {
         let context: Context = episode.context();
         let rate = context.rate;
         let flows = episode.flows();
+        let rules = Rules::new(&config);
         let queue = config.build(context).expect("a queue of the registry");
         let mut driver = Self {
             queue,
-            account: Account::new(flows),
-            rules: Rules::new(&config),
+            account: Account::new(flows, rules.in_order),
+            rules,
             rate,
             flows,
             // Some numbers before they wrap.

@@ -5,7 +5,10 @@ use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
 use serde_json::Value;
 
 /// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
-const STRICT: [&str; 3] = ["prio", "pfifo_fast", "htb"];
+const STRICT: [&str; 2] = ["priority", "htb"];
+
+/// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
+const REORDER: [&str; 1] = ["hhf"];
 
 /// The promises of one configuration.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Rules {
     pub work_conserving: bool,
     /// Whether every packet leaves in the end, whatever else arrives.
     pub fair: bool,
+    /// Whether packets of a flow leave in the order in which they came.
+    pub in_order: bool,
     /// Longest time from one packet to the next while packets are held and the link is free.
     pub patience: Nanos,
 }
@@ -38,6 +43,7 @@ impl Rules {
             buffers: None,
             work_conserving: seen.rates == 0,
             fair: !seen.strict,
+            in_order: !seen.reorders,
             // The largest packet with its overhead in full, and again for tokens that others took.
             patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
         };
@@ -62,6 +68,7 @@ struct Seen {
     /// Bits per second.
     slowest: Option<u64>,
     strict: bool,
+    reorders: bool,
 }
 
 impl Seen {
@@ -70,6 +77,7 @@ impl Seen {
             Value::Object(table) => {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
+                self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
                 table.values().for_each(|value| self.walk(value));
             }
             Value::Array(values) => values.iter().for_each(|value| self.walk(value)),
