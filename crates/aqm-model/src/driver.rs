@@ -61,7 +61,7 @@ impl Driver {
         let queue = config.build(context).expect("a queue of the registry");
         let mut driver = Self {
             queue,
-            account: Account::new(flows, rules.in_order),
+            account: Account::new(flows, &rules),
             rules,
             rate,
             flows,
