@@ -6,13 +6,14 @@ use bloatlab_aqm::{DropReason, Ecn, Sink};
 use bloatlab_units::Nanos;
 
 use crate::packet::ModelPacket;
+use crate::rules::Rules;
 
 /// A packet that was given to the queue.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     packet: ModelPacket,
     held: bool,
-    marked: bool,
+    marks: u32,
 }
 
 /// Knows every packet that the queue holds, as it must look when it leaves.
@@ -22,6 +23,9 @@ pub(crate) struct Account {
     first: u64,
     /// Of each flow, one more than the packet that departed last.
     departed: Vec<u64>,
+    in_order: bool,
+    /// How many queues stand inside each other: each may mark a packet once.
+    levels: u32,
     pub packets: u64,
     pub bytes: u64,
     /// Packets with an identity below `class` that are held.
@@ -35,11 +39,13 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub fn new(flows: u32) -> Self {
+    pub fn new(flows: u32, rules: &Rules) -> Self {
         Self {
             entries: VecDeque::new(),
             first: 0,
             departed: vec![0; flows as usize],
+            in_order: rules.in_order,
+            levels: rules.levels,
             packets: 0,
             bytes: 0,
             seniors: 0,
@@ -73,7 +79,7 @@ impl Account {
         self.entries.push_back(Entry {
             packet,
             held: true,
-            marked: false,
+            marks: 0,
         });
     }
 
@@ -83,7 +89,10 @@ impl Account {
         self.departures += 1;
         self.note(1 + packet.id);
         let last = &mut self.departed[packet.flow as usize];
-        assert!(*last <= packet.id, "a flow's packets stay in order");
+        assert!(
+            *last <= packet.id || !self.in_order,
+            "a flow's packets stay in order"
+        );
         *last = packet.id + 1;
     }
 
@@ -138,10 +147,11 @@ impl Sink<ModelPacket> for Account {
             Ecn::NotEct,
             "only ECN-capable packets are marked"
         );
-        assert!(!entry.marked, "a mark is told once");
-        entry.marked = true;
+        entry.marks += 1;
+        let marks = entry.marks;
         entry.packet.ecn = Ecn::Ce;
         assert_eq!(*packet, entry.packet, "a marked packet shows its mark");
+        assert!(marks <= self.levels, "a mark is told once");
         self.marks += 1;
         self.note(id << 2 | 1 << 63);
     }

@@ -13,18 +13,25 @@ pub(crate) fn kinds() -> &'static [Description] {
 pub(crate) fn config(kind: usize, choices: &[u16]) -> QueueConfig {
     let mut choices = choices.iter().copied();
     let kinds = kinds();
-    let value = table(&kinds[kind % kinds.len()], &mut choices, true);
+    let value = table(&kinds[kind % kinds.len()], &mut choices, 2);
     serde_json::from_value(value).unwrap_or_else(|error| panic!("a valid configuration: {error}"))
 }
 
-/// A queue's table. Values that it refuses beside those before them are left at their default.
-fn table(description: &Description, choices: &mut dyn Iterator<Item = u16>, outer: bool) -> Value {
+/// A queue's table, with at most so many queues inside each other within. Values that it refuses beside those before them are left at their
+/// default.
+fn table(description: &Description, choices: &mut dyn Iterator<Item = u16>, inside: u32) -> Value {
     let mut table = Map::from_iter([("kind".to_owned(), json!(description.kind))]);
     for parameter in &description.parameters {
         let choice = u64::from(choices.next().unwrap_or(0));
         let value = match parameter.kind.as_str() {
             _ if choice == 0 => None,
-            "queue" if outer => Some(inner(choice as usize, choices)),
+            "queue" if inside > 0 => Some(inner(choice, choices, inside)),
+            "list of queue" if inside > 0 => {
+                let count = 2 + choice % 3;
+                (0..count)
+                    .map(|n| Some(inner(choice + n, choices, inside)))
+                    .collect()
+            }
             _ => value(parameter, choice),
         };
         let Some(value) = value else { continue };
@@ -38,14 +45,10 @@ fn table(description: &Description, choices: &mut dyn Iterator<Item = u16>, oute
     Value::Object(table)
 }
 
-/// A queue within a queue; not another wrapper.
-fn inner(choice: usize, choices: &mut dyn Iterator<Item = u16>) -> Value {
-    let is_wrapper = |description: &&Description| {
-        let mut parameters = description.parameters.iter();
-        parameters.any(|parameter| parameter.kind == "queue")
-    };
-    let plain: Vec<&Description> = kinds().iter().filter(|kind| !is_wrapper(kind)).collect();
-    table(plain[choice % plain.len()], choices, false)
+/// A queue within a queue.
+fn inner(choice: u64, choices: &mut dyn Iterator<Item = u16>, inside: u32) -> Value {
+    let kinds = kinds();
+    table(&kinds[choice as usize % kinds.len()], choices, inside - 1)
 }
 
 /// A value of the parameter's type: its least, its greatest, or one in between on a logarithmic scale.

@@ -56,10 +56,11 @@ impl Driver {
     /// Of a queue that was built in the episode's context from this configuration.
     pub fn new(episode: &Episode, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Self {
         let flows = episode.flows();
+        let rules = Rules::new(config);
         let mut driver = Self {
             queue,
-            account: Account::new(flows),
-            rules: Rules::new(config),
+            account: Account::new(flows, &rules),
+            rules,
             rate: episode.context().rate,
             flows,
             // Some numbers before they wrap.

@@ -4,7 +4,10 @@ use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
 use serde_json::Value;
 
 /// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
-const STRICT: [&str; 3] = ["prio", "pfifo_fast", "htb"];
+const STRICT: [&str; 2] = ["priority", "htb"];
+
+/// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
+const REORDER: [&str; 1] = ["hhf"];
 
 /// The promises of one configuration.
 #[derive(Clone, Debug)]
@@ -18,6 +21,10 @@ pub(crate) struct Rules {
     pub work_conserving: bool,
     /// Whether every packet leaves in the end, whatever else arrives.
     pub fair: bool,
+    /// How many queues stand inside each other: each may mark a packet once.
+    pub levels: u32,
+    /// Whether packets of a flow leave in the order in which they came.
+    pub in_order: bool,
     /// Longest time from one packet to the next while packets are held and the link is free.
     pub patience: Nanos,
 }
@@ -25,7 +32,7 @@ pub(crate) struct Rules {
 impl Rules {
     pub fn new(value: &Value) -> Self {
         let mut seen = Seen::default();
-        seen.walk(value);
+        seen.walk(value, 0);
         let text = |name: &str| value[name].as_str();
         let memory = ["memory_limit", "memlimit"]
             .into_iter()
@@ -36,6 +43,8 @@ impl Rules {
             buffers: None,
             work_conserving: seen.rates == 0,
             fair: !seen.strict,
+            levels: seen.levels,
+            in_order: !seen.reorders,
             // The largest packet with its overhead in full, and again for tokens that others took.
             patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
         };
@@ -60,17 +69,22 @@ struct Seen {
     /// Bits per second.
     slowest: Option<u64>,
     strict: bool,
+    reorders: bool,
+    levels: u32,
 }
 
 impl Seen {
-    fn walk(&mut self, value: &Value) {
+    fn walk(&mut self, value: &Value, level: u32) {
         match value {
             Value::Object(table) => {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
-                table.values().for_each(|value| self.walk(value));
+                self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
+                let level = level + u32::from(kind.is_some());
+                self.levels = self.levels.max(level);
+                table.values().for_each(|value| self.walk(value, level));
             }
-            Value::Array(values) => values.iter().for_each(|value| self.walk(value)),
+            Value::Array(values) => values.iter().for_each(|value| self.walk(value, level)),
             Value::String(text) => {
                 if let Ok(Rate(rate)) = text.parse() {
                     self.rates += 1;
