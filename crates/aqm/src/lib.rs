@@ -6,6 +6,7 @@ use bloatlab_units::Nanos;
 
 mod context;
 mod describe;
+mod inner;
 mod list;
 mod nearest;
 #[macro_use]
@@ -13,6 +14,7 @@ mod registry;
 mod ring;
 mod slab;
 mod tc;
+mod token_bucket;
 
 pub use context::{Context, Hosts};
 pub use describe::{Description, Parameter};
@@ -28,7 +30,11 @@ registry! {
     HeadDrop => head_drop,
     Codel => codel,
     FqCodel => fq_codel,
+    Htb => htb,
     Pie => pie,
+    Policer => policer,
+    Priority => priority,
+    Tbf => tbf,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).
