@@ -12,7 +12,7 @@ mod nearest;
 mod registry;
 mod ring;
 mod slab;
-mod tc;
+pub mod tc;
 
 pub use context::{Context, Hosts};
 pub use describe::{Description, Parameter};
