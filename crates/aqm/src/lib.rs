@@ -13,7 +13,7 @@ mod nearest;
 mod registry;
 mod ring;
 mod slab;
-mod tc;
+pub mod tc;
 mod token_bucket;
 
 pub use context::{Context, Hosts};

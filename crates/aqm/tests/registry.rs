@@ -34,8 +34,15 @@ fn every_algorithm_survives_writing_and_reading_and_its_own_schema() {
             );
         }
         for alias in description.aliases {
-            assert_eq!(read(json!(alias)), Ok(config.clone()));
-            assert_eq!(read(json!({ "kind": alias })), Ok(config.clone()));
+            let named = read(json!(alias)).unwrap();
+            assert_eq!(read(json!({ "kind": alias })), Ok(named.clone()));
+            // A name of tc's may bring defaults of its own: `bfifo` counts bytes.
+            let mut tc = config.tc().iter();
+            if tc.any(|tc| tc.name == *alias && !tc.presets.is_empty()) {
+                assert_eq!(named.kind(), kind);
+            } else {
+                assert_eq!(named, config);
+            }
         }
         let table = schema["anyOf"]
             .as_array()
