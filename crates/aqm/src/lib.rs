@@ -9,6 +9,7 @@ mod context;
 mod deque;
 mod describe;
 mod heavy_hitters;
+mod inner;
 mod lengths;
 mod list;
 mod nearest;
@@ -16,7 +17,8 @@ mod nearest;
 mod registry;
 mod ring;
 mod slab;
-mod tc;
+pub mod tc;
+mod token_bucket;
 
 pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
@@ -39,8 +41,12 @@ registry! {
     Fq => fq,
     FqCodel => fq_codel,
     Hhf => hhf,
+    Htb => htb,
     Pie => pie,
+    Policer => policer,
+    Priority => priority,
     Sfq => sfq,
+    Tbf => tbf,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).
