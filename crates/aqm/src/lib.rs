@@ -26,9 +26,15 @@ pub use tc::{Form, Tc, Word};
 registry! {
     Fifo => fifo,
     HeadDrop => head_drop,
+    Blue => blue,
+    Choke => choke,
     Codel => codel,
     FqCodel => fq_codel,
+    Gsp => gsp,
+    Infinite => infinite,
     Pie => pie,
+    Red => red,
+    Sfb => sfb,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).

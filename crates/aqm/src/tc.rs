@@ -35,6 +35,8 @@ pub enum Form {
     Size,
     /// A time.
     Time,
+    /// A number of milliseconds without a unit; our parameter is a `Duration`.
+    Milliseconds,
     /// A rate.
     Rate,
     /// An integer.
