@@ -285,3 +285,44 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloatlab_units::Streams;
+
+    #[test]
+    fn holes_are_skipped_at_the_ends_and_closed_before_the_ring_grows() {
+        let mut queue = Holes::default();
+        (0..16_u64).for_each(|n| queue.push(n));
+        (1..11).for_each(|place| assert_eq!(queue.take(place), Some(place as u64)));
+        assert_eq!((queue.packets, queue.span, queue.take(5)), (6, 16, None));
+        // The last leaves no hole.
+        assert_eq!((queue.take(15), queue.span), (Some(15), 15));
+        (16..17).for_each(|n| queue.push(n));
+        // No room behind the last: the ten holes are closed.
+        queue.push(17);
+        assert_eq!((queue.packets, queue.span, queue.slots.len()), (7, 7, 16));
+        (18..27).for_each(|n| queue.push(n));
+        assert_eq!((queue.span, queue.slots.len()), (16, 16));
+        queue.push(27);
+        assert_eq!((queue.span, queue.slots.len()), (17, 32));
+        (1..4).for_each(|place| assert!(queue.take(place).is_some()));
+        let left: Vec<u64> = std::iter::from_fn(|| queue.take(0)).collect();
+        assert_eq!(left[..3], [0, 14, 16]);
+        assert_eq!((left.len(), queue.packets, queue.bytes), (14, 0, 0));
+    }
+
+    #[test]
+    fn a_draw_never_ends_in_a_hole() {
+        let mut queue = Holes::default();
+        (0..16_u64).for_each(|n| queue.push(n));
+        (1..15).for_each(|place| assert!(queue.take(place).is_some()));
+        let mut rng = Streams::new(1).stream("choke");
+        let drawn: Vec<usize> = (0..1000).map(|_| queue.draw(&mut rng)).collect();
+        assert!(drawn.iter().all(|place| [0, 15].contains(place)));
+        // Three draws of one sixteenth each, 0.176, find the last; else the head is taken.
+        let last = drawn.iter().filter(|&&place| place == 15).count();
+        assert!((115..230).contains(&last), "{last}");
+    }
+}
