@@ -27,13 +27,19 @@ pub use tc::{Form, Tc, Word};
 // One line an algorithm: its variant, and its module, whose name is its kind.
 registry! {
     Fifo => fifo,
-    HeadDrop => head_drop,
+    Blue => blue,
+    Choke => choke,
     Codel => codel,
     FqCodel => fq_codel,
+    Gsp => gsp,
+    HeadDrop => head_drop,
     Htb => htb,
+    Infinite => infinite,
     Pie => pie,
     Policer => policer,
     Priority => priority,
+    Red => red,
+    Sfb => sfb,
     Tbf => tbf,
 }
 
