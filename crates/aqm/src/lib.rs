@@ -4,9 +4,13 @@
 
 use bloatlab_units::Nanos;
 
+mod classifier;
 mod context;
+mod deque;
 mod describe;
 mod inner;
+mod heavy_hitters;
+mod lengths;
 mod list;
 mod nearest;
 #[macro_use]
@@ -16,8 +20,12 @@ mod slab;
 pub mod tc;
 mod token_bucket;
 
+pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
+pub use deque::Deques;
 pub use describe::{Description, Parameter};
+pub use heavy_hitters::HeavyHitters;
+pub use lengths::Lengths;
 pub use list::{Linked, List};
 pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
@@ -30,9 +38,12 @@ registry! {
     Blue => blue,
     Choke => choke,
     Codel => codel,
+    Drr => drr,
+    Fq => fq,
     FqCodel => fq_codel,
     Gsp => gsp,
     HeadDrop => head_drop,
+    Hhf => hhf,
     Htb => htb,
     Infinite => infinite,
     Pie => pie,
@@ -40,6 +51,7 @@ registry! {
     Priority => priority,
     Red => red,
     Sfb => sfb,
+    Sfq => sfq,
     Tbf => tbf,
 }
 
