@@ -36,7 +36,9 @@ pub use tc::{Form, Tc, Word};
 registry! {
     Fifo => fifo,
     Blue => blue,
+    Cake => cake,
     Choke => choke,
+    Cobalt => cobalt,
     Codel => codel,
     Drr => drr,
     Fq => fq,
@@ -88,6 +90,8 @@ pub trait Packet: Copy + Send + 'static {
     fn dscp(&self) -> u8 {
         0
     }
+    /// Writes the code point (a queue that washes clears it); a packet without one ignores this.
+    fn set_dscp(&mut self, _dscp: u8) {}
     /// What it acknowledges, if it is a TCP segment that does nothing else: no payload, no SYN, FIN or RST.
     fn pure_ack(&self) -> Option<PureAck> {
         None

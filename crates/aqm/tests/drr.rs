@@ -3,9 +3,7 @@
 mod common;
 
 use bloatlab_aqm::{Hosts, Qdisc, QueueConfig};
-use common::model::{drive, operations};
 use common::{Log, TestPacket, build, context, packet, stat};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Packets of these flows and sizes, in this order, numbered from `first`.
@@ -218,19 +216,4 @@ fn a_limit_of_a_queue_is_named_in_the_complaint() {
             .unwrap_err()
             .starts_with("flow_limit: 3buffers must be in packets or bytes")
     );
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn every_classifier_keeps_the_promises_of_the_trait(
-        classifier in proptest::sample::select(vec!["source", "exact"]),
-        limit in 1_u64..60,
-        buckets in 1_u32..6,
-        operations in operations(),
-    ) {
-        let mut queue = drr(json!({ "classifier": classifier, "buckets": buckets, "limit": format!("{limit}p") }));
-        drive(queue.as_mut(), Some((bloatlab_units::Limit::Packets(limit), 1)), &operations);
-    }
 }
