@@ -60,10 +60,10 @@ impl Algorithm for Params {
         name: "hhf",
         words: &[
             Word::same("limit", Form::Packets),
-            Word::same("quantum", Form::Size),
+            Word::same("quantum", Form::WholeBytes),
             Word::same("hh_limit", Form::Integer),
             Word::same("reset_timeout", Form::Time),
-            Word::same("admit_bytes", Form::Size),
+            Word::same("admit_bytes", Form::WholeBytes),
             Word::same("evict_timeout", Form::Time),
             Word::same("non_hh_weight", Form::Integer),
         ],

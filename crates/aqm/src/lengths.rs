@@ -125,7 +125,7 @@ mod tests {
         for _ in 0..20_000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let queue = (state >> 20) % 5;
-            if (state >> 28) % 2 == 0 && plain[queue as usize] > 0 {
+            if state >> 31 == 0 && plain[queue as usize] > 0 {
                 lengths.shrink(queue);
                 plain[queue as usize] -= 1;
             } else {
@@ -143,13 +143,17 @@ mod tests {
     #[test]
     fn of_equals_the_last_to_come() {
         let mut lengths = Lengths::new(3);
-        [0, 1, 2, 1, 0].map(|queue| lengths.grow(queue));
+        [0, 1, 2, 1, 0]
+            .into_iter()
+            .for_each(|queue| lengths.grow(queue));
         assert_eq!(lengths.queue(), Some(0));
         lengths.shrink(0);
         assert_eq!(lengths.queue(), Some(1));
         lengths.shrink(1);
         assert_eq!((lengths.longest(), lengths.queue()), (1, Some(1)));
-        [1, 0, 2].map(|queue| lengths.shrink(queue));
+        [1, 0, 2]
+            .into_iter()
+            .for_each(|queue| lengths.shrink(queue));
         assert_eq!((lengths.longest(), lengths.queue()), (0, None));
     }
 }

@@ -3,10 +3,8 @@
 mod common;
 
 use bloatlab_aqm::Qdisc;
-use bloatlab_units::{Limit, SECOND};
-use common::model::{drive, operations};
+use bloatlab_units::SECOND;
 use common::{Log, TestPacket, build, ms, packet, stat};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// A queue whose flows have queues of their own, in order of appearance.
@@ -255,25 +253,4 @@ fn as_in_ns_2_ten_flows_hold_ten_twelfths() {
     let mut small = ns2(13);
     enqueue(small.as_mut(), &mut log, 0, &all);
     assert_eq!(small.packets(), 10);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
-
-    #[test]
-    fn every_flavour_keeps_the_promises_of_the_trait(
-        service in proptest::sample::select(vec!["bytes", "packets"]),
-        overflow in proptest::sample::select(vec!["longest", "share"]),
-        classifier in proptest::sample::select(vec!["flow", "source", "exact"]),
-        headdrop in any::<bool>(),
-        limit in 1_u64..60,
-        (divisor, depth, perturb) in (1_u32..9, 1_u32..30, 0_u64..400),
-        operations in operations(),
-    ) {
-        let mut queue = sfq(json!({
-            "service": service, "overflow": overflow, "classifier": classifier, "headdrop": headdrop, "limit": format!("{limit}p"),
-            "divisor": divisor, "depth": depth, "perturb": format!("{perturb}ms"),
-        }));
-        drive(queue.as_mut(), Some((Limit::Packets(limit), 1)), &operations);
-    }
 }
