@@ -35,16 +35,24 @@ pub use tc::{Form, Tc, Word};
 // One line an algorithm: its variant, and its module, whose name is its kind.
 registry! {
     Fifo => fifo,
-    HeadDrop => head_drop,
+    Blue => blue,
+    Cake => cake,
+    Choke => choke,
+    Cobalt => cobalt,
     Codel => codel,
     Drr => drr,
     Fq => fq,
     FqCodel => fq_codel,
+    Gsp => gsp,
+    HeadDrop => head_drop,
     Hhf => hhf,
     Htb => htb,
+    Infinite => infinite,
     Pie => pie,
     Policer => policer,
     Priority => priority,
+    Red => red,
+    Sfb => sfb,
     Sfq => sfq,
     Tbf => tbf,
 }
@@ -82,6 +90,8 @@ pub trait Packet: Copy + Send + 'static {
     fn dscp(&self) -> u8 {
         0
     }
+    /// Writes the code point (a queue that washes clears it); a packet without one ignores this.
+    fn set_dscp(&mut self, _dscp: u8) {}
     /// What it acknowledges, if it is a TCP segment that does nothing else: no payload, no SYN, FIN or RST.
     fn pure_ack(&self) -> Option<PureAck> {
         None
