@@ -86,6 +86,8 @@ impl Seen {
             }
             Value::Array(values) => values.iter().for_each(|value| self.walk(value, level)),
             Value::String(text) => {
+                // DualPI2 with ECT(0) in the L4S queue parts a flow's ECN-capable packets from its others.
+                self.reorders |= text == "any_ect";
                 if let Ok(Rate(rate)) = text.parse() {
                     self.rates += 1;
                     let rate = rate.max(1);
