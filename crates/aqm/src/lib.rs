@@ -6,13 +6,15 @@ use bloatlab_units::Nanos;
 
 mod context;
 mod describe;
+mod inner;
 mod list;
 mod nearest;
 #[macro_use]
 mod registry;
 mod ring;
 mod slab;
-mod tc;
+pub mod tc;
+mod token_bucket;
 
 pub use context::{Context, Hosts};
 pub use describe::{Description, Parameter};
@@ -31,10 +33,14 @@ registry! {
     Codel => codel,
     FqCodel => fq_codel,
     Gsp => gsp,
+    Htb => htb,
     Infinite => infinite,
     Pie => pie,
+    Policer => policer,
+    Priority => priority,
     Red => red,
     Sfb => sfb,
+    Tbf => tbf,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).
