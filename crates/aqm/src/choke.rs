@@ -30,9 +30,9 @@ pub struct Params {
     /// Packets that may come at once without a signal, which determines the average's weight; 0: (2 min + max) / 3.
     #[schemars(range(max = 1_000_000_000))]
     pub burst: u32,
-    /// Rate at which the average decays while the link idles; absent: the link's.
+    /// Rate at which the average decays while the link idles: the link's, which tc wants to be told.
     #[schemars(extend("x-minimum" = "1bit/s"))]
-    pub bandwidth: Option<Rate>,
+    pub bandwidth: Rate,
     /// Probability of a signal just below `max`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
@@ -49,7 +49,7 @@ impl Default for Params {
             max: None,
             avpkt: Bytes(1000),
             burst: 0,
-            bandwidth: None,
+            bandwidth: Rate(10_000_000),
             probability: 0.02,
             ecn: false,
         }
@@ -102,7 +102,7 @@ impl Params {
             auto: red::Auto::Limit,
             avpkt: Some(self.avpkt),
             burst: Some(self.burst),
-            bandwidth: self.bandwidth,
+            bandwidth: Some(self.bandwidth),
             probability: self.probability,
             gentle: false,
             wait: false,
