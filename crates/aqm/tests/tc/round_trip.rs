@@ -64,12 +64,12 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
 /// Some of a qdisc's words in any order, those of it and those of its class.
 fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
     let one = |word: &'static Word| {
-        let share = if tc.required.contains(&word.tc) {
-            1.0
+        let one = if tc.required.contains(&word.tc) {
+            text(word).prop_map(Some).boxed()
         } else {
-            0.4
+            proptest::option::weighted(0.4, text(word)).boxed()
         };
-        proptest::option::weighted(share, text(word)).prop_map(move |text| (word, text))
+        one.prop_map(move |text| (word, text))
     };
     let all: Vec<_> = tc.words.iter().map(one).collect();
     all.prop_shuffle().prop_map(|all| {
@@ -209,6 +209,12 @@ fn every_qdisc_names_words_once_and_parameters_that_exist() {
 #[test]
 fn a_default_of_every_kind_that_linux_has_is_printed_and_read_back() {
     for config in QueueConfig::all() {
+        if config.kind() == "red" {
+            // Set up for its link, as Linux's is not.
+            let complaint = config.to_tc("eth0", false).unwrap_err();
+            assert!(complaint.contains("tc's `red` cannot say"), "{complaint}");
+            continue;
+        }
         if config.tc().is_empty() {
             let complaint = config.to_tc("eth0", false).unwrap_err();
             assert!(complaint.starts_with(&format!("Linux has no `{}`", config.kind())));
