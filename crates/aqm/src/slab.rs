@@ -29,6 +29,14 @@ pub struct Chain {
     tail: u32,
 }
 
+impl Chain {
+    /// The place of its latest packet.
+    #[inline]
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail
+    }
+}
+
 impl Default for Chain {
     fn default() -> Self {
         Self {
@@ -110,6 +118,23 @@ impl<P: Packet> Slab<P> {
         Some(node.packet)
     }
 
+    /// Takes the latest packet of a chain, whose last but one is `before`.
+    #[inline]
+    pub(crate) fn pop_back(&mut self, chain: &mut Chain, before: u32) -> Option<P> {
+        let place = chain.tail;
+        if place == chain.head {
+            return self.pop(chain);
+        }
+        chain.tail = before;
+        self.nodes[before as usize].next = NONE;
+        let node = &mut self.nodes[place as usize];
+        node.next = self.free;
+        self.free = place;
+        self.packets -= 1;
+        self.bytes -= u64::from(node.packet.size());
+        Some(node.packet)
+    }
+
     /// The oldest packet of a chain.
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<&P> {
@@ -183,11 +208,17 @@ impl FlowHash {
     /// The queue of a flow.
     #[inline]
     pub fn queue(&self, flow: u64) -> usize {
+        ((u64::from(self.bits(flow)) * self.queues) >> 32) as usize
+    }
+
+    /// A flow's hash itself.
+    #[inline]
+    pub fn bits(&self, flow: u64) -> u32 {
         // SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): every bit of the flow reaches the high half.
         let mut z = flow.wrapping_add(self.perturbation);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z >> 32) * self.queues) >> 32) as usize
+        (z >> 32) as u32
     }
 }
 
