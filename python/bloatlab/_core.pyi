@@ -50,7 +50,7 @@ def algorithms() -> str: ...
 def queue(queue_json: str) -> str:
     """The queue (a name, tc's words or a table, in JSON) as a table with every parameter; raises `ScenarioError`."""
 
-def tc(queue_json: str, device: str, all: bool = False) -> list[str]:
+def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
     """The tc commands that set the queue up on a network device; raises `ScenarioError` where Linux lacks something."""
 
 def metric_definitions() -> str: ...

@@ -23,10 +23,10 @@ pub fn queue(queue_json: &str) -> PyResult<String> {
     Ok(serde_json::json!(queue).to_string())
 }
 
-/// The tc commands that set the queue up on a network device; with `all`, tc's defaults are written too.
+/// The tc commands that set the queue up on a network device; with `every`, tc's defaults are written too.
 #[pyfunction]
-#[pyo3(signature = (queue_json, device, all = false))]
-pub fn tc(queue_json: &str, device: &str, all: bool) -> PyResult<Vec<String>> {
+#[pyo3(signature = (queue_json, device, every = false))]
+pub fn tc(queue_json: &str, device: &str, every: bool) -> PyResult<Vec<String>> {
     let queue = read_queue(queue_json)?;
-    queue.to_tc(device, all).map_err(ScenarioError::new_err)
+    queue.to_tc(device, every).map_err(ScenarioError::new_err)
 }

@@ -69,7 +69,7 @@ class Engine(Protocol):
     def queue(self, queue_json: str) -> str:
         """The queue (a name, tc's words or a table) as a table with every parameter, JSON; raises `ScenarioError`."""
 
-    def tc(self, queue_json: str, device: str, all: bool = False) -> list[str]:
+    def tc(self, queue_json: str, device: str, every: bool = False) -> list[str]:
         """The tc commands for the queue; raises `ScenarioError` where Linux lacks something."""
 
     def algorithms(self) -> str:
