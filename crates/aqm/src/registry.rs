@@ -154,9 +154,56 @@ pub(crate) fn read<T: DeserializeOwned>(
             ));
         }
         let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
-        serde_json::from_value::<T>(alone).map_err(|error| format!("{name}: {error}"))?;
+        serde_json::from_value::<T>(alone).map_err(|error| {
+            let message = error.to_string();
+            let holds_queues = description
+                .parameters
+                .iter()
+                .any(|p| p.name == *name && p.kind.ends_with("queue"));
+            if holds_queues {
+                within(name, &message)
+            } else {
+                format!("{name}: {message}")
+            }
+        })?;
     }
     serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())
+}
+
+/// The complaint of a queue inside another, `target: ...`, as the outer one's, which holds it in this parameter: `queue.target: ...`.
+pub(crate) fn within(parameter: &str, message: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
+    match message.split_once(": ") {
+        Some((name, rest)) if !name.is_empty() && name.chars().all(plain) => {
+            let dot = if name.starts_with('[') { "" } else { "." };
+            format!("{parameter}{dot}{name}: {rest}")
+        }
+        _ => format!("{parameter}: {message}"),
+    }
+}
+
+/// How many queues may stand inside each other, so that no document reaches the end of the stack.
+const DEEPEST: usize = 8;
+
+/// Refuses a queue in which more than [`DEEPEST`] stand inside each other.
+pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
+    fn is_within(value: &Value, levels: usize) -> bool {
+        let Value::Object(table) = value else {
+            return true;
+        };
+        let listed = table.get("queues").and_then(Value::as_array);
+        let mut inner = table
+            .get("queue")
+            .into_iter()
+            .chain(listed.into_iter().flatten());
+        levels > 0 && inner.all(|inner| is_within(inner, levels - 1))
+    }
+    if is_within(value, DEEPEST) {
+        return Ok(());
+    }
+    Err(format!(
+        "at most {DEEPEST} queues may stand inside each other"
+    ))
 }
 
 /// The schema of one algorithm's table: its parameters and its kind.
@@ -303,6 +350,7 @@ macro_rules! registry {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 use serde::de::Error;
                 let value = serde_json::Value::deserialize(deserializer)?;
+                registry::check_depth(&value).map_err(D::Error::custom)?;
                 let (kind, params) = registry::split(value, &Self::names(), Self::tc_kinds()).map_err(D::Error::custom)?;
                 let description = describe_kind(kind);
                 $(if kind == stringify!($module) {
