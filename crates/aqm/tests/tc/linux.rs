@@ -134,20 +134,12 @@ fn tc_takes_and_refuses_the_same() {
     }
 }
 
-/// Each word of each qdisc, with values of every sort: those that tc calls illegal are called so here.
+/// Each word of each qdisc, with values of every sort: those that tc calls illegal are called so here. (A time beyond 4294 s, which
+/// tc lets overflow, is refused here.)
 #[test]
 fn tc_finds_the_same_values_illegal() {
     let values = [
-        "3",
-        "10k",
-        "5ms",
-        "10mbit",
-        "2kbps",
-        "1.5",
-        "0x10",
-        "4g",
-        "7x",
-        "70000000000",
+        "3", "10k", "5ms", "10mbit", "2kbps", "1.5", "0x10", "4g", "7x",
     ];
     let mut texts = Vec::new();
     for tc in QueueConfig::all().iter().flat_map(|config| config.tc()) {
@@ -156,10 +148,8 @@ fn tc_finds_the_same_values_illegal() {
                 word.form,
                 Form::Flag(_) | Form::Several(_) | Form::Nothing | Form::Refused(_)
             );
-            let other = matches!(
-                word.form,
-                Form::ClassNumber | Form::Leaf | Form::Leaves | Form::Integers(_)
-            );
+            let other =
+                matches!(word.form, Form::ClassNumber | Form::Integers(_)) || word.form.is_leaf();
             !wordless && !other && !word.of_class
         };
         for word in tc.words.iter().filter(takes_a_value) {

@@ -37,7 +37,7 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
         ]
         .prop_map(with)
         .boxed(),
-        Form::Integer | Form::WholeBytes | Form::TimeIn(_) | Form::Whole(..) => {
+        Form::Integer | Form::WholeBytes | Form::Seconds | Form::Milliseconds | Form::Whole(..) => {
             prop_oneof![0_u64..40, 0_u64..70_000]
                 .prop_map(move |n| with(n.to_string()))
                 .boxed()
@@ -57,7 +57,9 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
             .boxed(),
         Form::Flag(_) | Form::Several(_) | Form::Nothing => Just(tc.to_owned()).boxed(),
         Form::ClassNumber => Just(with("1".to_owned())).boxed(),
-        Form::Refused(_) | Form::Leaf | Form::Leaves => Just(String::new()).boxed(),
+        Form::Refused(_) | Form::Leaf | Form::LeafInstead(..) | Form::Leaves(..) => {
+            Just(String::new()).boxed()
+        }
     }
 }
 
@@ -86,10 +88,7 @@ fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
 fn lines(
     tc: &'static Tc,
 ) -> impl Strategy<Value = (&'static Tc, [Vec<String>; 2], Option<String>)> {
-    let holds = tc
-        .words
-        .iter()
-        .any(|word| matches!(word.form, Form::Leaf | Form::Leaves));
+    let holds = tc.words.iter().any(|word| word.form.is_leaf());
     let inner = prop_oneof![
         Just("codel target 7ms"),
         Just("fq_codel flows 16"),
