@@ -1,6 +1,6 @@
 //! Runs an episode as an engine would, and checks every promise after every call.
 
-use bloatlab_aqm::{Context, Packet, Qdisc};
+use bloatlab_aqm::{Packet, Qdisc};
 use bloatlab_units::{NEVER, Nanos, Rate};
 
 use crate::Episode;
@@ -54,16 +54,19 @@ pub(crate) struct Driver {
 impl Driver {
     pub fn new(episode: &Episode) -> Self {
         let config = episode.config();
-        let context: Context = episode.context();
-        let rate = context.rate;
+        let queue = config.build(episode.context());
+        let queue = queue.expect("a queue of the registry");
+        Self::with(queue, Rules::new(&config), episode)
+    }
+
+    /// Drives this queue, whatever the episode's.
+    pub fn with(queue: Box<dyn Qdisc<ModelPacket>>, rules: Rules, episode: &Episode) -> Self {
         let flows = episode.flows();
-        let rules = Rules::new(&config);
-        let queue = config.build(context).expect("a queue of the registry");
         let mut driver = Self {
             queue,
             account: Account::new(flows, &rules),
             rules,
-            rate,
+            rate: episode.context().rate,
             flows,
             // Some numbers before they wrap.
             acks: vec![u32::MAX - 20_000; flows as usize],
