@@ -2,6 +2,7 @@
 
 use bloatlab_aqm::{Packet, Qdisc};
 use bloatlab_units::{NEVER, Nanos, Rate};
+use serde_json::Value;
 
 use crate::Episode;
 use crate::account::Account;
@@ -52,16 +53,10 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub fn new(episode: &Episode) -> Self {
-        let config = episode.config();
-        let queue = config.build(episode.context());
-        let queue = queue.expect("a queue of the registry");
-        Self::with(queue, Rules::new(&config), episode)
-    }
-
-    /// Drives this queue, whatever the episode's.
-    pub fn with(queue: Box<dyn Qdisc<ModelPacket>>, rules: Rules, episode: &Episode) -> Self {
+    /// Of a queue that was built in the episode's context from this configuration.
+    pub fn new(episode: &Episode, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Self {
         let flows = episode.flows();
+        let rules = Rules::new(config, flows);
         let mut driver = Self {
             queue,
             account: Account::new(flows, &rules),

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use bloatlab_aqm::{Context, Hosts, QueueConfig};
+use bloatlab_aqm::{Context, Hosts, Qdisc, QueueConfig};
 use bloatlab_units::{Rate, Rng, Streams};
+use serde_json::Value;
 
 use crate::config::{config, kinds};
 use crate::driver::{Driver, Tally};
 use crate::operation::Operation;
+use crate::packet::ModelPacket;
 
 /// A queue, its place, and what happens to it.
 #[derive(Clone, PartialEq)]
@@ -84,12 +86,24 @@ impl Episode {
 
     /// Runs it, and panics when the queue breaks a promise. With `twice`, it must run the same again.
     pub fn run(&self, twice: bool) -> Tally {
-        let tally = Driver::new(self).drive(self);
+        let config = self.config();
+        let value = serde_json::to_value(&config).unwrap_or_default();
+        let queue = || {
+            config
+                .build(self.context())
+                .expect("a queue of the registry")
+        };
+        let tally = self.run_on(queue(), &value);
         if twice {
-            let again = Driver::new(self).drive(self);
+            let again = self.run_on(queue(), &value);
             assert_eq!(tally, again, "the same seed gives the same run");
         }
         tally
+    }
+
+    /// Runs it on a queue from elsewhere, which was built from this configuration in the episode's context.
+    pub fn run_on(&self, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Tally {
+        Driver::new(self, queue, config).drive(self)
     }
 }
 

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink, mark};
+use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, Sink, mark};
 use bloatlab_units::{Nanos, Streams};
+use serde_json::json;
 
-use crate::driver::Driver;
-use crate::rules::Rules;
 use crate::{Episode, ModelPacket, Tally};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,11 +138,12 @@ impl Qdisc<ModelPacket> for Faulty {
 
 /// What the model says of many episodes with this fault.
 fn said(fault: Fault) -> Result<Vec<Tally>, String> {
-    let codel = serde_json::from_value::<QueueConfig>("codel".into()).unwrap();
-    let mut rules = Rules::new(&codel);
-    rules.packets = 50;
-    rules.work_conserving = fault != Fault::HoldsBackForever;
-    rules.in_order = !matches!(fault, Fault::OtherEachTime);
+    let config = match fault {
+        Fault::HoldsBackForever => json!({ "kind": "faulty", "limit": "50p", "rate": "1Gbit/s" }),
+        // In any order, or the fault would be found by that.
+        Fault::OtherEachTime => json!({ "kind": "hhf", "limit": "50p" }),
+        _ => json!({ "kind": "faulty", "limit": "50p" }),
+    };
     let run = |number: u64| {
         let mut rng = Streams::new(number).stream("faults");
         let mut episode = Episode::draw(0, 150, &mut rng);
@@ -158,7 +158,7 @@ fn said(fault: Fault) -> Result<Vec<Tally>, String> {
                 now: 0,
             })
         };
-        let drive = || Driver::with(build(), rules.clone(), &episode).drive(&episode);
+        let drive = || episode.run_on(build(), &config);
         let (first, second) = (drive(), drive());
         assert_eq!(first, second, "the same seed gives the same run");
         first
