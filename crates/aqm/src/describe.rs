@@ -31,7 +31,8 @@ pub struct Description {
 pub struct Parameter {
     /// The name in a scenario.
     pub name: String,
-    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `queue`, `any`.
+    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `queue`, `object`,
+    /// `any`, and `list of` these.
     #[serde(rename = "type")]
     pub kind: String,
     /// The standard's value; null means absent.
@@ -178,6 +179,10 @@ fn kind_of(schema: &Value, definitions: &Value) -> (String, Vec<String>) {
             kinds.into_iter().next().unwrap_or_default(),
             choices.concat(),
         );
+    }
+    if schema["type"] == "array" {
+        let (item, choices) = kind_of(&schema["items"], definitions);
+        return (format!("list of {item}"), choices);
     }
     let choices = match (&schema["enum"], schema.get("const")) {
         (Value::Array(values), _) => values.iter().map(plain).collect(),

@@ -12,7 +12,7 @@ mod registry;
 
 // What `crate::` offers to a file of the crate, it offers to the page's file here.
 use bloatlab_aqm::{
-    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark,
+    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark, tc,
 };
 use registry::Algorithm;
 
