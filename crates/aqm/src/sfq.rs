@@ -91,7 +91,7 @@ impl Algorithm for Params {
         name: "sfq",
         words: &[
             Word::same("limit", Form::Packets),
-            Word::same("perturb", Form::TimeIn(SECOND)),
+            Word::same("perturb", Form::Seconds),
             Word::same("quantum", Form::Size),
             Word::same("depth", Form::Integer),
             Word::same("flows", Form::Integer),
