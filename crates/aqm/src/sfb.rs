@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, Limit, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Stochastic fairness queueing (McKenney 1990): flows hashed to queues that take turns, as in Linux or as in ns-2.
 
-use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
+use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
