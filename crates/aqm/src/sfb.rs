@@ -68,8 +68,8 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "sfb",
         words: &[
-            Word::same("rehash", Form::TimeIn(1_000_000)),
-            Word::same("db", Form::TimeIn(1_000_000)),
+            Word::same("rehash", Form::Milliseconds),
+            Word::same("db", Form::Milliseconds),
             Word::same("limit", Form::Packets),
             Word::same("max", Form::Integer),
             Word::same("target", Form::Integer),

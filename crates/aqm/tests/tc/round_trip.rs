@@ -66,8 +66,12 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
 /// Some of a qdisc's words in any order, those of it and those of its class.
 fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
     let one = |word: &'static Word| {
-        let share = if tc.required.contains(&word.tc) {
-            1.0
+        let share = if tc
+            .required
+            .iter()
+            .any(|words| words.split('|').any(|one| one == word.tc))
+        {
+            0.99
         } else {
             0.4
         };
@@ -196,7 +200,9 @@ fn every_qdisc_names_words_once_and_parameters_that_exist() {
             }
             for required in tc.required {
                 assert!(
-                    tc.words.iter().any(|word| word.tc == *required),
+                    required
+                        .split('|')
+                        .all(|one| tc.words.iter().any(|word| word.tc == one)),
                     "{}: {required}",
                     tc.name
                 );
@@ -214,7 +220,19 @@ fn a_default_of_every_kind_that_linux_has_is_printed_and_read_back() {
             continue;
         }
         for all in [false, true] {
-            let printed = config.to_tc("eth0", all).unwrap();
+            let printed = match config.to_tc("eth0", all) {
+                Ok(printed) => printed,
+                Err(why) => {
+                    // tc has no default for what it wants, or it is not ours.
+                    let tc = config.tc()[0];
+                    assert!(
+                        !tc.required.is_empty() || !tc.presets.is_empty(),
+                        "{}: {why}",
+                        tc.name
+                    );
+                    continue;
+                }
+            };
             assert_eq!(read(&printed.join("\n")), Ok(config.clone()), "{printed:?}");
         }
     }
