@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from bloatlab.engines import engine
+from bloatlab.experiments.ranking import MEANING, Ranking
 from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, Definitions, MetricTable
 from bloatlab.report.verdict import Verdict
@@ -89,6 +90,7 @@ class ExperimentView:
     commands: list[str]
     parameters: PlainTable
     claims: list[ClaimRow]
+    ranking: PlainTable | None
     runs: PlainTable | None
     failed: PlainTable | None
     figures: list[Drawn]
@@ -164,6 +166,32 @@ def claims(rows: pl.DataFrame) -> list[ClaimRow]:
             )
         )  # fmt: skip
     return found
+
+
+def ranking_table(ranking: Ranking) -> PlainTable:
+    """A row a contender: its score, and by each criterion its value with its rank; the best of each column marked."""
+    columns = ["#", "queue", "score"]
+    rows = [
+        [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
+        for row in ranking.contenders
+    ]
+    for criterion in ranking.criteria:
+        columns.append(f"{criterion.title} ({criterion.unit})" if criterion.unit else criterion.title)
+        values = [row.values[criterion.name] for row in ranking.contenders]
+        for cells, row, cell in zip(rows, ranking.contenders, metric_tables.best(values, criterion.better), strict=True):
+            place = row.ranks.get(criterion.name)
+            cells.append(replace(cell, text=cell.text if place is None else f"{cell.text} ({place:.3g})"))
+    formulas = "; ".join(f"{criterion.title}: {criterion.formula}" for criterion in ranking.criteria)
+    over = f" Values and ranks are means over {ranking.points} points." if ranking.points > 1 else ""
+    note = f"In brackets the rank. {MEANING}{over} Criteria by group: {_groups(ranking)}. {formulas}."
+    return PlainTable(columns, rows, "Ranking", sortable=True, note=note)
+
+
+def _groups(ranking: Ranking) -> str:
+    groups: dict[str, list[str]] = {}
+    for criterion in ranking.criteria:
+        groups.setdefault(criterion.group, []).append(criterion.title)
+    return "; ".join(f"{group} ({', '.join(titles)})" for group, titles in groups.items())
 
 
 _RUN_COLUMNS = {
