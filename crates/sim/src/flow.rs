@@ -227,8 +227,9 @@ impl TcpFlow {
             srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
             samples: Samples {
-                arrived: self.arrived(),
-                bytes_sent: self.sender_stats().bytes,
+                // The interval under way goes on.
+                arrived: self.stats.samples.arrived,
+                bytes_sent: self.stats.samples.bytes_sent,
                 ..Samples::default()
             },
             ..TcpStats::default()

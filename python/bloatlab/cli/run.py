@@ -140,7 +140,7 @@ def print_json(
         {"run_id": run.run_id, "parameters": run.parameters, "seed": run.seed, **metrics[run.run_id]} for run in runs
     ]
     # `dumps` encodes in C, `dump` in Python.
-    document = {"experiment": name, "runs": described, "claims": list(claims)}
+    document: dict[str, Any] = {"experiment": name, "runs": described, "claims": list(claims)}
     if ranking is not None:
         document["ranking"] = describe(ranking)
     sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")

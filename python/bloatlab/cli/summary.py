@@ -45,8 +45,7 @@ def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
     table.add_column("#", justify="right")
     table.add_column("queue", no_wrap=True)
     table.add_column("score", justify="right")
-    # One column a group and percentile would be too wide for a terminal: the tail stands for its curve.
-    shown = [criterion for criterion in ranking.criteria if not criterion.name.endswith(("_p50", "_p95"))]
+    shown = [criterion for criterion in ranking.criteria if not criterion.minor]
     for criterion in shown:
         unit = f" ({criterion.unit})" if criterion.unit else ""
         table.add_column(f"{criterion.title}{unit}", justify="right")

@@ -48,7 +48,7 @@ class AqmComparison(Experiment):
         shared.ecn(),
         shared.rate("20Mbit/s"),
         shared.rtt("40ms"),
-        shared.qlen(str(BUFFER)),
+        shared.qlen(f"{BUFFER} bandwidth-delay products, at least {SMALLEST}p"),
         Parameter(
             "ccas", "cubic+newreno+bbr", "",
             allowed="congestion controls of `bloatlab algorithms` with + between them",

@@ -26,8 +26,8 @@ class Criterion:
     formula: str
     read: Callable[[Metrics], float | None]
     """`None`: the run has no such value."""
-    scale: Literal["linear", "log"] = "linear"
-    """How a figure's axis shows it."""
+    minor: bool = False
+    """Left out of the terminal's table, which has no room for all."""
 
 
 def _of(entities: Mapping[str, Mapping[str, float]], name: str) -> list[Mapping[str, float]]:
@@ -77,7 +77,7 @@ def delay(flows: str = "bulk", *, title: str = "queueing delay", group: str = "b
         Criterion(
             f"{flows}_delay_p{percentile}", f"{title} p{percentile}", "ms", "lower", group,
             f"mean over the {flows} flows of p{percentile}_sojourn_l4",
-            mean_of("flow", flows, f"p{percentile}_sojourn_l4"), "log",
+            mean_of("flow", flows, f"p{percentile}_sojourn_l4"), percentile < 99,
         )
         for percentile in (50, 95, 99)
     )  # fmt: skip
@@ -102,18 +102,34 @@ def loss() -> Criterion:
     return Criterion("loss", "loss at the bottleneck", "", "lower", "loss", "loss_rate of the bottleneck", read)
 
 
+def utilization(*, group: str = "throughput") -> Criterion:
+    """How busy the bottleneck is: for flows that are not all there at once, whose goodputs do not add up."""
+    read = mean_of("link", BOTTLENECK, "utilization")
+    return Criterion("utilization", "utilization", "", "higher", group, "utilization of the bottleneck", read)
+
+
+def _of_loss_events(metric: str) -> Callable[[Metrics], float | None]:
+    """A metric of the bottleneck's loss events; where there were none, nothing was lost together."""
+
+    def read(metrics: Metrics) -> float | None:
+        link = metrics.get("link_metrics", {}).get(BOTTLENECK, {})
+        return 0.0 if link.get("loss_events") == 0 else link.get(metric)
+
+    return read
+
+
 def synchronization() -> Criterion:
     """How many flows lose together (RFC 7928 section 2.4)."""
-    read = mean_of("link", BOTTLENECK, "loss_synchronization")
-    formula = "loss_synchronization of the bottleneck"
+    read = _of_loss_events("loss_synchronization")
+    formula = "loss_synchronization of the bottleneck; 0 where nothing was lost"
     return Criterion("synchronization", "loss synchronization", "", "lower", "loss", formula, read)
 
 
-def loss_interval() -> Criterion:
-    """How far apart losses are (RFC 7928 section 2.3)."""
-    read = mean_of("link", BOTTLENECK, "mean_loss_interval")
-    formula = "mean_loss_interval of the bottleneck; nothing lost counts as no value"
-    return Criterion("loss_interval", "time between losses", "ms", "higher", "loss", formula, read, "log")
+def loss_bursts() -> Criterion:
+    """How many packets are lost together (RFC 7928 section 2.3)."""
+    read = _of_loss_events("mean_loss_event_size")
+    formula = "mean_loss_event_size of the bottleneck; 0 where nothing was lost"
+    return Criterion("loss_bursts", "losses in an event", "packets", "lower", "loss", formula, read, minor=True)
 
 
 def start_up(flows: str = "bulk") -> Criterion:
@@ -136,13 +152,13 @@ def voip(flows: str = "voip", *, title: str = "VoIP", group: str = "sparse flows
         Criterion(
             f"{flows}_delay_p{percentile}", f"{title} one-way delay p{percentile}", "ms", "lower", group,
             f"mean over the {flows} flows of p{percentile}_one_way_delay_l4",
-            mean_of("flow", flows, f"p{percentile}_one_way_delay_l4"),
+            mean_of("flow", flows, f"p{percentile}_one_way_delay_l4"), percentile < 99,
         )
         for percentile in (50, 95, 99)
     )  # fmt: skip
     jitter = Criterion(
         f"{flows}_jitter", f"{title} jitter", "ms", "lower", group,
-        f"mean over the {flows} flows of mean_jitter_l4", mean_of("flow", flows, "mean_jitter_l4"),
+        f"mean over the {flows} flows of mean_jitter_l4", mean_of("flow", flows, "mean_jitter_l4"), minor=True,
     )  # fmt: skip
     lost = Criterion(
         f"{flows}_loss", f"{title} loss", "", "lower", group,
@@ -156,7 +172,7 @@ def ping(*, group: str = "sparse flows") -> tuple[Criterion, ...]:
     return tuple(
         Criterion(
             f"ping_p{percentile}", f"ping RTT p{percentile}", "ms", "lower", group,
-            f"p{percentile}_rtt of the ping", mean_of("probe", "ping", f"p{percentile}_rtt"),
+            f"p{percentile}_rtt of the ping", mean_of("probe", "ping", f"p{percentile}_rtt"), percentile < 99,
         )
         for percentile in (50, 95, 99)
     )  # fmt: skip
@@ -167,7 +183,7 @@ def web(*, group: str = "sparse flows") -> tuple[Criterion, ...]:
     return tuple(
         Criterion(
             f"web_p{percentile}", f"page fetch p{percentile}", "ms", "lower", group,
-            f"mean over the web clients of p{percentile}_rtt", mean_of("probe", "web", f"p{percentile}_rtt"),
+            f"mean over the web clients of p{percentile}_rtt", mean_of("probe", "web", f"p{percentile}_rtt"), percentile < 99,
         )
         for percentile in (50, 95, 99)
     )  # fmt: skip

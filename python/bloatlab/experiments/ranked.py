@@ -50,7 +50,8 @@ def _ranked(
     if experiment is None or not experiment.criteria:
         return None
     runs = [(given, metrics[run_id]) for run_id, given in parameters.items()]
-    observed = observe(experiment.criteria, experiment.compared, runs)
+    derived = [parameter.name for parameter in experiment.parameters if parameter.default is None]
+    observed = observe(experiment.criteria, experiment.compared, runs, derived)
     ranking = rank(experiment.criteria, observed)
     if len(ranking.contenders) < 2:
         return None

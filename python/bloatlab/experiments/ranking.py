@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -45,6 +45,8 @@ class Contender:
     high: Mapping[str, float | None]
     ranks: Mapping[str, float]
     """By criterion, the mean over points."""
+    groups: Mapping[str, float]
+    """By group of criteria, the mean of its ranks."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,10 @@ class Ranking:
 
 
 def observe(
-    criteria: Sequence[Criterion], compared: Sequence[str], runs: Sequence[tuple[Mapping[str, Any], Metrics]]
+    criteria: Sequence[Criterion],
+    compared: Sequence[str],
+    runs: Sequence[tuple[Mapping[str, Any], Metrics]],
+    derived: Sequence[str] = (),
 ) -> list[Observation]:
     """Runs (their parameters and metrics) as observations.
 
@@ -66,22 +71,29 @@ def observe(
         criteria: What is read of each run.
         compared: Parameters that make a contender; those that do not vary are left out of its name.
         runs: Parameters as they are stored, and metrics in the form of `--json`.
+        derived: Parameters that may follow from others, and then do not name a point.
     """
-    parameters = [
-        {name: json.dumps(value, sort_keys=True) for name, value in given.items()} for given, _ in runs
-    ]
-    varying = {name for of in parameters for name in of if len({other.get(name) for other in parameters}) > 1}
+    parameters = [{name: json.dumps(value, sort_keys=True) for name, value in given.items()} for given, _ in runs]
+    names = sorted({name for of in parameters for name in of}, key=lambda name: (name in derived, name))
+    varying = [name for name in names if len({of.get(name) for of in parameters}) > 1]
     named = [name for name in compared if name in varying] or list(compared[:1])
-    # A parameter that follows from a compared one (a limit in bytes, say) is no axis of its own.
-    rest = sorted(varying - set(named))
+    rest = [name for name in varying if name not in named]
+    for name in [name for name in reversed(rest) if name in derived]:
+        fewer = [other for other in rest if other != name]
+        if _distinct(parameters, fewer) == _distinct(parameters, rest):
+            rest = fewer
     return [
         Observation(
             ", ".join(_label(name, given.get(name), first=name == named[0]) for name in named),
-            ", ".join(f"{name}={of[name]}" for name in rest if name in of),
+            ", ".join(_label(name, given[name], first=False) for name in rest if name in given),
             {criterion.name: criterion.read(metrics) for criterion in criteria},
         )
-        for (given, metrics), of in zip(runs, parameters, strict=True)
+        for given, metrics in runs
     ]
+
+
+def _distinct(parameters: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
+    return len({tuple(of.get(name) for name in names) for of in parameters})
 
 
 def _label(name: str, value: Any, *, first: bool) -> str:
@@ -133,7 +145,8 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> 
         for criterion in known:
             if criterion.name in own:
                 groups.setdefault(criterion.group, []).append(own[criterion.name])
-        score = fmean(fmean(group) for group in groups.values()) if groups else float(len(names))
+        by_group = {group: fmean(places) for group, places in groups.items()}
+        score = fmean(by_group.values()) if by_group else float(len(names))
         found = {c.name: _values(observations, name, c) for c in known}
         rows.append(
             Contender(
@@ -142,13 +155,11 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> 
                 {key: min(values, default=None) for key, values in found.items()},
                 {key: max(values, default=None) for key, values in found.items()},
                 own,
+                by_group,
             )
         )  # fmt: skip
     rows.sort(key=lambda row: (round(row.score, 9), row.name))
-    placed = (
-        Contender(row.name, index + 1, row.score, row.values, row.low, row.high, row.ranks)
-        for index, row in enumerate(rows)
-    )
+    placed = (replace(row, position=index + 1) for index, row in enumerate(rows))
     return Ranking(known, tuple(placed), len(points))
 
 
@@ -175,6 +186,7 @@ def describe(ranking: Ranking) -> dict[str, Any]:
                 "name": row.name,
                 "position": row.position,
                 "score": row.score,
+                "groups": dict(row.groups),
                 "values": dict(row.values),
                 "ranks": dict(row.ranks),
             }

@@ -54,7 +54,7 @@ def qlen(times: str, published: str | None = None) -> Parameter:
     return Parameter(
         "qlen", None, "packets",
         allowed="80p, 80 (packets), 120kB",
-        help=f"limit of the bottleneck's queue, if its kind has one; when not given {times} bandwidth-delay products, at least 100p",
+        help=f"limit of the bottleneck's queue, if its kind has one; when not given {times}",
         read=read.limit,
         published=published,
     )  # fmt: skip

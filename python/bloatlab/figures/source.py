@@ -55,7 +55,6 @@ def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
             "title": criterion.title,
             "unit": criterion.unit,
             "better": criterion.better,
-            "scale": criterion.scale,
             "value": row.values[criterion.name],
             "low": row.low[criterion.name],
             "high": row.high[criterion.name],

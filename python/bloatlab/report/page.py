@@ -98,7 +98,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         commands=commands[-MOST_COMMANDS:],
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims),
-        ranking=model.ranking_table(ranked.ranking) if ranked else None,
+        ranking=model.ranking_view(ranked.ranking) if ranked else None,
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),

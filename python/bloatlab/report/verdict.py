@@ -138,7 +138,10 @@ def of_ranking(ranking: Ranking) -> Verdict:
     at = f" over {ranking.points} points" if ranking.points > 1 else ""
     numbers = [("contenders", str(len(ranking.contenders)))]
     for criterion in ranking.criteria:
-        if criterion.name.endswith(("_p95", "_goodput", "_fairness")) and (value := first.values[criterion.name]) is not None:
+        if (
+            criterion.name.endswith(("_p95", "_goodput", "_fairness"))
+            and (value := first.values[criterion.name]) is not None
+        ):
             numbers.append((f"{criterion.title}, {first.name}", text.with_unit(value, criterion.unit)))
     sentence = (
         f"{first.name} comes first of {len(ranking.contenders)} with a score of {first.score:.2f}{at}, "

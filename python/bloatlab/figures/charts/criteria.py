@@ -52,7 +52,9 @@ def _panel(found: pl.DataFrame, names: list[str], width: int, *, named: bool) ->
     better = f", {found['better'][0]} is better"
     x = alt.X(
         "value:Q",
-        axis=options(title=f"{found['title'][0]}{unit}{better}", tickCount=3, grid=True, format=".3~g", labelFlush=True),
+        axis=options(
+            title=f"{found['title'][0]}{unit}{better}", tickCount=3, grid=True, format=".3~g", labelFlush=True
+        ),
         scale=options(zero=True, nice=False),
     )
     tints = contenders.colours(names)

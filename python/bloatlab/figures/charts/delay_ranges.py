@@ -28,9 +28,10 @@ def delay_ranges(tables: network.Tables, *, width: int = WIDE) -> Any:
     """
     ranking = network.table(tables, "ranking")
     names = contenders.order(ranking)
-    across = 1 if width < NARROW else 2
+    stems = contenders.stems(ranking)
+    across = 1 if width < NARROW or len(stems) == 1 else 2
     wide = plot_width(width - across * (NAMES - 40), across)
-    panels = [_panel(ranking, stem, names, wide) for stem in contenders.stems(ranking)]
+    panels = [_panel(ranking, stem, names, wide) for stem in stems]
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
     return themed(alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=16))
 
@@ -55,7 +56,9 @@ def _panel(ranking: pl.DataFrame, stem: str, names: list[str], width: int) -> An
 
     return alt.layer(
         parts.drawn(data, "rule", strokeWidth=1.5).encode(x=x("p95"), x2=alt.X2("p99:Q"), y=y, color=colour),
-        parts.drawn(data, "rule", strokeWidth=7, opacity=0.55).encode(x=x("p50"), x2=alt.X2("p95:Q"), y=y, color=colour),
+        parts.drawn(data, "rule", strokeWidth=7, opacity=0.55).encode(
+            x=x("p50"), x2=alt.X2("p95:Q"), y=y, color=colour
+        ),
         parts.drawn(data, "tick", thickness=2, size=10).encode(x=x("p99"), y=y, color=colour),
         parts.drawn(data, "point", filled=True, size=46, opacity=1, color=INK).encode(x=x("p50"), y=y),
         width=width,

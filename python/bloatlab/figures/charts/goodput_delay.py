@@ -17,7 +17,7 @@ def axes_of(tables: network.Tables) -> tuple[str, str] | None:
     """The criteria drawn: the first 95th percentile of a delay, and the first goodput."""
     names = network.table(tables, "ranking")["criterion"].unique(maintain_order=True).to_list()
     delay = next((name for name in names if name.endswith("_delay_p95")), None)
-    goodput = next((name for name in names if name.endswith("_goodput")), None)
+    goodput = next((name for name in names if name.endswith("_goodput") or name == "utilization"), None)
     return (delay, goodput) if delay and goodput else None
 
 
@@ -63,10 +63,11 @@ def goodput_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
     scale = options(type="log" if across.log else "linear", domain=across.domain, reverse=True, nice=False)
     title = f"{delay['title'][0]} (ms), less is to the right"
     x = alt.X("x:Q", scale=scale, axis=options(title=title, grid=True, tickCount=7, format=".6~g"))
+    unit = goodput["unit"][0]
     y = alt.Y(
         "y:Q",
         scale=options(domain=down.domain, nice=False, zero=False),
-        axis=options(title=f"{goodput['title'][0]} (Mbit/s)", tickCount=6),
+        axis=options(title=f"{goodput['title'][0]} ({unit})" if unit else goodput["title"][0], tickCount=6),
     )
     tints = contenders.colours(names)
     colour = parts.colour(names, list(tints.values()), field="contender", legend=False)

@@ -30,8 +30,8 @@ def samples(tables: network.Tables) -> pl.DataFrame:
 
 
 def points(tables: network.Tables) -> list[str]:
-    """Places on the axes that are not compared: a panel each."""
-    return network.table(tables, "contenders")["point"].unique(maintain_order=True).to_list()
+    """Places on the axes that are not compared at which there are long flows: a panel each."""
+    return samples(tables)["point"].unique(maintain_order=True).to_list()
 
 
 def goodput_ellipses(tables: network.Tables, *, width: int = WIDE) -> Any:
@@ -85,14 +85,14 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6),
     )
     # Names stand beside the marks, so colours may come again.
-    tints = palette.in_order(names)
+    tints = contenders.colours(names) if len(names) <= len(palette.PALETTE) else palette.in_order(names)
     colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
     layers = []
     if outlines:
         layers.append(
-            parts.drawn(prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True).encode(
-                x=x, y=y, color=colour, order=alt.Order("order:Q")
-            )
+            parts.drawn(
+                prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True
+            ).encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
         )
     layers += [
         parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
