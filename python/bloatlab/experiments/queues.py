@@ -37,7 +37,7 @@ def comparable() -> list[str]:
     return [
         kind
         for kind, parameters in described().items()
-        if not any(parameter["type"] == "queue" for parameter in parameters.values()) and _bounded(parameters)
+        if not any(parameter["type"].endswith("queue") for parameter in parameters.values()) and _bounded(parameters)
     ]
 
 

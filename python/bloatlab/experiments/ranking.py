@@ -84,8 +84,8 @@ def observe(
             rest = fewer
     return [
         Observation(
-            ", ".join(_label(name, given.get(name), first=name == named[0]) for name in named),
-            ", ".join(_label(name, given[name], first=False) for name in rest if name in given),
+            ", ".join(_label(name, given.get(name), bare=name == compared[0]) for name in named),
+            ", ".join(_label(name, given[name]) for name in rest if name in given),
             {criterion.name: criterion.read(metrics) for criterion in criteria},
         )
         for given, metrics in runs
@@ -96,11 +96,11 @@ def _distinct(parameters: Sequence[Mapping[str, str]], names: Sequence[str]) -> 
     return len({tuple(of.get(name) for name in names) for of in parameters})
 
 
-def _label(name: str, value: Any, *, first: bool) -> str:
+def _label(name: str, value: Any, *, bare: bool = False) -> str:
     if isinstance(value, Mapping):
         rest = ", ".join(f"{key}={item}" for key, item in value.items() if key != "kind")
         value = f"{value.get('kind')} ({rest})" if rest else value.get("kind")
-    return str(value) if first else f"{name}={value}"
+    return str(value) if bare else f"{name}={value}"
 
 
 def places(values: Sequence[float | None], better: Better) -> list[float]:

@@ -6,7 +6,7 @@ The less-than-best-effort sender (section 5.4) is left out: it needs LEDBAT, whi
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.rfc7928.friendly import Bulk, Ecn, InitialWindow
 from bloatlab.experiments.rfc7928.round_trips import RttFairness, Rural
-from bloatlab.experiments.rfc7928.stability import VaryingCongestion
+from bloatlab.experiments.rfc7928.stability import VaryingBandwidth, VaryingCongestion
 from bloatlab.experiments.rfc7928.traffic import Bidirectional, Bursts, Mix
 from bloatlab.experiments.rfc7928.unfriendly import Aggressive, Unresponsive
 
@@ -22,6 +22,7 @@ FAMILY: tuple[Experiment, ...] = (
     Mix(),
     Bidirectional(),
     VaryingCongestion(),
+    VaryingBandwidth(),
 )
 
 __all__ = ["FAMILY"]

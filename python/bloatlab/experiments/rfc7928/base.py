@@ -47,10 +47,10 @@ def common(
     )
 
 
-def congestion() -> tuple[Parameter, Parameter]:
+def congestion(default: str = "medium") -> tuple[Parameter, Parameter]:
     """The level of congestion, and the number of flows that follows from it."""
     level = Parameter(
-        "congestion", "medium", "",
+        "congestion", default, "",
         allowed=", ".join(LEVELS),
         help="level of congestion: the number of long flows at which a drop-tail queue would lose 0.1, 0.5 or 1 %",
         read=read.choice(*LEVELS),
@@ -137,6 +137,11 @@ def bulk(
         "tcp": shared.tcp(params, **settings),
         **keys,
     }
+
+
+def in_ms(seconds: float) -> str:
+    """A duration as a scenario writes it, to the millisecond."""
+    return f"{round(seconds * 1000)}ms"
 
 
 def web(params: Mapping[str, Any]) -> dict[str, Any]:

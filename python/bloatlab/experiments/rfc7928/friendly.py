@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from bloatlab import units
 from bloatlab.experiments import criteria, shared
 from bloatlab.experiments.parameters import Parameter
-from bloatlab.experiments.rfc7928.base import LEVELS, LONG_FLOWS, Rfc7928, bulk, common, congestion
+from bloatlab.experiments.rfc7928.base import LEVELS, LONG_FLOWS, Rfc7928, bulk, common, congestion, in_ms
 
 
 class Bulk(Rfc7928):
@@ -46,7 +47,7 @@ class InitialWindow(Rfc7928):
         shared.cca("newreno", published="newreno"),
         shared.count("iw", 10, "segments", "first window of the short flows; the long one's is 3", low=1, high=1000),
         shared.count("size", 50, "segments", "length of a short flow; the RFC asks for more than 10 and at most 100"),
-        shared.count("shorts", 10, "flows", "short flows, one every four seconds", low=1, high=1000),
+        shared.count("shorts", 10, "flows", "short flows, evenly over the run", low=1, high=1000),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"iw": [3, 10]}
     criteria = (
@@ -61,13 +62,16 @@ class InitialWindow(Rfc7928):
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The long flow and the short ones."""
+        # Evenly over the measured part of the run, the last with as much time left as lies between two.
+        from_, until = units.duration(params["warmup"]), units.duration(params["stop"])
+        apart = (until - from_) / (params["shorts"] + 1)
         short = {
             "name": "short",
             "count": params["shorts"],
             "cca": params["cca"],
-            "start": "15s",
-            "start_interval": "4s",
-            "start_jitter": "1s",
+            "start": in_ms(from_ + apart),
+            "start_interval": in_ms(apart),
+            "start_jitter": in_ms(apart / 4),
             "traffic": {"kind": "finite", "bytes": f"{params['size'] * 1448}B"},
             "tcp": shared.tcp(params, initial_window=params["iw"]),
         }

@@ -12,6 +12,7 @@ HEIGHT = 300
 NARROW = 560
 LABELS = 50
 PANELS = 4
+NAMES = 8
 FLOWS = "bulk"
 """Long flows carry this name (`bulk`, `bulk_1`, `bulk_cubic`)."""
 
@@ -47,7 +48,8 @@ def goodput_ellipses(tables: network.Tables, *, width: int = WIDE) -> Any:
     rows = samples(tables)
     names = contenders.order(network.table(tables, "ranking"))
     shown = points(tables)[:PANELS]
-    across = 1 if width < NARROW or len(shown) == 1 else 2
+    # Two panels side by side have no room for more names than this.
+    across = 1 if width < NARROW or len(shown) == 1 or len(names) > NAMES else 2
     wide = plot_width(width, across) - LABELS
     panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide) for point in shown]
     joined = [panels[start : start + across] for start in range(0, len(panels), across)]
