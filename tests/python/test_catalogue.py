@@ -156,6 +156,14 @@ def test_every_criterion_has_a_value_at_some_point(experiment: Experiment) -> No
 
 
 @real
+def test_tc_s_words_are_kept_and_the_rest_is_given() -> None:
+    given = with_limit(with_ecn("pie target 20ms", "on"), "90p")
+    assert (given["limit"], given["target"], given["ecn"]) == ("90p", "20ms", True)
+    assert with_limit("pie limit 70", "90p") == "pie limit 70"
+    assert with_limit(with_ecn("fq_codel limit 70 noecn", "on"), "90p") == "fq_codel limit 70 noecn"
+
+
+@real
 def test_a_rate_step_above_the_link_is_refused() -> None:
     experiment = get("rfc7928-varying-bandwidth")
     with pytest.raises(ParameterError, match="low_rate: 200Mbit/s is above"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from bloatlab import units
 from bloatlab.engines import engine
+from bloatlab.experiments import parameters as read
 
 MTU = 1500
 """Bytes that a packet is taken for where a queue counts its limit in bytes."""
@@ -45,8 +46,10 @@ def _bounded(parameters: Mapping[str, Mapping[str, Any]]) -> bool:
     return any("limit" in name for name in parameters)
 
 
-def with_limit(queue: Any, limit: str) -> Any:
-    """The queue with this limit, if its kind has one and the user's table does not set it."""
+def with_limit(queue: Any, limit: str | None) -> Any:
+    """The queue with this limit, if its kind has one and the user's table or tc's words do not set it."""
+    if read.is_tc(queue) and (limit is None or _says(queue, "limit", "latency")):
+        return queue
     table = _table(queue)
     if table is None or "limit" in table:
         return queue
@@ -54,28 +57,40 @@ def with_limit(queue: Any, limit: str) -> Any:
     return table if parameter is None else {**table, "limit": _in_its_unit(limit, parameter["type"])}
 
 
-def _in_its_unit(limit: str, kind: str) -> Any:
+def _in_its_unit(limit: str | None, kind: str) -> Any:
     """A limit as a queue counts it: some count bytes alone, some packets alone."""
-    if kind not in ("bytes", "integer") or not limit.endswith("p"):
+    if limit is None or kind not in ("bytes", "integer") or not limit.endswith("p"):
         return limit
     packets = int(limit.removesuffix("p"))
     return packets if kind == "integer" else f"{packets * MTU}B"
 
 
 def with_ecn(queue: Any, mode: str) -> Any:
-    """The queue told to mark (`on`) or not to (`off`), if its kind has the choice and the user's table does not make it."""
-    table = _table(queue)
-    if mode == "auto" or table is None or "ecn" in table:
+    """The queue told to mark (`on`) or not to (`off`), if its kind has the choice and the user does not make it."""
+    table = None if mode == "auto" else _table(queue)
+    if table is None or "ecn" in table:
         return queue
     parameter = described().get(table["kind"], {}).get("ecn")
     return queue if parameter is None or parameter["type"] != "boolean" else {**table, "ecn": mode == "on"}
 
 
 def _table(queue: Any) -> dict[str, Any] | None:
-    """The queue as a table; `None`: a user's own class, which knows its parameters itself."""
+    """The queue as a table of what the user chose; `None`: a user's own class, which knows its parameters itself."""
+    if read.is_tc(queue):
+        # Every parameter is in it, also those that no word set.
+        unsaid = {
+            *(() if _says(queue, "limit", "latency") else ("limit",)),
+            *(() if _says(queue, "ecn", "noecn") else ("ecn",)),
+        }
+        found = json.loads(engine().queue(json.dumps(queue)))
+        return {name: value for name, value in found.items() if name not in unsaid}
     if isinstance(queue, str) and ":" not in queue:
         return {"kind": queue}
     return dict(queue) if isinstance(queue, Mapping) else None
+
+
+def _says(queue: str, *words: str) -> bool:
+    return not set(words).isdisjoint(queue.split())
 
 
 def bdp_packets(rate: str, rtt: str, times: float = 1) -> int:
