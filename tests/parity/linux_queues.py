@@ -73,7 +73,7 @@ def scenario(row: Row) -> dict[str, Any]:
     hosts = {"source": "A", "destination": "B"}
     flows: list[dict[str, Any]] = [
         {
-            "cca": {"kind": "cubic", "slow_start": "hystart"} if (law := laws[i % len(laws)]) == "cubic" else law,
+            "cca": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"} if (law := laws[i % len(laws)]) == "cubic" else law,
             "start": f"{start}s",
             "rtt": f"{rtt[i % len(rtt)]:.6f}ms",
             "tcp": {
