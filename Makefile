@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs golden bench clean
+.PHONY: demo test test-rust test-python lint format models docs golden bench soak clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -35,6 +35,7 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
+	$(BIN)/python tests/docs/queue_pages.py
 
 golden: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/golden/write_digests.py
@@ -46,6 +47,11 @@ models: $(VENV)/.dev $(VENV)/.built
 
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py
+
+# Every queue under ten million operations of the model (make soak SOAK="--kind codel --seed 7").
+SOAK ?= --operations 10000000
+soak:
+	cargo run --quiet --profile soak -p bloatlab-aqm --example soak -- $(SOAK)
 
 clean:
 	rm -rf $(VENV) target python/bloatlab/_core*.so

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import packets
+import queues
 import shell
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +20,7 @@ from rich.table import Table
 from bloatlab._core import engine_version
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = (*(case.name for case in packets.CASES), "report", "sweep")
+PARTS = (*(case.name for case in packets.CASES), "queues", "report", "sweep")
 
 
 def packet_table(results: list[dict[str, Any]]) -> Table:
@@ -48,6 +49,30 @@ def packet_table(results: list[dict[str, Any]]) -> Table:
 def times(value: dict[str, Any]) -> str:
     """`median (best)`."""
     return f"{value['ns_per_packet']:.0f} ({value['ns_per_packet_best']:.0f})"
+
+
+def queue_table(result: dict[str, Any]) -> Table:
+    """ns in and out of each queue, beside `fifo`, by number of flows."""
+    every = result["results"]
+    counts = list(dict.fromkeys(one["flows"] for one in every))
+    table = Table(
+        title="ns a packet in and out of a queue: median (best), and beyond fifo",
+        caption="aim beyond fifo: 15 ns for one queue, 40 ns for many; signals: dropped and marked of 1000 packets",
+    )
+    table.add_column("queue")
+    for count in counts:
+        flows = "1 flow" if count == 1 else f"{count} flows"
+        for heading in (flows, "beyond", "signals"):
+            table.add_column(heading, justify="right", no_wrap=True)
+    for kind in dict.fromkeys(one["kind"] for one in every):
+        cells = []
+        for one in (one for one in every if one["kind"] == kind):
+            missed = one["aim"] is not None and one["over_fifo"] > one["aim"]
+            beyond = "-" if kind == "fifo" else f"{one['over_fifo']:+.1f}" + (" !" if missed else "")
+            signals = 1000 * (one["dropped"] + one["marked"])
+            cells += [f"{one['ns']:.1f} ({one['ns_best']:.1f})", beyond, f"{signals:.1f}"]
+        table.add_row(kind, *cells)
+    return table
 
 
 def sweep_table(result: dict[str, Any]) -> Table:
@@ -108,6 +133,10 @@ def main() -> None:
             with console.status(f"{case.name} ..."):
                 results["packets"].append(packets.measure(case, 3 if given.quick else 9, peer))
         console.print(packet_table(results["packets"]))
+    if "queues" in given.only:
+        with console.status("queues ..."):
+            results["queues"] = queues.measure(51 if given.quick else 401)
+        console.print(queue_table(results["queues"]))
     if "report" in given.only:
         with console.status("report ..."):
             results["report"] = taken = shell.report(2 if given.quick else 7)

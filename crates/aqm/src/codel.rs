@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict, mark};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
 
 /// Controlled Delay: drops from the head once the sojourn time has stayed above a target for an interval, then ever more often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,19 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["CoDelQueueDisc"];
     const SOURCE: &'static str = "RFC 8289; limit and ECN as in tc-codel(8)";
+    const TC: &'static [Tc] = &[Tc {
+        name: "codel",
+        words: &[
+            Word::same("limit", Form::Packets),
+            Word::same("target", Form::Time),
+            Word::same("interval", Form::Time),
+            Word::same("ecn", Form::Flag("true")),
+            Word::new("noecn", "ecn", Form::Flag("false")),
+            Word::same("ce_threshold", Form::Time),
+        ],
+        required: &[],
+        presets: &[],
+    }];
 
     fn check(&self) -> Result<(), String> {
         Capacity::not_in_buffers(self.limit)

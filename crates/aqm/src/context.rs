@@ -12,6 +12,8 @@ pub struct Context {
     pub rng: Rng,
     /// Largest packet of the link, bytes.
     pub mtu: u32,
+    /// Bytes of link-layer header that [`Packet::size`](crate::Packet::size) contains.
+    pub header: u32,
     /// Rate of the link behind the queue.
     pub rate: Rate,
     /// Propagation of that link.
@@ -26,6 +28,7 @@ impl Context {
         Self {
             rng,
             mtu,
+            header: 0,
             rate,
             delay: 0,
             hosts: Hosts::default(),

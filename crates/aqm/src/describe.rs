@@ -31,7 +31,8 @@ pub struct Description {
 pub struct Parameter {
     /// The name in a scenario.
     pub name: String,
-    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `queue`, `any`.
+    /// `duration`, `limit`, `bytes`, `rate` (all written with their unit), `integer`, `number`, `boolean`, `string`, `queue`, `object`,
+    /// `any`, and `list of` these.
     #[serde(rename = "type")]
     pub kind: String,
     /// The standard's value; null means absent.
@@ -44,6 +45,15 @@ pub struct Parameter {
     minimum: Option<Value>,
     #[serde(skip)]
     maximum: Option<Value>,
+}
+
+impl Parameter {
+    /// The smallest and the largest value allowed, where the schema states them: in nanoseconds, bytes, bits per second, or plain.
+    pub fn bounds(&self) -> [Option<f64>; 2] {
+        let size =
+            |bound: &Option<Value>| bound.as_ref().and_then(|bound| measure(bound, &self.kind));
+        [size(&self.minimum), size(&self.maximum)]
+    }
 }
 
 /// Checks values against the ranges that the schema states.
@@ -61,13 +71,9 @@ pub(crate) fn check_ranges<T: Serialize>(
             }
             continue;
         };
-        let bound = |limit: &Option<Value>| {
-            limit
-                .as_ref()
-                .and_then(|limit| measure(limit, &parameter.kind))
-        };
-        let low = bound(&parameter.minimum).is_some_and(|minimum| size < minimum);
-        let high = bound(&parameter.maximum).is_some_and(|maximum| size > maximum);
+        let [minimum, maximum] = parameter.bounds();
+        let low = minimum.is_some_and(|minimum| size < minimum);
+        let high = maximum.is_some_and(|maximum| size > maximum);
         if low || high {
             let value = plain(value);
             return Err(format!(
@@ -173,6 +179,10 @@ fn kind_of(schema: &Value, definitions: &Value) -> (String, Vec<String>) {
             kinds.into_iter().next().unwrap_or_default(),
             choices.concat(),
         );
+    }
+    if schema["type"] == "array" {
+        let (item, choices) = kind_of(&schema["items"], definitions);
+        return (format!("list of {item}"), choices);
     }
     let choices = match (&schema["enum"], schema.get("const")) {
         (Value::Array(values), _) => values.iter().map(plain).collect(),

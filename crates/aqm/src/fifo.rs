@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// First in, first out; a packet that finds the queue full is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,21 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["pfifo", "bfifo", "FifoQueueDisc"];
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
+    // tc-bfifo(8): the default is the device's txqueuelen, in packets or in frames of its MTU; Ethernet's are 1000 and 1514 B.
+    const TC: &'static [Tc] = &[
+        Tc {
+            name: "pfifo",
+            words: &[Word::same("limit", Form::PacketsAsSize).always()],
+            required: &[],
+            presets: &[],
+        },
+        Tc {
+            name: "bfifo",
+            words: &[Word::same("limit", Form::LimitBytes).always()],
+            required: &[],
+            presets: &[("limit", "\"1514000B\"")],
+        },
+    ];
 
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Fifo {

@@ -8,7 +8,7 @@ use crate::codel::{Head, Law, Stats, Vars};
 use crate::list::{Linked, List};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// Flow Queue CoDel: a queue per flow, served in turn by bytes, sparse flows first, each queue under CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +62,29 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["FqCoDelQueueDisc"];
     const SOURCE: &'static str = "RFC 8290; memory_limit and drop_batch as in tc-fq_codel(8)";
+    const TC: &'static [Tc] = &[Tc {
+        name: "fq_codel",
+        words: &[
+            Word::same("limit", Form::Packets),
+            Word::same("flows", Form::Integer),
+            // tc-fq_codel(8): the default is the device's MTU with its header; Ethernet's is 1514 B.
+            Word::same("quantum", Form::WholeBytes),
+            Word::same("target", Form::Time),
+            Word::same("interval", Form::Time),
+            Word::same("memory_limit", Form::Size),
+            Word::same("ecn", Form::Flag("true")),
+            Word::new("noecn", "ecn", Form::Flag("false")),
+            Word::same("ce_threshold", Form::Time),
+            Word::new(
+                "ce_threshold_selector",
+                "",
+                Form::Refused("`ce_threshold` holds for every packet"),
+            ),
+            Word::same("drop_batch", Form::Integer),
+        ],
+        required: &[],
+        presets: &[],
+    }];
 
     fn check(&self) -> Result<(), String> {
         Capacity::not_in_buffers(self.limit)

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// First in, first out; a packet that finds the queue full pushes out the oldest packets.
 ///
@@ -34,6 +34,12 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["pfifo_head_drop"];
     const SOURCE: &'static str = "tc pfifo_head_drop; Lakshman, Neidhardt, Ott, INFOCOM 1996";
+    const TC: &'static [Tc] = &[Tc {
+        name: "pfifo_head_drop",
+        words: &[Word::same("limit", Form::PacketsAsSize).always()],
+        required: &[],
+        presets: &[],
+    }];
 
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(HeadDrop {

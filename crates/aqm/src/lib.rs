@@ -4,18 +4,28 @@
 
 use bloatlab_units::Nanos;
 
+mod classifier;
 mod context;
+mod deque;
 mod describe;
+mod heavy_hitters;
+mod inner;
+mod lengths;
 mod list;
 mod nearest;
 #[macro_use]
 mod registry;
 mod ring;
 mod slab;
-mod tc;
+pub mod tc;
+mod token_bucket;
 
+pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
+pub use deque::Deques;
 pub use describe::{Description, Parameter};
+pub use heavy_hitters::HeavyHitters;
+pub use lengths::Lengths;
 pub use list::{Linked, List};
 pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
@@ -25,10 +35,26 @@ pub use tc::{Form, Tc, Word};
 // One line an algorithm: its variant, and its module, whose name is its kind.
 registry! {
     Fifo => fifo,
-    HeadDrop => head_drop,
+    Blue => blue,
+    Cake => cake,
+    Choke => choke,
+    Cobalt => cobalt,
     Codel => codel,
+    Drr => drr,
+    Fq => fq,
     FqCodel => fq_codel,
+    Gsp => gsp,
+    HeadDrop => head_drop,
+    Hhf => hhf,
+    Htb => htb,
+    Infinite => infinite,
     Pie => pie,
+    Policer => policer,
+    Priority => priority,
+    Red => red,
+    Sfb => sfb,
+    Sfq => sfq,
+    Tbf => tbf,
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5).
@@ -64,6 +90,8 @@ pub trait Packet: Copy + Send + 'static {
     fn dscp(&self) -> u8 {
         0
     }
+    /// Writes the code point (a queue that washes clears it); a packet without one ignores this.
+    fn set_dscp(&mut self, _dscp: u8) {}
     /// What it acknowledges, if it is a TCP segment that does nothing else: no payload, no SYN, FIN or RST.
     fn pure_ack(&self) -> Option<PureAck> {
         None

@@ -64,4 +64,27 @@ impl List {
         self.head = *all[self.head as usize].next();
         self.len -= 1;
     }
+
+    /// Takes out one that stands in the list, wherever: at once if it is the first, else by a walk.
+    #[inline]
+    pub fn remove<T: Linked>(&mut self, all: &mut [T], place: u32) {
+        if self.head == place {
+            self.pop(all);
+        } else {
+            self.remove_behind(all, place);
+        }
+    }
+
+    #[cold]
+    fn remove_behind<T: Linked>(&mut self, all: &mut [T], place: u32) {
+        let mut before = self.head;
+        while *all[before as usize].next() != place {
+            before = *all[before as usize].next();
+        }
+        *all[before as usize].next() = *all[place as usize].next();
+        if self.tail == place {
+            self.tail = before;
+        }
+        self.len -= 1;
+    }
 }

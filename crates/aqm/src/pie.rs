@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict, mark};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
 
 /// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that steers the delay to a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +62,28 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["PieQueueDisc"];
     const SOURCE: &'static str = "RFC 8033; limit, ECN and timestamps as in tc-pie(8)";
+    const TC: &'static [Tc] = &[Tc {
+        name: "pie",
+        words: &[
+            Word::same("limit", Form::Packets),
+            Word::same("target", Form::Time),
+            Word::same("tupdate", Form::Time),
+            Word::same("alpha", Form::Whole(16.0, 32)),
+            Word::same("beta", Form::Whole(16.0, 32)),
+            Word::same("ecn", Form::Flag("true")),
+            Word::new("noecn", "ecn", Form::Flag("false")),
+            Word::same("bytemode", Form::Flag("true")),
+            Word::new("nobytemode", "bytemode", Form::Flag("false")),
+            Word::same("dq_rate_estimator", Form::Flag("true")),
+            Word::new(
+                "no_dq_rate_estimator",
+                "dq_rate_estimator",
+                Form::Flag("false"),
+            ),
+        ],
+        required: &[],
+        presets: &[],
+    }];
 
     fn check(&self) -> Result<(), String> {
         Capacity::not_in_buffers(self.limit)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::describe::{Description, Names};
 use crate::nearest::suggestion;
-use crate::{Context, Packet, Qdisc, Tc};
+use crate::{Context, Packet, Qdisc, Tc, tc};
 
 /// What an algorithm's file provides on its `Params`, besides the queue itself.
 ///
@@ -22,6 +22,8 @@ pub trait Algorithm:
     const SOURCE: &'static str;
     /// How tc writes it, if Linux has it; the first is the preferred one.
     const TC: &'static [Tc] = &[];
+    /// The qdisc nearest to it, if Linux lacks it.
+    const NEAREST_IN_LINUX: Option<&'static str> = None;
 
     /// Rules that no single range expresses; the message starts with the parameter's name.
     fn check(&self) -> Result<(), String> {
@@ -71,23 +73,16 @@ pub(crate) struct Tagged<'a, T> {
     pub params: &'a T,
 }
 
-/// Splits what the user wrote, a name or a table with a `kind`, into the kind and its parameters.
+/// Splits what the user wrote, a name, tc's words or a table with a `kind`, into the kind and its parameters.
 pub(crate) fn split(
     value: Value,
     names: &[Names],
+    kinds: &[tc::Kind],
 ) -> Result<(&'static str, Map<String, Value>), String> {
-    let (name, params) = match value {
-        Value::String(name) => (name, Map::new()),
-        Value::Object(mut table) => match table.remove("kind") {
-            Some(Value::String(name)) => (name, table),
-            Some(other) => {
-                return Err(format!(
-                    "kind: must be the name of a queue, not {other} ({})",
-                    allowed(names)
-                ));
-            }
-            None => return Err(format!("kind: is needed ({})", allowed(names))),
-        },
+    let (name, mut params) = match value {
+        Value::String(text) if tc::is_text(&text) => named(tc::read(&text, kinds)?, names)?,
+        Value::String(name) => (name.trim().to_owned(), Map::new()),
+        Value::Object(table) => named(table, names)?,
         other => {
             return Err(format!(
                 "must be the name of a queue or a table with a `kind`, not {other} ({})",
@@ -97,9 +92,16 @@ pub(crate) fn split(
     };
     // `fq-codel` is `fq_codel`.
     let plain = name.replace('-', "_");
+    if let Some((kind, _)) = names.iter().find(|(kind, _)| *kind == plain) {
+        return Ok((kind, params));
+    }
+    // A name that only tc has, such as `bfifo`, brings what tc means by it.
+    if let Some(kind) = tc::complete(&name, &mut params, kinds) {
+        return Ok((kind, params));
+    }
     let found = names
         .iter()
-        .find(|(kind, aliases)| *kind == plain || aliases.contains(&name.as_str()));
+        .find(|(_, aliases)| aliases.contains(&name.as_str()));
     match found {
         Some((kind, _)) => Ok((kind, params)),
         None => {
@@ -112,6 +114,21 @@ pub(crate) fn split(
                 allowed(names)
             ))
         }
+    }
+}
+
+/// Takes the kind out of a table.
+fn named(
+    mut table: Map<String, Value>,
+    names: &[Names],
+) -> Result<(String, Map<String, Value>), String> {
+    match table.remove("kind") {
+        Some(Value::String(name)) => Ok((name, table)),
+        Some(other) => Err(format!(
+            "kind: must be the name of a queue, not {other} ({})",
+            allowed(names)
+        )),
+        None => Err(format!("kind: is needed ({})", allowed(names))),
     }
 }
 
@@ -137,9 +154,56 @@ pub(crate) fn read<T: DeserializeOwned>(
             ));
         }
         let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
-        serde_json::from_value::<T>(alone).map_err(|error| format!("{name}: {error}"))?;
+        serde_json::from_value::<T>(alone).map_err(|error| {
+            let message = error.to_string();
+            let holds_queues = description
+                .parameters
+                .iter()
+                .any(|p| p.name == *name && p.kind.ends_with("queue"));
+            if holds_queues {
+                within(name, &message)
+            } else {
+                format!("{name}: {message}")
+            }
+        })?;
     }
     serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())
+}
+
+/// The complaint of a queue inside another, `target: ...`, as the outer one's, which holds it in this parameter: `queue.target: ...`.
+pub(crate) fn within(parameter: &str, message: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
+    match message.split_once(": ") {
+        Some((name, rest)) if !name.is_empty() && name.chars().all(plain) => {
+            let dot = if name.starts_with('[') { "" } else { "." };
+            format!("{parameter}{dot}{name}: {rest}")
+        }
+        _ => format!("{parameter}: {message}"),
+    }
+}
+
+/// How many queues may stand inside each other, so that no document reaches the end of the stack.
+const DEEPEST: usize = 8;
+
+/// Refuses a queue in which more than [`DEEPEST`] stand inside each other.
+pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
+    fn is_within(value: &Value, levels: usize) -> bool {
+        let Value::Object(table) = value else {
+            return true;
+        };
+        let listed = table.get("queues").and_then(Value::as_array);
+        let mut inner = table
+            .get("queue")
+            .into_iter()
+            .chain(listed.into_iter().flatten());
+        levels > 0 && inner.all(|inner| is_within(inner, levels - 1))
+    }
+    if is_within(value, DEEPEST) {
+        return Ok(());
+    }
+    Err(format!(
+        "at most {DEEPEST} queues may stand inside each other"
+    ))
 }
 
 /// The schema of one algorithm's table: its parameters and its kind.
@@ -166,7 +230,8 @@ macro_rules! registry {
     ($($variant:ident => $module:ident),+ $(,)?) => {
         $(pub mod $module;)+
 
-        /// A queue discipline and its parameters, as a scenario states them: `"codel"` or `{"kind": "codel", "target": "5ms"}`.
+        /// A queue discipline and its parameters, as a scenario states them: `"codel"`, `{"kind": "codel", "target": "5ms"}` or in tc's
+        /// words, `"codel target 5ms"`.
         #[derive(Clone, Debug, PartialEq)]
         pub enum QueueConfig {
             $(
@@ -226,6 +291,26 @@ macro_rules! registry {
                 }
             }
 
+            /// Every kind as tc sees it.
+            fn tc_kinds() -> &'static [tc::Kind] {
+                static ALL: std::sync::OnceLock<Vec<tc::Kind>> = std::sync::OnceLock::new();
+                ALL.get_or_init(|| vec![$(tc::Kind {
+                    kind: stringify!($module),
+                    tc: <$module::Params as registry::Algorithm>::TC,
+                    nearest: <$module::Params as registry::Algorithm>::NEAREST_IN_LINUX,
+                    defaults: serde_json::json!($module::Params::default()),
+                }),+])
+            }
+
+            /// The tc commands that set it up on a network device, one for each qdisc and class; with `all`, tc's defaults are written
+            /// too. The complaint names what Linux lacks.
+            pub fn to_tc(&self, device: &str, all: bool) -> Result<Vec<String>, String> {
+                match serde_json::json!(self) {
+                    serde_json::Value::Object(table) => tc::print(&table, Self::tc_kinds(), device, all),
+                    _ => Err("is no table".to_owned()),
+                }
+            }
+
             /// Every algorithm of the registry with its defaults; not `python`, which has none.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant($module::Params::default())),+]
@@ -265,7 +350,8 @@ macro_rules! registry {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 use serde::de::Error;
                 let value = serde_json::Value::deserialize(deserializer)?;
-                let (kind, params) = registry::split(value, &Self::names()).map_err(D::Error::custom)?;
+                registry::check_depth(&value).map_err(D::Error::custom)?;
+                let (kind, params) = registry::split(value, &Self::names(), Self::tc_kinds()).map_err(D::Error::custom)?;
                 let description = describe_kind(kind);
                 $(if kind == stringify!($module) {
                     return registry::read(description, params).map(Self::$variant).map_err(D::Error::custom);
@@ -286,9 +372,14 @@ macro_rules! registry {
                 let mut names = names.into_iter();
                 let mut name = || names.next().unwrap_or(("", &[]));
                 schemars::json_schema!({
-                    "description": "a queue discipline: its name, or a table of its kind and parameters",
+                    "description": "a queue discipline: its name, tc's words for it, or a table of its kind and parameters",
                     "anyOf": [
                         { "type": "string", "enum": known },
+                        {
+                            "type": "string",
+                            "description": "as the tc command writes it, such as fq_codel limit 5000 target 10ms",
+                            "pattern": r"^\s*\S+[\s;]+\S",
+                        },
                         $(registry::table_schema::<$module::Params>(generator, name()),)+
                         registry::table_schema::<registry::PythonParams>(generator, name()),
                     ],

@@ -29,6 +29,14 @@ pub struct Chain {
     tail: u32,
 }
 
+impl Chain {
+    /// The place of its latest packet.
+    #[inline]
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail
+    }
+}
+
 impl Default for Chain {
     fn default() -> Self {
         Self {
@@ -110,10 +118,66 @@ impl<P: Packet> Slab<P> {
         Some(node.packet)
     }
 
+    /// Takes the latest packet of a chain, whose last but one is `before`.
+    #[inline]
+    pub(crate) fn pop_back(&mut self, chain: &mut Chain, before: u32) -> Option<P> {
+        let place = chain.tail;
+        if place == chain.head {
+            return self.pop(chain);
+        }
+        chain.tail = before;
+        self.nodes[before as usize].next = NONE;
+        let node = &mut self.nodes[place as usize];
+        node.next = self.free;
+        self.free = place;
+        self.packets -= 1;
+        self.bytes -= u64::from(node.packet.size());
+        Some(node.packet)
+    }
+
     /// The oldest packet of a chain.
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<&P> {
         self.nodes.get(chain.head as usize).map(|node| &node.packet)
+    }
+
+    /// The newest packet of a chain.
+    #[inline]
+    pub fn back(&self, chain: &Chain) -> Option<&P> {
+        self.front(chain)?;
+        self.nodes.get(chain.tail as usize).map(|node| &node.packet)
+    }
+
+    /// The place of the oldest packet of a chain; [`NONE`] if there is none.
+    #[inline]
+    pub(crate) fn first(&self, chain: &Chain) -> u32 {
+        chain.head
+    }
+
+    /// The packet at a place, and the place of the one behind it.
+    #[inline]
+    pub(crate) fn at(&self, place: u32) -> Option<(&P, u32)> {
+        self.nodes
+            .get(place as usize)
+            .map(|node| (&node.packet, node.next))
+    }
+
+    /// Takes the packet at `place` out of its chain, in which it stands behind `previous` ([`NONE`]: it is the oldest).
+    pub(crate) fn take(&mut self, chain: &mut Chain, previous: u32, place: u32) -> P {
+        let node = &mut self.nodes[place as usize];
+        let (packet, next) = (node.packet, node.next);
+        node.next = self.free;
+        self.free = place;
+        match self.nodes.get_mut(previous as usize) {
+            Some(before) => before.next = next,
+            None => chain.head = next,
+        }
+        if chain.tail == place {
+            chain.tail = previous;
+        }
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size());
+        packet
     }
 
     /// The same, to be marked.
@@ -144,11 +208,17 @@ impl FlowHash {
     /// The queue of a flow.
     #[inline]
     pub fn queue(&self, flow: u64) -> usize {
+        ((u64::from(self.bits(flow)) * self.queues) >> 32) as usize
+    }
+
+    /// A flow's hash itself.
+    #[inline]
+    pub fn bits(&self, flow: u64) -> u32 {
         // SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): every bit of the flow reaches the high half.
         let mut z = flow.wrapping_add(self.perturbation);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z >> 32) * self.queues) >> 32) as usize
+        (z >> 32) as u32
     }
 }
 
@@ -190,6 +260,25 @@ mod tests {
             assert_eq!(slab.pop(&mut chains[0]), None);
         }
         assert_eq!(slab.nodes.len(), 10);
+    }
+
+    #[test]
+    fn packets_are_taken_from_anywhere() {
+        let (mut slab, mut chain) = (Slab::default(), Chain::default());
+        let places: Vec<u32> = (0..5_u64)
+            .map(|n| {
+                slab.push(&mut chain, n);
+                chain.tail
+            })
+            .collect();
+        assert_eq!(slab.take(&mut chain, places[1], places[2]), 2);
+        assert_eq!(slab.take(&mut chain, NONE, places[0]), 0);
+        assert_eq!(slab.take(&mut chain, places[3], places[4]), 4);
+        assert_eq!((slab.packets(), slab.back(&chain)), (2, Some(&3)));
+        slab.push(&mut chain, 9);
+        let rest: Vec<_> = std::iter::from_fn(|| slab.pop(&mut chain)).collect();
+        assert_eq!(rest, [1, 3, 9]);
+        assert_eq!((slab.back(&chain), slab.nodes.len()), (None, 5));
     }
 
     #[test]

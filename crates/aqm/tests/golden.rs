@@ -70,6 +70,9 @@ fn run(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, end: Nanos) -> [Vec<Nan
             if let Some(packet) = queue.dequeue(now, log) {
                 sojourns[packet.flow as usize].push(now - packet.enqueued_at);
                 free_at = now + link.transmit(u64::from(packet.size), 0).0;
+            } else if queue.packets() > 0 {
+                // The link asks again after the wake-up that the queue asks for.
+                free_at = queue.next_wake().unwrap();
             }
         } else {
             let Source {

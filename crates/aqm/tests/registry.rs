@@ -34,8 +34,15 @@ fn every_algorithm_survives_writing_and_reading_and_its_own_schema() {
             );
         }
         for alias in description.aliases {
-            assert_eq!(read(json!(alias)), Ok(config.clone()));
-            assert_eq!(read(json!({ "kind": alias })), Ok(config.clone()));
+            let named = read(json!(alias)).unwrap();
+            assert_eq!(read(json!({ "kind": alias })), Ok(named.clone()));
+            // A name of tc's may bring defaults of its own: `bfifo` counts bytes.
+            let mut tc = config.tc().iter();
+            if tc.any(|tc| tc.name == *alias && !tc.presets.is_empty()) {
+                assert_eq!(named.kind(), kind);
+            } else {
+                assert_eq!(named, config);
+            }
         }
         let table = schema["anyOf"]
             .as_array()
@@ -98,4 +105,100 @@ fn a_python_queue_is_carried_and_not_built() {
             .starts_with("params: must be a table")
     );
     assert!(QueueConfig::all().iter().all(|one| one.kind() != "python"));
+}
+
+#[test]
+fn complaints_about_inner_queues_name_the_path() {
+    let inner = |queue: Value| error(json!({ "kind": "htb", "queue": queue }));
+    assert!(
+        inner(json!("fifoo"))
+            .starts_with("queue.kind: unknown queue `fifoo`; did you mean `fifo`?")
+    );
+    assert!(inner(json!({ "limit": "3p" })).starts_with("queue.kind: is needed"));
+    assert!(inner(json!(3)).starts_with("queue: must be the name of a queue or a table"));
+    let limit = json!({ "kind": "fifo", "limit": "0p" });
+    assert_eq!(
+        inner(limit),
+        "queue.limit: 0p is out of range (allowed: at least 1p)"
+    );
+    let deep = json!({ "kind": "tbf", "queue": { "kind": "codel", "target": "5" } });
+    assert!(inner(deep).starts_with("queue.queue.target: no unit"));
+    let list =
+        |queue: Value| error(json!({ "kind": "prio", "bands": 2, "queues": ["fifo", queue] }));
+    assert!(list(json!("fifoo")).starts_with("queues[1].kind: unknown queue"));
+    assert!(
+        list(json!({ "kind": "pie", "tupdate": "0s" }))
+            .starts_with("queues[1].tupdate: 0ns is out of range")
+    );
+    assert!(
+        list(json!({ "kind": "htb", "queue": { "kind": "fifo", "limt": 3 } }))
+            .starts_with("queues[1].queue.limt: unknown")
+    );
+}
+
+#[test]
+fn python_stands_in_no_other_queue() {
+    let python = json!({ "kind": "python", "class": "mine:Queue" });
+    let message =
+        |name: &str| format!("{name}: a queue of kind `python` cannot stand inside another queue");
+    for kind in ["tbf", "htb", "policer", "priority"] {
+        assert_eq!(
+            error(json!({ "kind": kind, "queue": python })),
+            message("queue")
+        );
+    }
+    let list = json!({ "kind": "priority", "queues": ["fifo", "fifo", python] });
+    assert_eq!(error(list), message("queues[2]"));
+    let deep = json!({ "kind": "htb", "queue": { "kind": "tbf", "queue": python } });
+    assert_eq!(error(deep), message("queue.queue"));
+}
+
+#[test]
+fn queues_stand_in_each_other_to_a_depth() {
+    let nested = |levels: usize, name: &str| {
+        (1..levels).fold(json!({ "kind": "fifo" }), |inner, _| match name {
+            "queue" => json!({ "kind": "tbf", "queue": inner }),
+            _ => json!({ "kind": "priority", "bands": 2, "queues": ["fifo", inner] }),
+        })
+    };
+    for name in ["queue", "queues"] {
+        assert_eq!(read(nested(8, name)).unwrap().validate(), Ok(()));
+        assert_eq!(
+            error(nested(9, name)),
+            "at most 8 queues may stand inside each other"
+        );
+        assert_eq!(
+            error(nested(100, name)),
+            "at most 8 queues may stand inside each other"
+        );
+    }
+}
+
+#[test]
+fn wrappers_refuse_what_makes_no_sense() {
+    let tbf =
+        |name: &str, value: Value| error(json!({ "kind": "tbf", "latency": "5ms", name: value }));
+    assert!(tbf("limit", json!("5kB")).starts_with("latency: is another way"));
+    assert!(tbf("queue", json!("fifo")).starts_with("queue: has a limit of its own"));
+    assert!(tbf("mpu", json!("16kB")).starts_with("mpu: 16kB is above the burst 15kB"));
+    assert!(
+        tbf("peakrate", json!("10Mbit/s")).starts_with("peakrate: 10Mbit/s is not above the rate")
+    );
+    assert!(tbf("rate", json!("0bit/s")).starts_with("rate: 0bit/s is out of range"));
+    let htb = |name: &str, value: Value| error(json!({ "kind": "htb", name: value }));
+    assert!(htb("ceil", json!("9Mbit/s")).starts_with("ceil: 9Mbit/s is below the rate 10Mbit/s"));
+    let steps = |at: &str, rate: &str| {
+        let table = json!([{ "at": "2s", "rate": "1Mbit/s" }, { "at": at, "rate": rate }]);
+        error(json!({ "kind": "htb", "ceil": "20Mbit/s", "rate_steps": table }))
+    };
+    assert!(steps("2s", "1Mbit/s").starts_with("rate_steps[1].at: must be later than 2s"));
+    assert!(steps("3s", "0bit/s").starts_with("rate_steps[1].rate: 0bit/s is out of range"));
+    assert!(steps("3s", "21Mbit/s").starts_with("rate_steps[1].rate: 21Mbit/s is above the ceil"));
+    let police = |value: Value| error(json!({ "kind": "policer", "peakrate": value }));
+    assert!(police(json!("20Mbit/s")).starts_with("mtu: is needed with `peakrate`"));
+    let prio = |name: &str, value: Value| error(json!({ "kind": "prio", name: value }));
+    assert!(prio("bands", json!(1)).starts_with("bands: 1 is out of range"));
+    assert!(prio("priomap", json!([0, 1])).starts_with("priomap: must give 16 bands, not 2"));
+    assert!(prio("priomap", json!(vec![3; 16])).starts_with("priomap: there is no band 3 among 3"));
+    assert!(prio("queues", json!(["fifo"])).starts_with("queues: must give 3 queues"));
 }

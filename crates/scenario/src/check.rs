@@ -7,6 +7,7 @@ use std::fmt::Display;
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
 use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
+use serde_json::Value;
 
 use crate::read::split_name;
 use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario, ScenarioError};
@@ -107,10 +108,15 @@ fn registered(path: &str, verdict: Result<(), String>) -> Check {
 }
 
 fn queue(path: &str, value: &QueueConfig) -> Check {
-    // Kinds name their limit alike; what an engine's memory can hold is the same for all of them.
     let written =
         serde_json::to_value(value).map_err(|error| ScenarioError::new(path, error.to_string()))?;
-    let limit = written["limit"]
+    limits(path, &written)?;
+    registered(path, value.validate())
+}
+
+/// Kinds name their limit alike, and queues inside them too; what an engine's memory can hold is the same for all of them.
+fn limits(path: &str, queue: &Value) -> Check {
+    let limit = queue["limit"]
         .as_str()
         .and_then(|text| text.parse::<Limit>().ok());
     match limit {
@@ -128,7 +134,12 @@ fn queue(path: &str, value: &QueueConfig) -> Check {
         }
         _ => {}
     }
-    registered(path, value.validate())
+    if queue["queue"].is_object() {
+        limits(&format!("{path}.queue"), &queue["queue"])?;
+    }
+    let listed = queue["queues"].as_array();
+    let mut listed = listed.into_iter().flatten().enumerate();
+    listed.try_for_each(|(place, inner)| limits(&format!("{path}.queues[{place}]"), inner))
 }
 
 fn cca(path: &str, value: &CcConfig) -> Check {

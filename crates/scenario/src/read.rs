@@ -87,7 +87,17 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 5] = ["flows", "boxes", "hops", "path", "return_path"];
+            const LISTS: [&str; 8] = [
+                "flows",
+                "boxes",
+                "hops",
+                "path",
+                "return_path",
+                // Parameters of queues.
+                "queues",
+                "rate_steps",
+                "priomap",
+            ];
             if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
             }
@@ -183,11 +193,28 @@ fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a
     let Some((name, rest)) = split_name(message) else {
         return message;
     };
+    let mut named = named_steps(name);
     // A bare name, `queue = "fifoo"`, has no key `kind` to point at.
-    if path.last() != Some(&Step::Key(name.to_owned())) && (is_table || name != "kind") {
-        push_key(path, name);
+    if !is_table && named.last() == Some(&Step::Key("kind".to_owned())) {
+        named.pop();
     }
+    // The path may know some of it already, or all.
+    let common = (0..=named.len().min(path.len()))
+        .rev()
+        .find(|&length| path.ends_with(&named[..length]));
+    path.extend(named.drain(common.unwrap_or(0)..));
     rest
+}
+
+/// The steps of a parameter's name; of a queue inside others, `queues[1].target`.
+fn named_steps(name: &str) -> Vec<Step> {
+    let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts
+        .map(|part| match part.parse() {
+            Ok(index) => Step::Index(index),
+            Err(_) => Step::Key(part.to_owned()),
+        })
+        .collect()
 }
 
 /// Splits `name: message`, and the congestion controls' ``parameter `name` of `kind`: message``.
@@ -199,7 +226,7 @@ pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
         return rest.split_once("`: ").map(|(_, rest)| (name, rest));
     }
     let (name, rest) = message.split_once(": ")?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
     (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))
 }
 

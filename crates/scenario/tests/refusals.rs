@@ -62,6 +62,12 @@ fn without(mut document: Value, pointer: &str) -> Value {
     document
 }
 
+/// A dumbbell whose bottleneck is a shaper round this queue.
+fn wrapped(queue: Value) -> Value {
+    let shaper = json!({ "kind": "htb", "queue": queue });
+    with(dumbbell(), "/dumbbell/queue", shaper)
+}
+
 fn refusal(document: &Value) -> String {
     let from_value = Scenario::from_value(document.clone()).expect_err(&document.to_string());
     let from_text =
@@ -167,6 +173,37 @@ fn golden_refusals() {
             d(),
             "/dumbbell/queue",
             json!({ "kind": "fifo", "limit": "2000GB" }),
+        ),
+        // Queues inside queues.
+        wrapped(json!("fifoo")),
+        wrapped(json!({ "limit": "80p" })),
+        wrapped(json!({ "kind": "codell" })),
+        wrapped(json!({ "kind": "fifo", "limt": "80p" })),
+        wrapped(json!({ "kind": "fifo", "limit": "80" })),
+        wrapped(json!({ "kind": "fifo", "limit": "0p" })),
+        wrapped(json!({ "kind": "fifo", "limit": "200000000p" })),
+        wrapped(json!({ "kind": "python", "class": "mine:Queue" })),
+        wrapped(json!({ "kind": "tbf", "queue": { "kind": "codel", "target": "5" } })),
+        wrapped(json!({ "kind": "priority", "bands": 2, "queues": ["fifo", "fifoo"] })),
+        wrapped(
+            json!({ "kind": "priority", "bands": 2, "queues": ["fifo", { "kind": "pie", "tupdate": "1" }] }),
+        ),
+        wrapped(
+            json!({ "kind": "priority", "queues": ["fifo", "pie", { "kind": "fifo", "limit": "2000GB" }] }),
+        ),
+        wrapped((0..8).fold(
+            json!("fifo"),
+            |inner, _| json!({ "kind": "tbf", "queue": inner }),
+        )),
+        with(
+            d(),
+            "/dumbbell/queue",
+            json!({ "kind": "htb", "rate_steps": [["1s", "1Mbit/s"]] }),
+        ),
+        with(
+            d(),
+            "/dumbbell/queue",
+            json!({ "kind": "htb", "rate_steps": [{ "at": "0s", "rate": "1Mbit/s" }] }),
         ),
         with(
             d(),

@@ -113,6 +113,7 @@ impl<'a> Engine<'a> {
         let context = Context {
             rng: self.streams.stream(&format!("queue/{name}")),
             mtu: MTU,
+            header: link.header,
             rate: link.rate,
             delay: link.delay,
             hosts: hosts.clone(),

@@ -177,6 +177,11 @@ impl bloatlab_aqm::Packet for Packet {
         ((self.owner & DSCP) >> DSCP_SHIFT) as u8
     }
 
+    #[inline]
+    fn set_dscp(&mut self, dscp: u8) {
+        Packet::set_dscp(self, dscp);
+    }
+
     fn pure_ack(&self) -> Option<PureAck> {
         let s = &self.segment;
         let pure = self.protocol() == Protocol::Tcp

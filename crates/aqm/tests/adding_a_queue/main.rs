@@ -12,7 +12,7 @@ mod registry;
 
 // What `crate::` offers to a file of the crate, it offers to the page's file here.
 use bloatlab_aqm::{
-    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark,
+    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark, tc,
 };
 use registry::Algorithm;
 
@@ -20,8 +20,8 @@ registry! {
     Step => step,
 }
 
-use bloatlab_units::Limit;
-use common::model::{drive, operations};
+use bloatlab_aqm_model::Episode;
+use bloatlab_units::Streams;
 use common::{Log, TestPacket, context, packet};
 use proptest::prelude::*;
 use serde_json::json;
@@ -103,9 +103,10 @@ fn it_marks_above_the_threshold() {
 
 proptest! {
     #[test]
-    fn it_keeps_the_promises_of_the_trait(operations in operations(), limit in 1_u64..100) {
-        let params = step::Params { limit: Limit::Packets(limit), ..step::Params::default() };
-        let mut queue = QueueConfig::Step(params).build(context(1)).unwrap();
-        drive(queue.as_mut(), Some((Limit::Packets(limit), 1)), &operations);
+    fn it_keeps_the_promises_of_the_trait(seed in any::<u64>(), limit in 1_u64..100) {
+        let config = json!({ "kind": "step", "limit": format!("{limit}p") });
+        let episode = Episode::draw(0, 60, &mut Streams::new(seed).stream("episode"));
+        let queue: QueueConfig = serde_json::from_value(config.clone()).unwrap();
+        episode.run_on(queue.build(episode.context()).unwrap(), &config);
     }
 }

@@ -1,8 +1,6 @@
 //! What the tests of queues share: a packet, and a sink that remembers.
 #![allow(dead_code, reason = "each test uses its part")]
 
-pub mod model;
-
 use bloatlab_aqm::{Context, DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink};
 use bloatlab_units::{MILLISECOND, Nanos, Rate, Streams};
 

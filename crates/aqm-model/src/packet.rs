@@ -1,0 +1,70 @@
+//! The packet of the model: an identity, and whatever a queue may look at.
+
+use bloatlab_aqm::{Ecn, Packet, PureAck};
+use bloatlab_units::Nanos;
+
+/// A packet with an identity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelPacket {
+    pub(crate) id: u64,
+    pub(crate) flow: u32,
+    pub(crate) size: u32,
+    pub(crate) ecn: Ecn,
+    pub(crate) ack: Option<Ack>,
+    pub(crate) enqueued_at: Nanos,
+}
+
+/// What of a pure ACK varies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ack {
+    pub number: u32,
+    pub has_sack: bool,
+    pub ecn_flags: u8,
+}
+
+impl Packet for ModelPacket {
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn flow(&self) -> u64 {
+        // Identities that need more than 32 bits, without ever being the same.
+        u64::from(self.flow) | u64::from(self.flow & 1) << 40
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+
+    fn enqueued_at(&self) -> Nanos {
+        self.enqueued_at
+    }
+
+    fn set_enqueued_at(&mut self, now: Nanos) {
+        self.enqueued_at = now;
+    }
+
+    /// A flow keeps its code point, or it could not be kept in order.
+    fn dscp(&self) -> u8 {
+        (self.flow.wrapping_mul(11) % 64) as u8
+    }
+
+    fn pure_ack(&self) -> Option<PureAck> {
+        self.ack.map(|ack| PureAck {
+            number: ack.number,
+            sack: if ack.has_sack {
+                let edge = ack.number.wrapping_add(1448);
+                [(edge, edge.wrapping_add(1448)), (0, 0), (0, 0)]
+            } else {
+                Default::default()
+            },
+            ecn_flags: ack.ecn_flags,
+            tsval: self.id as u32,
+            tsecr: self.id as u32,
+        })
+    }
+}

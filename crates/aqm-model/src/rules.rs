@@ -1,0 +1,98 @@
+//! What a configuration promises besides what every queue does.
+
+use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
+use serde_json::Value;
+
+/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
+const STRICT: [&str; 2] = ["priority", "htb"];
+
+/// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
+const REORDER: [&str; 1] = ["hhf"];
+
+/// The promises of one configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// Most packets and bytes held.
+    pub packets: u64,
+    pub bytes: u64,
+    /// Most buffers held, where the limit is in buffers.
+    pub buffers: Option<u64>,
+    /// Whether the link gets a packet whenever one is held: a queue that knows of no rate has no reason to hold one back.
+    pub work_conserving: bool,
+    /// Whether every packet leaves in the end, whatever else arrives.
+    pub fair: bool,
+    /// How many queues stand inside each other: each may mark a packet once.
+    pub levels: u32,
+    /// Whether packets of a flow leave in the order in which they came.
+    pub in_order: bool,
+    /// Longest time from one packet to the next while packets are held and the link is free.
+    pub patience: Nanos,
+}
+
+impl Rules {
+    pub fn new(value: &Value) -> Self {
+        let mut seen = Seen::default();
+        seen.walk(value, 0);
+        let text = |name: &str| value[name].as_str();
+        let memory = ["memory_limit", "memlimit"]
+            .into_iter()
+            .find_map(|name| text(name)?.parse::<Bytes>().ok());
+        let mut rules = Self {
+            packets: u64::MAX,
+            bytes: memory.map_or(u64::MAX, |memory| memory.0),
+            buffers: None,
+            work_conserving: seen.rates == 0,
+            fair: !seen.strict,
+            levels: seen.levels,
+            in_order: !seen.reorders,
+            // The largest packet with its overhead in full, and again for tokens that others took.
+            patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
+        };
+        match text("limit").and_then(|limit| limit.parse::<Limit>().ok()) {
+            Some(Limit::Packets(most)) => rules.packets = most,
+            Some(Limit::Bytes(most)) => rules.bytes = rules.bytes.min(most),
+            Some(Limit::Buffers(most)) => {
+                let segments = value["segments_per_buffer"].as_u64().unwrap_or(1);
+                rules.packets = most.saturating_mul(segments);
+                rules.buffers = Some(most);
+            }
+            None => {}
+        }
+        rules
+    }
+}
+
+/// What stands anywhere in a configuration, also of queues within it.
+#[derive(Default)]
+struct Seen {
+    rates: u32,
+    /// Bits per second.
+    slowest: Option<u64>,
+    strict: bool,
+    reorders: bool,
+    levels: u32,
+}
+
+impl Seen {
+    fn walk(&mut self, value: &Value, level: u32) {
+        match value {
+            Value::Object(table) => {
+                let kind = table.get("kind").and_then(Value::as_str);
+                self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
+                self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
+                let level = level + u32::from(kind.is_some());
+                self.levels = self.levels.max(level);
+                table.values().for_each(|value| self.walk(value, level));
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.walk(value, level)),
+            Value::String(text) => {
+                if let Ok(Rate(rate)) = text.parse() {
+                    self.rates += 1;
+                    let rate = rate.max(1);
+                    self.slowest = Some(self.slowest.map_or(rate, |slowest| slowest.min(rate)));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Nanoseconds a packet, in and out, of every queue beside `fifo`, as JSON: `cargo run --release --example queues [-- --rounds N] [--kind K] [--flows F]`.
+//!
+//! All queues run in one process and take turns, so that what slows the machine for a while slows all, and the distance from `fifo` is
+//! taken within a round; Criterion measures one benchmark after the other and has no paired differences, so it is not used here.
+//!
+//! A queue stands before a link that is always busy, its clock is paced by that link, and arrivals refill it to a level of two packets a flow
+//! that rises and falls about the laws' targets (5 to 15 ms), so that they drop and mark now and then.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use bloatlab_aqm::{Context, DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink};
+use bloatlab_units::{NEVER, Nanos, Rate, SECOND, Streams};
+use serde_json::json;
+
+const FLOWS: [u32; 3] = [1, 100, 1000];
+const SIZE: u32 = 1500;
+const ORDER: usize = 4096;
+
+/// Departures of one turn, few enough that most turns pass undisturbed; and those before it, which fill the caches.
+const TURN: u32 = 5_000;
+const WARM: u32 = 2_000;
+
+/// How long the level takes to rise and fall.
+const PERIOD: Nanos = 1 << 29;
+
+/// A packet of one cache line, packed like the simulator's.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line {
+    enqueued_at: Nanos,
+    flow: u32,
+    size: u16,
+    ecn: Ecn,
+    header: [u8; 48],
+}
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+impl Packet for Line {
+    #[inline]
+    fn size(&self) -> u32 {
+        u32::from(self.size)
+    }
+    #[inline]
+    fn flow(&self) -> u64 {
+        u64::from(self.flow)
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    #[inline]
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    #[inline]
+    fn enqueued_at(&self) -> Nanos {
+        self.enqueued_at
+    }
+    #[inline]
+    fn set_enqueued_at(&mut self, now: Nanos) {
+        self.enqueued_at = now;
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    drops: u64,
+    marks: u64,
+}
+
+impl Sink<Line> for Count {
+    fn dropped(&mut self, _packet: &Line, _reason: DropReason) {
+        self.drops += 1;
+    }
+    fn marked(&mut self, _packet: &Line) {
+        self.marks += 1;
+    }
+}
+
+/// A queue under load.
+struct Bench {
+    kind: &'static str,
+    flows: u32,
+    queue: Box<dyn Qdisc<Line>>,
+    /// Flows in the order in which their packets arrive.
+    order: Vec<u32>,
+    at: usize,
+    /// Packets that stand in the queue on average.
+    mean: u64,
+    /// Time that the link takes for a packet.
+    slot: Nanos,
+    now: Nanos,
+    alarm: Nanos,
+    count: Count,
+    /// Departures so far, and nanoseconds a departure in each turn.
+    departures: u64,
+    turns: Vec<f64>,
+}
+
+impl Bench {
+    fn new(config: &QueueConfig, flows: u32) -> Option<Self> {
+        let mut rng = Streams::new(1).stream("bench");
+        let mean = u64::from(2 * flows).max(32);
+        let slot = 16_000_000 / mean;
+        let rate = Rate(u64::from(SIZE) * 8 * SECOND / slot);
+        let order = (0..ORDER)
+            .map(|_| rng.below(u64::from(flows)) as u32)
+            .collect();
+        let queue = config.build(Context::new(rng, SIZE, rate))?;
+        let alarm = queue.next_wake().unwrap_or(NEVER);
+        Some(Self {
+            kind: config.kind(),
+            flows,
+            queue,
+            order,
+            at: 0,
+            mean,
+            slot,
+            now: 0,
+            alarm,
+            count: Count::default(),
+            departures: 0,
+            turns: Vec::new(),
+        })
+    }
+
+    /// Packets that should be queued now: from a quarter of the mean (4 ms of the link) to 7 quarters (28 ms) and back.
+    #[inline]
+    fn level(&self) -> u64 {
+        let phase = self.now % PERIOD;
+        let rise = phase.min(PERIOD - phase);
+        self.mean / 4 + 3 * self.mean * rise / PERIOD
+    }
+
+    fn arrive(&mut self) {
+        self.at = (self.at + 1) % ORDER;
+        let flow = self.order[self.at];
+        let packet = Line {
+            enqueued_at: 0,
+            flow,
+            size: SIZE as u16,
+            ecn: [Ecn::NotEct, Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize % 4],
+            header: [flow as u8; 48],
+        };
+        self.queue.enqueue(self.now, packet, &mut self.count);
+    }
+
+    fn wake_until(&mut self, until: Nanos) {
+        while self.alarm <= until {
+            let at = std::mem::replace(&mut self.alarm, NEVER);
+            self.queue.wake(at);
+            self.alarm = self.queue.next_wake().unwrap_or(NEVER);
+        }
+    }
+
+    /// So many departures; arrivals keep the level. A queue may refuse what arrives: it is offered two packets for one at most.
+    fn run(&mut self, departures: u32) {
+        for _ in 0..departures {
+            let level = self.level();
+            for _ in 0..2 {
+                if self.queue.packets() < level {
+                    self.arrive();
+                }
+            }
+            let packet = loop {
+                if let Some(packet) = self.queue.dequeue(self.now, &mut self.count) {
+                    break packet;
+                }
+                if self.queue.packets() == 0 {
+                    self.arrive();
+                } else {
+                    // It holds its packets back.
+                    self.alarm = self.alarm.min(self.queue.next_wake().unwrap_or(NEVER));
+                    self.now = self.now.max(self.alarm);
+                    self.wake_until(self.now);
+                }
+            };
+            black_box(&packet);
+            self.now += self.slot;
+            self.wake_until(self.now);
+        }
+        self.departures += u64::from(departures);
+    }
+
+    fn turn(&mut self) {
+        self.run(WARM);
+        let began = Instant::now();
+        self.run(TURN);
+        self.turns
+            .push(began.elapsed().as_nanos() as f64 / f64::from(TURN));
+    }
+}
+
+/// The kind's defaults, but with room for the level; a kind that does not allow for so many packets keeps its limit.
+fn roomy(config: &QueueConfig) -> QueueConfig {
+    let roomy = json!({ "kind": config.kind(), "limit": "10240p" });
+    let roomy = serde_json::from_value::<QueueConfig>(roomy).ok();
+    roomy
+        .filter(|roomy| roomy.validate().is_ok())
+        .unwrap_or_else(|| config.clone())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn option(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    arguments.nth(1)
+}
+
+fn main() {
+    let rounds: u32 = option("--rounds")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(201);
+    let (kind, flows) = (option("--kind"), option("--flows"));
+    let chosen = |bench: &Bench| {
+        kind.as_deref()
+            .is_none_or(|kind| bench.kind == kind || bench.kind == "fifo")
+            && flows
+                .as_deref()
+                .is_none_or(|flows| bench.flows.to_string() == flows)
+    };
+    let all: Vec<QueueConfig> = QueueConfig::all().iter().map(roomy).collect();
+    let pairs = FLOWS
+        .iter()
+        .flat_map(|flows| all.iter().map(move |config| (config, *flows)));
+    let mut benches: Vec<Bench> = pairs
+        .filter_map(|(config, flows)| Bench::new(config, flows))
+        .filter(chosen)
+        .collect();
+    // Laws settle and rings grow: two periods.
+    benches
+        .iter_mut()
+        .for_each(|bench| bench.run((2 * PERIOD / bench.slot) as u32));
+    for bench in &mut benches {
+        (bench.count, bench.departures) = (Count::default(), 0);
+    }
+    for _ in 0..rounds {
+        benches.iter_mut().for_each(Bench::turn);
+    }
+    let results: Vec<_> = benches
+        .iter()
+        .filter_map(|bench| {
+            let plain = benches
+                .iter()
+                .find(|other| other.kind == "fifo" && other.flows == bench.flows)?;
+            let pairs = bench.turns.iter().zip(&plain.turns);
+            Some(json!({
+                "kind": bench.kind,
+                "flows": bench.flows,
+                "ns": median(bench.turns.clone()),
+                "ns_best": bench.turns.iter().copied().fold(f64::INFINITY, f64::min),
+                "over_fifo": median(pairs.map(|(own, fifo)| own - fifo).collect()),
+                "dropped": bench.count.drops as f64 / bench.departures as f64,
+                "marked": bench.count.marks as f64 / bench.departures as f64,
+            }))
+        })
+        .collect();
+    println!(
+        "{}",
+        json!({ "rounds": rounds, "departures": TURN, "results": results })
+    );
+}

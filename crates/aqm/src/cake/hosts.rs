@@ -1,0 +1,136 @@
+//! Fairness between hosts: a flow's turn is divided by the number of bulk flows of the busier of its hosts.
+
+use bloatlab_units::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::hash::{PLACES, Ways};
+use crate::slab::FlowHash;
+
+/// What is shared between, as tc-cake(8) names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "tc-cake(8) explains each")]
+pub enum Isolation {
+    Flowblind,
+    Srchost,
+    Dsthost,
+    Hosts,
+    Flows,
+    DualSrchost,
+    DualDsthost,
+    TripleIsolate,
+}
+
+impl Isolation {
+    /// Whether flows of one source, and of one destination, share what one of them gets.
+    pub fn shares(self) -> [bool; 2] {
+        match self {
+            Self::DualSrchost => [true, false],
+            Self::DualDsthost => [false, true],
+            Self::TripleIsolate => [true, true],
+            _ => [false, false],
+        }
+    }
+
+    /// What a packet's queue is found by.
+    #[inline]
+    pub fn key(self, flow: u64, hosts: impl FnOnce() -> [u32; 2]) -> u64 {
+        match self {
+            Self::Flows | Self::DualSrchost | Self::DualDsthost | Self::TripleIsolate => flow,
+            Self::Flowblind => 0,
+            Self::Srchost => u64::from(hosts()[0]),
+            Self::Dsthost => u64::from(hosts()[1]),
+            Self::Hosts => {
+                let [source, destination] = hosts();
+                u64::from(source) << 32 | u64::from(destination)
+            }
+        }
+    }
+}
+
+/// Bulk flows of each host at one end.
+#[derive(Clone, Debug)]
+struct End {
+    ways: Ways,
+    bulk: Vec<u16>,
+}
+
+/// Bulk flows of each host of a tin, at both ends.
+#[derive(Clone, Debug)]
+pub struct Loads {
+    ends: [Option<End>; 2],
+    hash: FlowHash,
+}
+
+impl Loads {
+    /// No bulk flows yet.
+    pub fn new(isolation: Isolation, rng: &mut Rng) -> Self {
+        let end = |shared: bool| {
+            shared.then(|| End {
+                ways: Ways::default(),
+                bulk: vec![0; PLACES],
+            })
+        };
+        Self {
+            ends: isolation.shares().map(end),
+            hash: FlowHash::new(rng, PLACES as u32),
+        }
+    }
+
+    /// Whether hosts count at all.
+    #[inline]
+    pub fn count(&self) -> bool {
+        self.ends.iter().any(Option::is_some)
+    }
+
+    /// The places of two hosts; a place is kept while its host has bulk flows.
+    pub fn places(&mut self, hosts: [u32; 2]) -> [u16; 2] {
+        let mut places = [0, 0];
+        for ((end, host), place) in self.ends.iter_mut().zip(hosts).zip(&mut places) {
+            if let Some(End { ways, bulk }) = end {
+                let home = self.hash.queue(u64::from(host));
+                let (found, _) = ways.find(home, u64::from(host), |place| bulk[place] > 0);
+                *place = found as u16;
+            }
+        }
+        places
+    }
+
+    /// A flow between these hosts has become bulk.
+    #[inline]
+    pub fn join(&mut self, places: [u16; 2]) {
+        for (end, place) in self.ends.iter_mut().zip(places) {
+            if let Some(end) = end {
+                end.bulk[usize::from(place)] += 1;
+            }
+        }
+    }
+
+    /// A flow between these hosts is bulk no longer.
+    #[inline]
+    pub fn leave(&mut self, places: [u16; 2]) {
+        for (end, place) in self.ends.iter_mut().zip(places) {
+            if let Some(end) = end {
+                end.bulk[usize::from(place)] -= 1;
+            }
+        }
+    }
+
+    /// A flow's turn: `quantum`, divided by the bulk flows of the busier host. What the division leaves is drawn for, so that in
+    /// the mean nothing is lost.
+    #[inline]
+    pub fn turn(&self, quantum: u32, places: [u16; 2], rng: &mut Rng) -> i32 {
+        let mut load = 1;
+        for (end, place) in self.ends.iter().zip(places) {
+            if let Some(end) = end {
+                load = load.max(end.bulk[usize::from(place)]);
+            }
+        }
+        if load == 1 {
+            return quantum as i32;
+        }
+        let load = u64::from(load);
+        ((u64::from(quantum) + rng.below(load)) / load) as i32
+    }
+}

@@ -1,0 +1,315 @@
+//! The queue: tins by priority or in turn, flows in each by deficit round robin, each flow under COBALT.
+
+use bloatlab_units::{Nanos, Rng};
+
+use super::Params;
+use super::ack_filter::AckFilter;
+use super::hash::PLACES;
+use super::hosts::{Isolation, Loads};
+use super::longest::Longest;
+use super::overhead::Overhead;
+use super::rotation::Flow;
+use super::shaper::Shaper;
+use super::stats::report;
+use super::tin::Tin;
+use crate::codel::Head;
+use crate::slab::{Chain, FlowHash, Slab};
+use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
+
+/// The whole of it.
+pub struct Cake<P> {
+    slab: Slab<P>,
+    /// The flows of all tins, one tin's behind the other's.
+    flows: Vec<Flow>,
+    tins: Vec<Tin>,
+    /// The tin of every code point.
+    map: [u8; 64],
+    /// Whose turn it is, in an unlimited queue.
+    current: usize,
+    shaper: Option<Shaper>,
+    overhead: Overhead,
+    longest: Longest,
+    isolation: Isolation,
+    hash: FlowHash,
+    hosts: Hosts,
+    ack_filter: AckFilter,
+    wash: bool,
+    /// Packets crossed the bottleneck before they came here: drops count against the shaper.
+    ingress: bool,
+    memory_limit: u64,
+    memory_used: u64,
+    /// When to ask again, since the shaper holds packets back.
+    wake_at: Option<Nanos>,
+    rng: Rng,
+}
+
+impl<P: Packet> Cake<P> {
+    pub(super) fn new(params: &Params, mut context: Context) -> Self {
+        let rng = &mut context.rng;
+        let hash = FlowHash::new(rng, PLACES as u32);
+        let settings = params
+            .diffserv
+            .settings(params.bandwidth, params.rtt.0, context.mtu);
+        let tins: Vec<Tin> = settings
+            .into_iter()
+            .enumerate()
+            .map(|(n, settings)| Tin::new(settings, n * PLACES, Loads::new(params.flowmode, rng)))
+            .collect();
+        Self {
+            slab: Slab::default(),
+            flows: vec![Flow::default(); tins.len() * PLACES],
+            longest: Longest::new(tins.len() * PLACES),
+            tins,
+            map: params.diffserv.map(),
+            current: 0,
+            shaper: params.bandwidth.map(Shaper::new),
+            overhead: params.overhead(context.header),
+            isolation: params.flowmode,
+            hash,
+            hosts: context.hosts,
+            ack_filter: params.ack_filter,
+            wash: params.wash,
+            ingress: params.ingress,
+            memory_limit: params.memory_limit(context.mtu),
+            memory_used: 0,
+            wake_at: None,
+            rng: context.rng,
+        }
+    }
+
+    /// What a dropped packet of `size` bytes costs in ingress mode.
+    fn charge_drop(&mut self, tin: usize, size: u32, now: Nanos) {
+        let length = u64::from(self.overhead.adjust(size));
+        if let Some(shaper) = self.shaper.as_mut().filter(|_| self.ingress) {
+            shaper.dropped(length);
+            if let Some(threshold) = &mut self.tins[tin].threshold {
+                threshold.charge(length, now);
+            }
+        }
+    }
+
+    /// Cuts the head off the longest queue.
+    #[cold]
+    fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
+        let index = self.longest.find(self.flows.iter().map(|f| f.backlog));
+        let tin = index / PLACES;
+        let flow = &mut self.flows[index];
+        if let Some(packet) = self.slab.pop(&mut flow.chain) {
+            flow.backlog -= packet.size();
+            self.tins[tin].backlog -= u64::from(packet.size());
+            self.tins[tin].overflowed(flow, now);
+            self.longest.update(index, flow.backlog);
+            self.charge_drop(tin, packet.size(), now);
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+
+    /// Drops an ACK of this flow that the packet which has just arrived makes superfluous.
+    fn filter_acks(&mut self, tin: usize, index: usize, now: Nanos, sink: &mut dyn Sink<P>) {
+        let flow = &mut self.flows[index];
+        if let Some(ack) = self.ack_filter.filter(&mut self.slab, &mut flow.chain) {
+            flow.backlog -= ack.size();
+            self.tins[tin].backlog -= u64::from(ack.size());
+            self.tins[tin].counts.ack_drop += 1;
+            self.charge_drop(tin, ack.size(), now);
+            sink.dropped(&ack, DropReason::Law);
+        }
+    }
+
+    /// The tin that sends next; at least one must be active.
+    #[inline]
+    fn select(&mut self, now: Nanos) -> usize {
+        if self.tins.len() == 1 {
+            return 0;
+        }
+        if self.shaper.is_some() {
+            return self.by_priority(now);
+        }
+        // arXiv 1804.07617 section III-C: with no rate there are no thresholds; the tins share by their weights.
+        loop {
+            let tin = &mut self.tins[self.current];
+            if tin.active() && tin.deficit >= 0 {
+                return self.current;
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.settings.weight;
+            }
+            self.current = (self.current + 1) % self.tins.len();
+        }
+    }
+
+    /// arXiv 1804.07617 section III-C: the highest tin below its threshold; if none is, the one that will be first.
+    fn by_priority(&self, now: Nanos) -> usize {
+        let ready = |tin: &Tin| tin.threshold.map_or(0, |threshold| threshold.at().max(now));
+        let active = self.tins.iter().enumerate().filter(|(_, tin)| tin.active());
+        active
+            .rev()
+            .min_by_key(|(_, tin)| ready(tin))
+            .map_or(0, |(n, _)| n)
+    }
+
+    /// What the law lets through of a flow; its length on the wire is charged to whom it concerns.
+    #[inline]
+    fn serve(&mut self, tin: usize, index: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        let (flow, own) = (&mut self.flows[index], &mut self.tins[tin]);
+        // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
+        let packets = if self.ingress {
+            4.max(2 * u64::from(own.bulk_flows))
+        } else {
+            4
+        };
+        let mut queue = SubQueue {
+            slab: &mut self.slab,
+            chain: &mut flow.chain,
+            backlog: flow.backlog,
+            overhead: &self.overhead,
+            lengths: 0,
+            last: 0,
+        };
+        let packet = own.settings.law.dequeue(
+            &mut flow.vars,
+            &mut own.counts.law,
+            now,
+            packets * own.settings.mtu_time,
+            &mut self.rng,
+            sink,
+            &mut queue,
+        )?;
+        let (length, lengths) = (queue.last, queue.lengths);
+        own.backlog -= u64::from(flow.backlog - queue.backlog);
+        flow.backlog = queue.backlog;
+        self.longest.update(index, flow.backlog);
+        let lost = if self.ingress { lengths - length } else { 0 };
+        let charged = length + lost;
+        flow.deficit = flow.deficit.saturating_sub(charged as i32);
+        own.deficit -= charged as i64;
+        if let Some(shaper) = &mut self.shaper {
+            shaper.sent(length);
+            shaper.dropped(lost);
+            if let Some(threshold) = &mut own.threshold {
+                threshold.charge(charged, now);
+            }
+        }
+        Some(packet)
+    }
+}
+
+/// One flow's queue, as the law sees it.
+struct SubQueue<'a, P> {
+    slab: &'a mut Slab<P>,
+    chain: &'a mut Chain,
+    backlog: u32,
+    overhead: &'a Overhead,
+    /// Lengths on the wire of what was taken, together and of the last.
+    lengths: u64,
+    last: u64,
+}
+
+impl<P: Packet> Head<P> for SubQueue<'_, P> {
+    #[inline]
+    fn head(&mut self) -> Option<(&mut P, u64)> {
+        let packet = self.slab.front_mut(self.chain)?;
+        Some((packet, u64::from(self.backlog)))
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        let size = self.slab.front(self.chain)?.size();
+        self.backlog -= size;
+        self.last = u64::from(self.overhead.adjust(size));
+        self.lengths += self.last;
+        self.slab.pop(self.chain)
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Cake<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+        let number = usize::from(self.map[usize::from(packet.dscp() & 63)]);
+        let (flow, size) = (packet.flow(), packet.size());
+        let key = self.isolation.key(flow, || self.hosts.of(flow));
+        let home = if self.isolation == Isolation::Flowblind {
+            0
+        } else {
+            self.hash.queue(key)
+        };
+        let tin = &mut self.tins[number];
+        let hosts = &self.hosts;
+        let index = tin.classify(&mut self.flows, home, key, || hosts.of(flow));
+        if tin.backlog == 0 {
+            // A clock that stood still while there was nothing to send gives no credit for it.
+            if let Some(threshold) = &mut tin.threshold {
+                threshold.wake(now);
+            }
+            if let Some(shaper) = self.shaper.as_mut().filter(|_| self.slab.packets() == 0) {
+                shaper.wake(now);
+            }
+        }
+        tin.backlog += u64::from(size);
+        tin.counts.pkts += 1;
+        tin.counts.bytes += u64::from(size);
+        let own = &mut self.flows[index];
+        own.backlog += size;
+        let packet = self.slab.push(&mut own.chain, packet);
+        packet.set_enqueued_at(now);
+        if self.wash {
+            packet.set_dscp(0);
+        }
+        tin.arrived(&mut self.flows, index, &mut self.rng);
+        if self.ack_filter != AckFilter::Disabled {
+            self.filter_acks(number, index, now, sink);
+        }
+        self.longest.arrived();
+        self.longest.update(index, self.flows[index].backlog);
+        self.memory_used = self.memory_used.max(self.slab.bytes());
+        while self.slab.bytes() > self.memory_limit {
+            self.cut_longest(now, sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        self.wake_at = None;
+        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
+        let mut decaying = true;
+        while self.slab.packets() > 0 {
+            self.wake_at = self.shaper.and_then(|shaper| shaper.blocked_until(now));
+            if self.wake_at.is_some() {
+                return None;
+            }
+            let number = self.select(now);
+            let index = self.tins[number].first(decaying)?;
+            decaying = false;
+            if self.flows[index].deficit <= 0 {
+                self.tins[number].turn_over(&mut self.flows, index, &mut self.rng);
+                continue;
+            }
+            let packet = self.serve(number, index, now, sink);
+            if packet.is_some() {
+                return packet;
+            }
+            self.tins[number].emptied(&mut self.flows, index, now);
+        }
+        None
+    }
+
+    fn packets(&self) -> u64 {
+        self.slab.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.slab.bytes()
+    }
+
+    fn next_wake(&self) -> Option<Nanos> {
+        self.wake_at
+    }
+
+    fn wake(&mut self, _now: Nanos) {
+        self.wake_at = None;
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        report(&self.tins, self.memory_used, self.memory_limit)
+    }
+}

@@ -1,0 +1,83 @@
+//! What is reported: the totals, and each tin's by its number.
+
+use super::tin::Tin;
+
+/// The names of one tin's values.
+macro_rules! names {
+    ($($tin:literal),+) => {
+        [$([
+            concat!("tin", $tin, "_threshold_rate"),
+            concat!("tin", $tin, "_target_us"),
+            concat!("tin", $tin, "_interval_us"),
+            concat!("tin", $tin, "_pkts"),
+            concat!("tin", $tin, "_bytes"),
+            concat!("tin", $tin, "_backlog"),
+            concat!("tin", $tin, "_way_inds"),
+            concat!("tin", $tin, "_way_miss"),
+            concat!("tin", $tin, "_way_cols"),
+            concat!("tin", $tin, "_drops"),
+            concat!("tin", $tin, "_ecn_mark"),
+            concat!("tin", $tin, "_ack_drop"),
+            concat!("tin", $tin, "_sp_flows"),
+            concat!("tin", $tin, "_bk_flows"),
+            concat!("tin", $tin, "_un_flows"),
+            concat!("tin", $tin, "_quantum"),
+        ],)+]
+    };
+}
+
+/// Names live as long as the program, so those of every tin there can be are written out.
+const NAMES: [[&str; 16]; 8] = names!(0, 1, 2, 3, 4, 5, 6, 7);
+
+/// A tin's values, in the order of its names; rates in bits per second.
+fn values(tin: &Tin) -> [f64; 16] {
+    let counts = &tin.counts;
+    [
+        tin.settings.threshold.map_or(0.0, |rate| rate.0 as f64),
+        tin.settings.law.target as f64 * 1e-3,
+        tin.settings.law.interval as f64 * 1e-3,
+        counts.pkts as f64,
+        counts.bytes as f64,
+        tin.backlog as f64,
+        counts.way_inds as f64,
+        counts.way_miss as f64,
+        counts.way_cols as f64,
+        (counts.law.drop_count + counts.law.drop_overlimit) as f64,
+        counts.law.ecn_mark as f64,
+        counts.ack_drop as f64,
+        f64::from(tin.sparse_flows),
+        f64::from(tin.bulk_flows),
+        f64::from(tin.unresponsive_flows),
+        f64::from(tin.settings.quantum),
+    ]
+}
+
+/// All there is to report; `memory_used` is the most that was held.
+pub(super) fn report(
+    tins: &[Tin],
+    memory_used: u64,
+    memory_limit: u64,
+) -> Vec<(&'static str, f64)> {
+    let sum = |of: fn(&Tin) -> u64| tins.iter().map(of).sum::<u64>() as f64;
+    let mut all = vec![
+        ("memory_used", memory_used as f64),
+        ("memory_limit", memory_limit as f64),
+        ("drop_count", sum(|tin| tin.counts.law.drop_count)),
+        ("drop_overlimit", sum(|tin| tin.counts.law.drop_overlimit)),
+        ("ecn_mark", sum(|tin| tin.counts.law.ecn_mark)),
+        ("ack_drop", sum(|tin| tin.counts.ack_drop)),
+        ("way_inds", sum(|tin| tin.counts.way_inds)),
+        ("way_miss", sum(|tin| tin.counts.way_miss)),
+        ("way_cols", sum(|tin| tin.counts.way_cols)),
+        ("sparse_flows", sum(|tin| u64::from(tin.sparse_flows))),
+        ("bulk_flows", sum(|tin| u64::from(tin.bulk_flows))),
+        (
+            "unresponsive_flows",
+            sum(|tin| u64::from(tin.unresponsive_flows)),
+        ),
+    ];
+    for (tin, names) in tins.iter().zip(&NAMES) {
+        all.extend(names.iter().copied().zip(values(tin)));
+    }
+    all
+}

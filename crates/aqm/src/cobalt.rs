@@ -1,0 +1,387 @@
+//! COBALT (CoDel and BLUE, alternating): the law, and one queue under it.
+
+use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::codel::Head;
+use crate::ring::{Capacity, Ring};
+use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Verdict, mark};
+
+/// CoDel BLUE Alternate: CoDel whose drop rate decays instead of being forgotten, and BLUE for flows that do not respond.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Sojourn time that is acceptable.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub target: Duration,
+    /// Time from the first packet above the target to the first signal: a round-trip time that most connections are below.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub interval: Duration,
+    /// Let CoDel mark ECN-capable packets instead of dropping them; BLUE drops all the same.
+    pub ecn: bool,
+    /// Mark every ECN-capable packet whose sojourn time is above this; absent: never.
+    #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
+    pub ce_threshold: Option<Duration>,
+    /// BLUE's drop probability at the start.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pdrop: f64,
+    /// What an overflow adds to BLUE's drop probability, at most once per target.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub increment: f64,
+    /// What an empty queue takes off BLUE's drop probability, at most once per target.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub decrement: f64,
+    /// Sojourn time above which a packet counts for BLUE as an overflow does; absent: only overflows count.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub blue_threshold: Option<Duration>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // ns-3's CobaltQueueDisc: 1000 packets, ECN off.
+            limit: Limit::Packets(1000),
+            ecn: false,
+            ce_threshold: None,
+            pdrop: 0.0,
+            // Palmei et al., LANMAN 2019, and Linux's cake.
+            target: Duration(5 * MILLISECOND),
+            interval: Duration(100 * MILLISECOND),
+            increment: 1.0 / 256.0,
+            decrement: 1.0 / 4096.0,
+            blue_threshold: None,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["CobaltQueueDisc"];
+    const SOURCE: &'static str = "Palmei et al., Design and Evaluation of COBALT Queue Discipline, LANMAN 2019; limit and ECN as in ns-3";
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)
+    }
+
+    fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
+        let law = Law {
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold.map_or(NEVER, |threshold| threshold.0),
+            blue_threshold: self.blue_threshold.map_or(NEVER, |threshold| threshold.0),
+            p_inc: probability(self.increment),
+            p_dec: probability(self.decrement),
+            ..Law::new(self.target.0, self.interval.0)
+        };
+        Box::new(Cobalt {
+            ring: Ring::default(),
+            capacity: Capacity::new(self.limit, 1),
+            law,
+            vars: Vars {
+                p_drop: probability(self.pdrop),
+                ..Vars::default()
+            },
+            rng: context.rng,
+            stats: Stats::default(),
+        })
+    }
+}
+
+/// A probability as a share of 2^32, saturated: integers carry state.
+fn probability(p: f64) -> u32 {
+    (p * 4_294_967_296.0) as u32
+}
+
+/// COBALT's settings; shared by every queue that obeys the same ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// Sojourn time that is acceptable.
+    pub target: Nanos,
+    /// Time from the first packet above the target to the first signal.
+    pub interval: Nanos,
+    /// CoDel marks where it can.
+    pub ecn: bool,
+    /// Sojourn time above which every packet is marked.
+    pub ce_threshold: Nanos,
+    /// Sojourn time above which BLUE's probability grows.
+    pub blue_threshold: Nanos,
+    /// Step up of BLUE's probability, in 2^-32.
+    pub p_inc: u32,
+    /// Step down of BLUE's probability, in 2^-32.
+    pub p_dec: u32,
+}
+
+/// What COBALT remembers of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Vars {
+    /// When the next step of the schedule is due: a signal, or a decrement of `count`.
+    drop_next: Nanos,
+    /// When BLUE's probability may next change.
+    blue_next: Nanos,
+    /// How far up the schedule is: signals less decrements.
+    count: u32,
+    /// BLUE's drop probability, in 2^-32.
+    p_drop: u32,
+    dropping: bool,
+}
+
+/// What COBALT counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// Packets dropped by the law.
+    pub drop_count: u64,
+    /// Packets marked by the law.
+    pub ecn_mark: u64,
+    /// Packets marked because they were above `ce_threshold`.
+    pub ce_mark: u64,
+    /// Packets dropped because the queue was full.
+    pub drop_overlimit: u64,
+}
+
+impl Law {
+    /// The law with these times, ECN on and BLUE's steps as published.
+    pub fn new(target: Nanos, interval: Nanos) -> Self {
+        Self {
+            target,
+            interval,
+            ecn: true,
+            ce_threshold: NEVER,
+            blue_threshold: NEVER,
+            // arXiv 1804.07617 section III-B: BLUE for what CoDel cannot control; steps as in Linux, 1/256 and 1/4096.
+            p_inc: 1 << 24,
+            p_dec: 1 << 20,
+        }
+    }
+
+    /// Judges the packet that leaves the queue's head at `now`; `markable` if it is ECN-capable and the law marks.
+    ///
+    /// Sojourn times up to `floor` are acceptable too. Mark and drop are orders here: the law knows that they can be obeyed.
+    #[inline]
+    pub fn judge(
+        &self,
+        vars: &mut Vars,
+        now: Nanos,
+        sojourn: Nanos,
+        floor: Nanos,
+        markable: bool,
+        rng: &mut Rng,
+    ) -> Verdict {
+        let due = vars.count > 0 && now >= vars.drop_next;
+        let standing = sojourn > self.target.max(floor);
+        if standing && !vars.dropping {
+            // The rate resumes where the decay has left it: no interval of patience, but the one between two signals.
+            vars.count = vars.count.max(1);
+            vars.drop_next = self.control_law(now, vars.count);
+        }
+        vars.dropping = standing;
+        let mut verdict = Verdict::Forward;
+        if due && standing {
+            verdict = if markable {
+                Verdict::Mark
+            } else {
+                Verdict::Drop
+            };
+            vars.count = vars.count.saturating_add(1);
+            vars.drop_next = self.control_law(vars.drop_next, vars.count);
+        } else if due {
+            // The count is not reset: it steps down on the schedule on which it went up.
+            while vars.count > 0 && now >= vars.drop_next {
+                self.step_down(vars);
+            }
+        }
+        if sojourn > self.blue_threshold {
+            self.blue_up(vars, now);
+        }
+        // BLUE does not ask for ECN: what it is there for does not respond to marks.
+        if vars.p_drop > 0 && (rng.bits() as u32) < vars.p_drop {
+            verdict = Verdict::Drop;
+        }
+        if vars.count == 0 {
+            // At rest, this is until when the queue counts as active.
+            vars.drop_next = now + self.interval;
+        } else if now > vars.drop_next && verdict != Verdict::Drop {
+            // Late steps are not caught up with by marks.
+            vars.drop_next = now;
+        }
+        verdict
+    }
+
+    /// The queue was found empty. Says whether BLUE has just fallen silent.
+    pub fn emptied(&self, vars: &mut Vars, now: Nanos) -> bool {
+        let mut silent = false;
+        if vars.p_drop > 0 && now >= vars.blue_next {
+            vars.p_drop = vars.p_drop.saturating_sub(self.p_dec);
+            vars.blue_next = now + self.target;
+            silent = vars.p_drop == 0;
+        }
+        vars.dropping = false;
+        if vars.count > 0 && now >= vars.drop_next {
+            self.step_down(vars);
+        }
+        silent
+    }
+
+    /// The queue overflowed: a signal is due at once, and BLUE presses harder. Says whether it has just begun to.
+    pub fn overflowed(&self, vars: &mut Vars, now: Nanos) -> bool {
+        let began = self.blue_up(vars, now);
+        vars.dropping = true;
+        vars.drop_next = now;
+        vars.count = vars.count.max(1);
+        began
+    }
+
+    /// Raises BLUE's probability, at most once per target.
+    fn blue_up(&self, vars: &mut Vars, now: Nanos) -> bool {
+        if now < vars.blue_next {
+            return false;
+        }
+        let silent = vars.p_drop == 0;
+        vars.p_drop = vars.p_drop.saturating_add(self.p_inc);
+        vars.blue_next = now + self.target;
+        silent && vars.p_drop > 0
+    }
+
+    fn step_down(&self, vars: &mut Vars) {
+        vars.count -= 1;
+        vars.drop_next = self.control_law(vars.drop_next, vars.count.max(1));
+    }
+
+    /// RFC 8289 section 5.6: the next step comes an interval divided by the square root of the count later.
+    fn control_law(&self, time: Nanos, count: u32) -> Nanos {
+        time + (self.interval as f64 / libm::sqrt(f64::from(count))) as Nanos
+    }
+
+    /// Takes packets off the head until one may pass; the last one always may.
+    #[inline]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a law's parts, each owned by the queue"
+    )]
+    pub fn dequeue<P: Packet>(
+        &self,
+        vars: &mut Vars,
+        stats: &mut Stats,
+        now: Nanos,
+        floor: Nanos,
+        rng: &mut Rng,
+        sink: &mut dyn Sink<P>,
+        queue: &mut impl Head<P>,
+    ) -> Option<P> {
+        loop {
+            let (packet, bytes) = queue.head()?;
+            let last = bytes == u64::from(packet.size());
+            let sojourn = now.saturating_sub(packet.enqueued_at());
+            let markable = self.ecn && packet.ecn() != Ecn::NotEct;
+            match self.judge(vars, now, sojourn, floor, markable, rng) {
+                Verdict::Mark => {
+                    stats.ecn_mark += 1;
+                    mark(packet);
+                    sink.marked(packet);
+                }
+                // arXiv 1804.07617: a queue of one packet is not a standing queue.
+                Verdict::Drop if !last => {
+                    stats.drop_count += 1;
+                    sink.dropped(packet, DropReason::Law);
+                    queue.pop();
+                    continue;
+                }
+                Verdict::Drop | Verdict::Forward => {
+                    if sojourn > self.ce_threshold && mark(packet) {
+                        stats.ce_mark += 1;
+                        sink.marked(packet);
+                    }
+                }
+            }
+            return queue.pop();
+        }
+    }
+}
+
+impl Vars {
+    /// How far up the schedule is.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// When the next step of the schedule is due.
+    pub fn drop_next(&self) -> Nanos {
+        self.drop_next
+    }
+
+    /// BLUE's drop probability.
+    pub fn p_drop(&self) -> f64 {
+        f64::from(self.p_drop) / 4_294_967_296.0
+    }
+
+    /// Whether the law is in its dropping state.
+    pub fn dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// Whether nothing is left to decay: an empty queue in this state may be forgotten.
+    #[inline]
+    pub fn at_rest(&self, now: Nanos) -> bool {
+        self.p_drop == 0 && self.count == 0 && now >= self.drop_next
+    }
+}
+
+struct Cobalt<P> {
+    ring: Ring<P>,
+    capacity: Capacity,
+    law: Law,
+    vars: Vars,
+    rng: Rng,
+    stats: Stats,
+}
+
+impl<P: Packet> Qdisc<P> for Cobalt<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        if self
+            .capacity
+            .fits(self.ring.packets(), self.ring.bytes(), packet.size())
+        {
+            self.ring.push(packet).set_enqueued_at(now);
+        } else {
+            packet.set_enqueued_at(now);
+            self.law.overflowed(&mut self.vars, now);
+            self.stats.drop_overlimit += 1;
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        if self.ring.packets() == 0 {
+            self.law.emptied(&mut self.vars, now);
+            return None;
+        }
+        let (vars, stats) = (&mut self.vars, &mut self.stats);
+        self.law
+            .dequeue(vars, stats, now, 0, &mut self.rng, sink, &mut self.ring)
+    }
+
+    fn packets(&self) -> u64 {
+        self.ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+
+    /// `drop_next` is in seconds since the start.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("count", f64::from(self.vars.count)),
+            ("dropping", f64::from(u8::from(self.vars.dropping))),
+            ("drop_next", self.vars.drop_next as f64 * 1e-9),
+            ("p_drop", self.vars.p_drop()),
+            ("drop_count", self.stats.drop_count as f64),
+            ("drop_overlimit", self.stats.drop_overlimit as f64),
+            ("ecn_mark", self.stats.ecn_mark as f64),
+            ("ce_mark", self.stats.ce_mark as f64),
+        ]
+    }
+}

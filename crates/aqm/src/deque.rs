@@ -1,0 +1,55 @@
+//! Chains that can be cut from their end too, for disciplines that drop the latest packet of a queue.
+
+use crate::Packet;
+use crate::slab::{Chain, Slab};
+
+/// A [`Slab`] that knows what precedes each packet.
+#[derive(Debug)]
+pub struct Deques<P> {
+    slab: Slab<P>,
+    /// For each place of the slab, the place before it in its chain; for a chain's head, anything.
+    before: Vec<u32>,
+}
+
+impl<P> Default for Deques<P> {
+    fn default() -> Self {
+        Self {
+            slab: Slab::default(),
+            before: Vec::new(),
+        }
+    }
+}
+
+impl<P: Packet> Deques<P> {
+    /// What is held.
+    #[inline]
+    pub fn slab(&self) -> &Slab<P> {
+        &self.slab
+    }
+
+    /// Appends a packet to a chain; returns it in its place, to be stamped there.
+    #[inline]
+    pub fn push(&mut self, chain: &mut Chain, packet: P) -> &mut P {
+        let before = chain.tail();
+        let stored = self.slab.push(chain, packet);
+        let place = chain.tail() as usize;
+        if place == self.before.len() {
+            self.before.push(before);
+        } else {
+            self.before[place] = before;
+        }
+        stored
+    }
+
+    /// Takes the oldest packet of a chain.
+    #[inline]
+    pub fn pop(&mut self, chain: &mut Chain) -> Option<P> {
+        self.slab.pop(chain)
+    }
+
+    /// Takes the latest packet of a chain.
+    pub fn pop_back(&mut self, chain: &mut Chain) -> Option<P> {
+        let before = self.before.get(chain.tail() as usize).copied()?;
+        self.slab.pop_back(chain, before)
+    }
+}

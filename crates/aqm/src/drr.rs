@@ -1,0 +1,206 @@
+//! Deficit round robin (Shreedhar and Varghese 1995): queues take turns, each by as many bytes as the others.
+
+use bloatlab_units::{Bytes, Limit, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::classifier::{Classes, Classifier};
+use crate::list::{Linked, List};
+use crate::ring::Capacity;
+use crate::slab::{Chain, NONE, Slab};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+
+/// Deficit Round Robin: a queue per flow, served in turn by bytes; the longest queue pays for overflow.
+///
+/// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. As Linux's `drr` with a FIFO in each class: `classifier`
+/// exact, `flow_limit` 100p and a `limit` that is never reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much all queues together hold, in packets or bytes; beyond it the queue with the most bytes loses its oldest packets.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// How much one queue holds, in packets or bytes; what arrives beyond it is dropped; absent: as much as `limit` allows.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub flow_limit: Option<Limit>,
+    /// Number of queues.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub buckets: u32,
+    /// Bytes a queue may send in its turn; what it does not use is kept for its next turn while it holds packets.
+    #[schemars(extend("x-minimum" = "64B", "x-maximum" = "1MiB"))]
+    pub quantum: Bytes,
+    /// What decides the queue of a packet.
+    pub classifier: Classifier,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // The source states no values, and ns-2's (10 queues, 25 kB) suit its time. The queues are as many as fq_codel's, the limit is that of
+        // Linux's FIFO, and a quantum of a full packet serves every queue that is visited (section 4.1: work O(1)).
+        Self {
+            limit: Limit::Packets(1000),
+            flow_limit: None,
+            buckets: 1024,
+            quantum: Bytes(1514),
+            classifier: Classifier::Flow,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "Shreedhar and Varghese, Efficient Fair Queuing using Deficit Round Robin, SIGCOMM 1995; limits as in ns-2 and Linux";
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)?;
+        self.flow_limit.map_or(Ok(()), |limit| {
+            Capacity::not_in_buffers(limit).map_err(|message| format!("flow_{message}"))
+        })
+    }
+
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        Box::new(Drr {
+            slab: Slab::default(),
+            queues: vec![Queue::default(); self.buckets as usize],
+            backlogs: vec![0; self.buckets as usize],
+            active: List::default(),
+            classes: Classes::new(self.classifier, &mut context, self.buckets),
+            quantum: self.quantum.0 as i64,
+            limit: Capacity::new(self.limit, 1),
+            flow_limit: Capacity::new(self.flow_limit.unwrap_or(Limit::Packets(u64::MAX)), 1),
+            drop_overlimit: 0,
+            drop_flow_limit: 0,
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    chain: Chain,
+    /// The queue behind this one in the round.
+    next: u32,
+    packets: u32,
+    /// Bytes it may still send in its turn.
+    deficit: i64,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            chain: Chain::default(),
+            next: NONE,
+            packets: 0,
+            deficit: 0,
+        }
+    }
+}
+
+impl Linked for Queue {
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+struct Drr<P> {
+    slab: Slab<P>,
+    queues: Vec<Queue>,
+    /// Bytes of each queue; apart from the queues, because the search for the longest reads nothing else.
+    backlogs: Vec<u64>,
+    /// The queues that hold packets, in the order of their turns.
+    active: List,
+    classes: Classes,
+    quantum: i64,
+    limit: Capacity,
+    flow_limit: Capacity,
+    drop_overlimit: u64,
+    drop_flow_limit: u64,
+}
+
+impl<P: Packet> Drr<P> {
+    /// Takes a queue's oldest packet; a queue without packets has no turn and keeps no deficit.
+    #[inline]
+    fn take(&mut self, place: u32) -> Option<P> {
+        let queue = &mut self.queues[place as usize];
+        self.backlogs[place as usize] -= u64::from(self.slab.front(&queue.chain)?.size());
+        let packet = self.slab.pop(&mut queue.chain);
+        queue.packets -= 1;
+        if queue.packets == 0 {
+            self.active.remove(&mut self.queues, place);
+        }
+        packet
+    }
+
+    /// Shreedhar and Varghese, section 4: McKenney's buffer stealing; ns-2 drops the oldest packet of the queue with the most bytes.
+    #[cold]
+    fn cut_longest(&mut self, sink: &mut dyn Sink<P>) {
+        let most = self.backlogs.iter().copied().max().unwrap_or(0);
+        let longest = self.backlogs.iter().position(|&backlog| backlog == most);
+        if let Some(packet) = longest.and_then(|longest| self.take(longest as u32)) {
+            self.drop_overlimit += 1;
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Drr<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        let (size, place) = (packet.size(), self.classes.queue(&packet));
+        let queue = &mut self.queues[place];
+        let backlog = &mut self.backlogs[place];
+        if !self
+            .flow_limit
+            .fits(u64::from(queue.packets), *backlog, size)
+        {
+            packet.set_enqueued_at(now);
+            self.drop_flow_limit += 1;
+            sink.dropped(&packet, DropReason::Overflow);
+            return;
+        }
+        self.slab
+            .push(&mut queue.chain, packet)
+            .set_enqueued_at(now);
+        *backlog += u64::from(size);
+        queue.packets += 1;
+        if queue.packets == 1 {
+            queue.deficit = self.quantum;
+            self.active.push(&mut self.queues, place as u32);
+        }
+        while !self.limit.holds(self.slab.packets(), self.slab.bytes()) {
+            self.cut_longest(sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        loop {
+            let current = self.active.first()?;
+            let queue = &mut self.queues[current as usize];
+            let size = i64::from(self.slab.front(&queue.chain)?.size());
+            if size <= queue.deficit {
+                queue.deficit -= size;
+                return self.take(current);
+            }
+            // Shreedhar and Varghese, section 3: its turn is over; the next one begins with what is left and a quantum.
+            queue.deficit += self.quantum;
+            self.active.pop(&mut self.queues);
+            self.active.push(&mut self.queues, current);
+        }
+    }
+
+    fn packets(&self) -> u64 {
+        self.slab.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.slab.bytes()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("active", f64::from(self.active.len())),
+            ("drop_overlimit", self.drop_overlimit as f64),
+            ("drop_flow_limit", self.drop_flow_limit as f64),
+        ]
+    }
+}

@@ -1,0 +1,212 @@
+//! Heavy-Hitter Filter (tc-hhf(8)): flows that send much share one queue, all others another that is served first and more.
+
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::heavy_hitters::HeavyHitters;
+use crate::list::{Linked, List};
+use crate::ring::{Capacity, Ring};
+use crate::slab::{FlowHash, NONE};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
+
+/// Heavy-Hitter Filter: finds the flows that send much, and keeps short ones out of their queue.
+///
+/// A flow that becomes a heavy hitter changes queues, and its packets may overtake one another once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much both queues together hold, in packets or bytes; beyond it the oldest packets are dropped, heavy hitters' first.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Bytes that the heavy hitters' queue may send in its turn.
+    #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
+    pub quantum: Bytes,
+    /// Most heavy hitters that are remembered at a time.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub hh_limit: u32,
+    /// How long bytes are counted before the counters start again.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub reset_timeout: Duration,
+    /// Bytes within a reset period above which a flow is a heavy hitter.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub admit_bytes: Bytes,
+    /// How long a heavy hitter must be silent to be forgotten.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub evict_timeout: Duration,
+    /// How many times `quantum` the other flows' queue may send in its turn.
+    #[schemars(range(min = 1, max = 1024))]
+    pub non_hh_weight: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // tc-hhf(8).
+        Self {
+            limit: Limit::Packets(1000),
+            quantum: Bytes(1514),
+            hh_limit: 2048,
+            reset_timeout: Duration(40 * MILLISECOND),
+            admit_bytes: Bytes(128 << 10),
+            evict_timeout: Duration(SECOND),
+            non_hh_weight: 2,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "tc-hhf(8); Estan and Varghese, New Directions in Traffic Measurement and Accounting, SIGCOMM 2002";
+    const TC: &'static [Tc] = &[Tc {
+        name: "hhf",
+        words: &[
+            Word::same("limit", Form::Packets),
+            Word::same("quantum", Form::WholeBytes),
+            Word::same("hh_limit", Form::Integer),
+            Word::same("reset_timeout", Form::Time),
+            Word::same("admit_bytes", Form::WholeBytes),
+            Word::same("evict_timeout", Form::Time),
+            Word::same("non_hh_weight", Form::Integer),
+        ],
+        required: &[],
+        presets: &[],
+    }];
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)
+    }
+
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        let quantum = self.quantum.0 as i64;
+        Box::new(Hhf {
+            queues: [
+                Queue::new(quantum * i64::from(self.non_hh_weight)),
+                Queue::new(quantum),
+            ],
+            new: List::default(),
+            old: List::default(),
+            // Every bit of the hash counts.
+            hash: FlowHash::new(&mut context.rng, u32::MAX),
+            filter: HeavyHitters::new(
+                self.admit_bytes.0 as u32,
+                self.reset_timeout.0,
+                self.evict_timeout.0,
+                self.hh_limit,
+            ),
+            capacity: Capacity::new(self.limit, 1),
+            drop_overlimit: 0,
+        })
+    }
+}
+
+const OTHERS: usize = 0;
+const HEAVY: usize = 1;
+
+struct Queue<P> {
+    ring: Ring<P>,
+    /// Bytes of a turn.
+    quantum: i64,
+    /// Bytes it may still send in its turn.
+    deficit: i64,
+    next: u32,
+    /// In one of the two lists.
+    listed: bool,
+}
+
+impl<P> Queue<P> {
+    fn new(quantum: i64) -> Self {
+        Self {
+            ring: Ring::default(),
+            quantum,
+            deficit: 0,
+            next: NONE,
+            listed: false,
+        }
+    }
+}
+
+impl<P> Linked for Queue<P> {
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+struct Hhf<P> {
+    queues: [Queue<P>; 2],
+    new: List,
+    old: List,
+    hash: FlowHash,
+    filter: HeavyHitters,
+    capacity: Capacity,
+    drop_overlimit: u64,
+}
+
+impl<P: Packet> Qdisc<P> for Hhf<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+        let hash = self.hash.bits(packet.flow());
+        let heavy = self.filter.heavy(now, hash, packet.size());
+        let index = if heavy { HEAVY } else { OTHERS };
+        let queue = &mut self.queues[index];
+        queue.ring.push(packet).set_enqueued_at(now);
+        if !queue.listed {
+            // As in fq_codel a queue that was empty goes first; that of heavy hitters never does.
+            queue.listed = true;
+            queue.deficit = queue.quantum;
+            let list = if heavy { &mut self.old } else { &mut self.new };
+            list.push(&mut self.queues, index as u32);
+        }
+        while !self.capacity.holds(self.packets(), self.bytes()) {
+            let [others, heavy] = &mut self.queues;
+            let Some(oldest) = heavy.ring.pop().or_else(|| others.ring.pop()) else {
+                break;
+            };
+            self.drop_overlimit += 1;
+            sink.dropped(&oldest, DropReason::Overflow);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let current = list.first()?;
+            let queue = &mut self.queues[current as usize];
+            if queue.deficit <= 0 {
+                queue.deficit += queue.quantum;
+                list.pop(&mut self.queues);
+                self.old.push(&mut self.queues, current);
+                continue;
+            }
+            if let Some(packet) = queue.ring.front() {
+                queue.deficit -= i64::from(packet.size());
+                return queue.ring.pop();
+            }
+            list.pop(&mut self.queues);
+            if is_new {
+                // A pass through the old list first, or short flows could starve the heavy ones.
+                self.old.push(&mut self.queues, current);
+            } else {
+                self.queues[current as usize].listed = false;
+            }
+        }
+    }
+
+    fn packets(&self) -> u64 {
+        self.queues[OTHERS].ring.packets() + self.queues[HEAVY].ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queues[OTHERS].ring.bytes() + self.queues[HEAVY].ring.bytes()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("drop_overlimit", self.drop_overlimit as f64),
+            ("hh_overlimit", self.filter.overlimit as f64),
+            ("hh_tot_count", self.filter.total as f64),
+            ("hh_cur_count", f64::from(self.filter.current)),
+        ]
+    }
+}

@@ -1,0 +1,266 @@
+//! One class of the hierarchical token bucket: a shaper whose rate may change during the run.
+
+use bloatlab_units::{Bytes, Duration, NEVER, Nanos, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tc::{Form, Word};
+use crate::token_bucket::TokenBucket;
+use crate::{Algorithm, Context, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
+
+/// One leaf class of Linux's hierarchical token bucket: a shaper in front of another queue, with steps of its rate.
+///
+/// A packet leaves whenever neither bucket is in debt, and is paid for afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Rate of the class (tc asks for it).
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
+    pub rate: Rate,
+    /// Rate that it could borrow up to; absent: the rate, whatever it is. A class on its own has nobody to borrow from.
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
+    pub ceil: Option<Rate>,
+    /// Bytes that may leave at once after a rest; absent: as tc computes it, 1600 B and a byte for each 8 Gbit/s.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub burst: Option<Bytes>,
+    /// The same of `ceil`.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub cburst: Option<Bytes>,
+    /// Changes of the rate, in order: a list of `{at = "10s", rate = "5Mbit/s"}`.
+    pub rate_steps: Vec<RateStep>,
+    /// The queue that holds what waits.
+    pub queue: Box<QueueConfig>,
+}
+
+/// The rate from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// When, from the start of the run.
+    pub at: Duration,
+    /// The rate from then on.
+    pub rate: Rate,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // Linux has no default.
+            rate: Rate(10_000_000),
+            ceil: None,
+            burst: None,
+            cburst: None,
+            rate_steps: Vec::new(),
+            queue: Box::new(inner::default()),
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "tc-htb(8); M. Devera, HTB user guide, 2002";
+    const TC: &'static [Tc] = &[Tc {
+        name: "htb",
+        words: &[
+            Word::same("rate", Form::Rate),
+            Word::same("ceil", Form::Rate),
+            Word::same("burst", Form::Size),
+            Word::new("buffer", "burst", Form::Size),
+            Word::new("maxburst", "burst", Form::Size),
+            Word::same("cburst", Form::Size),
+            Word::new("cbuffer", "cburst", Form::Size),
+            Word::new("cmaxburst", "cburst", Form::Size),
+        ],
+        required: &["rate"],
+        presets: &[],
+    }];
+
+    fn check(&self) -> Result<(), String> {
+        let ceil = self.ceil.unwrap_or(Rate(u64::MAX));
+        if ceil < self.rate {
+            return Err(format!("ceil: {ceil} is below the rate {}", self.rate));
+        }
+        let mut last = 0;
+        for (place, step) in self.rate_steps.iter().enumerate() {
+            let path = |key: &str| format!("rate_steps[{place}].{key}");
+            if step.at.0 <= last {
+                let after = Duration(last);
+                return Err(format!("{}: must be later than {after}", path("at")));
+            }
+            last = step.at.0;
+            if !(1_000..=10_000_000_000_000).contains(&step.rate.0) {
+                let range = "allowed: 1kbit/s to 10Tbit/s";
+                return Err(format!(
+                    "{}: {} is out of range ({range})",
+                    path("rate"),
+                    step.rate
+                ));
+            }
+            if step.rate > ceil {
+                return Err(format!(
+                    "{}: {} is above the ceil {ceil}",
+                    path("rate"),
+                    step.rate
+                ));
+            }
+        }
+        inner::check("queue", &self.queue)
+    }
+
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        context.rate = context.rate.min(self.rate);
+        let ceil = self.ceil.unwrap_or(self.rate);
+        let bucket = |rate: Rate, burst: Option<Bytes>| {
+            TokenBucket::new(rate, burst.map_or(default_burst(rate), |burst| burst.0))
+        };
+        Box::new(Htb {
+            inner: inner::build(&self.queue, context),
+            buckets: Buckets {
+                tokens: bucket(self.rate, self.burst),
+                ctokens: bucket(ceil, self.cburst),
+                ceil_follows: self.ceil.is_none(),
+            },
+            steps: self.rate_steps.clone(),
+            stepped: 0,
+            resume: NEVER,
+            overlimits: 0,
+            lended: 0,
+        })
+    }
+}
+
+/// tc-htb(8): what the rate sends between two ticks of the clock, of 1 ns where timers are exact, and a packet of tc's mtu.
+fn default_burst(rate: Rate) -> u64 {
+    1600 + rate.0 / 8 / 1_000_000_000
+}
+
+/// The class's two buckets; it sends while neither is in debt.
+#[derive(Clone, Copy, Debug)]
+struct Buckets {
+    tokens: TokenBucket,
+    ctokens: TokenBucket,
+    ceil_follows: bool,
+}
+
+impl Buckets {
+    #[inline]
+    fn advance(&mut self, now: Nanos) {
+        self.tokens.advance(now);
+        self.ctokens.advance(now);
+    }
+
+    /// The rate changes at `step`; what has gathered, and what is owed, stays.
+    fn step(&mut self, step: RateStep) {
+        self.advance(step.at.0);
+        self.tokens.set_rate(step.rate);
+        if self.ceil_follows {
+            self.ctokens.set_rate(step.rate);
+        }
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Nanos {
+        self.tokens.ready_at(0).max(self.ctokens.ready_at(0))
+    }
+
+    #[inline]
+    fn take(&mut self, cost: i64) {
+        self.tokens.take(cost);
+        self.ctokens.take(cost);
+    }
+}
+
+struct Htb<P> {
+    inner: Box<dyn Qdisc<P>>,
+    buckets: Buckets,
+    steps: Vec<RateStep>,
+    /// Steps taken so far.
+    stepped: usize,
+    /// When the buckets are out of debt.
+    resume: Nanos,
+    overlimits: u64,
+    lended: u64,
+}
+
+impl<P> Htb<P> {
+    /// Fills the buckets up to this instant, at the rates that held.
+    #[inline]
+    fn advance(&mut self, now: Nanos) {
+        while let Some(step) = self.steps.get(self.stepped).filter(|step| step.at.0 <= now) {
+            self.buckets.step(*step);
+            self.stepped += 1;
+        }
+        self.buckets.advance(now);
+    }
+
+    /// When the buckets will be out of debt, at the rates to come.
+    #[cold]
+    fn ready_at(&self) -> Nanos {
+        let mut buckets = self.buckets;
+        for step in &self.steps[self.stepped..] {
+            let at = buckets.ready_at();
+            if at <= step.at.0 {
+                return at;
+            }
+            buckets.step(*step);
+        }
+        buckets.ready_at()
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Htb<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+        self.inner.enqueue(now, packet, sink);
+    }
+
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        self.advance(now);
+        if self.buckets.ready_at() > now {
+            if self.inner.packets() > 0 {
+                self.overlimits += 1;
+                self.resume = self.ready_at();
+            }
+            return None;
+        }
+        self.resume = NEVER;
+        let packet = self.inner.dequeue(now, sink)?;
+        self.buckets
+            .take(TokenBucket::cost(u64::from(packet.size())));
+        self.lended += 1;
+        Some(packet)
+    }
+
+    fn packets(&self) -> u64 {
+        self.inner.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.inner.bytes()
+    }
+
+    fn next_wake(&self) -> Option<Nanos> {
+        let inner = self.inner.next_wake().unwrap_or(NEVER);
+        Some(inner.min(self.resume)).filter(|&at| at != NEVER)
+    }
+
+    fn wake(&mut self, now: Nanos) {
+        if self.resume <= now {
+            self.resume = NEVER;
+        }
+        if self.inner.next_wake().is_some_and(|at| at <= now) {
+            self.inner.wake(now);
+        }
+    }
+
+    /// `tokens` and `ctokens` are in nanoseconds, as they were at the last attempt to send.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let mut stats = vec![
+            ("overlimits", self.overlimits as f64),
+            ("lended", self.lended as f64),
+            ("tokens", self.buckets.tokens.nanoseconds()),
+            ("ctokens", self.buckets.ctokens.nanoseconds()),
+        ];
+        inner::add_stats(&mut stats, self.inner.stats());
+        stats
+    }
+}

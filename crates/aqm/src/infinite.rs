@@ -1,0 +1,46 @@
+//! First in, first out, without limit.
+
+use bloatlab_units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Algorithm, Context, Packet, Qdisc, Ring, Sink};
+
+/// First in, first out, without limit: nothing is ever dropped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "the M/G/1 queue of the textbooks; Nagle, RFC 970";
+
+    fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
+        Box::new(Infinite {
+            ring: Ring::default(),
+        })
+    }
+}
+
+struct Infinite<P> {
+    ring: Ring<P>,
+}
+
+impl<P: Packet> Qdisc<P> for Infinite<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, packet: P, _sink: &mut dyn Sink<P>) {
+        self.ring.push(packet).set_enqueued_at(now);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        self.ring.pop()
+    }
+
+    fn packets(&self) -> u64 {
+        self.ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+}

@@ -1,0 +1,170 @@
+//! Strict priority: bands by code point, and a band is served only while those before it are empty.
+
+use bloatlab_units::{NEVER, Nanos, Streams};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tc::{Form, Word};
+use crate::{Algorithm, Context, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
+
+/// Strict priority: packets go to bands by their code point; a band is served only when those before it have nothing to send.
+///
+/// Without a `priomap`, band 0 takes the code points 32 and above (CS4 to CS7, AF4x, VA, EF), band 2 those below best effort (CS1, LE), and
+/// band 1 all others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Number of bands; with two, band 1 takes what band 2 would.
+    #[schemars(range(min = 2, max = 16))]
+    pub bands: u32,
+    /// As in Linux: the band of each of the 16 priorities, which Linux reads from three bits of the TOS byte; empty: by code point.
+    pub priomap: Vec<u32>,
+    /// The queue of each band, unless `queues` says otherwise.
+    pub queue: Box<QueueConfig>,
+    /// The queues of the bands, first band first; empty: `queue` for all of them.
+    #[serde(deserialize_with = "inner::list")]
+    pub queues: Vec<QueueConfig>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // tc-prio(8).
+            bands: 3,
+            priomap: Vec::new(),
+            queue: Box::new(inner::default()),
+            queues: Vec::new(),
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["prio", "PrioQueueDisc"];
+    const SOURCE: &'static str = "tc-prio(8); code points of RFC 2474, RFC 4594 and RFC 8622";
+    const TC: &'static [Tc] = &[Tc {
+        name: "prio",
+        words: &[Word::same("bands", Form::Integer)],
+        required: &[],
+        // tc-prio(8): the map that Linux starts with.
+        presets: &[("priomap", "[1,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1]")],
+    }];
+
+    fn check(&self) -> Result<(), String> {
+        if !self.priomap.is_empty() && self.priomap.len() != PRIORITIES {
+            let given = self.priomap.len();
+            return Err(format!(
+                "priomap: must give {PRIORITIES} bands, not {given}"
+            ));
+        }
+        if let Some(band) = self.priomap.iter().find(|&&band| band >= self.bands) {
+            let bands = self.bands;
+            return Err(format!("priomap: there is no band {band} among {bands}"));
+        }
+        if !self.queues.is_empty() && self.queues.len() != self.bands as usize {
+            let (given, bands) = (self.queues.len(), self.bands);
+            return Err(format!(
+                "queues: must give {bands} queues, one a band, not {given}"
+            ));
+        }
+        inner::check("queue", &self.queue)?;
+        let mut queues = self.queues.iter().enumerate();
+        queues.try_for_each(|(band, queue)| inner::check(&format!("queues[{band}]"), queue))
+    }
+
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        let mut band_of = [0; 64];
+        for (dscp, band) in (0_u8..).zip(&mut band_of) {
+            *band = match self.priomap.get(usize::from(linux_priority(dscp))) {
+                Some(band) => *band as u8,
+                None => class(dscp).min(self.bands as u8 - 1),
+            };
+        }
+        let mut bands = Vec::with_capacity(self.bands as usize);
+        for band in 0..self.bands as usize {
+            // A random stream for each.
+            let rng = Streams::new(context.rng.bits()).stream("band");
+            let context = Context {
+                rng,
+                ..context.clone()
+            };
+            let queue = self.queues.get(band).unwrap_or(&self.queue);
+            bands.push(inner::build(queue, context));
+        }
+        Box::new(Priority { band_of, bands })
+    }
+}
+
+/// Linux's priorities (TC_PRIO_MAX + 1).
+const PRIORITIES: usize = 16;
+
+/// The band of a code point when the user gives no map.
+fn class(dscp: u8) -> u8 {
+    match dscp {
+        // RFC 2474 section 4.2.2: the three high bits are a precedence; RFC 4594: what people interact through is CS4 and above.
+        32.. => 0,
+        // RFC 3662 and RFC 8622: lower effort.
+        1 | 8 => 2,
+        _ => 1,
+    }
+}
+
+/// tc-prio(8): the priority that Linux gives a packet by the TOS bits of RFC 1349, the low three of the code point.
+fn linux_priority(dscp: u8) -> u8 {
+    match dscp & 0b111 {
+        // Minimum delay, and maximum throughput besides: interactive bulk; minimum delay alone: interactive.
+        0b110 | 0b111 => 4,
+        0b100 | 0b101 => 6,
+        // Maximum throughput: bulk.
+        0b010 | 0b011 => 2,
+        // Reliability or nothing: best effort.
+        _ => 0,
+    }
+}
+
+struct Priority<P> {
+    band_of: [u8; 64],
+    bands: Vec<Box<dyn Qdisc<P>>>,
+}
+
+impl<P: Packet> Qdisc<P> for Priority<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+        let band = self.band_of[usize::from(packet.dscp() & 63)];
+        self.bands[usize::from(band)].enqueue(now, packet, sink);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        let mut bands = self.bands.iter_mut();
+        bands.find_map(|band| band.dequeue(now, sink))
+    }
+
+    fn packets(&self) -> u64 {
+        self.bands.iter().map(|band| band.packets()).sum()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bands.iter().map(|band| band.bytes()).sum()
+    }
+
+    fn next_wake(&self) -> Option<Nanos> {
+        self.bands.iter().filter_map(|band| band.next_wake()).min()
+    }
+
+    fn wake(&mut self, now: Nanos) {
+        for band in &mut self.bands {
+            if band.next_wake().unwrap_or(NEVER) <= now {
+                band.wake(now);
+            }
+        }
+    }
+
+    /// What the bands report, summed over them by name.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let mut stats = Vec::new();
+        for band in &self.bands {
+            inner::add_stats(&mut stats, band.stats());
+        }
+        stats
+    }
+}

@@ -1,0 +1,308 @@
+//! RED (Floyd and Jacobson 1993), with the gentle and the adaptive variant and Linux's: what is set, and one queue under the law.
+
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rate, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ring::{Capacity, Ring};
+use crate::tc::{Form, Tc, Word};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+
+mod law;
+
+pub use law::{INTERVAL, Law, Signal, Stats, Vars};
+
+/// Random Early Detection: signals on arrival, the more often the longer the queue is on average.
+///
+/// Without further words it sets itself up for its link as Floyd recommends (2001); Linux's words are all known too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Average queue below which nothing is signalled, in packets or bytes: the average is taken in this unit. Absent: see `auto`.
+    #[schemars(extend("x-minimum" = "1p", "x-maximum" = "1000000000000p"))]
+    pub min: Option<Limit>,
+    /// Average queue at which the probability has risen to `probability`, in the unit of `min`. Absent: see `auto`.
+    #[schemars(extend("x-minimum" = "1p", "x-maximum" = "1000000000000p"))]
+    pub max: Option<Limit>,
+    /// Where absent thresholds come from.
+    pub auto: Auto,
+    /// Queueing delay that absent thresholds aim at.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+    pub target_delay: Duration,
+    /// Size of an average packet; absent: the link's largest.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MiB"))]
+    pub avpkt: Option<Bytes>,
+    /// Weight of an arrival in the average; 0: by the link's rate, so that the average reaches back ten round trips.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub weight: f64,
+    /// Packets that may come at once without a signal, which determines the weight instead; 0: (2 min + max) / 3.
+    #[schemars(range(max = 1_000_000_000))]
+    pub burst: Option<u32>,
+    /// Rate at which the average decays while the link idles; absent: the link's.
+    #[schemars(extend("x-minimum" = "1bit/s"))]
+    pub bandwidth: Option<Rate>,
+    /// Probability of a signal where the average reaches `max`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub probability: f64,
+    /// From `max` to twice `max` the probability rises to 1, instead of at once.
+    pub gentle: bool,
+    /// Leave at least 1 / p packets between signals, at most 2 / p; otherwise at least 1 and at most 1 / p.
+    pub wait: bool,
+    /// Signal to small packets in proportion to their size.
+    pub bytemode: bool,
+    /// Adapt the probability so that the average stays in the middle between `min` and `max`.
+    pub adaptive: bool,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Drop ECN-capable packets too where every packet is signalled to.
+    pub harddrop: bool,
+    /// Let packets pass that cannot be marked; only with `ecn`.
+    pub nodrop: bool,
+}
+
+/// Where absent thresholds come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Auto {
+    /// `min` is what the link sends in half of `target_delay`, at least 5 packets; `max` is three times `min`.
+    Delay,
+    /// `max` is a quarter of `limit`, `min` a third of `max`.
+    Limit,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // Linux's txqueuelen.
+            limit: Limit::Packets(1000),
+            // Floyd, Gummadi, Shenker 2001, section 4.3, and Floyd, "RED: Discussions of setting parameters" (1997): max_p 0.1.
+            min: None,
+            max: None,
+            auto: Auto::Delay,
+            target_delay: Duration(5 * MILLISECOND),
+            avpkt: None,
+            weight: 0.0,
+            burst: None,
+            bandwidth: None,
+            probability: 0.1,
+            // Floyd, "Recommendation on using the gentle_ variant of RED" (2000); `wait` and byte mode as ns-2 has them.
+            gentle: true,
+            wait: true,
+            bytemode: true,
+            adaptive: false,
+            ecn: false,
+            harddrop: true,
+            nodrop: false,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const ALIASES: &'static [&'static str] = &["RedQueueDisc"];
+    const SOURCE: &'static str = "Floyd and Jacobson 1993; Floyd, gentle RED, 2000; Floyd, Gummadi, Shenker, Adaptive RED, 2001; tc-red(8)";
+    const TC: &'static [Tc] = &[Tc {
+        name: "red",
+        words: &[
+            Word::same("limit", Form::LimitBytes),
+            Word::same("min", Form::LimitBytes),
+            Word::same("max", Form::LimitBytes),
+            Word::same("avpkt", Form::Size),
+            Word::same("burst", Form::Integer),
+            Word::same("probability", Form::Number(1.0)),
+            Word::same("bandwidth", Form::Rate),
+            Word::same("adaptive", Form::Flag("true")),
+            Word::same("ecn", Form::Flag("true")),
+            Word::same("harddrop", Form::Flag("true")),
+            Word::same("nodrop", Form::Flag("true")),
+        ],
+        required: &["limit", "avpkt"],
+        presets: &[
+            ("auto", "\"limit\""),
+            ("burst", "0"),
+            ("probability", "0.02"),
+            ("bandwidth", "\"10Mbit/s\""),
+            ("gentle", "false"),
+            ("wait", "false"),
+            ("bytemode", "false"),
+            ("harddrop", "false"),
+        ],
+    }];
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)?;
+        for (name, value) in [("min", self.min), ("max", self.max)] {
+            if let Some(Limit::Buffers(_)) = value {
+                return Err(format!("{name}: must be in packets or bytes"));
+            }
+        }
+        let in_bytes = |limit| matches!(limit, Limit::Bytes(_));
+        let given: Vec<bool> = self
+            .min
+            .iter()
+            .chain(&self.max)
+            .copied()
+            .map(in_bytes)
+            .collect();
+        let from_limit = self.auto == Auto::Limit && self.max.is_none() && self.min.is_some();
+        if given.windows(2).any(|pair| pair[0] != pair[1]) {
+            return Err("max: must be in the unit of min".to_owned());
+        }
+        if from_limit && given != [in_bytes(self.limit)] {
+            return Err("min: must be in the unit of limit, from which max follows".to_owned());
+        }
+        // A threshold that follows from the link's rate follows from its other one, and is in order with it.
+        let (min, max, _) = self.thresholds(Rate(1), 1.0);
+        if min >= max {
+            return Err(format!("max: {max} is not above min {min}"));
+        }
+        if self.nodrop && !self.ecn {
+            return Err("nodrop: means nothing without ecn".to_owned());
+        }
+        if self.burst.is_none() {
+            return Ok(());
+        }
+        if self.weight > 0.0 {
+            return Err("burst: determines the weight; leave out one of them".to_owned());
+        }
+        if self.auto == Auto::Delay && given.is_empty() {
+            return Err("burst: needs min or max".to_owned());
+        }
+        match self.avpkt {
+            // Without avpkt the largest packet decides, which only the link knows: checked for one of Ethernet.
+            avpkt if self.burst_weight(avpkt.map_or(1514.0, |size| size.0 as f64)).is_none() => {
+                Err("burst: does not fit: it must be at least min in packets, and min more than one packet".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
+        let law = Law::new(self, &context);
+        Box::new(Red {
+            ring: Ring::default(),
+            capacity: Capacity::new(self.limit, 1),
+            vars: Vars::new(&law),
+            law,
+            stats: Stats::default(),
+            next_update: INTERVAL,
+            rng: context.rng,
+        })
+    }
+}
+
+impl Params {
+    /// The thresholds, and whether they count bytes.
+    fn thresholds(&self, rate: Rate, avpkt: f64) -> (f64, f64, bool) {
+        let value = |limit| match limit {
+            Limit::Packets(n) | Limit::Buffers(n) => (n as f64, false),
+            Limit::Bytes(n) => (n as f64, true),
+        };
+        match (self.min.map(value), self.max.map(value), self.auto) {
+            (Some((min, in_bytes)), Some((max, _)), _) => (min, max, in_bytes),
+            (None, Some((max, in_bytes)), Auto::Delay) => (max / 3.0, max, in_bytes),
+            (None, Some((max, in_bytes)), Auto::Limit) => (libm::floor(max / 3.0), max, in_bytes),
+            (Some((min, in_bytes)), None, Auto::Delay) => (min, 3.0 * min, in_bytes),
+            (min, None, Auto::Limit) => {
+                // tc-red(8), in whole bytes.
+                let (limit, in_bytes) = value(self.limit);
+                let max = libm::floor(limit / 4.0);
+                (
+                    min.map_or(libm::floor(max / 3.0), |(min, _)| min),
+                    max,
+                    in_bytes,
+                )
+            }
+            (None, None, Auto::Delay) => {
+                // Floyd, Gummadi, Shenker 2001, section 4.3; in bytes.
+                let half = rate.0 as f64 / 8.0 * self.target_delay.seconds() / 2.0;
+                let min = half.max(5.0 * avpkt);
+                (min, 3.0 * min, true)
+            }
+        }
+    }
+
+    /// Floyd and Jacobson 1993, equation 3, as tc solves it: the largest power of a half with which `burst` packets into an empty
+    /// queue leave the average below `min`.
+    fn burst_weight(&self, avpkt: f64) -> Option<f64> {
+        let (min, max, in_bytes) = self.thresholds(Rate(1), avpkt);
+        let scale = if in_bytes { avpkt } else { 1.0 };
+        let burst = match self.burst? {
+            0 => libm::floor((2.0 * min + max) / (3.0 * scale)),
+            burst => f64::from(burst),
+        };
+        let spare = burst + 1.0 - min / scale;
+        let powers = (1..32).map(|log| libm::exp2(-f64::from(log)));
+        let mut fitting = powers.filter(|w| spare <= (1.0 - libm::pow(1.0 - w, burst)) / w);
+        fitting.next().filter(|_| spare >= 1.0)
+    }
+}
+
+struct Red<P> {
+    ring: Ring<P>,
+    capacity: Capacity,
+    law: Law,
+    vars: Vars,
+    stats: Stats,
+    next_update: Nanos,
+    rng: Rng,
+}
+
+impl<P: Packet> Qdisc<P> for Red<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        let (packets, bytes, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
+        self.law.average(&mut self.vars, now, packets, bytes);
+        let signal = self.law.judge(&mut self.vars, size, &mut self.rng);
+        if !self.law.signal(signal, &mut packet, &mut self.stats, sink) {
+            return;
+        }
+        if self.capacity.fits(packets, bytes, size) {
+            self.ring.push(packet);
+        } else {
+            self.stats.pdrop += 1;
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        let packet = self.ring.pop();
+        if packet.is_none() {
+            self.vars.idle(now);
+        }
+        packet
+    }
+
+    fn packets(&self) -> u64 {
+        self.ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+
+    fn next_wake(&self) -> Option<Nanos> {
+        self.law.adaptive().then_some(self.next_update)
+    }
+
+    fn wake(&mut self, now: Nanos) {
+        self.law.adapt(&mut self.vars, now);
+        self.next_update = now + INTERVAL;
+    }
+
+    /// `avg` is in the unit of the thresholds, `max_p` the probability at `max`.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("avg", self.vars.avg()),
+            ("prob", self.law.probability(&self.vars)),
+            ("max_p", self.vars.max_p()),
+            ("early", self.stats.early as f64),
+            ("marked", self.stats.marked as f64),
+            ("pdrop", self.stats.pdrop as f64),
+        ]
+    }
+}

@@ -1,0 +1,364 @@
+//! Stochastic Fair BLUE (Feng, Kandlur, Saha, Shin 2001), as Linux has it: BLUE's probability in bins that flows share.
+
+use std::collections::VecDeque;
+
+use bloatlab_units::{Duration, Limit, NEVER, Nanos, Rng, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ring::{Capacity, Ring};
+use crate::slab::FlowHash;
+use crate::tc::{Form, Tc, Word};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, mark};
+
+/// Stochastic Fair BLUE: signals to flows that fill every one of their eight bins, and limits the rate of those that do not answer.
+///
+/// ECN-capable packets are marked, but dropped where the probability is above one half.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Limit,
+    /// Packets that the emptiest of a flow's bins may hold; absent: five quarters of `target`, or 25.
+    #[schemars(range(min = 1, max = 65_535))]
+    pub max: Option<u32>,
+    /// Packets in a bin from which its probability rises; absent: four fifths of `max`.
+    #[schemars(range(min = 1, max = 65_535))]
+    pub target: Option<u32>,
+    /// What an arrival adds to the probability of a bin that holds `target` packets.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub increment: f64,
+    /// What an arrival takes from the probability of a bin that is empty.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub decrement: f64,
+    /// How often flows are hashed anew, so that none suffers for long from the bins it shares; 0: never.
+    #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
+    pub rehash: Duration,
+    /// How long before that a second set of bins learns of flows that do not answer; 0: not at all.
+    #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
+    pub db: Duration,
+    /// Packets a second that all flows together may send whose probability is 1.
+    #[schemars(range(max = 1_000_000_000))]
+    pub penalty_rate: u32,
+    /// Packets by which they may exceed that rate.
+    #[schemars(range(max = 1_000_000_000))]
+    pub penalty_burst: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // tc-sfb(8); the limit is Linux's txqueuelen.
+        Self {
+            limit: Limit::Packets(1000),
+            max: None,
+            target: None,
+            increment: 0.0005,
+            decrement: 0.00005,
+            rehash: Duration(600 * SECOND),
+            db: Duration(60 * SECOND),
+            penalty_rate: 10,
+            penalty_burst: 20,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "Feng, Kandlur, Saha, Shin, INFOCOM 2001; tc-sfb(8)";
+    const TC: &'static [Tc] = &[Tc {
+        name: "sfb",
+        words: &[
+            Word::same("rehash", Form::TimeIn(1_000_000)),
+            Word::same("db", Form::TimeIn(1_000_000)),
+            Word::same("limit", Form::Packets),
+            Word::same("max", Form::Integer),
+            Word::same("target", Form::Integer),
+            Word::same("increment", Form::Number(1.0)),
+            Word::same("decrement", Form::Number(1.0)),
+            Word::same("penalty_rate", Form::Integer),
+            Word::same("penalty_burst", Form::Integer),
+        ],
+        required: &[],
+        presets: &[],
+    }];
+
+    fn check(&self) -> Result<(), String> {
+        Capacity::not_in_buffers(self.limit)
+    }
+
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        let law = Law::new(self);
+        let sets = [(); 2].map(|()| Bins::new(FlowHash::new(&mut context.rng, u32::MAX)));
+        Box::new(Sfb {
+            ring: Ring::default(),
+            places: VecDeque::new(),
+            capacity: Capacity::new(self.limit, 1),
+            sets,
+            active: 0,
+            swap_at: if law.rehash == 0 { NEVER } else { law.rehash },
+            credit: u64::from(law.penalty_burst) * SECOND,
+            credited_at: 0,
+            law,
+            stats: Stats::default(),
+            rng: context.rng,
+        })
+    }
+}
+
+/// SFB's settings.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    max: u32,
+    target: u32,
+    increment: f64,
+    decrement: f64,
+    rehash: Nanos,
+    db: Nanos,
+    penalty_rate: u32,
+    penalty_burst: u32,
+}
+
+impl Law {
+    fn new(params: &Params) -> Self {
+        // tc's rounding.
+        let max = match (params.max, params.target) {
+            (Some(max), _) => max,
+            (None, Some(target)) => (target * 5 + 1) / 4,
+            (None, None) => 25,
+        };
+        Self {
+            max,
+            target: params.target.unwrap_or((max * 4 + 3) / 5),
+            increment: params.increment,
+            decrement: params.decrement,
+            rehash: params.rehash.0,
+            db: params.db.0,
+            penalty_rate: params.penalty_rate,
+            penalty_burst: params.penalty_burst,
+        }
+    }
+}
+
+/// tc-sfb(8): 8 levels of 16 bins.
+const LEVELS: usize = 8;
+const WIDTH: usize = 16;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    prob: f64,
+    qlen: u32,
+}
+
+/// The bins of a set, level by level, and the hash that finds a flow's: four bits a level.
+#[derive(Debug)]
+struct Bins {
+    hash: FlowHash,
+    bins: [Bin; LEVELS * WIDTH],
+}
+
+impl Bins {
+    fn new(hash: FlowHash) -> Self {
+        Self {
+            hash,
+            bins: [Bin::default(); LEVELS * WIDTH],
+        }
+    }
+
+    /// Where a flow's bins are; never 0, which stands for none.
+    #[inline]
+    fn places(&self, flow: u64) -> u32 {
+        (self.hash.queue(flow) as u32).max(1)
+    }
+
+    #[inline]
+    fn each(&mut self, places: u32, mut visit: impl FnMut(&mut Bin)) {
+        for (level, bins) in self.bins.chunks_exact_mut(WIDTH).enumerate() {
+            visit(&mut bins[(places >> (4 * level)) as usize % WIDTH]);
+        }
+    }
+
+    /// Feng et al. 2001, figure 2: full bins raise their probability, empty ones lower it. Gives the least probability and length.
+    #[inline]
+    fn learn(&mut self, places: u32, law: &Law) -> (f64, u32) {
+        let (mut prob, mut qlen) = (1.0_f64, u32::MAX);
+        self.each(places, |bin| {
+            if bin.qlen == 0 {
+                bin.prob = (bin.prob - law.decrement).max(0.0);
+            } else if bin.qlen >= law.target {
+                bin.prob = (bin.prob + law.increment).min(1.0);
+            }
+            prob = prob.min(bin.prob);
+            qlen = qlen.min(bin.qlen);
+        });
+        (prob, qlen)
+    }
+
+    /// Nothing learned, and another hash; packets that are counted here still leave by the places they came by.
+    fn retire(&mut self, hash: FlowHash) {
+        self.hash = hash;
+        self.bins.iter_mut().for_each(|bin| bin.prob = 0.0);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stats {
+    earlydrop: u64,
+    penaltydrop: u64,
+    bucketdrop: u64,
+    queuedrop: u64,
+    marked: u64,
+}
+
+struct Sfb<P> {
+    ring: Ring<P>,
+    /// Where the packets of the ring are counted, in both sets; 0: not in this one.
+    places: VecDeque<[u32; 2]>,
+    capacity: Capacity,
+    sets: [Bins; 2],
+    active: usize,
+    /// When the sets change their parts.
+    swap_at: Nanos,
+    /// What is left for flows that do not answer: packets times nanoseconds a second.
+    credit: u64,
+    credited_at: Nanos,
+    law: Law,
+    stats: Stats,
+    rng: Rng,
+}
+
+impl<P: Packet> Sfb<P> {
+    /// Feng et al. 2001, section IV-D: the set that has been warmed up takes over.
+    #[cold]
+    fn swap(&mut self, now: Nanos) {
+        let hash = FlowHash::new(&mut self.rng, u32::MAX);
+        self.sets[self.active].retire(hash);
+        self.active ^= 1;
+        self.swap_at = now + self.law.rehash;
+    }
+
+    /// Whether a packet of a flow that does not answer exceeds the penalty rate.
+    fn over_penalty_rate(&mut self, now: Nanos) -> bool {
+        let gained = (now - self.credited_at).saturating_mul(u64::from(self.law.penalty_rate));
+        let most = u64::from(self.law.penalty_burst) * SECOND;
+        self.credit = self.credit.saturating_add(gained).min(most);
+        self.credited_at = now;
+        match self.credit.checked_sub(SECOND) {
+            Some(left) => {
+                self.credit = left;
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Whether a packet may enter, and where it is counted.
+    #[inline]
+    fn admit(&mut self, now: Nanos, packet: &mut P, sink: &mut dyn Sink<P>) -> Option<[u32; 2]> {
+        let flow = packet.flow();
+        let mut places = [0; 2];
+        places[self.active] = self.sets[self.active].places(flow);
+        let (prob, qlen) = self.sets[self.active].learn(places[self.active], &self.law);
+        if qlen >= self.law.max {
+            self.stats.bucketdrop += 1;
+            return None;
+        }
+        if prob >= 1.0 {
+            let spare = self.active ^ 1;
+            if self.law.db > 0 && now >= self.swap_at.saturating_sub(self.law.db) {
+                places[spare] = self.sets[spare].places(flow);
+                self.sets[spare].learn(places[spare], &self.law);
+            }
+            if self.over_penalty_rate(now) {
+                self.stats.penaltydrop += 1;
+                return None;
+            }
+            return Some(places);
+        }
+        if self.rng.chance(prob) {
+            // tc-sfb(8): above one half, marks no longer help.
+            if prob > 0.5 || !mark(packet) {
+                self.stats.earlydrop += 1;
+                return None;
+            }
+            self.stats.marked += 1;
+            sink.marked(packet);
+        }
+        Some(places)
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Sfb<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        packet.set_enqueued_at(now);
+        if now >= self.swap_at {
+            self.swap(now);
+        }
+        let (packets, bytes, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
+        if !self.capacity.fits(packets, bytes, size) {
+            self.stats.queuedrop += 1;
+            sink.dropped(&packet, DropReason::Overflow);
+            return;
+        }
+        let Some(places) = self.admit(now, &mut packet, sink) else {
+            sink.dropped(&packet, DropReason::Law);
+            return;
+        };
+        for (set, &places) in self
+            .sets
+            .iter_mut()
+            .zip(&places)
+            .filter(|(_, places)| **places != 0)
+        {
+            set.each(places, |bin| bin.qlen += 1);
+        }
+        self.places.push_back(places);
+        self.ring.push(packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        let places = self.places.pop_front()?;
+        for (set, &places) in self
+            .sets
+            .iter_mut()
+            .zip(&places)
+            .filter(|(_, places)| **places != 0)
+        {
+            set.each(places, |bin| bin.qlen -= 1);
+        }
+        self.ring.pop()
+    }
+
+    fn packets(&self) -> u64 {
+        self.ring.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+
+    /// `maxqlen`, `maxprob` and `avgprob` are over the bins in use.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let bins = &self.sets[self.active].bins;
+        let sum: f64 = bins.iter().map(|bin| bin.prob).sum();
+        vec![
+            ("earlydrop", self.stats.earlydrop as f64),
+            ("penaltydrop", self.stats.penaltydrop as f64),
+            ("bucketdrop", self.stats.bucketdrop as f64),
+            ("queuedrop", self.stats.queuedrop as f64),
+            ("marked", self.stats.marked as f64),
+            (
+                "maxqlen",
+                bins.iter()
+                    .map(|bin| f64::from(bin.qlen))
+                    .fold(0.0, f64::max),
+            ),
+            (
+                "maxprob",
+                bins.iter().map(|bin| bin.prob).fold(0.0, f64::max),
+            ),
+            ("avgprob", sum / bins.len() as f64),
+        ]
+    }
+}

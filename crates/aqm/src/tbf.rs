@@ -1,0 +1,246 @@
+//! The token bucket filter: holds packets back until they fit the rate.
+
+use bloatlab_units::{Bytes, Duration, Limit, NEVER, Nanos, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tc::{Form, Word};
+use crate::token_bucket::TokenBucket;
+use crate::{
+    Algorithm, Capacity, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, Tc, fifo, inner,
+};
+
+/// Token bucket filter: a shaper in front of another queue. Packets leave as tokens allow, which gather at `rate` up to `burst`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How fast tokens gather (tc asks for it).
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
+    pub rate: Rate,
+    /// How many tokens gather at most, and are there at the start (tc asks for it); a larger packet is dropped on arrival.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub burst: Bytes,
+    /// How much waits in a fifo; absent, with no `latency` either: 1000 packets.
+    #[schemars(extend("x-minimum" = "1p"))]
+    pub limit: Option<Limit>,
+    /// The limit as the longest time that a byte may wait for tokens.
+    #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
+    pub latency: Option<Duration>,
+    /// Tokens that the smallest packet takes.
+    #[schemars(extend("x-minimum" = "0B", "x-maximum" = "64KiB"))]
+    pub mpu: Bytes,
+    /// A second, higher rate that limits how fast a burst leaves; absent: none.
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
+    pub peakrate: Option<Rate>,
+    /// How many tokens gather at `peakrate` at most; a larger packet is dropped on arrival.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub mtu: Bytes,
+    /// The queue that holds what waits; absent: a fifo of `limit`.
+    pub queue: Option<Box<QueueConfig>>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // The example of tc-tbf(8) is 0.5 Mbit/s with 5 kB; Linux has no defaults.
+            rate: Rate(10_000_000),
+            burst: Bytes(15_000),
+            limit: None,
+            latency: None,
+            mpu: Bytes(0),
+            peakrate: None,
+            mtu: Bytes(1514),
+            queue: None,
+        }
+    }
+}
+
+impl Algorithm for Params {
+    const SOURCE: &'static str = "tc-tbf(8)";
+    const TC: &'static [Tc] = &[Tc {
+        name: "tbf",
+        words: &[
+            Word::same("rate", Form::Rate),
+            Word::same("burst", Form::Size),
+            Word::new("buffer", "burst", Form::Size),
+            Word::new("maxburst", "burst", Form::Size),
+            Word::same("mpu", Form::Size),
+            Word::same("peakrate", Form::Rate),
+            Word::same("mtu", Form::Size),
+            Word::new("minburst", "mtu", Form::Size),
+            Word::same("limit", Form::LimitBytes),
+            Word::same("latency", Form::Time),
+        ],
+        required: &["rate", "burst"],
+        presets: &[],
+    }];
+
+    fn check(&self) -> Result<(), String> {
+        if self.limit.is_some() && self.latency.is_some() {
+            return Err("latency: is another way to say `limit`: give one of them".to_owned());
+        }
+        if self.queue.is_some() && (self.limit.is_some() || self.latency.is_some()) {
+            return Err(
+                "queue: has a limit of its own: give no `limit` or `latency` with it".to_owned(),
+            );
+        }
+        if self.mpu > self.burst {
+            return Err(format!(
+                "mpu: {} is above the burst {}, so that nothing could ever be sent",
+                self.mpu, self.burst
+            ));
+        }
+        if let Some(peak) = self.peakrate {
+            // tc-tbf(8): the peak limits bursts at the rate, so it is above it.
+            if peak <= self.rate {
+                return Err(format!(
+                    "peakrate: {peak} is not above the rate {}",
+                    self.rate
+                ));
+            }
+            if self.mpu > self.mtu {
+                return Err(format!("mpu: {} is above the mtu {}", self.mpu, self.mtu));
+            }
+        }
+        if matches!(self.limit, Some(Limit::Buffers(_))) {
+            return Err("limit: must be in packets or bytes".to_owned());
+        }
+        self.queue
+            .as_ref()
+            .map_or(Ok(()), |queue| inner::check("queue", queue))
+    }
+
+    fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        context.rate = context.rate.min(self.rate);
+        let peak = self.peakrate.map(|rate| TokenBucket::new(rate, self.mtu.0));
+        let mtu = peak.map_or(u64::MAX, |_| self.mtu.0);
+        let bound = self.bound().unwrap_or(Limit::Packets(u64::MAX));
+        let fifo = QueueConfig::Fifo(fifo::Params {
+            limit: bound,
+            ..fifo::Params::default()
+        });
+        Box::new(Tbf {
+            inner: inner::build(self.queue.as_deref().unwrap_or(&fifo), context),
+            bound: Capacity::new(bound, 1),
+            head: None,
+            tokens: TokenBucket::new(self.rate, self.burst.0),
+            peak,
+            mpu: self.mpu.0,
+            largest: self.burst.0.min(mtu),
+            resume: NEVER,
+            overlimits: 0,
+            drops: 0,
+        })
+    }
+}
+
+impl Params {
+    /// How much may wait, if it waits in a queue of no limit of its own.
+    fn bound(&self) -> Option<Limit> {
+        if self.queue.is_some() {
+            return None;
+        }
+        let given = self.limit.unwrap_or(fifo::Params::default().limit);
+        let waiting = |latency| Limit::Bytes(self.waiting(latency));
+        Some(self.latency.map_or(given, waiting))
+    }
+
+    /// tc-tbf(8): a limit so that a byte waits this long at most: what either rate sends in that time, beside its tokens.
+    fn waiting(&self, latency: Duration) -> u64 {
+        let sent = |rate: Rate, tokens: Bytes| {
+            let bytes = u128::from(rate.0) * u128::from(latency.0) / 8_000_000_000;
+            u64::try_from(bytes)
+                .unwrap_or(u64::MAX)
+                .saturating_add(tokens.0)
+        };
+        let at_rate = sent(self.rate, self.burst);
+        self.peakrate
+            .map_or(at_rate, |peak| at_rate.min(sent(peak, self.mtu)))
+    }
+}
+
+struct Tbf<P> {
+    inner: Box<dyn Qdisc<P>>,
+    /// What may wait here, `head` and all: the inner queue does not see the head.
+    bound: Capacity,
+    /// Taken from the inner queue, waiting for tokens: only a packet that is known has a price.
+    head: Option<P>,
+    tokens: TokenBucket,
+    peak: Option<TokenBucket>,
+    mpu: u64,
+    /// Bytes of the largest packet that there can be tokens for.
+    largest: u64,
+    /// When there are tokens for `head`.
+    resume: Nanos,
+    overlimits: u64,
+    drops: u64,
+}
+
+impl<P: Packet> Qdisc<P> for Tbf<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        let size = packet.size();
+        if u64::from(size) > self.largest || !self.bound.fits(self.packets(), self.bytes(), size) {
+            packet.set_enqueued_at(now);
+            self.drops += 1;
+            sink.dropped(&packet, DropReason::Overflow);
+            return;
+        }
+        self.inner.enqueue(now, packet, sink);
+    }
+
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        if self.head.is_none() {
+            self.head = self.inner.dequeue(now, sink);
+        }
+        let packet = self.head?;
+        let cost = TokenBucket::cost(u64::from(packet.size()).max(self.mpu));
+        self.tokens.advance(now);
+        let mut ready = self.tokens.ready_at(cost);
+        if let Some(peak) = &mut self.peak {
+            peak.advance(now);
+            ready = ready.max(peak.ready_at(cost));
+        }
+        if ready > now {
+            self.overlimits += 1;
+            self.resume = ready;
+            return None;
+        }
+        self.tokens.take(cost);
+        if let Some(peak) = &mut self.peak {
+            peak.take(cost);
+        }
+        self.resume = NEVER;
+        self.head.take()
+    }
+
+    fn packets(&self) -> u64 {
+        self.inner.packets() + u64::from(self.head.is_some())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.inner.bytes() + self.head.map_or(0, |packet| u64::from(packet.size()))
+    }
+
+    fn next_wake(&self) -> Option<Nanos> {
+        let inner = self.inner.next_wake().unwrap_or(NEVER);
+        Some(inner.min(self.resume)).filter(|&at| at != NEVER)
+    }
+
+    fn wake(&mut self, now: Nanos) {
+        if self.resume <= now {
+            self.resume = NEVER;
+        }
+        if self.inner.next_wake().is_some_and(|at| at <= now) {
+            self.inner.wake(now);
+        }
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let mut stats = vec![
+            ("overlimits", self.overlimits as f64),
+            ("drops", self.drops as f64),
+        ];
+        inner::add_stats(&mut stats, self.inner.stats());
+        stats
+    }
+}

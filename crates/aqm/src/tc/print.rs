@@ -1,0 +1,213 @@
+//! A queue as the tc commands that set it up.
+
+use serde_json::{Map, Value};
+
+use super::value::{self, minor};
+use super::{Form, Kind, Tc, Word, constant};
+
+/// The commands that set the queue with this table up on a device: one for itself, and one for each class and queue inside.
+/// What is tc's default is left out, unless `all` is asked for. The complaint names what tc cannot say.
+pub fn print(
+    queue: &Map<String, Value>,
+    kinds: &[Kind],
+    device: &str,
+    all: bool,
+) -> Result<Vec<String>, String> {
+    let plain = |c: char| !c.is_whitespace() && c != '/';
+    if !(1..16).contains(&device.len()) || !device.chars().all(plain) {
+        return Err(format!("`{device}` is not the name of a network device"));
+    }
+    let mut lines = Vec::new();
+    let printer = Printer { kinds, device, all };
+    printer.queue(queue, None, &mut lines)?;
+    Ok(lines)
+}
+
+/// What a qdisc says of itself.
+struct Said<'a> {
+    tc: &'static Tc,
+    words: Vec<String>,
+    class: Vec<String>,
+    /// The queues inside, by the number of their class.
+    leaves: Vec<(u32, &'a Value)>,
+}
+
+struct Printer<'a> {
+    kinds: &'a [Kind],
+    device: &'a str,
+    all: bool,
+}
+
+impl Printer<'_> {
+    /// `place` is the qdisc and class that it stands in.
+    fn queue(
+        &self,
+        queue: &Map<String, Value>,
+        place: Option<(u32, u32)>,
+        lines: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let name = queue.get("kind").and_then(Value::as_str).unwrap_or("");
+        let kind = self.kinds.iter().find(|kind| kind.kind == name);
+        let Some(kind) = kind.filter(|kind| !kind.tc.is_empty()) else {
+            let nearest = kind.and_then(|kind| kind.nearest);
+            let nearest =
+                nearest.map_or_else(String::new, |near| format!("; the nearest is `{near}`"));
+            return Err(format!("Linux has no `{name}`{nearest}"));
+        };
+        let said = self.say(kind, queue)?;
+        let device = self.device;
+        let handle = place.map_or(1, |(qdisc, class)| qdisc * 16 + class);
+        let mut line = vec![format!("tc qdisc replace dev {device}")];
+        line.push(match place {
+            None => "root".to_owned(),
+            Some((qdisc, class)) => format!("parent {qdisc:x}:{class:x}"),
+        });
+        if place.is_some() || !said.leaves.is_empty() {
+            if handle > 0xffff {
+                return Err(format!("{name}: too many queues one inside another for tc"));
+            }
+            line.push(format!("handle {handle:x}:"));
+        }
+        line.push(said.tc.name.to_owned());
+        line.extend(said.words);
+        lines.push(line.join(" "));
+        if said.tc.has_class() {
+            let words = said.class.join(" ");
+            let name = said.tc.name;
+            lines.push(format!(
+                "tc class replace dev {device} parent {handle:x}: classid {handle:x}:1 {name} {words}"
+            ));
+        }
+        for (class, leaf) in said.leaves {
+            let leaf = leaf.as_object().ok_or("a queue inside must be a table")?;
+            self.queue(leaf, Some((handle, class)), lines)?;
+        }
+        Ok(())
+    }
+
+    /// The first of the kind's qdiscs that can say it all.
+    fn say<'q>(&self, kind: &Kind, queue: &'q Map<String, Value>) -> Result<Said<'q>, String> {
+        let mut complaints = Vec::new();
+        for tc in kind.tc {
+            match self.say_as(tc, kind, queue) {
+                Ok(said) => return Ok(said),
+                Err(complaint) => complaints.push(complaint),
+            }
+        }
+        complaints.dedup();
+        Err(complaints.join("; "))
+    }
+
+    fn say_as<'q>(
+        &self,
+        tc: &'static Tc,
+        kind: &Kind,
+        queue: &'q Map<String, Value>,
+    ) -> Result<Said<'q>, String> {
+        let mut said = Said {
+            tc,
+            words: Vec::new(),
+            class: Vec::new(),
+            leaves: Vec::new(),
+        };
+        let default = |field: &str| {
+            let preset = tc.presets.iter().find(|(name, _)| *name == field);
+            preset.map_or_else(
+                || kind.defaults[field].clone(),
+                |(_, value)| constant(value),
+            )
+        };
+        let mut done: Vec<&str> = Vec::new();
+        let mut why: Option<String> = None;
+        for word in tc.words {
+            if word.form == Form::ClassNumber {
+                said.words.push(format!("{} 1", word.tc));
+                continue;
+            }
+            let Some(value) = queue
+                .get(word.field)
+                .filter(|_| !done.contains(&word.field))
+            else {
+                continue;
+            };
+            if leaves(word, value, &mut said.leaves) {
+                done.push(word.field);
+                continue;
+            }
+            match written(word, value) {
+                Some(Ok(text)) => {
+                    done.push(word.field);
+                    let wanted = self.all || word.always || tc.required.contains(&word.tc);
+                    if wanted || *value != default(word.field) {
+                        let to = if word.of_class {
+                            &mut said.class
+                        } else {
+                            &mut said.words
+                        };
+                        to.push(text);
+                    }
+                }
+                Some(Err(complaint)) if *value != default(word.field) => {
+                    why.get_or_insert_with(|| format!("{}: {complaint}", word.field));
+                }
+                _ => {}
+            }
+        }
+        let name = tc.name;
+        for (field, value) in queue {
+            if field == "kind" || done.contains(&field.as_str()) || *value == default(field) {
+                continue;
+            }
+            let complaint = why.filter(|why| why.starts_with(&format!("{field}: ")));
+            return Err(complaint.map_or_else(
+                || format!("{field}: tc's `{name}` cannot say {}", plain(value)),
+                |why| format!("{why} (tc's `{name}`)"),
+            ));
+        }
+        Ok(said)
+    }
+}
+
+/// Whether the word stands for the queues inside; notes them.
+fn leaves<'q>(word: &Word, value: &'q Value, into: &mut Vec<(u32, &'q Value)>) -> bool {
+    match (word.form, value) {
+        (Form::Leaf, Value::Null) | (Form::Leaves, _) if !value.is_array() => true,
+        (Form::Leaf, _) => {
+            into.push((minor(word.tc).unwrap_or(1), value));
+            true
+        }
+        (Form::Leaves, Value::Array(list)) => {
+            into.extend((1..).zip(list));
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The word and what follows it; none if the word is not for printing, or says something else.
+fn written(word: &Word, value: &Value) -> Option<Result<String, String>> {
+    let tc = word.tc;
+    match word.form {
+        Form::Flag(flag) => (constant(flag) == *value).then(|| Ok(tc.to_owned())),
+        Form::Several(_) | Form::Nothing | Form::Refused(_) => None,
+        Form::Integers(most) => {
+            let list = value.as_array()?;
+            let words: Vec<String> = list.iter().map(Value::to_string).collect();
+            let fits = (1..=most).contains(&list.len());
+            let complaint = || format!("tc takes up to {most} numbers");
+            Some(
+                fits.then(|| format!("{tc} {}", words.join(" ")))
+                    .ok_or_else(complaint),
+            )
+        }
+        // Absent.
+        _ if value.is_null() => None,
+        form => Some(value::write(form, value).map(|text| format!("{tc} {text}"))),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,297 @@
+//! tc's text as the table of a scenario.
+
+use serde_json::{Map, Value};
+
+use super::command::{Command, Place};
+use super::value::{self, minor};
+use super::{Form, Kind, Tc, Word, constant, find};
+use crate::nearest::suggestion;
+
+/// Whether a queue's name is more than a name: words in tc's syntax.
+pub fn is_text(text: &str) -> bool {
+    text.trim().contains([' ', '\t', '\n', ';'])
+}
+
+/// A qdisc that a line made.
+struct Node<'a> {
+    kind: &'a Kind,
+    tc: &'static Tc,
+    handle: Option<u32>,
+    /// Number of its class, once a line made that.
+    class: Option<u32>,
+    /// The qdisc that it stands in, and in which class.
+    inside: Option<(usize, u32)>,
+    table: Map<String, Value>,
+}
+
+/// Reads tc's syntax, one command or several at new lines or semicolons, into the table of a scenario: `kind`, what the words set,
+/// and what the qdisc presets. A line that does not say where stands in the qdisc of the line before.
+pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
+    let mut nodes: Vec<Node> = Vec::new();
+    let lines = text.split(['\n', ';']).map(str::trim);
+    for line in lines.filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let command = Command::read(&words)?;
+        if command.class {
+            class(&command, &mut nodes)?;
+            continue;
+        }
+        let inside = place(&command, &nodes)?;
+        let (kind, tc) = find(command.name, kinds).ok_or_else(|| unknown(command.name, kinds))?;
+        let mut table = Map::from_iter([("kind".to_owned(), Value::from(kind.kind))]);
+        set(tc, false, command.words, &mut table)?;
+        nodes.push(Node {
+            kind,
+            tc,
+            handle: command.handle,
+            class: None,
+            inside,
+            table,
+        });
+    }
+    fold(nodes)
+}
+
+/// The tables of the inner qdiscs go into those of the outer ones; every qdisc comes after the one it stands in.
+fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
+    while let Some(mut node) = nodes.pop() {
+        let name = node.tc.name;
+        if node.tc.has_class() && node.class.is_none() {
+            return Err(format!(
+                "tc's `{name}` needs a class: `tc class add dev DEV parent 1: classid 1:1 {name} ...`"
+            ));
+        }
+        let wanted = node.table.remove(CLASS_NUMBER);
+        if let (Some(Value::Number(wanted)), Some(class)) = (wanted, node.class)
+            && wanted.as_u64() != Some(u64::from(class))
+        {
+            return Err(format!(
+                "tc's `{name}` sends packets to class {:x}, which is not made; the class is {class:x}",
+                wanted.as_u64().unwrap_or(0)
+            ));
+        }
+        let set = |word: &&&str| {
+            let of = node.tc.words.iter().filter(|one| one.tc == **word);
+            of.into_iter().any(|one| node.table.contains_key(one.field))
+        };
+        if let Some(word) = node.tc.required.iter().find(|word| !set(word)) {
+            let required = node.tc.required.join(", ");
+            return Err(format!(
+                "{word}: tc's `{name}` wants it (required: {required})"
+            ));
+        }
+        preset(node.tc, &mut node.table);
+        let Some((parent, class)) = node.inside else {
+            return Ok(node.table);
+        };
+        attach(&mut nodes[parent], class, node.table)?;
+    }
+    Err("a qdisc's name is missing".to_owned())
+}
+
+/// Fills in what this qdisc fixes, and its defaults where they differ from those of the kind.
+fn preset(tc: &Tc, table: &mut Map<String, Value>) {
+    for (field, value) in tc.presets {
+        table.entry(*field).or_insert_with(|| constant(value));
+    }
+}
+
+/// The kind that tc calls so, if there is one; its parameters get what that qdisc presets.
+pub fn complete(
+    name: &str,
+    params: &mut Map<String, Value>,
+    kinds: &[Kind],
+) -> Option<&'static str> {
+    let (kind, tc) = find(name, kinds)?;
+    preset(tc, params);
+    Some(kind.kind)
+}
+
+/// Which qdisc a line's qdisc stands in, and its class; none for the root.
+fn place(command: &Command, nodes: &[Node]) -> Result<Option<(usize, u32)>, String> {
+    let name = command.name;
+    match (command.place, nodes.last()) {
+        (Place::Unsaid | Place::Root, None) => Ok(None),
+        (Place::Root, Some(first)) => Err(format!(
+            "`{name}` cannot be the root, `{}` is already",
+            first.tc.name
+        )),
+        (Place::Parent(..), None) => Err(format!("`{name}` has a parent that is not made")),
+        (Place::Unsaid, Some(node)) => {
+            let class = node.class.or_else(|| {
+                let leaf = node.tc.leaves().next()?;
+                minor(leaf.tc).or(Some(1))
+            });
+            match class {
+                Some(class) => Ok(Some((nodes.len() - 1, class))),
+                None => Err(format!("`{}` holds no other queue", node.tc.name)),
+            }
+        }
+        (Place::Parent(qdisc, class), Some(_)) => {
+            let parent = nodes.iter().position(|node| node.handle == Some(qdisc));
+            let parent = parent.ok_or_else(|| {
+                format!("`{name}`: no line gave the handle {qdisc:x}: of its parent")
+            })?;
+            Ok(Some((parent, class)))
+        }
+    }
+}
+
+/// A line `tc class add ...`: its words are parameters of the qdisc.
+fn class(command: &Command, nodes: &mut [Node]) -> Result<(), String> {
+    let (qdisc, number) = command
+        .classid
+        .ok_or("`tc class` needs a classid such as `classid 1:1`")?;
+    if command.place != Place::Parent(qdisc, 0) {
+        return Err(format!(
+            "class {qdisc:x}:{number:x} must have the parent {qdisc:x}: (a class within a class is not modelled)"
+        ));
+    }
+    let node = nodes.iter_mut().find(|node| node.handle == Some(qdisc));
+    let Some(node) = node.filter(|node| node.tc.has_class() && node.tc.name == command.name) else {
+        return Err(format!(
+            "class {qdisc:x}:{number:x}: no line made a qdisc `{}` with the handle {qdisc:x}:",
+            command.name
+        ));
+    };
+    if let Some(other) = node.class {
+        return Err(format!(
+            "class {qdisc:x}:{number:x}: one class is modelled, and {qdisc:x}:{other:x} is made already"
+        ));
+    }
+    node.class = Some(number);
+    set(node.tc, true, command.words, &mut node.table)
+}
+
+/// Puts the table of an inner queue where the outer one has its parameter.
+fn attach(parent: &mut Node, class: u32, table: Map<String, Value>) -> Result<(), String> {
+    let name = parent.tc.name;
+    let absent = || format!("`{name}` has no class {class:x} that a queue could stand in");
+    let word = match parent.class {
+        Some(own) => parent.tc.leaves().next().filter(|_| own == class),
+        None => parent
+            .tc
+            .leaves()
+            .find(|word| word.form == Form::Leaves || minor(word.tc) == Some(class)),
+    };
+    let word = word.ok_or_else(absent)?;
+    if word.form == Form::Leaf {
+        let before = parent
+            .table
+            .insert(word.field.to_owned(), Value::Object(table));
+        return match before {
+            Some(_) => Err(format!("`{name}` has two queues in class {class:x}")),
+            None => Ok(()),
+        };
+    }
+    // A list: what no line says stays as it is by default.
+    let defaults = &parent.kind.defaults[word.field];
+    let list = parent
+        .table
+        .entry(word.field)
+        .or_insert_with(|| defaults.clone());
+    let index = class.checked_sub(1).ok_or_else(absent)? as usize;
+    match list.get_mut(index) {
+        Some(slot) => *slot = Value::Object(table),
+        None => return Err(absent()),
+    }
+    Ok(())
+}
+
+/// Where the number that htb's `default` names waits for the class.
+const CLASS_NUMBER: &str = " class";
+
+/// Reads the words of a qdisc, or of its class, into the table. A word that is given twice counts the second time, as in tc.
+fn set(
+    tc: &'static Tc,
+    of_class: bool,
+    words: &[&str],
+    table: &mut Map<String, Value>,
+) -> Result<(), String> {
+    let mut rest = words.iter().copied().peekable();
+    while let Some(text) = rest.next() {
+        let word = keywords(tc, of_class)
+            .find(|word| word.tc == text)
+            .ok_or_else(|| no_word(tc, of_class, text))?;
+        let name = tc.name;
+        let field = word.field.to_owned();
+        let mut argument = || {
+            rest.next()
+                .ok_or_else(|| format!("{text}: tc's `{name}` wants a value after it"))
+        };
+        let wrong = |why: String| format!("{text}: {why}, as tc's `{name}` wants it");
+        match word.form {
+            Form::Flag(value) => {
+                table.insert(field, constant(value));
+            }
+            Form::Several(values) => {
+                let values = values.iter();
+                table.extend(values.map(|(field, value)| ((*field).to_owned(), constant(value))));
+            }
+            Form::Nothing => {}
+            Form::Refused(why) => {
+                return Err(format!("`{text}` of tc's `{name}` is not modelled: {why}"));
+            }
+            Form::ClassNumber => {
+                let number = argument()?;
+                let class =
+                    minor(number).ok_or_else(|| wrong(format!("`{number}` is no class")))?;
+                table.insert(CLASS_NUMBER.to_owned(), Value::from(class));
+            }
+            Form::Integers(most) => {
+                let first = argument()?;
+                let mut list = vec![value::read(Form::Integer, first).map_err(wrong)?];
+                while list.len() < most
+                    && let Some(next) = rest.peek()
+                    && let Ok(number) = value::read(Form::Integer, next)
+                {
+                    list.push(number);
+                    rest.next();
+                }
+                table.insert(field, Value::Array(list));
+            }
+            form => {
+                let value = value::read(form, argument()?).map_err(wrong)?;
+                table.insert(field, value);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What may be written for a qdisc, or for its class.
+fn keywords(tc: &'static Tc, of_class: bool) -> impl Iterator<Item = &'static Word> {
+    tc.words.iter().filter(move |word| {
+        word.of_class == of_class && !matches!(word.form, Form::Leaf | Form::Leaves)
+    })
+}
+
+fn no_word(tc: &'static Tc, of_class: bool, text: &str) -> String {
+    let known: Vec<&str> = keywords(tc, of_class).map(|word| word.tc).collect();
+    let near = suggestion(text, known.iter().copied());
+    let allowed = if known.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("allowed: {}", known.join(", "))
+    };
+    let what = if of_class { "class of tc's" } else { "tc's" };
+    format!(
+        "`{text}` is no word of {what} `{}`{near} ({allowed})",
+        tc.name
+    )
+}
+
+fn unknown(name: &str, kinds: &[Kind]) -> String {
+    let known: Vec<&str> = kinds
+        .iter()
+        .flat_map(|kind| kind.tc.iter().map(|tc| tc.name))
+        .collect();
+    let allowed = known.join(", ");
+    if kinds.iter().any(|kind| kind.kind == name) {
+        return format!(
+            "tc has no qdisc `{name}`; write a table: {{kind = \"{name}\", ...}} (tc's: {allowed})"
+        );
+    }
+    let near = suggestion(name, known);
+    format!("`{name}` is no qdisc of tc that is known here{near} (allowed: {allowed})")
+}

@@ -1,0 +1,292 @@
+//! tc's numbers, sizes, rates and times: read into the registry's values, and written from them.
+//!
+//! tc(8), "PARAMETERS", and what iproute2 6.1 accepts: units know no case; sizes count in powers of 1024, rates of 1000.
+
+use bloatlab_units::{Bytes, Duration, Limit, Rate};
+use serde_json::{Value, json};
+
+use super::Form;
+
+const U32: f64 = u32::MAX as f64;
+
+/// Bytes of a size's unit.
+const SIZES: &[(&str, f64)] = &[
+    ("", 1.0),
+    ("b", 1.0),
+    ("k", 1024.0),
+    ("kb", 1024.0),
+    ("m", 1_048_576.0),
+    ("mb", 1_048_576.0),
+    ("g", 1_073_741_824.0),
+    ("gb", 1_073_741_824.0),
+    ("kbit", 128.0),
+    ("mbit", 131_072.0),
+    ("gbit", 134_217_728.0),
+];
+
+/// Bits per second of a rate's unit; `bps` are bytes per second.
+const RATES: &[(&str, f64)] = &[
+    ("", 1.0),
+    ("bit", 1.0),
+    ("kbit", 1e3),
+    ("mbit", 1e6),
+    ("gbit", 1e9),
+    ("tbit", 1e12),
+    ("kibit", 1024.0),
+    ("mibit", 1_048_576.0),
+    ("gibit", 1_073_741_824.0),
+    ("tibit", 1_099_511_627_776.0),
+    ("bps", 8.0),
+    ("kbps", 8e3),
+    ("mbps", 8e6),
+    ("gbps", 8e9),
+    ("tbps", 8e12),
+    ("kibps", 8.0 * 1024.0),
+    ("mibps", 8.0 * 1_048_576.0),
+    ("gibps", 8.0 * 1_073_741_824.0),
+    ("tibps", 8.0 * 1_099_511_627_776.0),
+];
+
+/// Microseconds of a time's unit; tc has none finer.
+const TIMES: &[(&str, f64)] = &[
+    ("", 1.0),
+    ("us", 1.0),
+    ("usec", 1.0),
+    ("usecs", 1.0),
+    ("ms", 1e3),
+    ("msec", 1e3),
+    ("msecs", 1e3),
+    ("s", 1e6),
+    ("sec", 1e6),
+    ("secs", 1e6),
+];
+
+/// Reads what follows a word of this form; the complaint says what it must be.
+pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
+    Ok(match form {
+        Form::Packets => json!(Limit::Packets(whole(text)?).to_string()),
+        Form::PacketsAsSize => json!(Limit::Packets(size(text)?).to_string()),
+        Form::LimitBytes => json!(Limit::Bytes(size(text)?).to_string()),
+        Form::Size => json!(Bytes(size(text)?).to_string()),
+        Form::WholeBytes => json!(Bytes(whole(text)?).to_string()),
+        Form::Time => {
+            let microseconds = scaled(text, "a time such as `5ms`", TIMES)?;
+            json!(Duration(at_most(text, microseconds, U32)? * 1000).to_string())
+        }
+        Form::TimeIn(unit) => json!(Duration(whole(text)? * unit).to_string()),
+        Form::Rate => {
+            if text.ends_with('%') {
+                return Err(format!(
+                    "`{text}` is a share of the device's speed, which is not known here"
+                ));
+            }
+            let bits = scaled(text, "a rate such as `10mbit`", RATES)?;
+            // The kernel counts whole bytes per second.
+            json!(Rate(at_most(text, bits / 8.0, 1.0e18)? * 8).to_string())
+        }
+        Form::Integer => json!(whole(text)?),
+        Form::Number(scale) => json!(number(text)? / scale),
+        Form::Whole(scale, most) => {
+            let value = whole(text)?;
+            if value > most {
+                return Err(format!("`{text}` is above {most}"));
+            }
+            json!(value as f64 / scale)
+        }
+        Form::Integers(_)
+        | Form::Flag(_)
+        | Form::Several(_)
+        | Form::Nothing
+        | Form::Refused(_)
+        | Form::ClassNumber
+        | Form::Leaf
+        | Form::Leaves => return Err(format!("`{text}` is no value")),
+    })
+}
+
+/// Writes a value for a word of this form; the complaint says why tc cannot.
+pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
+    let plain = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    let limit = || plain.parse::<Limit>().ok();
+    let text = match form {
+        Form::Packets | Form::PacketsAsSize => match limit() {
+            Some(Limit::Packets(n)) => n.to_string(),
+            _ => return Err(format!("tc counts it in packets, which {plain} is not")),
+        },
+        Form::LimitBytes => match limit() {
+            Some(Limit::Bytes(n)) => with_unit(n, "", &[("mb", 1 << 20), ("kb", 1 << 10)]),
+            _ => return Err(format!("tc counts it in bytes, which {plain} is not")),
+        },
+        Form::Size => match plain.parse() {
+            Ok(Bytes(n)) => with_unit(n, "", &[("mb", 1 << 20), ("kb", 1 << 10)]),
+            Err(_) => return Err(format!("tc cannot write {plain}")),
+        },
+        Form::WholeBytes => match plain.parse() {
+            Ok(Bytes(n)) => n.to_string(),
+            Err(_) => return Err(format!("tc cannot write {plain}")),
+        },
+        Form::Time => match plain.parse() {
+            Ok(Duration(n)) if n % 1000 == 0 => {
+                with_unit(n / 1000, "us", &[("s", 1_000_000), ("ms", 1000)])
+            }
+            Ok(_) => {
+                return Err(format!(
+                    "tc counts whole microseconds, which {plain} is not"
+                ));
+            }
+            Err(_) => return Err(format!("tc cannot write {plain}")),
+        },
+        Form::TimeIn(unit) => match plain.parse() {
+            Ok(Duration(n)) if n % unit == 0 => (n / unit).to_string(),
+            _ => {
+                let unit = Duration(unit);
+                return Err(format!(
+                    "tc counts it in whole {unit}, which {plain} is not"
+                ));
+            }
+        },
+        Form::Rate => match plain.parse() {
+            Ok(Rate(n)) if n % 8 == 0 => with_unit(
+                n,
+                "bit",
+                &[
+                    ("gbit", 1_000_000_000),
+                    ("mbit", 1_000_000),
+                    ("kbit", 1_000),
+                ],
+            ),
+            _ => {
+                return Err(format!(
+                    "Linux counts whole bytes per second, which {plain} is not"
+                ));
+            }
+        },
+        Form::Integer => plain.clone(),
+        Form::Number(scale) => return fraction(form, value, scale),
+        Form::Whole(scale, most) => {
+            let scaled = value.as_f64().unwrap_or(f64::NAN) * scale;
+            let whole = scaled.round();
+            if (scaled - whole).abs() > 1e-9 || !(0.0..=most as f64).contains(&whole) {
+                return Err(format!(
+                    "tc takes whole numbers up to {most}, and {plain} would be {scaled}"
+                ));
+            }
+            format!("{whole}")
+        }
+        _ => return Err(format!("tc cannot write {plain}")),
+    };
+    check(form, value, text)
+}
+
+/// The shortest decimal number that is read back as this value.
+fn fraction(form: Form, value: &Value, scale: f64) -> Result<String, String> {
+    let scaled = value.as_f64().unwrap_or(f64::NAN) * scale;
+    let texts = [0.0, f64::EPSILON, -f64::EPSILON].map(|off| format!("{}", scaled * (1.0 + off)));
+    let mut written = texts.into_iter().map(|text| check(form, value, text));
+    let first = written.next().unwrap_or_else(|| Err(String::new()));
+    first.or_else(|error| written.find_map(Result::ok).ok_or(error))
+}
+
+/// The text, if it says just this value.
+fn check(form: Form, value: &Value, text: String) -> Result<String, String> {
+    let same = read(form, &text).is_ok_and(|back| match (back.as_f64(), value.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => back == *value,
+    });
+    let plain = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    same.then_some(text)
+        .ok_or_else(|| format!("tc cannot write {plain}"))
+}
+
+/// Written with the largest unit that divides it.
+fn with_unit(value: u64, base: &str, units: &[(&str, u64)]) -> String {
+    let unit = units
+        .iter()
+        .find(|(_, scale)| value != 0 && value.is_multiple_of(*scale));
+    match unit {
+        Some((name, scale)) => format!("{}{name}", value / scale),
+        None => format!("{value}{base}"),
+    }
+}
+
+/// A number as C reads one, from the start of the text; the rest is its unit.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    if let Some(digits) = hex {
+        let end = digits
+            .find(|c: char| !c.is_ascii_hexdigit())
+            .unwrap_or(digits.len());
+        let value = u64::from_str_radix(&digits[..end], 16).ok()?;
+        return Some((value as f64, &digits[end..]));
+    }
+    // The longest beginning that is a decimal number; words such as `inf` are none.
+    let most = text
+        .find(|c: char| !c.is_ascii_digit() && !".+-eE".contains(c))
+        .unwrap_or(text.len());
+    (1..=most)
+        .rev()
+        .find_map(|end| Some((text[..end].parse().ok()?, &text[end..])))
+}
+
+fn scaled(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> {
+    let found = split(text).and_then(|(number, unit)| {
+        let unit = unit.to_ascii_lowercase();
+        let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
+        Some(number * scale)
+    });
+    match found {
+        Some(value) if value >= 0.0 => Ok(value),
+        Some(_) => Err(format!("`{text}` is negative")),
+        None => {
+            let units: Vec<&str> = units.iter().skip(1).map(|(name, _)| *name).collect();
+            let units = units.join(", ");
+            Err(format!("`{text}` is not {what} (tc's units: {units})"))
+        }
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let bytes = scaled(text, "a size such as `15k`", SIZES)?;
+    at_most(text, bytes, U32)
+}
+
+/// What is left of a fraction falls away, as in tc.
+fn at_most(text: &str, value: f64, most: f64) -> Result<u64, String> {
+    let whole = libm::floor(value);
+    if whole > most {
+        return Err(format!("`{text}` is more than tc can count"));
+    }
+    Ok(whole as u64)
+}
+
+/// A whole number in C's notations: decimal, `0x` hexadecimal, `0` octal.
+fn whole(text: &str) -> Result<u64, String> {
+    let (radix, digits) = match text.get(..2) {
+        Some("0x" | "0X") => (16, &text[2..]),
+        Some(start) if start.starts_with('0') => (8, &text[1..]),
+        _ => (10, text),
+    };
+    let value = u32::from_str_radix(digits, radix).ok();
+    let plain = !digits.starts_with('+');
+    let value = value.filter(|_| plain).map(u64::from);
+    value.ok_or_else(|| format!("`{text}` is not a whole number from 0 to {}", u32::MAX))
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    match split(text) {
+        Some((value, "")) if value.is_finite() => Ok(value),
+        _ => Err(format!("`{text}` is not a number")),
+    }
+}
+
+/// The number of a class, or of a qdisc: 16 bits, hexadecimal (tc(8), "CLASSES").
+pub(super) fn minor(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u32::from_str_radix(digits, 16)
+        .ok()
+        .filter(|number| *number <= 0xffff && !digits.starts_with('+'))
+}

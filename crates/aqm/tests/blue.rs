@@ -1,0 +1,94 @@
+//! BLUE against Feng et al. 2002, with the steps worked out by hand.
+
+mod common;
+
+use bloatlab_aqm::blue::{Law, Params, Vars};
+use bloatlab_aqm::{DropReason, Ecn};
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::json;
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-12
+}
+
+#[test]
+fn losses_raise_the_probability_once_a_freeze_time() {
+    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
+    let mut lost = |at| {
+        law.lost(&mut vars, ms(at));
+        vars.prob()
+    };
+    assert!(close(lost(5.0), 0.02));
+    assert!(close(lost(104.9), 0.02));
+    assert!(close(lost(105.0), 0.04));
+    (2..100).for_each(|n| {
+        lost(105.0 + 100.0 * f64::from(n));
+    });
+    assert_eq!(vars.prob(), 1.0);
+}
+
+#[test]
+fn an_idle_link_lowers_it_once_a_freeze_time() {
+    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
+    law.lost(&mut vars, 0);
+    law.lost(&mut vars, ms(100.0));
+    // Idle from 500 to 750 ms: at 500, 600 and 700 ms.
+    vars.idle(ms(500.0));
+    vars.idle(ms(520.0));
+    law.arrival(&mut vars, ms(750.0));
+    assert!(close(vars.prob(), 0.04 - 3.0 * 0.002));
+    // Frozen until 800 ms, whatever comes.
+    law.lost(&mut vars, ms(799.0));
+    vars.idle(ms(780.0));
+    law.arrival(&mut vars, ms(790.0));
+    assert!(close(vars.prob(), 0.034));
+    law.lost(&mut vars, ms(800.0));
+    assert!(close(vars.prob(), 0.054));
+    // An arrival without an idle time before it changes nothing.
+    law.arrival(&mut vars, ms(5000.0));
+    assert!(close(vars.prob(), 0.054));
+    // Idle while frozen: the first step waits for the thaw at 900 ms, the second follows at 1000 ms.
+    vars.idle(ms(850.0));
+    law.arrival(&mut vars, ms(1000.0));
+    assert!(close(vars.prob(), 0.05));
+    vars.idle(ms(2000.0));
+    law.arrival(&mut vars, ms(20_000.0));
+    assert_eq!(vars.prob(), 0.0);
+}
+
+#[test]
+fn a_loss_makes_it_signal_and_an_idle_link_makes_it_stop() {
+    let config = json!({ "kind": "blue", "limit": "2p", "increment": 1.0, "decrement": 1.0 });
+    let (mut queue, mut log) = (build(config), Log::default());
+    (0..3).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
+    assert_eq!(log.dropped, [(packet(2, 0), DropReason::Overflow)]);
+    assert_eq!(stat(queue.as_ref(), "prob"), 1.0);
+    queue.dequeue(0, &mut log);
+    let capable = TestPacket {
+        ecn: Ecn::Ect1,
+        ..packet(4, 0)
+    };
+    queue.enqueue(1, packet(3, 0), &mut log);
+    queue.enqueue(1, capable, &mut log);
+    assert_eq!(log.dropped_ids(), [2, 3]);
+    assert_eq!(log.dropped[1].1, DropReason::Law);
+    assert_eq!(log.marked.len(), 1);
+    let count = |name| stat(queue.as_ref(), name);
+    assert_eq!([count("early"), count("marked"), count("pdrop")], [1.0; 3]);
+    // The link drains the queue and asks in vain.
+    (0..3).for_each(|n| assert_eq!(queue.dequeue(ms(200.0), &mut log).is_some(), n < 2));
+    queue.enqueue(ms(201.0), packet(5, 0), &mut log);
+    assert_eq!((stat(queue.as_ref(), "prob"), queue.packets()), (0.0, 1));
+}
+
+#[test]
+fn a_threshold_raises_it_before_anything_is_lost() {
+    let config = json!({ "kind": "blue", "threshold": "3000B", "increment": 0.25, "ecn": false });
+    let (mut queue, mut log) = (build(config), Log::default());
+    // The third sees 3000 B, which is not above; the fourth sees 4500 B.
+    (0..3).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
+    assert_eq!(stat(queue.as_ref(), "prob"), 0.0);
+    queue.enqueue(0, packet(3, 0), &mut log);
+    assert_eq!(stat(queue.as_ref(), "prob"), 0.25);
+    assert_eq!(stat(queue.as_ref(), "pdrop"), 0.0);
+}

@@ -1,0 +1,111 @@
+//! Global Synchronization Protection against Lautenschlaeger and Francini 2016, with the steps worked out by hand.
+
+mod common;
+
+use bloatlab_aqm::gsp::{Law, Params, Vars};
+use bloatlab_aqm::{DropReason, Ecn};
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::json;
+
+#[test]
+fn one_drop_above_the_threshold_and_then_none_for_an_interval() {
+    let config = json!({ "kind": "gsp", "threshold": "2p", "adaptive": false });
+    let (mut queue, mut log) = (build(config), Log::default());
+    // The fourth finds three packets, which is above two.
+    (0..6).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
+    assert_eq!(log.dropped, [(packet(3, 0), DropReason::Law)]);
+    for (id, at) in [(6, 199.9), (7, 200.0), (8, 200.0), (9, 399.9), (10, 400.0)] {
+        queue.enqueue(ms(at), packet(id, 0), &mut log);
+    }
+    assert_eq!(log.dropped_ids(), [3, 7, 10]);
+    assert_eq!(stat(queue.as_ref(), "interval"), 0.2);
+    assert_eq!(stat(queue.as_ref(), "drop_count"), 3.0);
+}
+
+#[test]
+fn the_interval_shrinks_with_time_above_the_threshold() {
+    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
+    let mut until = |at: f64, above| {
+        law.observe(&mut vars, ms(at), above);
+        law.interval(&vars)
+    };
+    // Below for a second: no debt.
+    assert_eq!(until(1000.0, true), 200_000_000);
+    // Above for a second counts twice: 200 / (1 + 2) ms.
+    assert_eq!(until(2000.0, false), 66_666_666);
+    // Below for a second counts once: 200 / (1 + 1) ms.
+    assert_eq!(until(3000.0, true), 100_000_000);
+    // At most 60 s are remembered: 200 / 61 ms.
+    assert_eq!(until(100_000.0, true), 3_278_688);
+    // Half of that is gone after 30 s below: 200 / 31 ms.
+    assert_eq!(until(100_000.0, false), 3_278_688);
+    assert_eq!(until(130_000.0, false), 6_451_612);
+    assert_eq!(until(200_000.0, false), 200_000_000);
+}
+
+#[test]
+fn the_time_up_to_a_signal_counts_for_its_interval() {
+    let config = json!({ "kind": "gsp", "threshold": "1p" });
+    let (mut queue, mut log) = (build(config), Log::default());
+    // Above from 0 on, when the second packet came; the third starts an interval of 200 ms.
+    (0..3).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
+    // At 500 ms the surplus is 1 s: the next interval is 100 ms.
+    for (id, at) in [(3, 500.0), (4, 599.9), (5, 600.0)] {
+        queue.enqueue(ms(at), packet(id, 0), &mut log);
+    }
+    assert_eq!(log.dropped_ids(), [2, 3, 5]);
+    assert!((stat(queue.as_ref(), "cum_time") - 1.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_drain_after_an_overflow_does_not_count() {
+    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
+    law.observe(&mut vars, 0, true);
+    law.overflowed(&mut vars);
+    law.observe(&mut vars, ms(1000.0), false);
+    assert_eq!(law.interval(&vars), 66_666_666);
+    // Below, then empty, then below again: the surplus stays.
+    law.observe(&mut vars, ms(2000.0), false);
+    law.emptied(&mut vars);
+    law.observe(&mut vars, ms(3000.0), true);
+    assert_eq!(law.interval(&vars), 66_666_666);
+    // Above once more, and time below counts again.
+    law.observe(&mut vars, ms(3000.0), false);
+    law.observe(&mut vars, ms(4000.0), false);
+    assert_eq!(law.interval(&vars), 100_000_000);
+}
+
+#[test]
+fn without_a_threshold_the_delay_decides() {
+    let config = json!({ "kind": "gsp", "ecn": true });
+    let (mut queue, mut log) = (build(config), Log::default());
+    let capable = |id| TestPacket {
+        ecn: Ecn::Ect0,
+        ..packet(id, 0)
+    };
+    (0..100).for_each(|id| queue.enqueue(0, capable(id), &mut log));
+    queue.dequeue(ms(15.0), &mut log);
+    queue.enqueue(ms(15.0), capable(100), &mut log);
+    assert!(log.marked.is_empty());
+    // 16 ms is above the target of 15 ms.
+    queue.dequeue(ms(16.0), &mut log);
+    queue.enqueue(ms(16.0), capable(101), &mut log);
+    queue.enqueue(ms(17.0), packet(102, 0), &mut log);
+    assert_eq!(log.marked.iter().map(|p| p.id).collect::<Vec<_>>(), [101]);
+    // 200 ms later, by now less 2 * 201 ms of surplus; a packet that cannot be marked is dropped.
+    queue.enqueue(ms(217.0), packet(103, 0), &mut log);
+    assert_eq!(log.dropped_ids(), [103]);
+    // A queue left empty has no delay.
+    while queue.dequeue(ms(1000.0), &mut log).is_some() {}
+    (104..110).for_each(|id| queue.enqueue(ms(2000.0), packet(id, 0), &mut log));
+    assert_eq!((queue.packets(), log.dropped.len()), (6, 1));
+}
+
+#[test]
+fn a_full_queue_drops() {
+    let config = json!({ "kind": "gsp", "limit": "2p" });
+    let (mut queue, mut log) = (build(config), Log::default());
+    (0..3).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
+    assert_eq!(log.dropped, [(packet(2, 0), DropReason::Overflow)]);
+    assert_eq!(stat(queue.as_ref(), "drop_overlimit"), 1.0);
+}

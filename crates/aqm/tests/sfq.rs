@@ -1,0 +1,256 @@
+//! Stochastic fairness queueing: Linux's turns and drops, and ns-2's.
+
+mod common;
+
+use bloatlab_aqm::Qdisc;
+use bloatlab_units::SECOND;
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::{Value, json};
+
+/// A queue whose flows have queues of their own, in order of appearance.
+fn sfq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
+    let mut table = json!({ "kind": "sfq", "classifier": "exact", "quantum": "1500B" });
+    for (name, value) in params.as_object().unwrap() {
+        table[name] = value.clone();
+    }
+    build(table)
+}
+
+/// Full-sized packets of these flows, numbered from `first`.
+fn enqueue(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, first: u64, flows: &[u64]) {
+    for (id, &flow) in (first..).zip(flows) {
+        queue.enqueue(0, packet(id, flow), log);
+    }
+}
+
+/// Flows of the next `n` packets.
+fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<u64> {
+    (0..n)
+        .map_while(|_| queue.dequeue(0, log))
+        .map(|packet| packet.flow)
+        .collect()
+}
+
+#[test]
+fn a_new_flow_waits_behind_the_old_ones() {
+    let mut log = Log::default();
+    // By bytes a queue goes behind the others when its next turn comes, by packets as soon as it has sent: behind or ahead of flow 3.
+    for (service, order) in [("bytes", [2, 3, 1, 2]), ("packets", [2, 1, 3, 2])] {
+        let mut queue = sfq(json!({ "service": service }));
+        enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 2, 2]);
+        assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
+        enqueue(queue.as_mut(), &mut log, 4, &[3]);
+        assert_eq!(flows(queue.as_mut(), &mut log, 9), order);
+        assert_eq!(stat(queue.as_ref(), "flows"), 0.0);
+    }
+}
+
+#[test]
+fn turns_are_equal_in_bytes_or_in_packets() {
+    let mut log = Log::default();
+    for (service, small) in [("bytes", 15), ("packets", 3)] {
+        let mut queue = sfq(json!({ "service": service }));
+        for id in 0..40 {
+            let size = if id % 2 == 0 { 1500 } else { 300 };
+            queue.enqueue(
+                0,
+                TestPacket {
+                    size,
+                    ..packet(id, id % 2)
+                },
+                &mut log,
+            );
+        }
+        // Three turns of the flow of large packets, and three of the other.
+        let mut large = 0;
+        let mut others = 0;
+        while large < 3 || others < small {
+            match queue.dequeue(0, &mut log).unwrap().flow {
+                0 => large += 1,
+                _ => others += 1,
+            }
+        }
+        assert_eq!((large, others), (3, small), "{service}");
+    }
+}
+
+#[test]
+fn a_turn_taken_too_far_is_paid_back() {
+    let mut queue = sfq(json!({ "quantum": "1000B" }));
+    let mut log = Log::default();
+    enqueue(queue.as_mut(), &mut log, 0, &[1; 9]);
+    enqueue(queue.as_mut(), &mut log, 9, &[2; 9]);
+    // Allot 1000, -500, 500 (may send), -1000, 0 (may not), 1000: turns of 1, 1, 0 packets each.
+    let order = flows(queue.as_mut(), &mut log, 6);
+    assert_eq!(order, [1, 2, 1, 2, 1, 2]);
+    let mut mixed = sfq(json!({ "quantum": "1000B" }));
+    enqueue(mixed.as_mut(), &mut log, 0, &[1; 4]);
+    for id in 10..30 {
+        let small = TestPacket {
+            size: 500,
+            ..packet(id, 2)
+        };
+        mixed.enqueue(0, small, &mut log);
+    }
+    // Flow 1: 1000 to -500; +1000 = 500 to -1000; +1000 = 0: a round without a packet; +1000 to -500.
+    let order = flows(mixed.as_mut(), &mut log, 11);
+    assert_eq!(order, [1, 2, 2, 1, 2, 2, 2, 2, 1, 2, 2]);
+}
+
+#[test]
+fn overflow_takes_the_latest_or_the_oldest_packet_of_the_longest_queue() {
+    let mut log = Log::default();
+    for (headdrop, id) in [(false, 2), (true, 0)] {
+        let mut queue = sfq(json!({ "limit": "4p", "headdrop": headdrop }));
+        enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 1, 2, 2]);
+        assert_eq!(log.dropped_ids().pop(), Some(id));
+        assert_eq!(
+            (
+                stat(queue.as_ref(), "longest"),
+                stat(queue.as_ref(), "drop_overlimit")
+            ),
+            (2.0, 1.0)
+        );
+        assert_eq!(flows(queue.as_mut(), &mut log, 9), [1, 2, 1, 2]);
+    }
+}
+
+#[test]
+fn of_queues_equally_long_the_last_to_become_so_pays() {
+    let mut queue = sfq(json!({ "limit": "4p" }));
+    let mut log = Log::default();
+    enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 2, 2, 3]);
+    assert_eq!(log.dropped_ids(), [3]);
+    // Flow 1 is now alone in having two.
+    enqueue(queue.as_mut(), &mut log, 5, &[4]);
+    assert_eq!(log.dropped_ids(), [3, 1]);
+}
+
+#[test]
+fn when_all_hold_one_packet_the_one_whose_turn_it_is_pays() {
+    let mut queue = sfq(json!({ "limit": "3p" }));
+    let mut log = Log::default();
+    enqueue(queue.as_mut(), &mut log, 0, &[1, 2, 3, 4]);
+    assert_eq!(log.dropped_ids(), [0]);
+    assert_eq!(flows(queue.as_mut(), &mut log, 9), [2, 3, 4]);
+}
+
+#[test]
+fn a_queue_is_no_deeper_than_allowed() {
+    let mut log = Log::default();
+    for (headdrop, id, rest) in [(false, 3, [0, 2, 1]), (true, 0, [1, 2, 3])] {
+        let mut queue = sfq(json!({ "depth": 2, "headdrop": headdrop }));
+        enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 2, 1]);
+        assert_eq!(log.dropped_ids().pop(), Some(id));
+        assert_eq!(stat(queue.as_ref(), "drop_depth"), 1.0);
+        let ids = (0..3).map(|_| queue.dequeue(0, &mut log).unwrap().id);
+        assert_eq!(ids.collect::<Vec<_>>(), rest);
+    }
+}
+
+#[test]
+fn no_more_queues_are_in_use_than_allowed() {
+    let mut queue = sfq(json!({ "flows": 2 }));
+    let mut log = Log::default();
+    enqueue(queue.as_mut(), &mut log, 0, &[1, 2, 3, 1]);
+    assert_eq!(log.dropped_ids(), [2]);
+    assert_eq!(flows(queue.as_mut(), &mut log, 2), [1, 2]);
+    // Flow 2 has given its queue back.
+    enqueue(queue.as_mut(), &mut log, 4, &[3]);
+    assert_eq!(flows(queue.as_mut(), &mut log, 9), [1, 3]);
+    assert_eq!(stat(queue.as_ref(), "drop_flows"), 1.0);
+}
+
+#[test]
+fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
+    let mut queue =
+        build(json!({ "kind": "sfq", "divisor": 16, "perturb": "10s", "quantum": "1500B" }));
+    let mut log = Log::default();
+    let all: Vec<u64> = (0..96).map(|n| n % 16).collect();
+    enqueue(queue.as_mut(), &mut log, 0, &all);
+    let mut in_use = vec![stat(queue.as_ref(), "flows")];
+    let mut last = [0; 16];
+    for round in 1..=5 {
+        // Just before the time nothing happens; afterwards each period counts once, however late.
+        for (now, perturbations) in [
+            (10 * round * SECOND - 1, round - 1),
+            (10 * round * SECOND, round),
+        ] {
+            let packet = queue.dequeue(now, &mut log).unwrap();
+            assert!(packet.id >= last[packet.flow as usize]);
+            last[packet.flow as usize] = packet.id;
+            assert_eq!(stat(queue.as_ref(), "perturbations"), perturbations as f64);
+        }
+        in_use.push(stat(queue.as_ref(), "flows"));
+    }
+    assert_eq!((queue.packets(), log.dropped.len()), (86, 0));
+    assert!(in_use.iter().any(|flows| *flows != in_use[0]), "{in_use:?}");
+    // Long silence: one perturbation stands for all, and the next comes at a whole period.
+    queue.dequeue(ms(97_300.0), &mut log);
+    queue.dequeue(ms(99_999.0), &mut log);
+    assert_eq!(stat(queue.as_ref(), "perturbations"), 6.0);
+    queue.dequeue(ms(100_000.0), &mut log);
+    assert_eq!(stat(queue.as_ref(), "perturbations"), 7.0);
+}
+
+#[test]
+fn what_collides_after_a_perturbation_must_fit() {
+    let mut queue = build(json!({ "kind": "sfq", "divisor": 2, "perturb": "1s", "depth": 6 }));
+    let mut log = Log::default();
+    // Five packets each, however many queues they share.
+    let (mut now, mut id) = (0, 0);
+    while log.dropped.is_empty() {
+        assert!(now < 100 * SECOND, "two flows on two queues collide soon");
+        while queue.dequeue(now, &mut log).is_some() {}
+        if log.dropped.is_empty() {
+            for flow in [1, 1, 1, 1, 1, 2, 2, 2, 2, 2] {
+                queue.enqueue(now, packet(id, flow), &mut log);
+                id += 1;
+            }
+            if stat(queue.as_ref(), "flows") < 2.0 {
+                // They share a queue already: the next hash is another one.
+                log.dropped.clear();
+                while queue.dequeue(now, &mut log).is_some() {}
+            }
+        }
+        now += SECOND;
+        queue.enqueue(now, packet(id, 1), &mut log);
+        id += 1;
+    }
+    // Flow 1 had its turn first and keeps its five packets; one of flow 2 finds room; then comes the new one of flow 1.
+    let dropped: Vec<u64> = log.dropped.iter().map(|(packet, _)| packet.flow).collect();
+    assert_eq!(dropped, [2, 2, 2, 2, 1]);
+    assert_eq!((queue.packets(), stat(queue.as_ref(), "flows")), (6, 1.0));
+}
+
+fn ns2(limit: u64) -> Box<dyn Qdisc<TestPacket>> {
+    sfq(
+        json!({ "limit": format!("{limit}p"), "divisor": 16, "service": "packets", "overflow": "share" }),
+    )
+}
+
+#[test]
+fn as_in_ns_2_one_flow_holds_a_third() {
+    // ns2_reference.csv, SFQ, one flow: the queue never exceeds 133 of 400 packets and 1 of 13.
+    for (limit, most) in [(400, 133), (13, 1)] {
+        let mut queue = ns2(limit);
+        let mut log = Log::default();
+        enqueue(queue.as_mut(), &mut log, 0, &[1; 500]);
+        assert_eq!(queue.packets(), most);
+        assert_eq!(log.dropped_ids(), (most..500).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn as_in_ns_2_ten_flows_hold_ten_twelfths() {
+    let mut queue = ns2(400);
+    let mut log = Log::default();
+    let all: Vec<u64> = (0..1000).map(|n| n % 10).collect();
+    enqueue(queue.as_mut(), &mut log, 0, &all);
+    // 33 each and three more; then 67 are left, and half of that is 33.
+    assert_eq!(queue.packets(), 333);
+    // Fewer places than queues: one packet each.
+    let mut small = ns2(13);
+    enqueue(small.as_mut(), &mut log, 0, &all);
+    assert_eq!(small.packets(), 10);
+}

@@ -1,0 +1,342 @@
+//! Linux's own words for a queue: what is read, what is refused, what is printed, and that both are each other's inverse.
+
+mod linux;
+mod round_trip;
+
+use bloatlab_aqm::{QueueConfig, codel, fifo, fq_codel, head_drop, pie};
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND};
+use serde_json::json;
+
+/// What a scenario says of a queue in tc's words, checked as a scenario is.
+pub fn read(text: &str) -> Result<QueueConfig, String> {
+    let config: QueueConfig =
+        serde_json::from_value(json!(text)).map_err(|error| error.to_string())?;
+    config.validate()?;
+    Ok(config)
+}
+
+fn refusal(text: &str) -> String {
+    match read(text) {
+        Ok(config) => panic!("`{text}` is {config:?}"),
+        Err(message) => message,
+    }
+}
+
+fn print(config: &QueueConfig) -> Result<String, String> {
+    config.to_tc("eth0", false).map(|lines| lines.join("\n"))
+}
+
+#[test]
+fn words_set_parameters_and_the_rest_is_tcs_default() {
+    let wanted = fq_codel::Params {
+        limit: Limit::Packets(5000),
+        target: Duration(10 * MILLISECOND),
+        ecn: false,
+        memory_limit: Bytes(4 << 20),
+        ..Default::default()
+    };
+    assert_eq!(
+        read("fq_codel limit 5000 target 10ms noecn memory_limit 4Mb"),
+        Ok(QueueConfig::FqCodel(wanted))
+    );
+    // tc multiplies PIE's gains by 16.
+    let wanted = pie::Params {
+        alpha: 0.25,
+        beta: 2.0,
+        dq_rate_estimator: true,
+        ..Default::default()
+    };
+    assert_eq!(
+        read("pie alpha 4 beta 0x20 dq_rate_estimator"),
+        Ok(QueueConfig::Pie(wanted))
+    );
+    let fifo = |limit| {
+        QueueConfig::Fifo(fifo::Params {
+            limit,
+            ..Default::default()
+        })
+    };
+    assert_eq!(read("pfifo limit 100"), Ok(fifo(Limit::Packets(100))));
+    assert_eq!(read("bfifo limit 250000"), Ok(fifo(Limit::Bytes(250_000))));
+    let wanted = head_drop::Params {
+        limit: Limit::Packets(3),
+        ..Default::default()
+    };
+    assert_eq!(
+        read("pfifo_head_drop limit 3"),
+        Ok(QueueConfig::HeadDrop(wanted))
+    );
+    // The last word counts, as in tc.
+    let wanted = codel::Params {
+        limit: Limit::Packets(20),
+        ..Default::default()
+    };
+    assert_eq!(
+        read("codel limit 10 ecn limit 20 noecn"),
+        Ok(QueueConfig::Codel(wanted))
+    );
+}
+
+#[test]
+fn a_bare_name_that_only_tc_has_means_what_tc_means() {
+    let bytes = |n| {
+        Ok(QueueConfig::Fifo(fifo::Params {
+            limit: Limit::Bytes(n),
+            ..Default::default()
+        }))
+    };
+    assert_eq!(read("pfifo"), Ok(QueueConfig::Fifo(Default::default())));
+    // 1000 frames of 1514 bytes, as on an Ethernet device.
+    assert_eq!(read("bfifo"), bytes(1_514_000));
+    assert_eq!(read(" bfifo "), bytes(1_514_000));
+    let table = json!({ "kind": "bfifo", "limit": "30kB" });
+    assert_eq!(
+        serde_json::from_value::<QueueConfig>(table).map_err(|e| e.to_string()),
+        bytes(30_000)
+    );
+    let table = json!({ "kind": "bfifo" });
+    assert_eq!(
+        serde_json::from_value::<QueueConfig>(table).map_err(|e| e.to_string()),
+        bytes(1_514_000)
+    );
+}
+
+#[test]
+fn units_are_tcs() {
+    // Measured with iproute2 6.1: `tc qdisc replace dev lo root bfifo limit ...` and what Linux then shows.
+    let sizes = [
+        ("10", 10),
+        ("10b", 10),
+        ("10k", 10_240),
+        ("10Kb", 10_240),
+        ("10kbit", 1280),
+        ("1m", 1_048_576),
+        ("1mbit", 131_072),
+        ("1gb", 1_073_741_824),
+        ("1.5k", 1536),
+        (".5k", 512),
+        ("5.", 5),
+        ("1e3", 1000),
+        ("0x10", 16),
+        ("1.9", 1),
+        ("+5", 5),
+        ("4294967295", 4_294_967_295_u64),
+    ];
+    for (text, bytes) in sizes {
+        let config = read(&format!("bfifo limit {text}")).unwrap();
+        assert_eq!(json!(config)["limit"], format!("{bytes}B"), "{text}");
+    }
+    for text in [
+        "10KiB",
+        "-5",
+        "10bit",
+        "10t",
+        "inf",
+        "nan",
+        "4294967296",
+        "4g",
+        "e3",
+        "0x",
+    ] {
+        let message = refusal(&format!("bfifo limit {text}"));
+        assert!(
+            message.starts_with(&format!("limit: `{text}` is ")),
+            "{message}"
+        );
+    }
+    let times = [
+        ("5", "5us"),
+        ("5us", "5us"),
+        ("5usecs", "5us"),
+        ("5ms", "5ms"),
+        ("5msec", "5ms"),
+        ("5.5MS", "5500us"),
+        ("1s", "1s"),
+        ("2secs", "2s"),
+        ("1.9us", "1us"),
+    ];
+    for (text, time) in times {
+        let config = read(&format!("codel target {text}")).unwrap();
+        assert_eq!(json!(config)["target"], time, "{text}");
+    }
+    for text in ["5m", "5min", "5ns", "fast", "-5ms", "5000s"] {
+        let message = refusal(&format!("codel target {text}"));
+        assert!(
+            message.starts_with(&format!("target: `{text}` is ")),
+            "{message}"
+        );
+    }
+    let counts = [("16", "16p"), ("0x10", "16p"), ("010", "8p")];
+    for (text, limit) in counts {
+        let config = read(&format!("codel limit {text}")).unwrap();
+        assert_eq!(json!(config)["limit"], limit, "{text}");
+    }
+    for text in ["5k", "-1", "+1", "1.5", "09", "4294967296", "x"] {
+        let message = refusal(&format!("codel limit {text}"));
+        assert!(
+            message.starts_with(&format!("limit: `{text}` is not a whole number")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn what_tc_refuses_is_refused_in_one_line_that_says_what_is_allowed() {
+    let refused = [
+        (
+            "fq_codel foo",
+            "`foo` is no word of tc's `fq_codel` (allowed: limit, flows, quantum, target, interval, memory_limit, ecn, noecn, \
+             ce_threshold, ce_threshold_selector, drop_batch)",
+        ),
+        (
+            "codel tarjet 5ms",
+            "`tarjet` is no word of tc's `codel`; did you mean `target`? (allowed: limit, target, interval, ecn, noecn, ce_threshold)",
+        ),
+        (
+            "codel NOECN",
+            "`NOECN` is no word of tc's `codel`; did you mean `noecn`?",
+        ),
+        ("codel limit", "limit: tc's `codel` wants a value after it"),
+        (
+            "pie alpha 33",
+            "alpha: `33` is above 32, as tc's `pie` wants it",
+        ),
+        ("pie alpha 2.5", "alpha: `2.5` is not a whole number"),
+        (
+            "codel target 5furlongs",
+            "target: `5furlongs` is not a time such as `5ms` (tc's units: us, usec",
+        ),
+        (
+            "codle limit 5",
+            "`codle` is no qdisc of tc that is known here; did you mean `codel`? (allowed: pfifo, bfifo",
+        ),
+        (
+            "fifo limit 5",
+            "tc has no qdisc `fifo`; write a table: {kind = \"fifo\", ...} (tc's: pfifo, bfifo",
+        ),
+        ("codel limit 0", "limit: 0p is out of range"),
+        (
+            "fq_codel flows 65537",
+            "flows: 65537 is out of range (allowed: 1 to 65536)",
+        ),
+        (
+            "fq_codel ce_threshold_selector 0x01/0x03",
+            "`ce_threshold_selector` of tc's `fq_codel` is not modelled",
+        ),
+        (
+            "pfifo 100",
+            "`100` is no word of tc's `pfifo` (allowed: limit)",
+        ),
+        (
+            "tc qdisc del dev eth0 root",
+            "`tc qdisc del` makes no queue (allowed: add, replace, change)",
+        ),
+        ("tc qdisc add dev eth0 root", "a qdisc's name is missing"),
+        (
+            "tc qdisc add dev eth0 parent x:1 codel",
+            "`x:1` is not a handle",
+        ),
+        (
+            "tc qdisc add dev eth0 parent 1:1 codel",
+            "`codel` has a parent that is not made",
+        ),
+        ("codel limit 5; pie", "`codel` holds no other queue"),
+        ("tc class add dev eth0 codel", "`tc class` needs a classid"),
+        (" ; ", "a qdisc's name is missing"),
+    ];
+    for (text, wanted) in refused {
+        let message = refusal(text);
+        assert!(message.starts_with(wanted), "{text}: {message}");
+        assert!(!message.contains('\n'));
+    }
+}
+
+#[test]
+fn a_pasted_command_is_read() {
+    let wanted = read("fq_codel limit 5000 target 10ms ecn");
+    assert!(wanted.is_ok());
+    for text in [
+        "tc qdisc replace dev eth0 root fq_codel limit 5000 target 10ms ecn",
+        "tc qdisc add dev eth0 root handle 1: fq_codel limit 5000 target 10ms ecn",
+        "qdisc add dev wan.2 handle 0xff: root  fq_codel  limit 5000 target 10ms ecn\n",
+    ] {
+        assert_eq!(read(text), wanted);
+    }
+}
+
+#[test]
+fn what_differs_from_tcs_default_is_printed_or_everything() {
+    let config = read("fq_codel limit 5000 target 10ms noecn").unwrap();
+    assert_eq!(
+        print(&config).unwrap(),
+        "tc qdisc replace dev eth0 root fq_codel limit 5000 target 10ms noecn"
+    );
+    assert_eq!(
+        config.to_tc("wan", true).unwrap(),
+        [
+            "tc qdisc replace dev wan root fq_codel limit 5000 flows 1024 quantum 1514 target 10ms interval 100ms memory_limit 32mb \
+             noecn drop_batch 64"
+        ]
+    );
+    let plain = |text: &str| print(&read(text).unwrap()).unwrap();
+    assert_eq!(plain("codel"), "tc qdisc replace dev eth0 root codel");
+    // The default is the device's, so it is always said.
+    assert_eq!(
+        plain("pfifo"),
+        "tc qdisc replace dev eth0 root pfifo limit 1000"
+    );
+    assert_eq!(
+        plain("bfifo"),
+        "tc qdisc replace dev eth0 root bfifo limit 1514000"
+    );
+    assert_eq!(
+        plain("bfifo limit 30k"),
+        "tc qdisc replace dev eth0 root bfifo limit 30kb"
+    );
+    assert_eq!(
+        plain("pie target 5500 alpha 4 bytemode"),
+        "tc qdisc replace dev eth0 root pie target 5500us alpha 4 bytemode"
+    );
+}
+
+#[test]
+fn what_tc_cannot_say_is_named() {
+    let complaint = |value: serde_json::Value| {
+        let config: QueueConfig = serde_json::from_value(value).unwrap();
+        print(&config).unwrap_err()
+    };
+    assert_eq!(
+        complaint(json!({ "kind": "codel", "limit": "30kB" })),
+        "limit: tc counts it in packets, which 30000B is not (tc's `codel`)"
+    );
+    assert_eq!(
+        complaint(json!({ "kind": "fifo", "limit": "20buffers" })),
+        "limit: tc counts it in packets, which 20buffers is not (tc's `pfifo`); \
+         limit: tc counts it in bytes, which 20buffers is not (tc's `bfifo`)"
+    );
+    assert_eq!(
+        complaint(json!({ "kind": "pie", "max_burst": "1ms" })),
+        "max_burst: tc's `pie` cannot say 1ms"
+    );
+    assert_eq!(
+        complaint(json!({ "kind": "pie", "alpha": 0.13 })),
+        "alpha: tc takes whole numbers up to 32, and 0.13 would be 2.08 (tc's `pie`)"
+    );
+    assert_eq!(
+        complaint(json!({ "kind": "codel", "target": "1500ns" })),
+        "target: tc counts whole microseconds, which 1500ns is not (tc's `codel`)"
+    );
+    assert_eq!(
+        complaint(json!({ "kind": "codel", "interval": "5min" , "target": "9000s" })),
+        "target: tc cannot write 9000s (tc's `codel`)"
+    );
+    assert_eq!(
+        complaint(json!({ "kind": "python", "class": "mine:Queue" })),
+        "Linux has no `python`"
+    );
+    let device = read("codel limit 5").unwrap().to_tc("eth 0", false);
+    assert_eq!(
+        device.unwrap_err(),
+        "`eth 0` is not the name of a network device"
+    );
+}

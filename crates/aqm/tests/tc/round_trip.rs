@@ -1,0 +1,278 @@
+//! What is printed is read back as the same queue, for every kind that Linux has and every word it knows.
+
+use bloatlab_aqm::{Form, QueueConfig, Tc, Word};
+use proptest::prelude::*;
+
+use crate::read;
+
+/// Every qdisc of the registry.
+fn qdiscs() -> Vec<&'static Tc> {
+    let all = QueueConfig::all().into_iter();
+    all.flat_map(|config| config.tc()).collect()
+}
+
+/// Something to write for a word.
+fn text(word: &'static Word) -> BoxedStrategy<String> {
+    let tc = word.tc;
+    let with = move |value: String| format!("{tc} {value}");
+    let size = prop_oneof![
+        (1_u64..4_000_000).prop_map(|n| n.to_string()),
+        (1_u64..4000).prop_map(|n| format!("{n}k"))
+    ];
+    match word.form {
+        Form::Packets | Form::PacketsAsSize => (1_u64..20_000)
+            .prop_map(move |n| with(n.to_string()))
+            .boxed(),
+        Form::Size | Form::LimitBytes => size.prop_map(with).boxed(),
+        Form::Time => prop_oneof![
+            (0_u64..100_000).prop_map(|n| format!("{n}us")),
+            (1_u64..500).prop_map(|n| format!("{n}ms")),
+        ]
+        .prop_map(with)
+        .boxed(),
+        Form::Rate => prop_oneof![
+            (1_u64..10_000).prop_map(|n| format!("{n}mbit")),
+            (1_u64..1_000_000_000).prop_map(|n| format!("{n}bit")),
+            (1_u64..100_000).prop_map(|n| format!("{n}kbps")),
+        ]
+        .prop_map(with)
+        .boxed(),
+        Form::Integer | Form::WholeBytes | Form::TimeIn(_) | Form::Whole(..) => {
+            prop_oneof![0_u64..40, 0_u64..70_000]
+                .prop_map(move |n| with(n.to_string()))
+                .boxed()
+        }
+        Form::Number(scale) => prop_oneof![0.0..=1.0_f64, 0.0..=20.0_f64]
+            .prop_map(move |x| with(format!("{}", x * scale)))
+            .boxed(),
+        Form::Integers(most) => proptest::collection::vec(0_u64..3, most)
+            .prop_map(move |list| {
+                with(
+                    list.iter()
+                        .map(u64::to_string)
+                        .collect::<Vec<_>>()
+                        .join(" "),
+                )
+            })
+            .boxed(),
+        Form::Flag(_) | Form::Several(_) | Form::Nothing => Just(tc.to_owned()).boxed(),
+        Form::ClassNumber => Just(with("1".to_owned())).boxed(),
+        Form::Refused(_) | Form::Leaf | Form::Leaves => Just(String::new()).boxed(),
+    }
+}
+
+/// Some of a qdisc's words in any order, those of it and those of its class.
+fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
+    let one = |word: &'static Word| {
+        let share = if tc.required.contains(&word.tc) {
+            1.0
+        } else {
+            0.4
+        };
+        proptest::option::weighted(share, text(word)).prop_map(move |text| (word, text))
+    };
+    let all: Vec<_> = tc.words.iter().map(one).collect();
+    all.prop_shuffle().prop_map(|all| {
+        [false, true].map(|of_class| {
+            let of = all.iter().filter(|(word, _)| word.of_class == of_class);
+            of.filter_map(|(_, text)| text.clone())
+                .filter(|text| !text.is_empty())
+                .collect()
+        })
+    })
+}
+
+/// Lines for a qdisc, with another inside if it holds any.
+fn lines(
+    tc: &'static Tc,
+) -> impl Strategy<Value = (&'static Tc, [Vec<String>; 2], Option<String>)> {
+    let holds = tc
+        .words
+        .iter()
+        .any(|word| matches!(word.form, Form::Leaf | Form::Leaves));
+    let inner = prop_oneof![
+        Just("codel target 7ms"),
+        Just("fq_codel flows 16"),
+        Just("pfifo limit 7")
+    ];
+    let inner = proptest::option::weighted(0.8, inner.prop_map(str::to_owned));
+    (Just(tc), words(tc), inner)
+        .prop_map(move |(tc, words, inner)| (tc, words, inner.filter(|_| holds)))
+}
+
+/// The commands, with only those words that are allowed beside the ones before them.
+fn configure(tc: &Tc, words: &[Vec<String>; 2], inner: Option<&str>) -> Option<QueueConfig> {
+    let class = tc.words.iter().any(|word| word.of_class);
+    let name = tc.name;
+    let text = |[own, of_class]: &[Vec<String>; 2]| {
+        let mut lines = vec![format!(
+            "tc qdisc add dev lo root handle 1: {name} {}",
+            own.join(" ")
+        )];
+        if class {
+            lines.push(format!(
+                "tc class add dev lo parent 1: classid 1:1 {name} {}",
+                of_class.join(" ")
+            ));
+        }
+        lines.extend(inner.map(|inner| format!("tc qdisc add dev lo parent 1:1 {inner}")));
+        lines.join("\n")
+    };
+    if let Ok(config) = read(&text(words)) {
+        return Some(config);
+    }
+    let is_required = |word: &&String| {
+        tc.required
+            .iter()
+            .any(|r| word.split(' ').next() == Some(r))
+    };
+    let mut kept = [0, 1].map(|at| {
+        words[at]
+            .iter()
+            .filter(is_required)
+            .cloned()
+            .collect::<Vec<_>>()
+    });
+    for at in [0, 1] {
+        for word in words[at].iter().filter(|word| !is_required(word)) {
+            kept[at].push(word.clone());
+            if read(&text(&kept)).is_err() {
+                kept[at].pop();
+            }
+        }
+    }
+    read(&text(&kept)).ok()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn what_is_printed_is_read_back(
+        (tc, words, inner) in proptest::sample::select(qdiscs()).prop_flat_map(lines),
+        all in any::<bool>(),
+    ) {
+        let config = configure(tc, &words, inner.as_deref());
+        // Required words may be given values that go together with none.
+        let Some(config) = config else {
+            prop_assume!(!tc.required.is_empty());
+            return Ok(());
+        };
+        let printed = config.to_tc("eth0", all);
+        let printed = printed.map_err(|why| TestCaseError::fail(format!("{config:?}: {why}")))?;
+        prop_assert_eq!(read(&printed.join("\n")), Ok(config.clone()), "{:?}", printed);
+        prop_assert_eq!(read(&printed.join("; ")), Ok(config), "{:?}", printed);
+    }
+}
+
+#[test]
+fn every_qdisc_names_words_once_and_parameters_that_exist() {
+    for config in QueueConfig::all() {
+        let fields = serde_json::to_value(&config).unwrap();
+        for tc in config.tc() {
+            for (at, word) in tc.words.iter().enumerate() {
+                let again = tc.words[..at]
+                    .iter()
+                    .any(|w| w.tc == word.tc && w.of_class == word.of_class);
+                assert!(!again, "{}: `{}` twice", tc.name, word.tc);
+                let wordless = matches!(
+                    word.form,
+                    Form::Nothing | Form::Refused(_) | Form::Several(_) | Form::ClassNumber
+                );
+                assert!(
+                    wordless || fields.get(word.field).is_some(),
+                    "{}: `{}` sets `{}`, which is no parameter",
+                    tc.name,
+                    word.tc,
+                    word.field
+                );
+            }
+            let fixed = tc.presets.iter().map(|(field, _)| field);
+            for field in fixed {
+                assert!(
+                    fields.get(field).is_some(),
+                    "{}: presets `{field}`",
+                    tc.name
+                );
+            }
+            for required in tc.required {
+                assert!(
+                    tc.words.iter().any(|word| word.tc == *required),
+                    "{}: {required}",
+                    tc.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_default_of_every_kind_that_linux_has_is_printed_and_read_back() {
+    for config in QueueConfig::all() {
+        if config.tc().is_empty() {
+            let complaint = config.to_tc("eth0", false).unwrap_err();
+            assert!(complaint.starts_with(&format!("Linux has no `{}`", config.kind())));
+            continue;
+        }
+        for all in [false, true] {
+            let printed = config.to_tc("eth0", all).unwrap();
+            assert_eq!(read(&printed.join("\n")), Ok(config.clone()), "{printed:?}");
+        }
+    }
+}
+
+/// The queues of the runs on real Linux that results are compared with, as they were typed there.
+const REFERENCE: &[&str] = &[
+    "bfifo limit 250000",
+    "cake unlimited besteffort",
+    "choke limit 1650 min 165 max 495 burst 275 probability 0.1 bandwidth 200mbit",
+    "choke limit 410 min 41 max 123 burst 69 probability 0.1 bandwidth 50mbit",
+    "choke limit 80 min 8 max 24 burst 14 probability 0.1 bandwidth 10mbit",
+    "codel",
+    "codel ecn",
+    "dualpi2",
+    "fq",
+    "fq_codel ecn",
+    "fq_codel noecn",
+    "fq_pie",
+    "hhf",
+    "pfifo limit 100",
+    "pfifo limit 1000",
+    "pfifo limit 165",
+    "pfifo limit 2642",
+    "pfifo limit 330",
+    "pfifo limit 41",
+    "pfifo limit 661",
+    "pfifo limit 83",
+    "pie",
+    "pie ecn",
+    "red limit 1000000 min 45420 max 46934 avpkt 1514 burst 31 probability 1 bandwidth 200mbit ecn",
+    "red limit 125000 min 12500 max 37500 avpkt 1000 burst 21 probability 0.1 bandwidth 10mbit",
+    "red limit 125000 min 12500 max 37500 avpkt 1000 burst 21 probability 0.1 bandwidth 10mbit ecn",
+    "red limit 2500000 min 250000 max 750000 avpkt 1000 burst 417 probability 0.1 bandwidth 200mbit",
+    "red limit 2500000 min 250000 max 750000 avpkt 1000 burst 417 probability 0.1 bandwidth 200mbit ecn",
+    "red limit 625000 min 62500 max 187500 avpkt 1000 burst 105 probability 0.1 bandwidth 50mbit",
+    "red limit 625000 min 62500 max 187500 avpkt 1000 burst 105 probability 0.1 bandwidth 50mbit ecn",
+    "sfb",
+    "sfq",
+];
+
+#[test]
+fn the_references_queues_are_read_and_printed_back() {
+    let known: Vec<&str> = qdiscs().iter().map(|tc| tc.name).collect();
+    let mut checked = 0;
+    for text in REFERENCE {
+        let name = text.split(' ').next().unwrap();
+        if !known.contains(&name) {
+            assert!(read(&format!("{name} limit 5")).is_err());
+            continue;
+        }
+        let config = read(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+        let printed = config
+            .to_tc("eth0", false)
+            .unwrap_or_else(|why| panic!("{text}: {why}"));
+        assert_eq!(read(&printed.join("\n")), Ok(config), "{printed:?}");
+        checked += 1;
+    }
+    assert!(checked >= 14);
+}
