@@ -190,8 +190,12 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def registered(section: str) -> set[str]:
-    """Kinds and aliases of the queues or congestion controls of this engine."""
-    return {
-        name for entry in json.loads(engine().algorithms())[section] for name in (entry["kind"], *entry["aliases"])
-    }
+def runs(document: Mapping[str, Any]) -> bool:
+    """Whether this engine has the queue and the congestion controls that the document names."""
+    try:
+        engine().normalise(json.dumps(document))
+    except engine().ScenarioError as error:
+        if "unknown" in str(error):
+            return False
+        raise
+    return True

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, mean, measure, read, registered
+from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, mean, measure, read, runs
 
 REFERENCE = Path(__file__).with_name("ns2_queues.csv")
 WARMUP = "10s"
@@ -29,27 +29,33 @@ METRICS = [
 EXPLANATIONS: dict[str, Explanation] = {}
 
 
-def queue(row: Row) -> dict[str, Any] | None:
+def queue(row: Row) -> dict[str, Any]:
     """The row's queue in our words."""
-    packets = int(row["buf_pkts"])
+    packets, size = int(row["buf_pkts"]), int(row["pkt_bytes"])
     match row["aqm"]:
         case "DropTail":
             # ns-2's DropTail refuses the packet that would fill it.
             return {"kind": "fifo", "limit": f"{packets - 1}p"}
+        case "RED":
+            # In bytes, as some thresholds are not whole packets; `gentle` and `wait` are ns-2's defaults.
+            thresholds = {name: f"{round(float(row[f'red_{name}thresh'.replace('min', '')]) * size)}B" for name in ("min", "max")}
+            settings = {"weight": float(row["red_qw"]), "probability": float(row["red_max_p"]), "gentle": True, "wait": True}
+            return {"kind": "red", "limit": f"{packets}p", "avpkt": f"{size}B", **thresholds, **settings}
+        case "SFQ":
+            ns2 = {"service": "packets", "overflow": "share", "classifier": "exact"}
+            return {"kind": "sfq", "limit": f"{packets}p", "divisor": int(row["sfq_buckets"]), **ns2}
         case "CoDel":
             times = {name: f"{row[f'codel_{name}_ms']}ms" for name in ("target", "interval")}
             return {"kind": "codel", "limit": f"{packets}p", **times}
-    return None
+    raise ValueError(row["aqm"])
 
 
 @cache
 def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
     """The rows of each cell, which differ by seed only."""
-    kinds = registered("queues")
     cells: dict[tuple[str, ...], list[Row]] = {}
     for row in sorted(read(REFERENCE), key=lambda r: (r["aqm"], float(r["cap_mbps"]), int(r["flows"]))):
-        described = queue(row)
-        if described is not None and described["kind"] in kinds:
+        if runs(scenario(row)):
             cells.setdefault(tuple(row[k] for k in ("aqm", "cap_mbps", "flows", "buf_pkts")), []).append(row)
     return cells
 
@@ -92,10 +98,10 @@ def _theirs(row: Row) -> dict[str, float]:
 def make() -> Iterable[Cell]:
     """Every metric of every cell whose queue there is."""
     groups = list(cells_of_reference().values())
-    runs = {id(row): Run.of(scenario(row), int(row["seed"])) for rows in groups for row in rows}
-    results = measure(runs.values())
+    wanted = {id(row): Run.of(scenario(row), int(row["seed"])) for rows in groups for row in rows}
+    results = measure(wanted.values())
     for rows in groups:
-        ours, theirs = [results[runs[id(row)]] for row in rows], [_theirs(row) for row in rows]
+        ours, theirs = [results[wanted[id(row)]] for row in rows], [_theirs(row) for row in rows]
         for metric in METRICS:
             if metric.name == "jain" and rows[0]["flows"] == "1":
                 continue

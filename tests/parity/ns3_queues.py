@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, counted_by_chance, mean, measure, read, registered
+from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, counted_by_chance, mean, measure, read, runs
 
 REFERENCE = Path(__file__).with_name("ns3_queues.csv")
 LAWS = {"TcpNewReno": {"kind": "newreno"}, "TcpCubic": {"kind": "cubic"}, "TcpBbr": {"kind": "bbr"}}
@@ -30,7 +30,7 @@ METRICS = [
 EXPLANATIONS: dict[str, Explanation] = {}
 
 
-def queue(row: Row) -> dict[str, Any] | None:
+def queue(row: Row) -> dict[str, Any]:
     """The row's queue in our words, with ns-3's defaults where they are not ours."""
     ecn = row["ecn"] == "1"
     limit = f"{row['qlen']}p"
@@ -43,7 +43,21 @@ def queue(row: Row) -> dict[str, Any] | None:
             return {"kind": "fq_codel", "limit": limit, "ecn": ecn}
         case "PieQueueDisc":
             return {"kind": "pie", "limit": limit, "ecn": ecn}
-    return None
+        case "FqPieQueueDisc":
+            return {"kind": "fq_pie", "limit": limit, "ecn": ecn}
+        case "CobaltQueueDisc":
+            return {"kind": "cobalt", "limit": limit, "ecn": ecn}
+        case "RedQueueDisc":
+            fixed = {"min": "5p", "max": "15p", "weight": 0.002, "probability": 0.02}
+            return {"kind": "red", "limit": limit, "ecn": ecn, "gentle": True, "wait": True, **fixed}
+        case "ARED":
+            return {"kind": "red", "limit": limit, "ecn": ecn, "gentle": True, "wait": True, "adaptive": True}
+        case "FqCobaltQueueDisc":
+            return {"kind": "fq_cobalt", "limit": limit, "ecn": ecn}
+        case "PfifoFastQueueDisc":
+            # One class of traffic: one of its three bands is in use.
+            return {"kind": "fifo", "limit": limit}
+    raise ValueError(row["qdisc"])
 
 
 def _laws(row: Row) -> list[str]:
@@ -53,11 +67,9 @@ def _laws(row: Row) -> list[str]:
 @cache
 def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
     """The rows of each cell, which differ by version and seed only."""
-    kinds = registered("queues")
     cells: dict[tuple[str, ...], list[Row]] = {}
     for row in sorted(read(REFERENCE), key=lambda r: (r["qdisc"], r["ecn"], r["cca"], r["delack"])):
-        described = queue(row)
-        if described is not None and described["kind"] in kinds and set(_laws(row)) <= set(LAWS):
+        if set(_laws(row)) <= set(LAWS) and runs(scenario(row)):
             cells.setdefault(tuple(row[k] for k in ("qdisc", "ecn", "cca", "delack", "qlen")), []).append(row)
     return cells
 
@@ -108,9 +120,9 @@ def _theirs(row: Row) -> dict[str, float]:
 def make() -> Iterable[Cell]:
     """Every metric of every cell whose queue and congestion controls there are."""
     groups = list(cells_of_reference().values())
-    runs = [[Run.of(scenario(rows[0]), seed) for seed in SEEDS] for rows in groups]
-    results = measure(run for each in runs for run in each)
-    for rows, each in zip(groups, runs, strict=True):
+    wanted = [[Run.of(scenario(rows[0]), seed) for seed in SEEDS] for rows in groups]
+    results = measure(run for each in wanted for run in each)
+    for rows, each in zip(groups, wanted, strict=True):
         ours, theirs = [results[run] for run in each], [_theirs(row) for row in rows]
         for metric in METRICS:
             if metric.name == "mark_rate" and rows[0]["ecn"] == "0":

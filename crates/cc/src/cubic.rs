@@ -139,20 +139,21 @@ impl Cubic {
         };
         // Equation 4: W_est += alpha * segments_acked / cwnd.
         self.w_est += alpha * window.mss as f64 * share;
-        if self.params.tcp_friendliness && self.w_cubic(t) < self.w_est {
+        let floor = if linux && self.cwnd_prior == 0.0 {
+            LINUX_FLOOR * cwnd
+        } else {
+            cwnd
+        };
+        let reno = self.params.tcp_friendliness && self.w_cubic(t) < self.w_est;
+        if reno && self.w_est >= floor {
             // Section 4.3: Reno would be faster.
             window.cwnd = window.cwnd.max(self.w_est as u64);
             return;
         }
-        let floor = if linux && self.cwnd_prior == 0.0 {
-            LINUX_FLOOR
-        } else {
-            1.0
-        };
         // Section 4.2: the target one RTT ahead is between cwnd and 1.5 cwnd.
         let target = self
             .w_cubic(t + ack.srtt as f64 * 1e-9)
-            .clamp(floor * cwnd, 1.5 * cwnd);
+            .clamp(floor, 1.5 * cwnd);
         // Sections 4.4 and 4.5: cwnd += (target - cwnd) / cwnd per segment.
         self.fraction += (target - cwnd) * share;
         let bytes = self.fraction as u64;

@@ -324,6 +324,46 @@ mod tests {
     }
 
     #[test]
+    fn hastens_acks_while_the_sender_may_have_little_in_flight() {
+        let arrive = |r: &mut Receiver, now, segment: &Segment, ce| {
+            r.on_data(now, segment, false, ce, SECOND);
+            let at_once = r.ack_now;
+            ack(r);
+            r.unacked = 0;
+            at_once
+        };
+        for quick_acks in [0, 3] {
+            let mut r = Receiver::new(&TcpConfig {
+                quick_acks,
+                ..Default::default()
+            });
+            let quick = quick_acks > 0;
+            for i in 0..4 {
+                let at_once = arrive(&mut r, i, &data(i * 10, 10), false);
+                assert_eq!(at_once, quick && i < 3, "the first {quick_acks}");
+            }
+            assert!(!arrive(&mut r, SECOND, &data(40, 10), false));
+            let after_silence = arrive(&mut r, 3 * SECOND, &data(50, 10), false);
+            assert_eq!(after_silence, quick);
+            r.quick = 0;
+            assert!(
+                arrive(&mut r, 3 * SECOND, &data(0, 10), false),
+                "a duplicate"
+            );
+            assert_eq!(arrive(&mut r, 3 * SECOND, &data(60, 10), false), quick);
+            r.quick = 0;
+            assert!(arrive(&mut r, 3 * SECOND, &data(70, 10), true), "a mark");
+            assert_eq!(arrive(&mut r, 3 * SECOND, &data(80, 10), false), quick);
+            r.quick = 0;
+            let reduced = Segment {
+                flags: CWR,
+                ..data(90, 10)
+            };
+            assert_eq!(arrive(&mut r, 3 * SECOND, &reduced, false), quick);
+        }
+    }
+
+    #[test]
     fn reports_holes_newest_first_and_duplicates() {
         let mut r = receiver(1);
         r.on_data(0, &data(100, 100), false, false, SECOND);
