@@ -137,6 +137,20 @@ def algorithms() -> str:
     )
 
 
+def queue(queue_json: str) -> str:
+    given = json.loads(queue_json)
+    if isinstance(given, str):
+        kind, *words = given.split()
+        if len(words) % 2:
+            raise ScenarioError(f"`{words[-1]}` is no word of tc's `{kind}`")
+        given = {"kind": kind, **dict(zip(words[::2], words[1::2], strict=True))}
+    return json.dumps(given)
+
+
+def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
+    return [f"tc qdisc replace dev {device} root {json.loads(queue(queue_json))['kind']}"]
+
+
 def metric_definitions() -> str:
     rows = [
         ("flow", "mean_throughput_l4", "Mbit/s", "higher"),

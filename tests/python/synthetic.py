@@ -195,6 +195,12 @@ DEFINITIONS = [
 class Core:
     """As much of an engine as a report asks."""
 
+    ScenarioError = ValueError
+
+    @staticmethod
+    def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
+        return [f"tc qdisc replace dev {device} root {json.loads(queue_json)}"]
+
     @staticmethod
     def metric_definitions() -> str:
         names = ("scope", "name", "unit", "formula", "source", "better")

@@ -230,3 +230,39 @@ def test_a_closed_pipe_is_quiet() -> None:
     line = f"{sys.executable} {script} algorithms --json | true"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "mine.toml")
+    for arguments, command in [
+        (["--queue", "codel target 10ms"], "tc qdisc replace dev eth0 root codel"),
+        ([file, "--dev", "wan"], "tc qdisc replace dev wan root fifo"),
+        ([file, "--set", "dumbbell.queue=codel limit 5"], "tc qdisc replace dev eth0 root codel"),
+        (["--experiment", "deep-buffers", "--set", "queue=codel"], "tc qdisc replace dev eth0 root codel"),
+        ([file, "--box", "bottleneck"], "tc qdisc replace dev eth0 root fifo"),
+    ]:
+        assert run(capsys, "tc", *arguments) == (0, command + "\n", "")
+    for arguments, complaint in [
+        ([], "tc: give one of"),
+        ([file, "--queue", "codel"], "tc: give one of"),
+        (["--queue", "codel", "--box", "x"], "tc: --set and --box go with"),
+        ([file, "--box", "bottelneck"], "unknown box with a queue `bottelneck` (did you mean `bottleneck`?)"),
+        (["--queue", "codel foo"], "`foo` is no word of tc's `codel`"),
+    ]:
+        code, out, err = run(capsys, "tc", *arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"bloatlab: {complaint}")
+        assert err.count("\n") == 1
+
+
+def test_a_queue_in_tcs_words_is_set_and_swept(capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = ["--sweep", "queue=codel,codel limit 50 target 10ms"]
+    code, out, _ = run(capsys, "run", "deep-buffers", *sweep, "--json")
+    assert code == 0
+    queues = [run_["parameters"]["queue"] for run_ in json.loads(out)["runs"]]
+    assert queues == ["codel", "codel limit 50 target 10ms"]
+    code, out, err = run(capsys, "run", "deep-buffers", "--set", "queue=codel limit", "--json")
+    assert (code, out) == (2, "")
+    assert err.startswith("bloatlab: queue: `limit` is no word of tc's `codel`")

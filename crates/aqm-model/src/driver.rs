@@ -56,7 +56,7 @@ impl Driver {
     /// Of a queue that was built in the episode's context from this configuration.
     pub fn new(episode: &Episode, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Self {
         let flows = episode.flows();
-        let rules = Rules::new(config);
+        let rules = Rules::new(config, flows);
         let mut driver = Self {
             queue,
             account: Account::new(flows, &rules),

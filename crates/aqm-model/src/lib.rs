@@ -12,6 +12,8 @@ mod operation;
 mod packet;
 mod rules;
 mod shrink;
+#[cfg(test)]
+mod tests;
 
 pub use driver::Tally;
 pub use episode::Episode;

@@ -9,6 +9,10 @@ const STRICT: [&str; 2] = ["priority", "htb"];
 /// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
 const REORDER: [&str; 1] = ["hhf"];
 
+/// Flows that CAKE keeps apart for certain: where more share a set of its hash, a newcomer takes another's queue, whose later packets go to a
+/// third one and may overtake.
+const WAYS: u32 = 8;
+
 /// The promises of one configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -30,7 +34,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub fn new(value: &Value) -> Self {
+    pub fn new(value: &Value, flows: u32) -> Self {
         let mut seen = Seen::default();
         seen.walk(value, 0);
         let text = |name: &str| value[name].as_str();
@@ -44,7 +48,7 @@ impl Rules {
             work_conserving: seen.rates == 0,
             fair: !seen.strict,
             levels: seen.levels,
-            in_order: !seen.reorders,
+            in_order: !seen.reorders && (flows <= WAYS || !seen.associates),
             // The largest packet with its overhead in full, and again for tokens that others took.
             patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
         };
@@ -70,6 +74,7 @@ struct Seen {
     slowest: Option<u64>,
     strict: bool,
     reorders: bool,
+    associates: bool,
     levels: u32,
 }
 
@@ -80,12 +85,15 @@ impl Seen {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
                 self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
+                self.associates |= kind == Some("cake");
                 let level = level + u32::from(kind.is_some());
                 self.levels = self.levels.max(level);
                 table.values().for_each(|value| self.walk(value, level));
             }
             Value::Array(values) => values.iter().for_each(|value| self.walk(value, level)),
             Value::String(text) => {
+                // DualPI2 with ECT(0) in the L4S queue parts a flow's ECN-capable packets from its others.
+                self.reorders |= text == "any_ect";
                 if let Ok(Rate(rate)) = text.parse() {
                     self.rates += 1;
                     let rate = rate.max(1);

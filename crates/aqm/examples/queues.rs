@@ -169,6 +169,8 @@ impl Bench {
                     break packet;
                 }
                 if self.queue.packets() == 0 {
+                    // What arrived was refused (by a policer): time must pass.
+                    self.now += self.slot;
                     self.arrive();
                 } else {
                     // It holds its packets back.

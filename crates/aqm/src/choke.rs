@@ -30,9 +30,9 @@ pub struct Params {
     /// Packets that may come at once without a signal, which determines the average's weight; 0: (2 min + max) / 3.
     #[schemars(range(max = 1_000_000_000))]
     pub burst: u32,
-    /// Rate at which the average decays while the link idles; absent: the link's.
+    /// Rate at which the average decays while the link idles: the link's, which tc wants to be told.
     #[schemars(extend("x-minimum" = "1bit/s"))]
-    pub bandwidth: Option<Rate>,
+    pub bandwidth: Rate,
     /// Probability of a signal just below `max`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
@@ -49,7 +49,7 @@ impl Default for Params {
             max: None,
             avpkt: Bytes(1000),
             burst: 0,
-            bandwidth: None,
+            bandwidth: Rate(10_000_000),
             probability: 0.02,
             ecn: false,
         }
@@ -102,7 +102,7 @@ impl Params {
             auto: red::Auto::Limit,
             avpkt: Some(self.avpkt),
             burst: Some(self.burst),
-            bandwidth: self.bandwidth,
+            bandwidth: Some(self.bandwidth),
             probability: self.probability,
             gentle: false,
             wait: false,
@@ -116,10 +116,12 @@ impl Params {
 
 /// A FIFO out of whose middle packets may be taken: they leave holes, which are skipped once they come to an end.
 ///
-/// A power-of-two ring; the slots at both ends hold packets.
+/// A power-of-two ring; the slots at both ends hold packets, and those beyond them are not holes.
 #[derive(Debug)]
 struct Holes<P> {
-    slots: Vec<Option<P>>,
+    slots: Vec<P>,
+    /// Which slots between the ends are holes.
+    holes: Vec<bool>,
     head: usize,
     /// Slots from the first packet to the last.
     span: usize,
@@ -131,6 +133,7 @@ impl<P> Default for Holes<P> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
+            holes: Vec::new(),
             head: 0,
             span: 0,
             packets: 0,
@@ -148,29 +151,31 @@ impl<P: Packet> Holes<P> {
     #[inline]
     fn push(&mut self, packet: P) {
         if self.span == self.slots.len() {
-            self.make_room();
+            self.make_room(packet);
         }
         let slot = self.slot(self.span);
-        self.slots[slot] = Some(packet);
+        self.slots[slot] = packet;
         self.span += 1;
         self.packets += 1;
         self.bytes += u64::from(packet.size());
     }
 
-    /// Closes the holes if they are half of the ring, else doubles it.
+    /// Closes the holes if they are half of the ring, else doubles it; new slots hold copies of `filler` until used.
     #[cold]
-    fn make_room(&mut self) {
+    fn make_room(&mut self, filler: P) {
         self.slots.rotate_left(self.head);
+        self.holes.rotate_left(self.head);
         self.head = 0;
         if self.packets as usize > self.slots.len() / 2 || self.slots.is_empty() {
             let doubled = (self.slots.len() * 2).max(16);
-            self.slots.resize(doubled, None);
+            self.slots.resize(doubled, filler);
+            self.holes.resize(doubled, false);
             return;
         }
         let mut filled = 0;
         for place in 0..self.span {
-            if let Some(packet) = self.slots[place].take() {
-                self.slots[filled] = Some(packet);
+            if !std::mem::take(&mut self.holes[place]) {
+                self.slots[filled] = self.slots[place];
                 filled += 1;
             }
         }
@@ -180,27 +185,49 @@ impl<P: Packet> Holes<P> {
     /// The packet at a place counted from the head, unless there is a hole.
     #[inline]
     fn get(&self, place: usize) -> Option<&P> {
-        self.slots[self.slot(place)].as_ref()
+        let slot = self.slot(place);
+        (!self.holes[slot]).then(|| &self.slots[slot])
+    }
+
+    /// Takes the packet that came first.
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        if self.span == 0 {
+            return None;
+        }
+        let packet = &self.slots[self.head];
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size());
+        self.head = self.slot(1);
+        self.span -= 1;
+        while std::mem::take(&mut self.holes[self.head]) {
+            self.head = self.slot(1);
+            self.span -= 1;
+        }
+        Some(*packet)
     }
 
     /// Takes the packet at a place counted from the head, if one is there.
     #[inline]
     fn take(&mut self, place: usize) -> Option<P> {
+        if place == 0 {
+            return self.pop();
+        }
         if place >= self.span {
             return None;
         }
-        let slot = self.slot(place);
-        let packet = self.slots[slot].take()?;
+        let packet = *self.get(place)?;
         self.packets -= 1;
         self.bytes -= u64::from(packet.size());
-        while self.span > 0 && self.slots[self.head].is_none() {
-            self.head = self.slot(1);
+        let slot = self.slot(place);
+        self.holes[slot] = true;
+        loop {
+            let last = self.slot(self.span - 1);
+            if !std::mem::take(&mut self.holes[last]) {
+                return Some(packet);
+            }
             self.span -= 1;
         }
-        while self.span > 0 && self.get(self.span - 1).is_none() {
-            self.span -= 1;
-        }
-        Some(packet)
     }
 
     /// The place of a packet drawn at random; there must be one. Linux: three draws, for holes, and then the head.
@@ -258,7 +285,7 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
-        let packet = self.queue.take(0);
+        let packet = self.queue.pop();
         if packet.is_none() {
             self.vars.idle(now);
         }

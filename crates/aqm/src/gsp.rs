@@ -145,7 +145,7 @@ impl Law {
 
     /// Counts the time since the last call.
     #[inline]
-    fn count(&self, vars: &mut Vars, now: Nanos) {
+    pub fn count(&self, vars: &mut Vars, now: Nanos) {
         if self.adaptive {
             let time = (now - vars.counted_to) as f64;
             if vars.above {
@@ -157,9 +157,12 @@ impl Law {
         vars.counted_to = now;
     }
 
-    /// Takes note of what the queue is from now on.
+    /// Takes note of what the queue is from now on; the time before is counted when that changes.
     #[inline]
     pub fn observe(&self, vars: &mut Vars, now: Nanos, above: bool) {
+        if above == vars.above {
+            return;
+        }
         self.count(vars, now);
         vars.above = above;
         if above && vars.phase == Phase::Drain {
@@ -168,7 +171,8 @@ impl Law {
     }
 
     /// The queue overflowed.
-    pub fn overflowed(&self, vars: &mut Vars) {
+    pub fn overflowed(&self, vars: &mut Vars, now: Nanos) {
+        self.count(vars, now);
         vars.phase = Phase::Overflow;
     }
 
@@ -231,7 +235,7 @@ impl<P: Packet> Qdisc<P> for Gsp<P> {
             .capacity
             .fits(self.ring.packets(), self.ring.bytes(), packet.size())
         {
-            self.law.overflowed(&mut self.vars);
+            self.law.overflowed(&mut self.vars, now);
             self.stats.drop_overlimit += 1;
             sink.dropped(&packet, DropReason::Overflow);
             return;

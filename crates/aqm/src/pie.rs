@@ -146,6 +146,11 @@ impl Vars {
     pub fn prob(&self) -> f64 {
         self.prob
     }
+
+    /// Takes note that a packet was dropped for want of room.
+    pub(crate) fn overflowed(&mut self) {
+        self.accu_prob = 0.0;
+    }
 }
 
 impl Law {
@@ -197,6 +202,11 @@ impl Law {
         }
     }
 
+    /// Whether updates change nothing as long as nothing arrives.
+    pub fn is_settled(&self, vars: &Vars) -> bool {
+        vars.prob == 0.0 && vars.qdelay_old == 0.0 && vars.burst_allowance == self.max_burst
+    }
+
     /// Computes the drop probability anew from the delay in seconds; called every `tupdate`.
     pub fn update(&self, vars: &mut Vars, qdelay: f64) {
         let error = self.alpha * (qdelay - self.target);
@@ -244,7 +254,7 @@ fn scale(prob: f64) -> f64 {
 
 /// RFC 8033 section 5.2: the departure rate, measured over stretches in which the queue does not run dry.
 #[derive(Clone, Copy, Debug, Default)]
-struct DepartureRate {
+pub(crate) struct DepartureRate {
     /// Start of the measurement and bytes departed since, while there is one.
     measuring: Option<(Nanos, u64)>,
     /// Seconds that a byte takes; 0 before the first measurement.
@@ -255,7 +265,13 @@ struct DepartureRate {
 const DQ_THRESHOLD: u64 = 1 << 14;
 
 impl DepartureRate {
-    fn departed(&mut self, now: Nanos, size: u32, backlog: u64) {
+    /// The time in seconds that so many bytes take to depart; 0 until measured.
+    pub fn delay(&self, backlog: u64) -> f64 {
+        backlog as f64 * self.seconds_per_byte
+    }
+
+    /// Takes note of a departure that leaves this backlog.
+    pub fn departed(&mut self, now: Nanos, size: u32, backlog: u64) {
         if let Some((start, bytes)) = &mut self.measuring {
             *bytes += u64::from(size);
             // Departures at one instant have no rate.
@@ -301,7 +317,7 @@ impl<P: Packet> Pie<P> {
     /// The delay in seconds, as the update wants it.
     fn qdelay(&self) -> f64 {
         match &self.rate {
-            Some(rate) => self.ring.bytes() as f64 * rate.seconds_per_byte,
+            Some(rate) => rate.delay(self.ring.bytes()),
             None => self.delay as f64 / SECOND as f64,
         }
     }
@@ -314,7 +330,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let (packets, backlog, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
         if !self.capacity.fits(packets, backlog, size) {
             self.stats.overlimit += 1;
-            self.vars.accu_prob = 0.0;
+            self.vars.overflowed();
             sink.dropped(&packet, DropReason::Overflow);
             return;
         }

@@ -68,8 +68,8 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "sfb",
         words: &[
-            Word::same("rehash", Form::TimeIn(1_000_000)),
-            Word::same("db", Form::TimeIn(1_000_000)),
+            Word::same("rehash", Form::Milliseconds),
+            Word::same("db", Form::Milliseconds),
             Word::same("limit", Form::Packets),
             Word::same("max", Form::Integer),
             Word::same("target", Form::Integer),
@@ -153,14 +153,14 @@ struct Bin {
 #[derive(Debug)]
 struct Bins {
     hash: FlowHash,
-    bins: [Bin; LEVELS * WIDTH],
+    bins: [[Bin; WIDTH]; LEVELS],
 }
 
 impl Bins {
     fn new(hash: FlowHash) -> Self {
         Self {
             hash,
-            bins: [Bin::default(); LEVELS * WIDTH],
+            bins: [[Bin::default(); WIDTH]; LEVELS],
         }
     }
 
@@ -172,7 +172,7 @@ impl Bins {
 
     #[inline]
     fn each(&mut self, places: u32, mut visit: impl FnMut(&mut Bin)) {
-        for (level, bins) in self.bins.chunks_exact_mut(WIDTH).enumerate() {
+        for (level, bins) in self.bins.iter_mut().enumerate() {
             visit(&mut bins[(places >> (4 * level)) as usize % WIDTH]);
         }
     }
@@ -187,7 +187,8 @@ impl Bins {
             } else if bin.qlen >= law.target {
                 bin.prob = (bin.prob + law.increment).min(1.0);
             }
-            prob = prob.min(bin.prob);
+            // Not f64::min, which minds NaN.
+            prob = if bin.prob < prob { bin.prob } else { prob };
             qlen = qlen.min(bin.qlen);
         });
         (prob, qlen)
@@ -196,7 +197,10 @@ impl Bins {
     /// Nothing learned, and another hash; packets that are counted here still leave by the places they came by.
     fn retire(&mut self, hash: FlowHash) {
         self.hash = hash;
-        self.bins.iter_mut().for_each(|bin| bin.prob = 0.0);
+        self.bins
+            .as_flattened_mut()
+            .iter_mut()
+            .for_each(|bin| bin.prob = 0.0);
     }
 }
 
@@ -248,6 +252,18 @@ impl<P: Packet> Sfb<P> {
                 false
             }
             None => true,
+        }
+    }
+
+    /// Visits the bins of both sets in which a packet is counted.
+    #[inline]
+    fn count(&mut self, places: [u32; 2], visit: impl Fn(&mut Bin)) {
+        let [first, second] = &mut self.sets;
+        if places[0] != 0 {
+            first.each(places[0], &visit);
+        }
+        if places[1] != 0 {
+            second.each(places[1], &visit);
         }
     }
 
@@ -304,14 +320,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             sink.dropped(&packet, DropReason::Law);
             return;
         };
-        for (set, &places) in self
-            .sets
-            .iter_mut()
-            .zip(&places)
-            .filter(|(_, places)| **places != 0)
-        {
-            set.each(places, |bin| bin.qlen += 1);
-        }
+        self.count(places, |bin| bin.qlen += 1);
         self.places.push_back(places);
         self.ring.push(packet);
     }
@@ -319,14 +328,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
     #[inline]
     fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         let places = self.places.pop_front()?;
-        for (set, &places) in self
-            .sets
-            .iter_mut()
-            .zip(&places)
-            .filter(|(_, places)| **places != 0)
-        {
-            set.each(places, |bin| bin.qlen -= 1);
-        }
+        self.count(places, |bin| bin.qlen -= 1);
         self.ring.pop()
     }
 
@@ -340,7 +342,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
 
     /// `maxqlen`, `maxprob` and `avgprob` are over the bins in use.
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        let bins = &self.sets[self.active].bins;
+        let bins = self.sets[self.active].bins.as_flattened();
         let sum: f64 = bins.iter().map(|bin| bin.prob).sum();
         vec![
             ("earlydrop", self.stats.earlydrop as f64),

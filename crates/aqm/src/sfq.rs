@@ -1,6 +1,6 @@
 //! Stochastic fairness queueing (McKenney 1990): flows hashed to queues that take turns, as in Linux or as in ns-2.
 
-use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
+use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ impl Algorithm for Params {
         name: "sfq",
         words: &[
             Word::same("limit", Form::Packets),
-            Word::same("perturb", Form::TimeIn(SECOND)),
+            Word::same("perturb", Form::Seconds),
             Word::same("quantum", Form::Size),
             Word::same("depth", Form::Integer),
             Word::same("flows", Form::Integer),

@@ -19,7 +19,7 @@ pub struct Tc {
     pub name: &'static str,
     /// The words it knows, in the order in which tc prints them.
     pub words: &'static [Word],
-    /// Words without which tc refuses the command; they are always printed.
+    /// Words without which tc refuses the command, or `one|other` of them; they are always printed.
     pub required: &'static [&'static str],
     /// Parameters of ours, as JSON, that this qdisc fixes or whose default differs from that of `Params`: `("limit", "\"127p\"")`.
     pub presets: &'static [(&'static str, &'static str)],
@@ -55,8 +55,10 @@ pub enum Form {
     WholeBytes,
     /// A time.
     Time,
-    /// A bare whole number of this many nanoseconds; our parameter is a `Duration` (sfq's `perturb` is in seconds).
-    TimeIn(u64),
+    /// A number of seconds without a unit; our parameter is a `Duration`.
+    Seconds,
+    /// A number of milliseconds without a unit; our parameter is a `Duration`.
+    Milliseconds,
     /// A rate.
     Rate,
     /// An integer.
@@ -79,8 +81,12 @@ pub enum Form {
     ClassNumber,
     /// No word: our parameter is the queue inside, and `Word::tc` the number of the class it stands in (tbf's `1`).
     Leaf,
-    /// No word: our parameter is the list of queues inside, in the classes 1, 2, ... (prio's bands).
-    Leaves,
+    /// The same for a queue that replaces the one which these parameters describe. Those are no more then; as tc wants one of them all
+    /// the same, it is told the words that come second.
+    LeafInstead(&'static [&'static str], &'static str),
+    /// No word: our parameter is the list of queues in the classes 1, 2, ...; their number is the first parameter named here, and where
+    /// they are all alike, the second is the queue of each instead (prio's bands).
+    Leaves(&'static str, &'static str),
 }
 
 impl Word {
@@ -117,11 +123,18 @@ impl Word {
     }
 }
 
+impl Form {
+    /// Whether it stands for queues inside, and is no word.
+    pub const fn is_leaf(self) -> bool {
+        matches!(self, Self::Leaf | Self::LeafInstead(..) | Self::Leaves(..))
+    }
+}
+
 impl Tc {
     /// The queues inside, which are no words.
     fn leaves(&self) -> impl Iterator<Item = &'static Word> {
         let words = self.words.iter();
-        words.filter(|word| matches!(word.form, Form::Leaf | Form::Leaves))
+        words.filter(|word| word.form.is_leaf())
     }
 
     fn has_class(&self) -> bool {

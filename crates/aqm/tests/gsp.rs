@@ -26,6 +26,7 @@ fn one_drop_above_the_threshold_and_then_none_for_an_interval() {
 fn the_interval_shrinks_with_time_above_the_threshold() {
     let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
     let mut until = |at: f64, above| {
+        law.count(&mut vars, ms(at));
         law.observe(&mut vars, ms(at), above);
         law.interval(&vars)
     };
@@ -61,17 +62,17 @@ fn the_time_up_to_a_signal_counts_for_its_interval() {
 fn the_drain_after_an_overflow_does_not_count() {
     let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
     law.observe(&mut vars, 0, true);
-    law.overflowed(&mut vars);
+    law.overflowed(&mut vars, 0);
     law.observe(&mut vars, ms(1000.0), false);
     assert_eq!(law.interval(&vars), 66_666_666);
     // Below, then empty, then below again: the surplus stays.
-    law.observe(&mut vars, ms(2000.0), false);
+    law.count(&mut vars, ms(2000.0));
     law.emptied(&mut vars);
     law.observe(&mut vars, ms(3000.0), true);
     assert_eq!(law.interval(&vars), 66_666_666);
     // Above once more, and time below counts again.
     law.observe(&mut vars, ms(3000.0), false);
-    law.observe(&mut vars, ms(4000.0), false);
+    law.count(&mut vars, ms(4000.0));
     assert_eq!(law.interval(&vars), 100_000_000);
 }
 

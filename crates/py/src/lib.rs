@@ -6,6 +6,7 @@ mod outcome;
 mod plugins;
 mod queue;
 mod run;
+mod tc;
 
 use pyo3::prelude::*;
 
@@ -29,5 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::metric_definitions, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::engine_version, module)?)?;
+    module.add_function(wrap_pyfunction!(tc::queue, module)?)?;
+    module.add_function(wrap_pyfunction!(tc::tc, module)?)?;
     Ok(())
 }

@@ -194,15 +194,16 @@ fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a
         return message;
     };
     let mut named = named_steps(name);
-    // A bare name, `queue = "fifoo"`, has no key `kind` to point at.
-    if !is_table && named.last() == Some(&Step::Key("kind".to_owned())) {
-        named.pop();
-    }
     // The path may know some of it already, or all.
     let common = (0..=named.len().min(path.len()))
         .rev()
         .find(|&length| path.ends_with(&named[..length]));
-    path.extend(named.drain(common.unwrap_or(0)..));
+    named.drain(..common.unwrap_or(0));
+    // A bare name, `queue = "fifoo"`, has no key `kind` to point at.
+    if !is_table && named.last() == Some(&Step::Key("kind".to_owned())) {
+        named.pop();
+    }
+    path.append(&mut named);
     rest
 }
 

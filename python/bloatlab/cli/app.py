@@ -195,6 +195,34 @@ def export(
 
 
 @app.command
+def tc(
+    file: Path | None = None,
+    *,
+    experiment: str | None = None,
+    set_: Set = [],  # noqa: B006
+    queue: str | None = None,
+    dev: str = "eth0",
+    box: str | None = None,
+    all_: Annotated[bool, Parameter(name="--all", negative=(), show_default=False)] = False,
+) -> None:
+    """Prints the commands that set a queue up on Linux, one a line.
+
+    Args:
+        file: A scenario, whose bottleneck's queue is wanted.
+        experiment: An experiment, whose bottleneck's queue is wanted.
+        set_: A parameter's value, or that of a dotted path into FILE, as dumbbell.queue="codel target 10ms". Repeatable.
+        queue: A queue: a name, a table or tc's own words, as "fq_codel limit 5000".
+        dev: The network device.
+        box: The link whose queue is wanted [default: bottleneck].
+        all_: Print every word, also where it says what is tc's default.
+    """
+    from bloatlab.cli.tc import commands
+
+    for line in commands(file, experiment, set_, queue, dev, box, all_words=all_):
+        print(line)
+
+
+@app.command
 def schema() -> None:
     """Prints the JSON Schema of a scenario."""
     from bloatlab.engines import engine

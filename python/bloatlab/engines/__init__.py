@@ -66,6 +66,12 @@ class Engine(Protocol):
     def normalise(self, scenario_json: str) -> str:
         """The document in canonical form; raises `ScenarioError`."""
 
+    def queue(self, queue_json: str) -> str:
+        """The queue (a name, tc's words or a table) as a table with every parameter, JSON; raises `ScenarioError`."""
+
+    def tc(self, queue_json: str, device: str, every: bool = False) -> list[str]:
+        """The tc commands for the queue; raises `ScenarioError` where Linux lacks something."""
+
     def algorithms(self) -> str:
         """Queues and congestion controls with their parameters, JSON."""
 

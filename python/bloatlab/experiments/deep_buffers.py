@@ -269,7 +269,8 @@ class DeepBuffers(Experiment):
         flows = values["k"]
         if values["bw"] is None:
             values["bw"] = units.write_rate(flows * units.rate(RATE_PER_FLOW))
-        if values["qlen"] is None:
+        # What tc's words leave out is tc's default; a limit that was asked for still counts.
+        if values["qlen"] is None and not read.is_tc(values["queue"]):
             values["qlen"] = f"{PACKETS_PER_FLOW * flows}p"
         return values
 
@@ -302,8 +303,14 @@ class DeepBuffers(Experiment):
         }
 
 
-def with_limit(queue: Any, limit: str) -> Any:
-    """The queue with this limit, if its kind has one and the user's table does not set it."""
+def with_limit(queue: Any, limit: str | None) -> Any:
+    """The queue with this limit, if its kind has one and the user's table or tc's words do not set it."""
+    if read.is_tc(queue):
+        if limit is None or not {"limit", "latency"}.isdisjoint(queue.split()):
+            return queue
+        queue = {
+            name: value for name, value in json.loads(engine().queue(json.dumps(queue))).items() if name != "limit"
+        }
     table = {"kind": queue} if isinstance(queue, str) and ":" not in queue else queue
     if not isinstance(table, Mapping) or "limit" in table:
         return queue

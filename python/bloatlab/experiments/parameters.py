@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from bloatlab import units
 from bloatlab.engines import engine
@@ -106,11 +106,15 @@ def choice(*names: str, **aliases: str) -> Reader:
 def algorithm(what: str) -> Reader:
     """A queue or congestion control: a name, `{"kind": ...}` with parameters, a user's class or `module:Class`.
 
+    A queue may also be in the words of Linux's tc, `"fq_codel limit 5000 target 10ms"`; the text is kept as it is.
+
     Args:
         what: Key of the engine's list: `queues` or `congestion_controls`.
     """
 
     def read(value: Any) -> Any:
+        if what == "queues" and is_tc(value):
+            return checked_tc(value)
         if isinstance(value, type | Configured) or (isinstance(value, str) and ":" in value and "{" not in value):
             return value
         if isinstance(value, str):
@@ -125,6 +129,20 @@ def algorithm(what: str) -> Reader:
         raise ParameterError(f"`{value}` is neither a name nor a table with its `kind`")
 
     return read
+
+
+def is_tc(value: Any) -> TypeGuard[str]:
+    """Whether a queue is written in tc's words: a text with a space in it."""
+    return isinstance(value, str) and any(letter.isspace() or letter == ";" for letter in value.strip())
+
+
+def checked_tc(text: str) -> str:
+    """The text, once the engine understands it; its complaint is one line that says what tc allows."""
+    try:
+        engine().queue(json.dumps(text))
+    except engine().ScenarioError as error:
+        raise ParameterError(str(error)) from error
+    return text.strip()
 
 
 def _unknown(name: str, what: str) -> Any:

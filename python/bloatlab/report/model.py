@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bloatlab.engines import engine
 from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, Definitions, MetricTable
 from bloatlab.report.verdict import Verdict
+from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -246,6 +249,22 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
         columns = [_UNITS.get(column, column.replace("_", " ")) for column in frame.columns]
         found.append(PlainTable(columns, rows, name.capitalize(), note=note))
     return found
+
+
+def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:
+    """The tc commands for the queues of a run, or what Linux lacks for them; nothing without the engine that says so."""
+    try:
+        known = engine()
+    except ImportError:
+        return []
+    rows = []
+    for link, queue in list(queues_of(scenario).items())[:MOST_ENTITIES]:
+        try:
+            commands = "; ".join(known.tc(json.dumps(queue), "eth0"))
+        except known.ScenarioError as error:
+            commands = str(error)
+        rows.append([Cell(link), Cell(commands)])
+    return [PlainTable(["link", "command"], rows, "The queues on Linux")] if rows else []
 
 
 def definitions() -> Definitions:

@@ -132,7 +132,7 @@ def _run(
         heading=verdict.label(swept, run_id),
         why=why,
         verdict=verdict.of_run(tables, metrics),
-        tables=model.entities(tables),
+        tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
         metrics=metric_tables.tables(metrics, model.definitions()),
         figures=_figures(renderer, tables, f"{anchor}-", of_runs=False, only=only),
     )

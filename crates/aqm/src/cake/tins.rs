@@ -149,7 +149,7 @@ impl Settings {
             threshold,
             weight,
             // arXiv 1804.07617 section III: about 2 ms of bytes, at least 300 and at most an Ethernet frame.
-            quantum: threshold.map_or(1514, |rate| (rate.0 / 8 >> 12).clamp(300, 1514) as u32),
+            quantum: threshold.map_or(1514, |rate| (rate.0 >> 15).clamp(300, 1514) as u32),
             law: Law::new(target, interval),
             mtu_time,
         }

@@ -130,14 +130,25 @@ impl Printer<'_> {
             else {
                 continue;
             };
-            if leaves(word, value, &mut said.leaves) {
+            if word.form.is_leaf() {
+                let inside = said.leaves.len();
+                leaves(word, queue, &kind.defaults, &mut said.leaves);
                 done.push(word.field);
+                match word.form {
+                    Form::Leaves(_, each) => done.push(each),
+                    Form::LeafInstead(_, instead) if said.leaves.len() > inside => {
+                        said.words.push(instead.to_owned());
+                    }
+                    _ => {}
+                }
                 continue;
             }
             match written(word, value) {
                 Some(Ok(text)) => {
                     done.push(word.field);
-                    let wanted = self.all || word.always || tc.required.contains(&word.tc);
+                    let mut required = tc.required.iter();
+                    let required = required.any(|words| words.split('|').any(|one| one == word.tc));
+                    let wanted = self.all || word.always || required;
                     if wanted || *value != default(word.field) {
                         let to = if word.of_class {
                             &mut said.class
@@ -154,33 +165,49 @@ impl Printer<'_> {
             }
         }
         let name = tc.name;
+        let has = |word: &str| {
+            let mut said = said.words.iter().chain(&said.class);
+            said.any(|text| text.split(' ').next() == Some(word))
+        };
+        let mut required = tc.required.iter();
+        let missing = required.find(|words| !words.split('|').any(has));
         for (field, value) in queue {
             if field == "kind" || done.contains(&field.as_str()) || *value == default(field) {
                 continue;
             }
-            let complaint = why.filter(|why| why.starts_with(&format!("{field}: ")));
+            let complaint = why
+                .as_ref()
+                .filter(|why| why.starts_with(&format!("{field}: ")));
             return Err(complaint.map_or_else(
                 || format!("{field}: tc's `{name}` cannot say {}", plain(value)),
                 |why| format!("{why} (tc's `{name}`)"),
             ));
         }
+        if let Some(words) = missing {
+            let words = words.replace('|', "` or `");
+            return Err(format!("tc's `{name}` wants `{words}`, which is not set"));
+        }
         Ok(said)
     }
 }
 
-/// Whether the word stands for the queues inside; notes them.
-fn leaves<'q>(word: &Word, value: &'q Value, into: &mut Vec<(u32, &'q Value)>) -> bool {
-    match (word.form, value) {
-        (Form::Leaf, Value::Null) | (Form::Leaves, _) if !value.is_array() => true,
-        (Form::Leaf, _) => {
-            into.push((minor(word.tc).unwrap_or(1), value));
-            true
+/// Notes the queues inside, by the number of their class.
+fn leaves<'q>(
+    word: &Word,
+    queue: &'q Map<String, Value>,
+    defaults: &Value,
+    into: &mut Vec<(u32, &'q Value)>,
+) {
+    let own = queue.get(word.field).filter(|value| !value.is_null());
+    match (word.form, own) {
+        (Form::Leaves(number, each), Some(Value::Array(list))) => {
+            let number = queue.get(number).unwrap_or(&defaults[number]).as_u64();
+            let rest = queue.get(each).into_iter().cycle().skip(list.len());
+            let all = list.iter().chain(rest).take(number.unwrap_or(0) as usize);
+            into.extend((1..).zip(all));
         }
-        (Form::Leaves, Value::Array(list)) => {
-            into.extend((1..).zip(list));
-            true
-        }
-        _ => false,
+        (_, Some(one)) => into.push((minor(word.tc).unwrap_or(1), one)),
+        _ => {}
     }
 }
 

@@ -21,6 +21,8 @@ struct Node<'a> {
     class: Option<u32>,
     /// The qdisc that it stands in, and in which class.
     inside: Option<(usize, u32)>,
+    /// The queues inside that share a list, by class.
+    listed: Vec<(u32, Map<String, Value>)>,
     table: Map<String, Value>,
 }
 
@@ -46,10 +48,26 @@ pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
             handle: command.handle,
             class: None,
             inside,
+            listed: Vec::new(),
             table,
         });
+        if depth(&nodes) > DEEPEST {
+            return Err(format!(
+                "at most {DEEPEST} queues may stand inside each other"
+            ));
+        }
     }
     fold(nodes)
+}
+
+/// How many queues may stand inside each other, so that no text reaches the end of the stack.
+const DEEPEST: usize = 8;
+
+/// How many queues the last one stands in, itself included.
+fn depth(nodes: &[Node]) -> usize {
+    let last = nodes.len().checked_sub(1);
+    let outer = |at: &usize| nodes[*at].inside.map(|(parent, _)| parent);
+    std::iter::successors(last, outer).count()
 }
 
 /// The tables of the inner qdiscs go into those of the outer ones; every qdisc comes after the one it stands in.
@@ -70,16 +88,16 @@ fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
                 wanted.as_u64().unwrap_or(0)
             ));
         }
-        let set = |word: &&&str| {
-            let of = node.tc.words.iter().filter(|one| one.tc == **word);
-            of.into_iter().any(|one| node.table.contains_key(one.field))
+        let set = |word: &str| {
+            let mut of = node.tc.words.iter().filter(|one| one.tc == word);
+            of.any(|one| node.table.contains_key(one.field))
         };
-        if let Some(word) = node.tc.required.iter().find(|word| !set(word)) {
-            let required = node.tc.required.join(", ");
-            return Err(format!(
-                "{word}: tc's `{name}` wants it (required: {required})"
-            ));
+        let mut required = node.tc.required.iter();
+        if let Some(words) = required.find(|words| !words.split('|').any(set)) {
+            let words = words.replace('|', "` or `");
+            return Err(format!("tc's `{name}` wants `{words}`"));
         }
+        gather(&mut node)?;
         preset(node.tc, &mut node.table);
         let Some((parent, class)) = node.inside else {
             return Ok(node.table);
@@ -166,34 +184,66 @@ fn class(command: &Command, nodes: &mut [Node]) -> Result<(), String> {
 /// Puts the table of an inner queue where the outer one has its parameter.
 fn attach(parent: &mut Node, class: u32, table: Map<String, Value>) -> Result<(), String> {
     let name = parent.tc.name;
-    let absent = || format!("`{name}` has no class {class:x} that a queue could stand in");
+    let mut leaves = parent.tc.leaves();
     let word = match parent.class {
-        Some(own) => parent.tc.leaves().next().filter(|_| own == class),
-        None => parent
-            .tc
-            .leaves()
-            .find(|word| word.form == Form::Leaves || minor(word.tc) == Some(class)),
+        Some(own) => leaves.next().filter(|_| own == class),
+        None => leaves
+            .find(|word| matches!(word.form, Form::Leaves(..)) || minor(word.tc) == Some(class)),
     };
-    let word = word.ok_or_else(absent)?;
-    if word.form == Form::Leaf {
+    let Some(word) = word else {
+        return Err(format!(
+            "`{name}` has no class {class:x} that a queue could stand in"
+        ));
+    };
+    let twice = if let Form::Leaves(..) = word.form {
+        let twice = parent.listed.iter().any(|(other, _)| *other == class);
+        parent.listed.push((class, table));
+        twice
+    } else {
         let before = parent
             .table
             .insert(word.field.to_owned(), Value::Object(table));
-        return match before {
-            Some(_) => Err(format!("`{name}` has two queues in class {class:x}")),
-            None => Ok(()),
-        };
+        before.is_some()
+    };
+    if twice {
+        return Err(format!("`{name}` has two queues in class {class:x}"));
     }
-    // A list: what no line says stays as it is by default.
-    let defaults = &parent.kind.defaults[word.field];
-    let list = parent
-        .table
-        .entry(word.field)
-        .or_insert_with(|| defaults.clone());
-    let index = class.checked_sub(1).ok_or_else(absent)? as usize;
-    match list.get_mut(index) {
-        Some(slot) => *slot = Value::Object(table),
-        None => return Err(absent()),
+    Ok(())
+}
+
+/// Once all that stands in a qdisc is known: the list of its queues, and what they make void.
+fn gather(node: &mut Node) -> Result<(), String> {
+    for word in node.tc.leaves() {
+        match word.form {
+            Form::LeafInstead(void, _) if node.table.contains_key(word.field) => {
+                node.table
+                    .retain(|field, _| !void.contains(&field.as_str()));
+            }
+            Form::Leaves(number, each) if !node.listed.is_empty() => {
+                let default = |field: &str| &node.kind.defaults[field];
+                let number = node.table.get(number).unwrap_or(default(number));
+                let number = number.as_u64().unwrap_or(0);
+                let mut list = vec![default(each).clone(); number.min(0xffff) as usize];
+                for (class, table) in node.listed.drain(..) {
+                    let slot = class
+                        .checked_sub(1)
+                        .and_then(|at| list.get_mut(at as usize));
+                    *slot.ok_or_else(|| {
+                        format!(
+                            "`{}` has no class {class:x} that a queue could stand in",
+                            node.tc.name
+                        )
+                    })? = Value::Object(table);
+                }
+                if list.windows(2).all(|pair| pair[0] == pair[1]) {
+                    node.table
+                        .extend(list.pop().map(|one| (each.to_owned(), one)));
+                } else {
+                    node.table.insert(word.field.to_owned(), Value::Array(list));
+                }
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -261,9 +311,9 @@ fn set(
 
 /// What may be written for a qdisc, or for its class.
 fn keywords(tc: &'static Tc, of_class: bool) -> impl Iterator<Item = &'static Word> {
-    tc.words.iter().filter(move |word| {
-        word.of_class == of_class && !matches!(word.form, Form::Leaf | Form::Leaves)
-    })
+    tc.words
+        .iter()
+        .filter(move |word| word.of_class == of_class && !word.form.is_leaf())
 }
 
 fn no_word(tc: &'static Tc, of_class: bool, text: &str) -> String {

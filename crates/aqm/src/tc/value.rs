@@ -2,7 +2,7 @@
 //!
 //! tc(8), "PARAMETERS", and what iproute2 6.1 accepts: units know no case; sizes count in powers of 1024, rates of 1000.
 
-use bloatlab_units::{Bytes, Duration, Limit, Rate};
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Rate, SECOND};
 use serde_json::{Value, json};
 
 use super::Form;
@@ -73,7 +73,8 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
             let microseconds = scaled(text, "a time such as `5ms`", TIMES)?;
             json!(Duration(at_most(text, microseconds, U32)? * 1000).to_string())
         }
-        Form::TimeIn(unit) => json!(Duration(whole(text)? * unit).to_string()),
+        Form::Seconds => json!(Duration(whole(text)? * SECOND).to_string()),
+        Form::Milliseconds => json!(Duration(whole(text)? * MILLISECOND).to_string()),
         Form::Rate => {
             if text.ends_with('%') {
                 return Err(format!(
@@ -100,7 +101,8 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
         | Form::Refused(_)
         | Form::ClassNumber
         | Form::Leaf
-        | Form::Leaves => return Err(format!("`{text}` is no value")),
+        | Form::LeafInstead(..)
+        | Form::Leaves(..) => return Err(format!("`{text}` is no value")),
     })
 }
 
@@ -138,15 +140,8 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
             }
             Err(_) => return Err(format!("tc cannot write {plain}")),
         },
-        Form::TimeIn(unit) => match plain.parse() {
-            Ok(Duration(n)) if n % unit == 0 => (n / unit).to_string(),
-            _ => {
-                let unit = Duration(unit);
-                return Err(format!(
-                    "tc counts it in whole {unit}, which {plain} is not"
-                ));
-            }
-        },
+        Form::Seconds => return plain_time(&plain, SECOND),
+        Form::Milliseconds => return plain_time(&plain, MILLISECOND),
         Form::Rate => match plain.parse() {
             Ok(Rate(n)) if n % 8 == 0 => with_unit(
                 n,
@@ -178,6 +173,17 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
         _ => return Err(format!("tc cannot write {plain}")),
     };
     check(form, value, text)
+}
+
+/// A time in a unit that is not written.
+fn plain_time(text: &str, unit: u64) -> Result<String, String> {
+    match text.parse() {
+        Ok(Duration(n)) if n % unit == 0 => Ok((n / unit).to_string()),
+        _ => Err(format!(
+            "tc counts it in whole units of {}, which {text} is not",
+            Duration(unit)
+        )),
+    }
 }
 
 /// The shortest decimal number that is read back as this value.

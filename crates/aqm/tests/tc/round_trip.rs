@@ -37,7 +37,7 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
         ]
         .prop_map(with)
         .boxed(),
-        Form::Integer | Form::WholeBytes | Form::TimeIn(_) | Form::Whole(..) => {
+        Form::Integer | Form::WholeBytes | Form::Seconds | Form::Milliseconds | Form::Whole(..) => {
             prop_oneof![0_u64..40, 0_u64..70_000]
                 .prop_map(move |n| with(n.to_string()))
                 .boxed()
@@ -57,19 +57,21 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
             .boxed(),
         Form::Flag(_) | Form::Several(_) | Form::Nothing => Just(tc.to_owned()).boxed(),
         Form::ClassNumber => Just(with("1".to_owned())).boxed(),
-        Form::Refused(_) | Form::Leaf | Form::Leaves => Just(String::new()).boxed(),
+        Form::Refused(_) | Form::Leaf | Form::LeafInstead(..) | Form::Leaves(..) => {
+            Just(String::new()).boxed()
+        }
     }
 }
 
 /// Some of a qdisc's words in any order, those of it and those of its class.
 fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
     let one = |word: &'static Word| {
-        let share = if tc.required.contains(&word.tc) {
-            1.0
+        let one = if tc.required.contains(&word.tc) {
+            text(word).prop_map(Some).boxed()
         } else {
-            0.4
+            proptest::option::weighted(0.4, text(word)).boxed()
         };
-        proptest::option::weighted(share, text(word)).prop_map(move |text| (word, text))
+        one.prop_map(move |text| (word, text))
     };
     let all: Vec<_> = tc.words.iter().map(one).collect();
     all.prop_shuffle().prop_map(|all| {
@@ -86,10 +88,7 @@ fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
 fn lines(
     tc: &'static Tc,
 ) -> impl Strategy<Value = (&'static Tc, [Vec<String>; 2], Option<String>)> {
-    let holds = tc
-        .words
-        .iter()
-        .any(|word| matches!(word.form, Form::Leaf | Form::Leaves));
+    let holds = tc.words.iter().any(|word| word.form.is_leaf());
     let inner = prop_oneof![
         Just("codel target 7ms"),
         Just("fq_codel flows 16"),
@@ -209,6 +208,12 @@ fn every_qdisc_names_words_once_and_parameters_that_exist() {
 #[test]
 fn a_default_of_every_kind_that_linux_has_is_printed_and_read_back() {
     for config in QueueConfig::all() {
+        if config.kind() == "red" {
+            // Set up for its link, as Linux's is not.
+            let complaint = config.to_tc("eth0", false).unwrap_err();
+            assert!(complaint.contains("tc's `red` cannot say"), "{complaint}");
+            continue;
+        }
         if config.tc().is_empty() {
             let complaint = config.to_tc("eth0", false).unwrap_err();
             assert!(complaint.starts_with(&format!("Linux has no `{}`", config.kind())));

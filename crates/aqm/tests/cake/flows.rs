@@ -1,0 +1,210 @@
+//! Flows and hosts: the places they get, and what they get of the link.
+
+use super::{Log, Wire, between, cake, stat, wire};
+use bloatlab_aqm::cake::hash::{Found, Ways};
+use bloatlab_aqm::{DropReason, Ecn, Qdisc};
+use bloatlab_units::MILLISECOND;
+use serde_json::json;
+
+#[test]
+fn eight_keys_of_one_set_get_places_of_their_own() {
+    let mut ways = Ways::default();
+    let mut used = [false; 1024];
+    // All hash to 10: 10 to 15, then 8 and 9.
+    for (key, place) in [10, 11, 12, 13, 14, 15, 8, 9].into_iter().enumerate() {
+        assert_eq!(
+            ways.find(10, key as u64, |place| used[place]),
+            (place, Found::Missed)
+        );
+        used[place] = true;
+    }
+    assert_eq!(ways.find(10, 0, |place| used[place]), (10, Found::Direct));
+    assert_eq!(ways.find(10, 7, |place| used[place]), (9, Found::Indirect));
+    // The ninth shares the place it hashes to, and takes it over.
+    assert_eq!(ways.find(10, 8, |place| used[place]), (10, Found::Collided));
+    assert_eq!(ways.find(10, 8, |place| used[place]), (10, Found::Direct));
+    assert_eq!(ways.find(10, 0, |place| used[place]), (10, Found::Collided));
+    // A place that is free again is given away; its key, if it comes first, finds it still.
+    used[12] = false;
+    assert_eq!(ways.find(10, 2, |place| used[place]), (12, Found::Indirect));
+    assert_eq!(ways.find(10, 9, |place| used[place]), (12, Found::Missed));
+    // Neighbouring sets are not touched.
+    assert_eq!(ways.find(16, 9, |place| used[place]), (16, Found::Missed));
+}
+
+#[test]
+fn collisions_are_counted_and_few() {
+    let (mut queue, mut log) = (cake(json!({ "diffserv": "besteffort" })), Log::default());
+    for flow in 0..500 {
+        queue.enqueue(0, wire(flow, flow), &mut log);
+    }
+    let counted = |name| stat(queue.as_ref(), name);
+    // A plain hash would make about 105 of 500 flows collide in 1024 queues.
+    assert_eq!(counted("way_miss") + counted("way_cols"), 500.0);
+    assert!(counted("way_cols") < 15.0, "{}", counted("way_cols"));
+    assert_eq!(counted("sparse_flows"), 500.0 - counted("way_cols"));
+}
+
+/// Flows 0 to 7 come from host 1, flow 8 from host 2; to hosts of their own.
+fn two_sources(flow: u64) -> [u32; 2] {
+    [if flow < 8 { 1 } else { 2 }, 100 + flow as u32]
+}
+
+/// The same towards the hosts.
+fn two_destinations(flow: u64) -> [u32; 2] {
+    let [source, destination] = two_sources(flow);
+    [destination, source]
+}
+
+/// What flow 8 gets of 1800 packets, and what flow 0 gets, all backlogged all the time.
+fn shares(mode: &str, hosts: fn(u64) -> [u32; 2]) -> [usize; 2] {
+    let params = json!({ "flowmode": mode, "diffserv": "besteffort", "rtt": "1h" });
+    let (mut queue, mut log) = (between(params, hosts), Log::default());
+    for id in 0..1800 {
+        for flow in 0..9 {
+            let size = 1000;
+            queue.enqueue(
+                0,
+                Wire {
+                    size,
+                    ..wire(id, flow)
+                },
+                &mut log,
+            );
+        }
+    }
+    let mut sent = [0; 9];
+    for now in 0..1800 {
+        sent[queue.dequeue(now, &mut log).unwrap().flow as usize] += 1;
+    }
+    [sent[8], sent[0]]
+}
+
+#[test]
+fn a_host_with_eight_flows_gets_what_a_host_with_one_gets() {
+    let near = |[single, one_of_eight]: [usize; 2], expected: [usize; 2]| {
+        single.abs_diff(expected[0]) <= 18 && one_of_eight.abs_diff(expected[1]) <= 12
+    };
+    let by_host = [900, 112];
+    let by_flow = [200, 200];
+    for (mode, source, destination) in [
+        ("triple-isolate", by_host, by_host),
+        ("dual-srchost", by_host, by_flow),
+        ("dual-dsthost", by_flow, by_host),
+        ("flows", by_flow, by_flow),
+    ] {
+        let got = shares(mode, two_sources);
+        assert!(near(got, source), "{mode}, sources: {got:?}");
+        let got = shares(mode, two_destinations);
+        assert!(near(got, destination), "{mode}, destinations: {got:?}");
+    }
+}
+
+#[test]
+fn hosts_and_the_blind_make_one_queue() {
+    let queues = |mode: &str, hosts: fn(u64) -> [u32; 2]| {
+        let params = json!({ "flowmode": mode, "diffserv": "besteffort" });
+        let (mut queue, mut log) = (between(params, hosts), Log::default());
+        for flow in 0..9 {
+            queue.enqueue(0, wire(flow, flow), &mut log);
+        }
+        stat(queue.as_ref(), "sparse_flows")
+    };
+    assert_eq!(queues("srchost", two_sources), 2.0);
+    assert_eq!(queues("dsthost", two_sources), 9.0);
+    assert_eq!(queues("hosts", two_sources), 9.0);
+    assert_eq!(
+        queues("hosts", |flow| [flow as u32 % 2, flow as u32 % 3]),
+        6.0
+    );
+    assert_eq!(queues("flowblind", two_sources), 1.0);
+    assert_eq!(queues("flows", two_sources), 9.0);
+}
+
+#[test]
+fn sparse_flows_go_first_and_their_state_is_kept_a_while() {
+    let (mut queue, mut log) = (cake(json!({ "diffserv": "besteffort" })), Log::default());
+    for id in 0..20 {
+        queue.enqueue(0, wire(id, 1), &mut log);
+    }
+    // The first two packets use up the quantum of 1514 bytes; then the flow is bulk.
+    for _ in 0..3 {
+        assert_eq!(queue.dequeue(0, &mut log).unwrap().flow, 1);
+    }
+    let flows = |queue: &dyn Qdisc<Wire>| (stat(queue, "sparse_flows"), stat(queue, "bulk_flows"));
+    assert_eq!(flows(queue.as_ref()), (0.0, 1.0));
+    queue.enqueue(MILLISECOND, wire(100, 2), &mut log);
+    assert_eq!(flows(queue.as_ref()), (1.0, 1.0));
+    assert_eq!(queue.dequeue(MILLISECOND, &mut log).unwrap().flow, 2);
+    // Found empty, it decays for an interval: it counts as neither, and keeps its queue.
+    assert_eq!(queue.dequeue(MILLISECOND, &mut log).unwrap().flow, 1);
+    assert_eq!(flows(queue.as_ref()), (0.0, 1.0));
+    queue.enqueue(2 * MILLISECOND, wire(101, 2), &mut log);
+    assert_eq!(stat(queue.as_ref(), "way_miss"), 2.0);
+    assert_eq!(queue.dequeue(2 * MILLISECOND, &mut log).unwrap().flow, 2);
+}
+
+#[test]
+fn the_longest_queue_is_cut_from_its_head_and_blue_wakes() {
+    let params = json!({ "diffserv": "besteffort", "memlimit": "15kB" });
+    let (mut queue, mut log) = (cake(params), Log::default());
+    for id in 0..3 {
+        queue.enqueue(MILLISECOND, wire(id, 1), &mut log);
+    }
+    for id in 10..17 {
+        queue.enqueue(MILLISECOND, wire(id, 2), &mut log);
+    }
+    assert!(log.dropped.is_empty(), "15 kB are held");
+    // Seven of flow 2 against three or more of flow 1: flow 2 loses its oldest.
+    for id in 3..5 {
+        queue.enqueue(MILLISECOND, wire(id, 1), &mut log);
+    }
+    let over = DropReason::Overflow;
+    assert_eq!(log.dropped, [(10, over), (11, over)]);
+    // Five each: of equals, one is cut; then flow 3 brings one packet too many, and the other is longer.
+    queue.enqueue(MILLISECOND, wire(20, 3), &mut log);
+    queue.enqueue(MILLISECOND, wire(21, 3), &mut log);
+    let mut cut: Vec<u64> = log.dropped[2..].iter().map(|(id, _)| *id).collect();
+    cut.sort_unstable();
+    assert_eq!(cut, [0, 12]);
+    assert_eq!((queue.packets(), queue.bytes()), (10, 15_000));
+    assert_eq!(stat(queue.as_ref(), "drop_overlimit"), 4.0);
+    assert_eq!(stat(queue.as_ref(), "unresponsive_flows"), 2.0);
+    assert_eq!(stat(queue.as_ref(), "tin0_drops"), 4.0);
+    // The most that was held is what came in before the first cut.
+    assert_eq!(stat(queue.as_ref(), "memory_used"), 16_500.0);
+}
+
+#[test]
+fn a_standing_queue_is_marked_and_its_last_packet_kept() {
+    let (mut queue, mut log) = (cake(json!({ "diffserv": "besteffort" })), Log::default());
+    for id in 0..40 {
+        let ecn = if id < 20 { Ecn::Ect0 } else { Ecn::NotEct };
+        queue.enqueue(0, Wire { ecn, ..wire(id, 1) }, &mut log);
+    }
+    // Above the target at 10 ms; signals at 110 and at 180.7 ms: the third and the fourth packet.
+    for (at, id) in [(10, 0), (109, 1), (110, 2), (181, 3)] {
+        assert_eq!(queue.dequeue(at * MILLISECOND, &mut log).unwrap().id, id);
+    }
+    assert_eq!(log.marked, [2, 3]);
+    // An hour later one mark is overdue, and the next due at once; marks do not catch up.
+    let late = 3_600_000 * MILLISECOND;
+    let sent = std::iter::from_fn(|| queue.dequeue(late, &mut log)).count();
+    assert_eq!((sent, log.marked.as_slice()), (36, [2, 3, 4, 5].as_slice()));
+    assert!(log.dropped.is_empty());
+}
+
+#[test]
+fn overdue_drops_leave_the_last_packet() {
+    let (mut queue, mut log) = (cake(json!({ "diffserv": "besteffort" })), Log::default());
+    for id in 0..40 {
+        queue.enqueue(0, wire(id, 1), &mut log);
+    }
+    assert_eq!(queue.dequeue(10 * MILLISECOND, &mut log).unwrap().id, 0);
+    // An hour of drops is due: many more than are queued.
+    let late = 3_600_000 * MILLISECOND;
+    assert_eq!(queue.dequeue(late, &mut log).unwrap().id, 39);
+    let law = DropReason::Law;
+    assert!(log.dropped.into_iter().eq((1..39).map(|id| (id, law))));
+    assert_eq!(stat(queue.as_ref(), "tin0_drops"), 38.0);
+}

@@ -1,0 +1,146 @@
+//! CAKE against its paper and tc-cake(8), part by part, with the numbers worked out by hand.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod acks;
+mod flows;
+mod overhead;
+mod shaper;
+mod tins;
+
+use bloatlab_aqm::{Context, DropReason, Ecn, Hosts, Packet, PureAck, Qdisc, QueueConfig, Sink};
+use bloatlab_units::Nanos;
+use serde_json::{Value, json};
+
+/// A packet that may be a pure ACK and has a code point to lose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wire {
+    pub id: u64,
+    pub flow: u64,
+    pub size: u32,
+    pub ecn: Ecn,
+    pub dscp: u8,
+    pub ack: Option<PureAck>,
+    pub enqueued_at: Nanos,
+}
+
+impl Packet for Wire {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn enqueued_at(&self) -> Nanos {
+        self.enqueued_at
+    }
+    fn set_enqueued_at(&mut self, now: Nanos) {
+        self.enqueued_at = now;
+    }
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+    fn set_dscp(&mut self, dscp: u8) {
+        self.dscp = dscp;
+    }
+    fn pure_ack(&self) -> Option<PureAck> {
+        self.ack
+    }
+}
+
+/// A packet of 1500 bytes without ECN.
+pub(crate) fn wire(id: u64, flow: u64) -> Wire {
+    Wire {
+        id,
+        flow,
+        size: 1500,
+        ecn: Ecn::NotEct,
+        dscp: 0,
+        ack: None,
+        enqueued_at: 0,
+    }
+}
+
+/// Remembers what was dropped and marked.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub dropped: Vec<(u64, DropReason)>,
+    pub marked: Vec<u64>,
+}
+
+impl Sink<Wire> for Log {
+    fn dropped(&mut self, packet: &Wire, reason: DropReason) {
+        self.dropped.push((packet.id, reason));
+    }
+    fn marked(&mut self, packet: &Wire) {
+        self.marked.push(packet.id);
+    }
+}
+
+/// A CAKE with these parameters at this place.
+pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<Wire>> {
+    params["kind"] = json!("cake");
+    let config: QueueConfig = serde_json::from_value(params).unwrap();
+    config.validate().unwrap();
+    config.build(context).unwrap()
+}
+
+/// A CAKE with these parameters, every flow between hosts of its own.
+pub(crate) fn cake(params: Value) -> Box<dyn Qdisc<Wire>> {
+    at(params, common::context(1))
+}
+
+/// A CAKE whose flows join these hosts.
+pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdisc<Wire>> {
+    let context = Context {
+        hosts: Hosts::new(hosts),
+        ..common::context(1)
+    };
+    at(params, context)
+}
+
+/// A reported value by its name.
+pub(crate) fn stat(queue: &dyn Qdisc<Wire>, name: &str) -> f64 {
+    let stats = queue.stats();
+    let found = stats.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| *value).unwrap()
+}
+
+/// The next packet and when it may leave, from `now` on: the queue is woken as it asks.
+pub(crate) fn next(queue: &mut dyn Qdisc<Wire>, now: &mut Nanos, log: &mut Log) -> Option<Wire> {
+    loop {
+        let packet = queue.dequeue(*now, log);
+        if packet.is_some() || queue.packets() == 0 {
+            return packet;
+        }
+        *now = queue.next_wake().unwrap();
+        queue.wake(*now);
+        assert_eq!(queue.next_wake(), None);
+    }
+}
+
+#[test]
+fn every_word_of_tc_sets_a_valid_value() {
+    use bloatlab_aqm::{Algorithm, Form};
+    let tc = &bloatlab_aqm::cake::Params::TC[0];
+    for word in tc.words {
+        let value = match word.form {
+            Form::Flag(json) => serde_json::from_str(json).unwrap(),
+            Form::Integer => json!(20),
+            Form::Rate => json!("10Mbit/s"),
+            Form::Time => json!("20ms"),
+            Form::Size => json!("1MB"),
+            other => panic!("{other:?}"),
+        };
+        cake(json!({ word.field: value }));
+    }
+    let known = |name: &str| tc.words.iter().any(|word| word.tc == name);
+    assert!(known("triple-isolate") && !known("fwmark") && !known("autorate-ingress"));
+}

@@ -1,0 +1,246 @@
+//! COBALT against its paper, step by step, with the times worked out by hand.
+
+mod common;
+
+use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
+use bloatlab_aqm::cobalt::{Law, Vars};
+use bloatlab_aqm::{DropReason, Ecn};
+use bloatlab_units::{MILLISECOND, Nanos, Rng, Streams};
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::json;
+
+const LONG: Nanos = 50 * MILLISECOND;
+const SHORT: Nanos = 4 * MILLISECOND;
+
+fn law() -> Law {
+    Law::new(5 * MILLISECOND, 100 * MILLISECOND)
+}
+
+fn rng() -> Rng {
+    Streams::new(1).stream("queue")
+}
+
+/// What the law says of packets that leave at these times (ms) after a sojourn like this.
+fn judge(vars: &mut Vars, sojourn: Nanos, markable: bool, times: &[f64]) -> Vec<Verdict> {
+    let mut rng = rng();
+    times
+        .iter()
+        .map(|&time| law().judge(vars, ms(time), sojourn, 0, markable, &mut rng))
+        .collect()
+}
+
+/// A state three signals up: entered at 0, signals at 100 and 170.71 ms, the next due at 228.445 704 ms.
+fn at_three() -> Vars {
+    let mut vars = Vars::default();
+    // count = 1: due at 0 + 100 / sqrt(1).
+    assert_eq!(
+        judge(&mut vars, LONG, false, &[0.0, 50.0, 99.999_999]),
+        [Forward; 3]
+    );
+    // count = 2: 100 + 100 / sqrt(2).
+    assert_eq!(
+        judge(&mut vars, LONG, false, &[100.0, 100.0, 170.710_677]),
+        [Drop, Forward, Forward]
+    );
+    // count = 3: 170.710 678 + 100 / sqrt(3).
+    assert_eq!(
+        judge(&mut vars, LONG, false, &[170.710_678, 228.445_703]),
+        [Drop, Forward]
+    );
+    assert_eq!((vars.count(), vars.drop_next()), (3, ms(228.445_704)));
+    vars
+}
+
+#[test]
+fn the_count_decays_on_the_schedule_on_which_it_grew() {
+    let mut vars = at_three();
+    judge(&mut vars, SHORT, false, &[200.0]);
+    assert!(!vars.dropping() && vars.count() == 3);
+    // Due at 228.445 704: down to 2, and the next step 100 / sqrt(2) later.
+    judge(&mut vars, SHORT, false, &[229.0]);
+    assert_eq!((vars.count(), vars.drop_next()), (2, ms(299.156_382)));
+    judge(&mut vars, SHORT, false, &[299.156_381]);
+    assert_eq!(vars.count(), 2);
+    judge(&mut vars, SHORT, false, &[299.156_382]);
+    assert_eq!((vars.count(), vars.drop_next()), (1, ms(399.156_382)));
+    // Several steps at once after a pause: at rest, and active for an interval.
+    judge(&mut vars, SHORT, false, &[10_000.0]);
+    assert_eq!((vars.count(), vars.drop_next()), (0, ms(10_100.0)));
+    assert!(!vars.at_rest(ms(10_099.0)) && vars.at_rest(ms(10_100.0)));
+}
+
+#[test]
+fn the_rate_resumes_where_the_decay_has_left_it() {
+    let mut vars = at_three();
+    judge(&mut vars, SHORT, false, &[229.0]);
+    // Entered again with count = 2: the first signal 100 / sqrt(2) later, not a whole interval.
+    assert_eq!(
+        judge(&mut vars, LONG, false, &[230.0, 300.710_677, 300.710_678]),
+        [Forward, Forward, Drop]
+    );
+    assert_eq!(vars.count(), 3);
+}
+
+#[test]
+fn a_step_that_is_due_when_the_queue_stands_again_is_a_signal() {
+    let mut vars = at_three();
+    judge(&mut vars, SHORT, false, &[200.0]);
+    // 228.445 704 has passed: 240 + 100 / sqrt(3), then count = 4 and + 50.
+    assert_eq!(judge(&mut vars, LONG, false, &[240.0]), [Drop]);
+    assert_eq!((vars.count(), vars.drop_next()), (4, ms(347.735_026)));
+}
+
+#[test]
+fn an_empty_queue_decays_by_one_step_a_look() {
+    let mut vars = at_three();
+    assert!(!law().emptied(&mut vars, ms(228.0)));
+    assert!(!vars.dropping() && vars.count() == 3);
+    law().emptied(&mut vars, ms(500.0));
+    assert_eq!((vars.count(), vars.drop_next()), (2, ms(299.156_382)));
+    law().emptied(&mut vars, ms(500.0));
+    law().emptied(&mut vars, ms(500.0));
+    assert_eq!((vars.count(), vars.drop_next()), (0, ms(499.156_382)));
+    assert!(vars.at_rest(ms(500.0)));
+}
+
+#[test]
+fn drops_catch_up_and_marks_do_not() {
+    // Due at 100, 170.7, 228.4, 278.4, 323.2 and 364.0; the seventh at 401.8.
+    let mut vars = Vars::default();
+    judge(&mut vars, LONG, false, &[0.0]);
+    let verdicts = judge(&mut vars, LONG, false, &[400.0; 7]);
+    assert_eq!(verdicts, [Drop, Drop, Drop, Drop, Drop, Drop, Forward]);
+    let mut vars = Vars::default();
+    judge(&mut vars, LONG, true, &[0.0]);
+    assert_eq!(judge(&mut vars, LONG, true, &[400.0]), [Mark]);
+    assert_eq!((vars.count(), vars.drop_next()), (2, ms(400.0)));
+}
+
+#[test]
+fn a_floor_makes_longer_sojourns_acceptable() {
+    let (mut vars, mut rng) = (Vars::default(), rng());
+    law().judge(&mut vars, ms(1.0), LONG, LONG, false, &mut rng);
+    assert!(!vars.dropping());
+    law().judge(&mut vars, ms(1.0), LONG + 1, LONG, false, &mut rng);
+    assert!(vars.dropping());
+}
+
+#[test]
+fn blue_steps_at_most_once_a_target() {
+    let (law, mut vars) = (law(), Vars::default());
+    assert!(law.overflowed(&mut vars, ms(10.0)), "BLUE begins");
+    assert!(!law.overflowed(&mut vars, ms(14.999_999)));
+    assert_eq!(vars.p_drop(), 1.0 / 256.0);
+    assert!(!law.overflowed(&mut vars, ms(15.0)));
+    assert_eq!(vars.p_drop(), 2.0 / 256.0);
+    // An overflow makes a signal due at once.
+    assert_eq!(
+        (vars.dropping(), vars.count(), vars.drop_next()),
+        (true, 1, ms(15.0))
+    );
+    assert!(!law.emptied(&mut vars, ms(19.999_999)));
+    assert_eq!(vars.p_drop(), 2.0 / 256.0);
+    law.emptied(&mut vars, ms(20.0));
+    assert_eq!(vars.p_drop(), 31.0 / 4096.0);
+    let silent: Vec<u64> = (1..=40)
+        .filter(|n| law.emptied(&mut vars, ms(20.0) + n * 5 * MILLISECOND))
+        .collect();
+    assert_eq!(silent, [31], "31 steps of 1/4096, and silent once");
+    assert_eq!(vars.p_drop(), 0.0);
+}
+
+#[test]
+fn blue_saturates() {
+    let (law, mut vars) = (law(), Vars::default());
+    for n in 0..300 {
+        law.overflowed(&mut vars, n * 5 * MILLISECOND);
+    }
+    assert_eq!(vars.p_drop(), f64::from(u32::MAX) / 4_294_967_296.0);
+}
+
+#[test]
+fn blue_drops_at_its_probability_and_does_not_mark() {
+    let (law, mut vars, mut rng) = (law(), Vars::default(), rng());
+    for n in 0..64 {
+        law.overflowed(&mut vars, n * 5 * MILLISECOND);
+    }
+    assert_eq!(vars.p_drop(), 0.25);
+    // Far from any signal of CoDel's: packets that stayed briefly.
+    let verdicts: Vec<Verdict> = (0..10_000)
+        .map(|_| law.judge(&mut vars, ms(10_000.0), SHORT, 0, true, &mut rng))
+        .collect();
+    let drops = verdicts.iter().filter(|&&verdict| verdict == Drop).count();
+    assert!(!verdicts.contains(&Mark));
+    // Binomial: mean 2500, standard deviation 43.
+    assert!((2500_i32 - drops as i32).abs() < 4 * 43, "{drops}");
+}
+
+#[test]
+fn the_last_packet_is_never_dropped() {
+    let mut queue = build(json!({ "kind": "cobalt", "pdrop": 1.0, "ecn": true }));
+    let mut log = Log::default();
+    for id in 0..3 {
+        let ecn = Ecn::Ect0;
+        queue.enqueue(
+            0,
+            TestPacket {
+                ecn,
+                ..packet(id, 1)
+            },
+            &mut log,
+        );
+    }
+    let sent = queue.dequeue(ms(1.0), &mut log).unwrap();
+    assert_eq!((sent.id, log.dropped_ids()), (2, vec![0, 1]));
+    assert!(log.marked.is_empty());
+    assert_eq!(stat(queue.as_ref(), "drop_count"), 2.0);
+}
+
+#[test]
+fn overflows_are_counted_and_wake_blue() {
+    let mut queue = build(json!({ "kind": "cobalt", "limit": "2p", "increment": 0.5 }));
+    let mut log = Log::default();
+    for id in 0..4 {
+        queue.enqueue(ms(7.0), packet(id, 1), &mut log);
+    }
+    assert_eq!(log.dropped_ids(), [2, 3]);
+    assert_eq!(log.dropped[0].1, DropReason::Overflow);
+    assert_eq!(stat(queue.as_ref(), "drop_overlimit"), 2.0);
+    assert_eq!(stat(queue.as_ref(), "p_drop"), 0.5);
+}
+
+#[test]
+fn long_sojourns_wake_blue_if_asked_to() {
+    let mut queue = build(json!({ "kind": "cobalt", "blue_threshold": "40ms", "increment": 0.25 }));
+    let mut log = Log::default();
+    for id in 0..3 {
+        queue.enqueue(0, packet(id, 1), &mut log);
+    }
+    queue.dequeue(ms(40.0), &mut log);
+    assert_eq!(stat(queue.as_ref(), "p_drop"), 0.0);
+    queue.dequeue(ms(40.000_001), &mut log);
+    assert_eq!(stat(queue.as_ref(), "p_drop"), 0.25);
+}
+
+#[test]
+fn the_threshold_marks_whatever_the_state() {
+    let mut queue = build(json!({ "kind": "cobalt", "ce_threshold": "1ms" }));
+    let mut log = Log::default();
+    for (id, ecn) in [(0, Ecn::Ect1), (1, Ecn::NotEct), (2, Ecn::Ect0)] {
+        queue.enqueue(
+            0,
+            TestPacket {
+                ecn,
+                ..packet(id, 1)
+            },
+            &mut log,
+        );
+    }
+    queue.dequeue(ms(1.0), &mut log);
+    assert!(log.marked.is_empty());
+    queue.dequeue(ms(1.000_001), &mut log);
+    queue.dequeue(ms(1.000_001), &mut log);
+    assert_eq!(log.marked.len(), 1);
+    assert_eq!(stat(queue.as_ref(), "ce_mark"), 1.0);
+    assert!(queue.dequeue(ms(2.0), &mut log).is_none());
+}

@@ -1,0 +1,67 @@
+"""`tc`: the commands that set a queue up on Linux."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bloatlab.cli.values import named, settings, value
+from bloatlab.engines import engine
+from bloatlab.errors import ParameterError, unknown
+from bloatlab.experiments import get
+from bloatlab.scenario.queues import queues_of
+from bloatlab.scenario.read import read
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, plan
+
+BOTTLENECK = "bottleneck"
+
+
+def commands(
+    file: Path | None,
+    experiment: str | None,
+    set_: Sequence[str],
+    queue: str | None,
+    device: str,
+    box: str | None,
+    *,
+    all_words: bool,
+) -> list[str]:
+    """The commands for a queue, for that of a scenario's box or for that of an experiment.
+
+    Raises:
+        ParameterError: None or several of them are given, or there is no such box.
+        ScenarioError: The scenario is refused, or Linux lacks what the queue needs; the text says what.
+    """
+    if (file is not None) + (experiment is not None) + (queue is not None) != 1:
+        raise ParameterError("tc: give one of a scenario's file, --experiment NAME and --queue QUEUE")
+    if queue is not None:
+        if set_ or box is not None:
+            raise ParameterError("tc: --set and --box go with a scenario or an experiment, not with --queue")
+        return engine().tc(json.dumps(named("--queue", value, queue)), device, all_words)
+    source: Source = (
+        ScenarioSource(read(file), file.stem) if file is not None else ExperimentSource(get(str(experiment)))
+    )
+    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    queues = queues_of(json.loads(plan(source, given)[0].scenario))
+    name = _choose(queues, box)
+    try:
+        return engine().tc(json.dumps(queues[name]), device, all_words)
+    except engine().ScenarioError as error:
+        raise ParameterError(f"{name}: {error}") from error
+
+
+def _choose(queues: Mapping[str, Any], box: str | None) -> str:
+    if box is not None:
+        if box not in queues:
+            raise unknown("box with a queue", box, queues)
+        return box
+    first = next(iter(queues), None)
+    if first is None:
+        raise ParameterError("tc: the scenario has no link, and so no queue")
+    if BOTTLENECK in queues:
+        return BOTTLENECK
+    if all(queue == queues[first] for queue in queues.values()):
+        return first
+    raise ParameterError(f"tc: --box is needed, to say which queue (allowed: {', '.join(queues)})")
