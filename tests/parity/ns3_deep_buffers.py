@@ -7,62 +7,34 @@ one packet, `delack` segments per ACK.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import bloatlab as bl
+from frame import Cell, Explanation, Metric, Reference, Row, read
 
 REFERENCE = Path(__file__).with_name("ns3_deep_buffers.csv")
 LAWS = {"TcpNewReno": "newreno", "TcpCubic": "cubic", "TcpBbr": "bbr"}
 
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric that both have: our name and scope, ns-3's column, and what agreement means."""
-
-    name: str
-    column: str
-    relative: float
-    absolute: float
-    why: str
-
-
 METRICS = [
-    Metric(
-        "mean_throughput_l4",
-        "goodput_total_mbps",
-        0.015,
-        0.0,
-        "the link is full in both; only start-up and ProbeRTT differ",
-    ),
-    Metric("utilization", "util", 0.015, 0.0, "as throughput"),
-    Metric(
-        "mean_srtt_l4",
-        "srtt_ms",
-        0.07,
-        0.0,
-        "phase of the sawtooth when the 15 s end; ns-3's versions differ by 2 %",
-    ),
-    Metric("mean_in_flight_l4", "inflight_seg", 0.07, 0.0, "as sRTT"),
-    Metric("mean_cwnd_l4", "cwnd_seg", 0.07, 0.0, "as sRTT"),
-    Metric(
-        "mean_queue_length", "qlen_mean_pkts", 0.08, 1.0, "in flight minus the pipe: the same error on a smaller number"
-    ),
-    Metric("total_retransmissions_l4", "retx", 0.03, 3.0, "one packet more or less a recovery"),
+    Metric("mean_throughput_l4", "throughput", 0.015, 0.0, "the link is full in both; only start-up and ProbeRTT differ"),
+    Metric("utilization", "utilization", 0.015, 0.0, "as throughput"),
+    Metric("mean_srtt_l4", "sRTT ms", 0.07, 0.0, "phase of the sawtooth when the 15 s end; ns-3's versions differ by 2 %"),
+    Metric("mean_in_flight_l4", "in flight", 0.07, 0.0, "as sRTT"),
+    Metric("mean_cwnd_l4", "cwnd", 0.07, 0.0, "as sRTT"),
+    Metric("mean_queue_length", "queue", 0.08, 1.0, "in flight minus the pipe: the same error on a smaller number"),
+    Metric("total_retransmissions_l4", "retransmissions", 0.03, 3.0, "one packet more or less a recovery"),
 ]
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why some rows differ: which rows, which metrics, and the reason."""
-
-    applies: Callable[[dict[str, str]], bool]
-    metrics: frozenset[str]
-    reason: str
-
+COLUMNS = {
+    "mean_throughput_l4": "goodput_total_mbps",
+    "utilization": "util",
+    "mean_srtt_l4": "srtt_ms",
+    "mean_in_flight_l4": "inflight_seg",
+    "mean_cwnd_l4": "cwnd_seg",
+    "mean_queue_length": "qlen_mean_pkts",
+    "total_retransmissions_l4": "retx",
+}
 
 ALL = frozenset(m.name for m in METRICS)
 SHAPE = frozenset({"mean_srtt_l4", "mean_in_flight_l4", "mean_cwnd_l4", "mean_queue_length"})
@@ -113,14 +85,12 @@ EXPLANATIONS = {
 }
 
 
-def rows() -> list[dict[str, str]]:
+def rows() -> list[Row]:
     """The reference, a dict a row."""
-    with REFERENCE.open(newline="") as file:
-        order = list(LAWS)
-        return sorted(
-            csv.DictReader(file),
-            key=lambda r: (order.index(r["cca"]), int(r["delack"]), int(r["qlen"]), r["version"]),
-        )
+    order = list(LAWS)
+    return sorted(
+        read(REFERENCE), key=lambda r: (order.index(r["cca"]), int(r["delack"]), int(r["qlen"]), r["version"])
+    )
 
 
 @cache
@@ -130,34 +100,23 @@ def ours(law: str, qlen: str, ack_every: str) -> dict[str, float]:
     return {**result.flow_metrics["flow_1"], **result.link_metrics["bottleneck"]}
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One metric of one row."""
-
-    row: dict[str, str]
-    metric: Metric
-    ours: float
-    theirs: float
-
-    @property
-    def ratio(self) -> float:
-        """Ours over theirs; 1 when both are 0."""
-        return self.ours / self.theirs if self.theirs else (1.0 if self.ours == 0 else float("inf"))
-
-    @property
-    def agrees(self) -> bool:
-        """Within the metric's tolerance."""
-        return abs(self.ours - self.theirs) <= self.metric.relative * abs(self.theirs) + self.metric.absolute
-
-    @property
-    def explanation(self) -> str:
-        """The letters of the explanations that cover this cell."""
-        return "".join(k for k, e in EXPLANATIONS.items() if self.metric.name in e.metrics and e.applies(self.row))
-
-
-def cells() -> Iterable[Cell]:
+def make() -> Iterable[Cell]:
     """Every metric of every row."""
     for row in rows():
         measured = ours(row["cca"], row["qlen"], row["delack"])
         for metric in METRICS:
-            yield Cell(row, metric, measured[metric.name], float(row[metric.column]))
+            theirs = float(row[COLUMNS[metric.name]])
+            yield Cell(row, metric, measured[metric.name], theirs, explanation=NS3_DEEP_BUFFERS.explain(row, metric))
+
+
+NS3_DEEP_BUFFERS = Reference(
+    title="ns-3: deep-buffers",
+    intro="""One greedy flow, 16 Mbit/s, RTT 15 ms, FIFO, 15 s, MSS 1448, PRR, SACK, 1502 bytes on the wire, a device ring of
+one packet. Nothing is fitted: our side is `bloatlab run deep-buffers` with the row's `cca`, `qlen` and `ack_every`.
+All NewReno rows in which ns-3 does not time out agree.""",
+    metrics=METRICS,
+    explanations=EXPLANATIONS,
+    labels={"qlen": lambda r: r["qlen"], "segments per ACK": lambda r: r["delack"], "ns-3": lambda r: r["version"]},
+    section=lambda r: r["cca"],
+    make=make,
+)

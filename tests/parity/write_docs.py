@@ -1,66 +1,99 @@
-"""Writes docs/parity.md from the reference and from runs made now: `python tests/parity/write_docs.py`."""
+"""Writes docs/parity.md from the references and from runs made now: `python tests/parity/write_docs.py`."""
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections.abc import Iterable
 from pathlib import Path
+from statistics import median
 
-from ns3_deep_buffers import EXPLANATIONS, METRICS, Cell, cells
+from frame import Cell, Metric, Reference
+from linux_queues import LINUX
+from ns2_queues import NS2
+from ns3_deep_buffers import NS3_DEEP_BUFFERS
+from ns3_queues import NS3
 
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
-SHORT = {
-    "mean_throughput_l4": "throughput",
-    "utilization": "utilization",
-    "mean_srtt_l4": "sRTT ms",
-    "mean_in_flight_l4": "in flight",
-    "mean_cwnd_l4": "cwnd",
-    "mean_queue_length": "queue",
-    "total_retransmissions_l4": "retransmissions",
-}
+REFERENCES = [NS3_DEEP_BUFFERS, LINUX, NS3, NS2]
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 1000 or value == int(value) else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
 
 
-def _entry(cell: Cell) -> str:
+def _entry(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
     text = f"{_number(cell.ours)} / {_number(cell.theirs)}"
     text += f" ({cell.ratio:.2f})" if cell.theirs else ""
     return text if cell.agrees else f"**{text}** {cell.explanation}"
 
 
+def _line(entries: Iterable[str]) -> str:
+    return "| " + " | ".join(entries) + " |"
+
+
+def _header(entries: list[str]) -> list[str]:
+    return [_line(entries), "|---" * len(entries) + "|"]
+
+
+def _tolerance(metric: Metric) -> str:
+    absolute = f" or {metric.absolute:g}" if metric.absolute else ""
+    return _line([metric.label, f"{metric.relative:.1%}{absolute}", metric.why])
+
+
+def _share(cells: list[Cell], metric: Metric) -> str:
+    of_metric = [c for c in cells if c.metric is metric]
+    if not of_metric:
+        return ""
+    ratios = [c.ratio for c in of_metric if c.theirs]
+    text = f"{sum(c.agrees for c in of_metric)} of {len(of_metric)}"
+    return f"{text} ({median(ratios):.2f})" if ratios else text
+
+
+def _summary(reference: Reference) -> list[str]:
+    lines = _header(["", "rows", *(m.label for m in reference.metrics)])
+    sections = {**reference.by_section(), "all": reference.cells()}
+    for heading, cells in sections.items():
+        rows = len({id(c.row) for c in cells})
+        lines.append(_line([heading, str(rows), *(_share(cells, m) for m in reference.metrics)]))
+    return lines
+
+
+def _table(reference: Reference, cells: list[Cell]) -> list[str]:
+    by_row: dict[int, list[Cell]] = {}
+    for cell in cells:
+        by_row.setdefault(id(cell.row), []).append(cell)
+    shown = [m for m in reference.metrics if any(c.metric is m for c in cells)]
+    lines = _header([*reference.labels, *(m.label for m in shown)])
+    for row in by_row.values():
+        of = {c.metric.name: c for c in row}
+        labels = [label(row[0].row) for label in reference.labels.values()]
+        lines.append(_line([*labels, *(_entry(of.get(m.name)) for m in shown)]))
+    return lines
+
+
+def _section(reference: Reference) -> list[str]:
+    lines = [f"## {reference.title}", "", *reference.intro.splitlines(), "", "Tolerances:", ""]
+    lines += _header(["metric", "tolerance", "why"])
+    lines += [_tolerance(m) for m in reference.metrics]
+    lines += ["", "Cells within them, of all, and the median of ours / theirs:", "", *_summary(reference), ""]
+    lines += [*(f"- **{k}**: {e.reason}" for k, e in reference.explanations.items()), ""]
+    for heading, cells in reference.by_section().items():
+        lines += [f"### {heading}", "", *_table(reference, cells), ""]
+    return lines
+
+
 def page() -> str:
     """The page, in Markdown."""
-    all_cells = list(cells())
-    agree = sum(c.agrees for c in all_cells)
     lines = [
         "# Parity with references",
         "",
-        "Written by `make docs`; `tests/parity` holds it to the engine.",
+        "Written by `make docs`; `tests/parity` holds it to the engine. Each cell is ours / theirs (ratio). Bold: outside the",
+        "tolerance, with the letter of its explanation. Nothing is fitted to a row.",
         "",
-        "## ns-3: deep-buffers",
-        "",
-        "One greedy flow, 16 Mbit/s, RTT 15 ms, FIFO, 15 s, MSS 1448, PRR, SACK, 1502 bytes on the wire, a device ring of",
-        "one packet. Each cell is ours / ns-3 (ratio). Bold: outside the tolerance, with the letter of its explanation.",
-        "Nothing is fitted: our side is `bloatlab run deep-buffers` with the row's `cca`, `qlen` and `ack_every`.",
-        "",
-        f"{agree} of {len(all_cells)} cells agree. Of the NewReno rows in which ns-3 does not time out, all do.",
-        "",
-        "| metric | tolerance | why |",
-        "|---|---|---|",
     ]
-    for m in METRICS:
-        absolute = f" + {m.absolute:g}" if m.absolute else ""
-        lines.append(f"| `{m.name}` | {m.relative:.1%}{absolute} | {m.why} |")
-    lines += ["", *(f"- **{k}**: {e.reason}" for k, e in EXPLANATIONS.items()), ""]
-    header = ["qlen", "segments per ACK", "ns-3", *(SHORT[m.name] for m in METRICS)]
-    for law, group in groupby(all_cells, key=lambda c: c.row["cca"]):
-        lines += [f"### {law}", "", "| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
-        for _, row in groupby(group, key=lambda c: id(c.row)):
-            entries = list(row)
-            r = entries[0].row
-            lines.append(f"| {r['qlen']} | {r['delack']} | {r['version']} | " + " | ".join(map(_entry, entries)) + " |")
-        lines.append("")
+    for reference in REFERENCES:
+        lines += _section(reference)
     return "\n".join(lines)
 
 

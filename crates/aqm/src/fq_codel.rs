@@ -193,7 +193,7 @@ impl<P: Packet> FqCodel<P> {
     }
 }
 
-/// One of the queues, as CoDel sees it: the backlog is its own (RFC 8290 section 4.2); Linux shows that of all queues.
+/// One of the queues, as CoDel sees it: the backlog is that of all queues, as in Linux; by RFC 8290 section 4.2 it would be its own.
 struct SubQueue<'a, P> {
     slab: &'a mut Slab<P>,
     chain: &'a mut Chain,
@@ -205,8 +205,9 @@ struct SubQueue<'a, P> {
 impl<P: Packet> Head<P> for SubQueue<'_, P> {
     #[inline]
     fn head(&mut self) -> Option<(&mut P, u64)> {
+        let bytes = self.slab.bytes();
         let packet = self.slab.front_mut(self.chain)?;
-        Some((packet, *self.backlog))
+        Some((packet, bytes))
     }
 
     #[inline]

@@ -184,6 +184,24 @@ fn each_flow_has_its_own_codel() {
 }
 
 #[test]
+fn codel_sees_the_backlog_of_all_flows() {
+    // Twenty flows with a packet each, as Linux counts a standing queue: each leaves 20 ms after it came.
+    let mut queue = build(json!({ "kind": "fq_codel", "ecn": false }));
+    let mut log = Log::default();
+    for time in 0..400_u64 {
+        let now = ms(time as f64);
+        queue.enqueue(now, packet(time, time % 20), &mut log);
+        if time >= 20 {
+            queue.dequeue(now, &mut log);
+        }
+    }
+    assert!(
+        !log.dropped.is_empty(),
+        "a flow's own backlog never exceeds a packet"
+    );
+}
+
+#[test]
 fn flows_collide_differently_under_another_seed() {
     use bloatlab_aqm::QueueConfig;
     let config: QueueConfig =

@@ -7,6 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
+/// Where implementations of CUBIC differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// As the RFC says: beyond the window before the loss, the estimate of Reno's window grows as fast as Reno.
+    #[default]
+    Rfc9438,
+    /// As Linux does: that estimate grows slowly all the time, and before the first loss a round trip adds 5 % at least.
+    Linux,
+}
+
+/// Linux's least growth in a round trip before the first loss: a segment for 20.
+const LINUX_FLOOR: f64 = 1.05;
+
 /// CUBIC: growth by the time since the last loss, never slower than Reno's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -23,6 +37,8 @@ pub struct Params {
     pub tcp_friendliness: bool,
     /// How slow start ends (RFC 9438 section 4.10).
     pub slow_start: SlowStart,
+    /// Growth beyond the window before the loss, and before any loss: `rfc9438` or `linux`.
+    pub variant: Variant,
 }
 
 impl Default for Params {
@@ -33,6 +49,7 @@ impl Default for Params {
             fast_convergence: true,
             tcp_friendliness: true,
             slow_start: SlowStart::HystartPlusPlus,
+            variant: Variant::Rfc9438,
         }
     }
 }
@@ -113,15 +130,22 @@ impl Cubic {
         let t = (ack.now - self.epoch_start) as f64 * 1e-9;
         // Per segment acknowledged, so that delayed ACKs do not slow the growth down.
         let share = acked as f64 / cwnd;
+        let linux = self.params.variant == Variant::Linux;
         // Section 4.3: once W_est reaches the window before the loss, alpha is 1.
-        let alpha = if self.w_est < self.cwnd_prior {
+        let alpha = if linux || self.w_est < self.cwnd_prior {
             self.alpha_before
         } else {
             1.0
         };
         // Equation 4: W_est += alpha * segments_acked / cwnd.
         self.w_est += alpha * window.mss as f64 * share;
-        if self.params.tcp_friendliness && self.w_cubic(t) < self.w_est {
+        let floor = if linux && self.cwnd_prior == 0.0 {
+            LINUX_FLOOR * cwnd
+        } else {
+            cwnd
+        };
+        let reno = self.params.tcp_friendliness && self.w_cubic(t) < self.w_est;
+        if reno && self.w_est >= floor {
             // Section 4.3: Reno would be faster.
             window.cwnd = window.cwnd.max(self.w_est as u64);
             return;
@@ -129,7 +153,7 @@ impl Cubic {
         // Section 4.2: the target one RTT ahead is between cwnd and 1.5 cwnd.
         let target = self
             .w_cubic(t + ack.srtt as f64 * 1e-9)
-            .clamp(cwnd, 1.5 * cwnd);
+            .clamp(floor, 1.5 * cwnd);
         // Sections 4.4 and 4.5: cwnd += (target - cwnd) / cwnd per segment.
         self.fraction += (target - cwnd) * share;
         let bytes = self.fraction as u64;

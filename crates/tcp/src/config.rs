@@ -53,7 +53,8 @@ pub struct TcpConfig {
     pub ack_every: u32,
     /// Longest wait of a delayed ACK.
     pub delayed_ack: Duration,
-    /// Segments acknowledged at once after the start, before ACKs are delayed (Linux's quick ACKs).
+    /// Segments acknowledged at once after the start, after a duplicate and after a silence of an RTO, before ACKs are delayed (Linux's
+    /// quick ACKs: 16); above 0 the first CE mark and CWR hasten ACKs too.
     #[schemars(range(min = 0, max = 1000))]
     pub quick_acks: u32,
     /// Initial window in segments (RFC 6928).

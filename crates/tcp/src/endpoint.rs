@@ -121,7 +121,8 @@ impl Endpoint {
         }
         let fin = segment.has(FIN);
         let delivered = if segment.length > 0 || fin {
-            self.receiver.on_data(now, segment, fin, ce)
+            let rto = self.sender.rtt.rto();
+            self.receiver.on_data(now, segment, fin, ce, rto)
         } else {
             0
         };

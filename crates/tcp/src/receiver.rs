@@ -25,7 +25,11 @@ pub struct Receiver {
     duplicate: Option<Range>,
     /// Segments received since the last ACK left.
     unacked: u32,
+    /// Segments still to be acknowledged at once, and how many are whenever the sender may have little in flight.
     quick: u32,
+    quick_acks: u32,
+    /// When the last segment with data came.
+    last_data: Nanos,
     ack_every: u32,
     delayed_ack: Nanos,
     /// When a delayed ACK must leave.
@@ -55,6 +59,8 @@ impl Receiver {
             duplicate: None,
             unacked: 0,
             quick: config.quick_acks,
+            quick_acks: config.quick_acks,
+            last_data: NEVER,
             ack_every: config.ack_every,
             delayed_ack: config.delayed_ack.0,
             ack_deadline: NEVER,
@@ -92,8 +98,20 @@ impl Receiver {
     }
 
     /// Takes a segment with payload or FIN; `ce` says that it came with congestion experienced. Returns the payload bytes that it put in order.
+    ///
+    /// `rto` is this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
     #[inline]
-    pub(crate) fn on_data(&mut self, now: Nanos, segment: &Segment, fin: bool, ce: bool) -> u64 {
+    pub(crate) fn on_data(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        fin: bool,
+        ce: bool,
+        rto: Nanos,
+    ) -> u64 {
+        if self.quick_acks > 0 {
+            self.expect_little(now, segment, ce, rto);
+        }
         // RFC 3168 section 6.1.3: echo from CE until CWR.
         if segment.has(CWR) {
             self.echo = false;
@@ -118,6 +136,19 @@ impl Receiver {
         delivered - u64::from(delivered > 0 && self.finished())
     }
 
+    /// Linux delays no ACK that a sender with a small window may be waiting for: after a silence, a duplicate, a reduction.
+    #[inline]
+    fn expect_little(&mut self, now: Nanos, segment: &Segment, ce: bool, rto: Nanos) {
+        if now.saturating_sub(self.last_data) > rto {
+            self.quick = self.quick.max(self.quick_acks);
+        }
+        self.last_data = now;
+        if ce && !self.echo {
+            self.quick = self.quick.max(self.quick_acks.min(2));
+        }
+        self.ack_now |= segment.has(CWR);
+    }
+
     #[inline]
     fn count_towards_ack(&mut self, now: Nanos, at_once: bool) {
         self.unacked += 1;
@@ -134,6 +165,9 @@ impl Receiver {
         let at = self.held.partition_point(|&(_, e)| e < end);
         if end <= self.next {
             self.duplicate = Some((start, end));
+            // RFC 7323 section 4.3: an old segment's time stamp counts, so that the echo tells how long the repetition took.
+            self.ts_recent = tsval;
+            self.quick = self.quick.max(self.quick_acks);
             return;
         }
         if let Some(&(s, _)) = self.held.get(at)
@@ -253,6 +287,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bloatlab_units::SECOND;
     use proptest::prelude::*;
 
     fn receiver(ack_every: u32) -> Receiver {
@@ -279,39 +314,79 @@ mod tests {
     #[test]
     fn acks_every_second_segment_or_after_the_timer() {
         let mut r = receiver(2);
-        assert_eq!(r.on_data(0, &data(0, 100), false, false), 100);
+        assert_eq!(r.on_data(0, &data(0, 100), false, false, SECOND), 100);
         assert!(!r.ack_now);
         assert_eq!(r.ack_deadline, 40_000_000);
-        r.on_data(1, &data(100, 100), false, false);
+        r.on_data(1, &data(100, 100), false, false, SECOND);
         assert!(r.ack_now);
         assert_eq!(ack(&mut r).ack, 200);
         assert_eq!(r.ack_deadline, NEVER);
     }
 
     #[test]
+    fn hastens_acks_while_the_sender_may_have_little_in_flight() {
+        let arrive = |r: &mut Receiver, now, segment: &Segment, ce| {
+            r.on_data(now, segment, false, ce, SECOND);
+            let at_once = r.ack_now;
+            ack(r);
+            r.unacked = 0;
+            at_once
+        };
+        for quick_acks in [0, 3] {
+            let mut r = Receiver::new(&TcpConfig {
+                quick_acks,
+                ..Default::default()
+            });
+            let quick = quick_acks > 0;
+            for i in 0..4 {
+                let at_once = arrive(&mut r, i, &data(i * 10, 10), false);
+                assert_eq!(at_once, quick && i < 3, "the first {quick_acks}");
+            }
+            assert!(!arrive(&mut r, SECOND, &data(40, 10), false));
+            let after_silence = arrive(&mut r, 3 * SECOND, &data(50, 10), false);
+            assert_eq!(after_silence, quick);
+            r.quick = 0;
+            assert!(
+                arrive(&mut r, 3 * SECOND, &data(0, 10), false),
+                "a duplicate"
+            );
+            assert_eq!(arrive(&mut r, 3 * SECOND, &data(60, 10), false), quick);
+            r.quick = 0;
+            assert!(arrive(&mut r, 3 * SECOND, &data(70, 10), true), "a mark");
+            assert_eq!(arrive(&mut r, 3 * SECOND, &data(80, 10), false), quick);
+            r.quick = 0;
+            let reduced = Segment {
+                flags: CWR,
+                ..data(90, 10)
+            };
+            assert_eq!(arrive(&mut r, 3 * SECOND, &reduced, false), quick);
+        }
+    }
+
+    #[test]
     fn reports_holes_newest_first_and_duplicates() {
         let mut r = receiver(1);
-        r.on_data(0, &data(100, 100), false, false);
-        r.on_data(0, &data(300, 100), false, false);
-        r.on_data(0, &data(500, 100), false, false);
-        r.on_data(0, &data(700, 100), false, false);
+        r.on_data(0, &data(100, 100), false, false, SECOND);
+        r.on_data(0, &data(300, 100), false, false, SECOND);
+        r.on_data(0, &data(500, 100), false, false, SECOND);
+        r.on_data(0, &data(700, 100), false, false, SECOND);
         let a = ack(&mut r);
         assert_eq!(a.sack_blocks(), [(700, 800), (500, 600), (300, 400)]);
-        r.on_data(0, &data(200, 100), false, false);
+        r.on_data(0, &data(200, 100), false, false, SECOND);
         assert_eq!(
             ack(&mut r).sack_blocks(),
             [(100, 400), (700, 800), (500, 600)]
         );
-        r.on_data(0, &data(150, 50), false, false);
+        r.on_data(0, &data(150, 50), false, false, SECOND);
         assert_eq!(
             ack(&mut r).sack_blocks()[0],
             (150, 200),
             "D-SACK comes first"
         );
-        r.on_data(0, &data(520, 80), false, false);
+        r.on_data(0, &data(520, 80), false, false, SECOND);
         let blocks = [(520, 600), (500, 600), (100, 400)];
         assert_eq!(ack(&mut r).sack_blocks(), blocks, "and what encloses it");
-        assert_eq!(r.on_data(0, &data(0, 100), false, false), 400);
+        assert_eq!(r.on_data(0, &data(0, 100), false, false, SECOND), 400);
         assert_eq!(ack(&mut r).ack, 400);
         assert_eq!(r.held_bytes(), 200);
     }
@@ -319,13 +394,13 @@ mod tests {
     #[test]
     fn echoes_congestion_until_told() {
         let mut r = receiver(2);
-        r.on_data(0, &data(0, 10), false, true);
+        r.on_data(0, &data(0, 10), false, true, SECOND);
         assert!(r.echo && r.ack_now);
         let cwr = Segment {
             flags: CWR,
             ..data(10, 10)
         };
-        r.on_data(0, &cwr, false, false);
+        r.on_data(0, &cwr, false, false, SECOND);
         assert!(!r.echo);
     }
 
@@ -335,7 +410,7 @@ mod tests {
             let mut r = receiver(1);
             let mut delivered = 0;
             for &i in order.iter().chain(&again) {
-                delivered += r.on_data(0, &data(i * 10, 10), false, false);
+                delivered += r.on_data(0, &data(i * 10, 10), false, false, SECOND);
                 let a = ack(&mut r);
                 prop_assert_eq!(u64::from(a.ack), r.next);
                 prop_assert_eq!(delivered, r.next);

@@ -1,7 +1,7 @@
 //! The sending half: what an acknowledgment does to the scoreboard, the estimators and the window.
 
 use bloatlab_cc::{Ack, CongestionControl, RateSample, Window};
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 
 use crate::loss::{Highest, Rack};
 use crate::prr::Prr;
@@ -225,6 +225,8 @@ impl Sender {
         let duplicate = segment.blocks > 0 && self.on_sack(now, segment, &mut delivery);
         if delivery.oldest_rtt > 0 {
             self.rtt.sample(delivery.oldest_rtt);
+        } else if ack > before {
+            self.sample_by_timestamp(now, segment.tsecr);
         }
         self.ack_rtt = delivery.newest_rtt;
         self.delivered += delivery.bytes;
@@ -260,6 +262,16 @@ impl Sender {
             self.reorder_timer = NEVER;
         } else if self.una > before || (delivery.any && self.restarts_timer(now, &delivery)) {
             self.arm_timer(now);
+        }
+    }
+
+    /// RFC 7323 section 4.1: where retransmissions make the times of sending ambiguous, the echo tells which one was answered.
+    #[cold]
+    fn sample_by_timestamp(&mut self, now: Nanos, echo: u32) {
+        let micros = ((now / MICROSECOND) as u32).wrapping_sub(echo);
+        // An echo of 0 is none; one from the future belongs to no segment of ours.
+        if echo != 0 && micros > 0 && micros < u32::MAX / 2 {
+            self.rtt.sample(u64::from(micros) * MICROSECOND);
         }
     }
 

@@ -84,6 +84,39 @@ fn reno_friendly_region_grows_by_alpha_and_then_by_one() {
 }
 
 #[test]
+fn linux_never_speeds_the_estimate_of_renos_window_up() {
+    let mut d = after_loss(r#"{"kind": "cubic", "variant": "linux"}"#, 10);
+    while d.window.cwnd < 11 * MSS {
+        d.now += MS;
+        d.on_ack(MSS, 10 * MS);
+    }
+    let (before, cwnd) = (d.state("w_est"), d.window.cwnd as f64);
+    d.on_ack(MSS, 10 * MS);
+    // Above cwnd_prior alpha still is 3 * 0.3 / 1.7: alpha * MSS * MSS / cwnd.
+    assert!((d.state("w_est") - before - 0.9 / 1.7 * 1e6 / cwnd).abs() < 1e-6);
+}
+
+#[test]
+fn linux_grows_by_a_twentieth_a_round_before_the_first_loss() {
+    for (json, grown) in [
+        (r#"{"kind": "cubic", "variant": "linux"}"#, 1050),
+        (r#""cubic""#, 1000),
+    ] {
+        let mut d = Driver::new(json, 1000);
+        d.window.ssthresh = d.window.cwnd;
+        for _ in 0..1000 {
+            d.on_ack(MSS, MS);
+        }
+        // The window grows while its ACKs come: 1000 of them are 1000 / 1025 of a round on average.
+        let segments = d.cwnd_segments();
+        assert!(
+            (segments - f64::from(grown)).abs() < 3.0,
+            "{json}: {segments}"
+        );
+    }
+}
+
+#[test]
 fn fast_convergence_aims_lower_after_a_loss_below_w_max() {
     let mut d = after_loss(PURE, 100);
     d.congestion(Signal::Loss);

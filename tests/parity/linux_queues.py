@@ -1,0 +1,166 @@
+"""Every queue beside real Linux: the same dumbbell, queue by queue.
+
+`linux_queues.csv` holds the queue (Q) and mixture (X) rows of a reference run of Linux 7.2 in virtual time: one htb class
+as the bottleneck with the queue as its leaf, netem as the base delay of the way back, MSS 1448, no offload, 1514 B a packet;
+`ss_` columns count from `ss_from_s` to `measured_s`. Each cell was run with two seeds, and is run here with the same two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, counted_by_chance, mean, measure, read, runs
+
+REFERENCE = Path(__file__).with_name("linux_queues.csv")
+FULL_SIZE = 1514
+PING_SIZE = 98
+
+METRICS = [
+    Metric("utilization", "utilization", 0.02, 0.0, "bytes that left the queue over the capacity"),
+    Metric("sojourn", "sojourn ms", 0.10, 1.0, "mean backlog over departure rate, on both sides; a jiffy is 1 ms"),
+    Metric("srtt", "sRTT ms", 0.10, 1.0, "as sojourn; mean over flows and time"),
+    Metric("p95_ping", "ping p95 ms", 0.10, 2.0, "a percentile of 1000 pings; under flow queueing the ping has its own queue"),
+    Metric("drop_rate", "drop rate", 0.15, 0.0, "drops / (departures + drops); chance: a count of n has an error of sqrt n"),
+    Metric("mark_rate", "mark rate", 0.15, 0.0, "marks / departures; chance as for drops"),
+    Metric("jain", "Jain", 0.05, 0.0, "fairness of the flows' goodput; chance: the spread between seeds"),
+]
+
+EXPLANATIONS: dict[str, Explanation] = {}
+
+
+def _queue_name(row: Row) -> str:
+    return row["qdisc"].split()[0]
+
+
+def _section(row: Row) -> str:
+    return _queue_name(row) + (" (mixtures)" if row["group"] == "X" else " ecn" if row["ecn"] == "1" else "")
+
+
+def _short(row: Row) -> str:
+    words = row["qdisc"].split(" bandwidth")[0].split(" [")[0].split()[1:]
+    return " ".join(word for word in words if word not in ("ecn", "noecn"))
+
+
+@cache
+def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
+    """The rows of each cell, which differ by seed only."""
+    cells: dict[tuple[str, ...], list[Row]] = {}
+    for row in sorted(read(REFERENCE), key=lambda r: (_section(r), int(r["rate_mbit"]))):
+        if runs(scenario(row)):
+            key = tuple(row[k] for k in ("group", "rate_mbit", "base_rtt_ms", "cc", "qdisc", "ecn", "measured_s"))
+            cells.setdefault((*key, str(len(row["flow_starts_s"].split()))), []).append(row)
+    return cells
+
+
+def _queue(words: str) -> str | dict[str, Any]:
+    """The queue: tc's own words, but for the one that needs filters."""
+    if words.startswith("drr"):
+        # A class of its own for every flow, each a pfifo of 100 packets.
+        return {"kind": "drr", "classifier": "exact", "quantum": "1514B", "flow_limit": "100p", "limit": "100000p"}
+    return words
+
+
+def _transmission(row: Row, size: int) -> float:
+    """Milliseconds that the bottleneck takes for a packet."""
+    return size * 8 / float(row["rate_mbit"]) * 1e-3
+
+
+def scenario(row: Row) -> dict[str, Any]:
+    """The row's dumbbell in our words."""
+    laws, rtts, starts = row["cc"].split(), row["base_rtt_ms"].split(), row["flow_starts_s"].split()
+    # htb hands a packet on as it leaves the queue and makes the next one wait; our link hands it on once it is sent.
+    rtt = [float(r) - _transmission(row, FULL_SIZE) for r in rtts]
+    hosts = {"source": "A", "destination": "B"}
+    flows: list[dict[str, Any]] = [
+        {
+            "cca": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"} if (law := laws[i % len(laws)]) == "cubic" else law,
+            "start": f"{start}s",
+            "rtt": f"{rtt[i % len(rtt)]:.6f}ms",
+            "tcp": {
+                "mss": 1448,
+                "quick_acks": 16,
+                "send_buffer": "64MB",
+                "receive_buffer": "64MB",
+                "ecn": row["ecn"] == "1",
+            },
+            **hosts,
+        }
+        for i, start in enumerate(starts)
+    ]
+    ping = {"traffic": {"kind": "ping", "interval": "20ms", "size": f"{PING_SIZE - 14}B"}, **hosts}
+    return {
+        "name": "linux",
+        "duration": f"{row['measured_s']}s",
+        "warmup": f"{row['ss_from_s']}s",
+        "dumbbell": {
+            "rate": f"{row['rate_mbit']}Mbit/s",
+            "rtt": f"{rtt[0]:.6f}ms",
+            "queue": _queue(row["qdisc"]),
+            "header": 14,
+        },
+        "flows": [*flows, ping],
+    }
+
+
+def _theirs(row: Row) -> dict[str, float]:
+    """The row in the metrics' names and units."""
+    sent, drops, marks = (float(row[f"ss_{name}"]) for name in ("sent_pkts", "drops", "marks"))
+    return {
+        "utilization": float(row["ss_utilisation"]),
+        "sojourn": float(row["ss_mean_sojourn_little_ms"] or "nan"),
+        "srtt": float(row["ss_mean_srtt_ms"] or "nan"),
+        "p95_ping": float(row["ss_p95_ping_rtt_ms"] or "nan"),
+        "departures": sent,
+        "drop_rate": drops / (sent + drops),
+        "mark_rate": marks / sent,
+        "jain": float(row["ss_jain"]),
+    }
+
+
+def make() -> Iterable[Cell]:
+    """Every metric of every cell whose queue and congestion controls there are."""
+    groups = list(cells_of_reference().values())
+    wanted = {id(row): Run.of(scenario(row), int(row["seed"])) for rows in groups for row in rows}
+    results = measure(wanted.values())
+    for rows in groups:
+        ours = [dict(results[wanted[id(row)]]) for row in rows]
+        for values in ours:
+            # A ping is shorter than what the base delay was shortened by.
+            values["p95_ping"] += _transmission(rows[0], FULL_SIZE) - _transmission(rows[0], PING_SIZE)
+        yield from _compare(rows[0], ours, [_theirs(row) for row in rows])
+
+
+def _compare(row: Row, ours: Sequence[dict[str, float]], theirs: Sequence[dict[str, float]]) -> Iterable[Cell]:
+    for metric in METRICS:
+        if metric.name == "mark_rate" and row["ecn"] == "0":
+            continue
+        if metric.name == "jain" and len(row["flow_starts_s"].split()) == 1:
+            continue
+        us, them = mean(ours, metric.name), mean(theirs, metric.name)
+        if math.isnan(them) or math.isnan(us):
+            continue
+        noise = by_chance(ours, theirs, metric.name) if metric.name in ("drop_rate", "mark_rate", "jain") else 0.0
+        if metric.name in ("drop_rate", "mark_rate"):
+            noise = max(noise, counted_by_chance(them, mean(theirs, "departures"), len(theirs)))
+        yield Cell(row, metric, us, them, noise, LINUX.explain(row, metric))
+
+
+LINUX = Reference(
+    title="Linux: queues",
+    intro="",
+    metrics=METRICS,
+    explanations=EXPLANATIONS,
+    labels={
+        "Mbit/s": lambda r: r["rate_mbit"],
+        "RTT ms": lambda r: r["base_rtt_ms"],
+        "flows": lambda r: str(len(r["flow_starts_s"].split())),
+        "cc": lambda r: r["cc"],
+        "settings": _short,
+    },
+    section=_section,
+    make=make,
+)

@@ -1,0 +1,149 @@
+"""Queues beside ns-3 3.37, 3.44 and 3.48: ten flows at 50 Mbit/s, RTT 40 ms.
+
+`ns3_queues.csv` holds the groups aqm, aqm-ecn and aqm-more of a reference run: access links of 500 Mbit/s, 1502 bytes on the wire,
+MSS 1448, `delack` segments per ACK, PRR, SACK, a device ring of one packet, starts drawn from one second, figures from 10 s to
+60 s. Most cells have three seeds in versions 3.37 and 3.48 and one in 3.44: the mean over all of them stands beside ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, counted_by_chance, mean, measure, read, runs
+
+REFERENCE = Path(__file__).with_name("ns3_queues.csv")
+LAWS = {"TcpNewReno": {"kind": "newreno"}, "TcpCubic": {"kind": "cubic"}, "TcpBbr": {"kind": "bbr"}}
+SEEDS = (1, 2, 3)
+
+METRICS = [
+    Metric("utilization", "utilization", 0.02, 0.0, "bytes sent over the capacity"),
+    Metric("sojourn", "sojourn ms", 0.10, 1.0, "mean over departures"),
+    Metric("srtt", "sRTT ms", 0.10, 1.0, "as sojourn; mean over flows and time"),
+    Metric("drop_rate", "drop rate", 0.15, 0.0, "drops / (departures + drops); chance: the spread, or a count's error"),
+    Metric("mark_rate", "mark rate", 0.15, 0.0, "marks / departures; chance as for drops"),
+    Metric("jain", "Jain", 0.05, 0.0, "fairness of the flows' goodput; chance: the spread between seeds"),
+]
+
+EXPLANATIONS: dict[str, Explanation] = {}
+
+
+def queue(row: Row) -> dict[str, Any]:
+    """The row's queue in our words, with ns-3's defaults where they are not ours."""
+    ecn = row["ecn"] == "1"
+    limit = f"{row['qlen']}p"
+    match row["qdisc"]:
+        case "FifoQueueDisc":
+            return {"kind": "fifo", "limit": limit}
+        case "CoDelQueueDisc":
+            return {"kind": "codel", "limit": limit, "ecn": ecn}
+        case "FqCoDelQueueDisc":
+            return {"kind": "fq_codel", "limit": limit, "ecn": ecn}
+        case "PieQueueDisc":
+            return {"kind": "pie", "limit": limit, "ecn": ecn}
+        case "FqPieQueueDisc":
+            return {"kind": "fq_pie", "limit": limit, "ecn": ecn}
+        case "CobaltQueueDisc":
+            return {"kind": "cobalt", "limit": limit, "ecn": ecn}
+        case "RedQueueDisc":
+            fixed = {"min": "5p", "max": "15p", "weight": 0.002, "probability": 0.02}
+            return {"kind": "red", "limit": limit, "ecn": ecn, "gentle": True, "wait": True, **fixed}
+        case "ARED":
+            return {"kind": "red", "limit": limit, "ecn": ecn, "gentle": True, "wait": True, "adaptive": True}
+        case "FqCobaltQueueDisc":
+            return {"kind": "fq_cobalt", "limit": limit, "ecn": ecn}
+        case "PfifoFastQueueDisc":
+            # One class of traffic: one of its three bands is in use.
+            return {"kind": "fifo", "limit": limit}
+    raise ValueError(row["qdisc"])
+
+
+def _laws(row: Row) -> list[str]:
+    return row["cca"].split(",")
+
+
+@cache
+def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
+    """The rows of each cell, which differ by version and seed only."""
+    cells: dict[tuple[str, ...], list[Row]] = {}
+    for row in sorted(read(REFERENCE), key=lambda r: (r["qdisc"], r["ecn"], r["cca"], r["delack"])):
+        if set(_laws(row)) <= set(LAWS) and runs(scenario(row)):
+            cells.setdefault(tuple(row[k] for k in ("qdisc", "ecn", "cca", "delack", "qlen")), []).append(row)
+    return cells
+
+
+def scenario(row: Row) -> dict[str, Any]:
+    """The row's dumbbell in our words."""
+    laws = _laws(row)
+    tcp = {
+        "mss": 1448,
+        "ack_every": int(row["delack"]),
+        "send_buffer": f"{row['buf']}B",
+        "receive_buffer": f"{row['buf']}B",
+        "ecn": row["ecn"] == "1",
+        "loss_detection": "dupack",
+        "tail_loss_probe": False,
+    }
+    return {
+        "name": "ns3",
+        "duration": f"{row['stop']}s",
+        "warmup": f"{row['warm']}s",
+        "dumbbell": {
+            "rate": row["bw"],
+            "rtt": f"{row['rtt']}ms",
+            "queue": queue(row),
+            "overhead": 2,
+            "device_packets": 1,
+            "access_rate": "500Mbit/s",
+        },
+        "flows": [
+            {"cca": LAWS[laws[i % len(laws)]], "start_jitter": "1s", "tcp": tcp} for i in range(int(row["flows"]))
+        ],
+    }
+
+
+def _theirs(row: Row) -> dict[str, float]:
+    sent, drops, marks = (float(row[name]) for name in ("fwd_pkts", "drops", "marks"))
+    return {
+        "utilization": float(row["util"]),
+        "sojourn": float(row["soj_mean_ms"]),
+        "srtt": float(row["srtt_ms"]),
+        "departures": sent,
+        "drop_rate": drops / (sent + drops),
+        "mark_rate": marks / sent,
+        "jain": float(row["jain"]),
+    }
+
+
+def make() -> Iterable[Cell]:
+    """Every metric of every cell whose queue and congestion controls there are."""
+    groups = list(cells_of_reference().values())
+    wanted = [[Run.of(scenario(rows[0]), seed) for seed in SEEDS] for rows in groups]
+    results = measure(run for each in wanted for run in each)
+    for rows, each in zip(groups, wanted, strict=True):
+        ours, theirs = [results[run] for run in each], [_theirs(row) for row in rows]
+        for metric in METRICS:
+            if metric.name == "mark_rate" and rows[0]["ecn"] == "0":
+                continue
+            us, them = mean(ours, metric.name), mean(theirs, metric.name)
+            noise = by_chance(ours, theirs, metric.name) if metric.name in ("drop_rate", "mark_rate", "jain") else 0.0
+            if metric.name in ("drop_rate", "mark_rate"):
+                noise = max(noise, counted_by_chance(them, mean(theirs, "departures"), len(SEEDS)))
+            yield Cell(rows[0], metric, us, them, noise, NS3.explain(rows[0], metric))
+
+
+NS3 = Reference(
+    title="ns-3: queues",
+    intro="",
+    metrics=METRICS,
+    explanations=EXPLANATIONS,
+    labels={
+        "cc": lambda r: r["cca"].replace("Tcp", ""),
+        "segments per ACK": lambda r: r["delack"],
+        "limit": lambda r: r["qlen"],
+    },
+    section=lambda r: r["qdisc"].replace("QueueDisc", "") + (" ecn" if r["ecn"] == "1" else ""),
+    make=make,
+)
