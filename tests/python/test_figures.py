@@ -3,6 +3,7 @@
 import json
 import math
 from html.parser import HTMLParser
+from pathlib import Path
 
 import altair as alt
 import polars as pl
@@ -516,3 +517,9 @@ def test_pixels_and_values_of_an_axis_go_both_ways():
     ):
         assert axis.value(axis.pixel(3.0)) == pytest.approx(3.0)
     assert contenders.Axis(1.0, 100.0, 300, log=True).pixel(10.0) == pytest.approx(150)
+
+
+def test_no_module_of_the_package_hides_a_function():
+    # Importing `bloatlab.figures.x` sets the name `x`: a function of that name would be gone.
+    modules = {path.stem for path in Path(figures.__file__).parent.glob("*.py")} - {"__init__", "registry"}
+    assert not modules & set(figures.__all__)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
-    from bloatlab.figures.save import save
+    from bloatlab.figures.saving import save
     from bloatlab.figures.source import of_run, of_runs
 
 _HOME = {
@@ -31,7 +31,7 @@ _HOME = {
     "find": "registry",
     "of_run": "source",
     "of_runs": "source",
-    "save": "save",
+    "save": "saving",
     "comparison": "charts.comparison",
     "criteria": "charts.criteria",
     "delay_ranges": "charts.delay_ranges",
