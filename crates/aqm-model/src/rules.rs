@@ -85,6 +85,8 @@ impl Seen {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
                 self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
+                // A packet that a queue around it marked changes over to DualPI2's other queue.
+                self.reorders |= kind == Some("dualpi2") && level > 0;
                 self.associates |= kind == Some("cake");
                 let level = level + u32::from(kind.is_some());
                 self.levels = self.levels.max(level);
