@@ -30,6 +30,8 @@ class Metric:
     relative: float
     absolute: float
     why: str
+    added: float = 0.0
+    """Allowed on top of the larger of the two."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Cell:
     @property
     def agrees(self) -> bool:
         """Within the metric's tolerance."""
-        allowed = max(self.metric.relative * abs(self.theirs), self.metric.absolute) + self.noise
+        allowed = max(self.metric.relative * abs(self.theirs), self.metric.absolute) + self.metric.added + self.noise
         return abs(self.ours - self.theirs) <= allowed
 
 

@@ -59,8 +59,15 @@ def queue(row: Row) -> dict[str, Any]:
             return {"kind": "fifo", "limit": f"{packets - 1}p"}
         case "RED":
             # In bytes, as some thresholds are not whole packets; `gentle` and `wait` are ns-2's defaults.
-            thresholds = {name: f"{round(float(row[f'red_{name}thresh'.replace('min', '')]) * size)}B" for name in ("min", "max")}
-            settings = {"weight": float(row["red_qw"]), "probability": float(row["red_max_p"]), "gentle": True, "wait": True}
+            thresholds = {
+                name: f"{round(float(row[f'red_{name}thresh'.replace('min', '')]) * size)}B" for name in ("min", "max")
+            }
+            settings = {
+                "weight": float(row["red_qw"]),
+                "probability": float(row["red_max_p"]),
+                "gentle": True,
+                "wait": True,
+            }
             return {"kind": "red", "limit": f"{packets}p", "avpkt": f"{size}B", **thresholds, **settings}
         case "SFQ":
             ns2 = {"service": "packets", "overflow": "share", "classifier": "exact"}

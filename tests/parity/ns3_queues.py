@@ -12,7 +12,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, counted_by_chance, mean, measure, read, runs
+from frame import (
+    Cell,
+    Explanation,
+    Metric,
+    Reference,
+    Row,
+    Run,
+    by_chance,
+    counted_by_chance,
+    mean,
+    measure,
+    read,
+    runs,
+)
 
 REFERENCE = Path(__file__).with_name("ns3_queues.csv")
 LAWS = {
