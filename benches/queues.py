@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FAIR = {"cake", "drr", "dualpi2", "fq", "fq_codel", "fq_pie", "hhf", "sfb", "sfq"}
 """Queues that look a flow up, or hold several queues."""
 
-SHAPERS = {"htb", "pfifo_fast", "policer", "prio", "tbf"}
+SHAPERS = {"htb", "policer", "priority", "tbf"}
 """Wrappers: what they cost is mostly what is inside."""
 
 

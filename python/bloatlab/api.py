@@ -78,7 +78,7 @@ def simulate(
 
 def sweep(
     scenario: Scenario,
-    axes: Mapping[str, Sequence[Any]],
+    axes: Mapping[str, Sequence[Any]] | None = None,
     *,
     replications: int = 1,
     seed: int = 42,
@@ -91,7 +91,8 @@ def sweep(
 
     Args:
         scenario: Name of an experiment or a scenario document.
-        axes: Values of each swept parameter (or dotted path).
+        axes: Values of each swept parameter (or dotted path); an experiment's own axes are added where they are neither
+            swept nor set.
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`.
         seed: Seed of the first replication.
         out: Results directory; absent: `results/NAME`.
@@ -110,6 +111,7 @@ def sweep(
     """
     source = _source(scenario)
     directory = Path(out) if out is not None else Path("results") / source.name
+    axes = source.axes(parameters, axes or {})
     planned = plan(source, parameters, axes, replications=replications, seed=seed)
     command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
     summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)

@@ -14,7 +14,7 @@ import vl_convert
 from behaviour import BASE_RTT_MS, DESCRIPTION, figure, run
 from bloatlab import Result, metrics
 from bloatlab._core import algorithms
-from bloatlab.figures.save import on_white
+from bloatlab.figures.saving import on_white
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "queues"

@@ -37,15 +37,17 @@ EXPLANATIONS = {
     "a": Explanation(
         _few,
         ALL,
-        "phase: room for one packet a flow (SFQ, 13 packets over 16 buckets) or for three (DropTail, 33 packets, ten flows) makes the "
-        "distance of two packets from one ACK decide, and so the rate of the access links, which the reference does not record. Links ten "
-        "times as fast as the bottleneck turn our utilization at SFQ, 4 Mbit/s, one flow from 0.12 to 0.77; ns-2 has 0.80.",
+        "phase: room for one packet a flow (SFQ, 13 packets over 16 buckets) or for three (DropTail, 33 packets, "
+        "ten flows) makes the distance of two packets from one ACK decide, and so the rate of the access links, "
+        "which the reference does not record. Links ten times as fast as the bottleneck turn our utilization at "
+        "SFQ, 4 Mbit/s, one flow from 0.12 to 0.77; ns-2 has 0.80.",
     ),
     "b": Explanation(
         lambda r: r["aqm"] == "RED",
         frozenset({"utilization", "p95_queue"}),
-        "ours is less full by 2 % to 8 %: our sender without PRR halves at once and then sends bursts when a recovery ends, which RED's "
-        "average lets pass and the link pays for with idle time; the mean queue and the drops agree.",
+        "ours is less full by 2 % to 8 %: our sender without PRR halves at once and then sends bursts when a "
+        "recovery ends, which RED's average lets pass and the link pays for with idle time; the mean queue and the"
+        " drops agree.",
     ),
 }
 
@@ -140,8 +142,8 @@ def make() -> Iterable[Cell]:
 
 NS2 = Reference(
     title="ns-2: queues",
-    intro="""RTT 40 ms, packets of 1500 bytes, no delayed ACK, initial window 2, no PRR, from 10 s to 60 s. Both sides: the mean over five
-start times. DropTail holds a packet less than its limit; CoDel is RFC 8289 as a plug-in.""",
+    intro="""RTT 40 ms, packets of 1500 bytes, no delayed ACK, initial window 2, no PRR, from 10 s to 60 s. Both sides: the mean
+over five start times. DropTail holds a packet less than its limit; CoDel is RFC 8289 as a plug-in.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={

@@ -1,7 +1,7 @@
 """Queues beside ns-3 3.37, 3.44 and 3.48: ten flows at 50 Mbit/s, RTT 40 ms.
 
-`ns3_queues.csv` holds the groups aqm, aqm-ecn and aqm-more of a reference run: access links of 500 Mbit/s, 1502 bytes on the wire,
-MSS 1448, `delack` segments per ACK, PRR, SACK, a device ring of one packet, starts drawn from one second, figures from 10 s to
+`ns3_queues.csv` holds the groups aqm, aqm-ecn and aqm-more of a reference run: access links of 500 Mbit/s, 1502 bytes on the
+wire, MSS 1448, `delack` segments per ACK, PRR, SACK, a device ring of one packet, starts drawn from one second, figures from 10 s to
 60 s. Most cells have three seeds in versions 3.37 and 3.48 and one in 3.44: the mean over all of them stands beside ours.
 """
 
@@ -56,27 +56,27 @@ EXPLANATIONS = {
     "a": Explanation(
         _is("Red"),
         ALL,
-        "ns-3 lets RED's average decay over idle time by its attribute LinkBandwidth, which the reference does not record: the "
-        "queue idles a tenth of the time here. With the attribute's default of 1.5 Mbit/s our sojourn time is 0.4 to 0.6 times "
-        "ns-3's, with the link's own rate 1 to 1.4 times.",
+        "ns-3 lets RED's average decay over idle time by its attribute LinkBandwidth, which the reference does not"
+        " record: the queue idles a tenth of the time here. With the attribute's default of 1.5 Mbit/s our sojourn"
+        " time is 0.4 to 0.6 times ns-3's, with the link's own rate 1 to 1.4 times.",
     ),
     "b": Explanation(
         _is("FqCoDel", law="NewReno"),
         ALL,
-        "ns-3 fills the link less (0.94 to 0.96): its flows lose in step, as its FQ-CoDel shows CoDel the flow's own backlog. "
-        "Ours shows it that of all flows, as Linux does, and is held to Linux.",
+        "ns-3 fills the link less (0.94 to 0.96): its flows lose in step, as its FQ-CoDel shows CoDel the flow's "
+        "own backlog. Ours shows it that of all flows, as Linux does, and is held to Linux.",
     ),
     "c": Explanation(
         _is("FqCoDel", law="Bbr"),
         ALL,
-        "BBR of ns-3 3.44 and later keeps a whole BDP queued (see deep-buffers), and 3.37 shares unevenly (Jain 0.7); flow "
-        "queueing does not hide either.",
+        "BBR of ns-3 3.44 and later keeps a whole BDP queued (see deep-buffers), and 3.37 shares unevenly (Jain "
+        "0.7); flow queueing does not hide either.",
     ),
     "d": Explanation(
         _is("Fifo", "PfifoFast", law="Cubic"),
         frozenset({"jain", "drop_rate"}),
-        "a FIFO of five bandwidth-delay products overflows every ten seconds: which of the ten flows loses then decides its "
-        "share, and there are five such moments in a run.",
+        "a FIFO of five bandwidth-delay products overflows every ten seconds: which of the ten flows loses then "
+        "decides its share, and there are five such moments in a run.",
     ),
 }
 
@@ -187,8 +187,9 @@ def make() -> Iterable[Cell]:
 
 NS3 = Reference(
     title="ns-3: queues",
-    intro="""Ten flows, 50 Mbit/s, RTT 40 ms, 10 s to 60 s. Theirs: the mean over versions 3.37, 3.44, 3.48 and their seeds. Ours: the mean
-over three seeds, with ns-3's defaults for each queue and CUBIC as in Linux, from which ns-3's was ported.""",
+    intro="""Ten flows, 50 Mbit/s, RTT 40 ms, 10 s to 60 s. Theirs: the mean over versions 3.37, 3.44, 3.48 and their seeds.
+Ours: the mean over three seeds, with ns-3's defaults for each queue and CUBIC as in Linux, from which ns-3's was
+ported.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={

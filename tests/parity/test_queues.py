@@ -8,8 +8,8 @@ from ns2_queues import NS2
 from ns3_queues import NS3
 
 REFERENCES = {"linux": LINUX, "ns3": NS3, "ns2": NS2}
-# What is asked of a reference as a whole, in each of these metrics: of ten cells nine agree with Linux; the simulators' runs leave some
-# settings unsaid (access rates, RED's idle decay), which a share of 0.85 allows for.
+# What is asked of a reference as a whole, in each of these metrics: of ten cells nine agree with Linux; the
+# simulators' runs leave some settings unsaid (access rates, RED's idle decay), which a share of 0.85 allows for.
 AIMS = ("utilization", "sojourn", "mean_sojourn", "drop_rate", "mark_rate", "srtt", "jain")
 SHARES = {"linux": 0.9, "ns3": 0.85, "ns2": 0.85}
 

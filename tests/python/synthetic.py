@@ -181,6 +181,47 @@ def sweep_tables(ccas=("newreno", "cubic", "bbr"), qlens=(20, 40, 80, 160, 320),
     return {"runs": pl.DataFrame(runs), "parameters": pl.DataFrame(parameters), "metrics": pl.concat(metrics)}
 
 
+def ranked_tables(queues, points=("",), seeds=(1, 2)):
+    """`ranking`, `contenders` and `metrics` of a comparison of queues, as `source.of_runs` gives them."""
+    draw = random.Random(7)
+    criteria = [
+        *((f"bulk_delay_p{p}", f"queueing delay p{p}", "ms", "lower", p / 10) for p in (50, 95, 99)),
+        *((f"voip_delay_p{p}", f"VoIP one-way delay p{p}", "ms", "lower", p / 5) for p in (50, 95, 99)),
+        ("bulk_goodput", "goodput", "Mbit/s", "higher", 9.0),
+        ("loss", "loss at the bottleneck", "", "lower", 0.01),
+    ]
+    ranking = [
+        {
+            "contender": queue, "position": place + 1, "score": 1.0 + place, "criterion": name, "title": title, "unit": unit,
+            "better": better, "value": typical * (1 + place), "low": typical, "high": typical * 2, "rank": 1.0 + place,
+        }
+        for place, queue in enumerate(queues)
+        for name, title, unit, better, typical in criteria
+    ]  # fmt: skip
+    runs = [
+        (f"{queue} {point} {seed}", queue, point, place)
+        for place, queue in enumerate(queues)
+        for point in points
+        for seed in seeds
+    ]
+    metrics = [
+        {"run_id": run, "scope": "flow", "entity": f"bulk_{flow}", "metric": metric, "value": value, "unit": unit}
+        for run, _, _, place in runs
+        for flow in (1, 2)
+        for metric, value, unit in (
+            ("mean_sojourn_l4", 5.0 * (1 + place) + draw.random(), "ms"),
+            ("mean_throughput_l7", 4.0 + draw.random(), "Mbit/s"),
+        )
+    ]
+    return {
+        "ranking": pl.DataFrame(ranking),
+        "contenders": pl.DataFrame(
+            [{"run_id": run, "contender": queue, "point": point} for run, queue, point, _ in runs]
+        ),
+        "metrics": pl.DataFrame(metrics),
+    }
+
+
 DEFINITIONS = [
     ("flow", "mean_throughput_l4", "Mbit/s", "payload received / lifetime", "CCPerf", "higher"),
     ("flow", "mean_srtt_l4", "ms", "mean over time of the smoothed RTT", "RFC 6298", "lower"),

@@ -238,3 +238,21 @@ def test_every_published_claim_of_deep_buffers_holds(capsys: pytest.CaptureFixtu
     claims = json.loads(capsys.readouterr().out)["claims"]
     assert [claim for claim in claims if not claim["holds"]] == []
     assert code == 0
+
+
+def test_the_warm_up_ends_without_a_trace_in_the_traffic() -> None:
+    document = {
+        "duration": "6s",
+        "warmup": "2s",
+        "dumbbell": {"rate": "5Mbit/s", "rtt": "20ms", "queue": {"kind": "priority", "queue": "fifo"}},
+        "flows": [
+            {"name": "bulk"},
+            {"name": "call", "dscp": "EF", "traffic": {"kind": "cbr", "rate": "64kbit/s", "packet": "160B"}},
+        ],
+    }
+    result = bl.run(document)
+    # Expedited packets pass the standing queue of a second, also after the warm-up: half the RTT and one full packet.
+    assert result.flow_metrics["call"]["p99_one_way_delay_l4"] < 10 + 3 + 1
+    assert result.flow_metrics["bulk"]["p50_sojourn_l4"] > 100
+    rows = result.table("flow_series").to_polars().filter(flow="bulk")
+    assert (rows.filter(rows["time_s"] > 1)["throughput_mbps"] > 4).all()

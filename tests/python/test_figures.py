@@ -1,7 +1,9 @@
 """Every figure on synthetic tables, and on tables that are awkward."""
 
 import json
+import math
 from html.parser import HTMLParser
+from pathlib import Path
 
 import altair as alt
 import polars as pl
@@ -9,11 +11,13 @@ import pytest
 
 import synthetic
 from bloatlab import figures
-from bloatlab.figures import histogram, network, palette, parts, prepare, registry, sweep
+from bloatlab.figures import contenders, histogram, network, palette, parts, prepare, registry, sweep
+from bloatlab.figures.charts.goodput_delay import pareto
 from bloatlab.figures.source import with_limits
 
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs]
-OF_RUNS = [name for name, figure in registry.REGISTRY.items() if figure.of_runs]
+OF_RUNS = [name for name, figure in registry.REGISTRY.items() if figure.of_runs and "ranking" not in figure.needs]
+OF_RANKING = [name for name, figure in registry.REGISTRY.items() if "ranking" in figure.needs]
 
 
 @pytest.fixture(scope="module")
@@ -427,3 +431,95 @@ def test_functions_have_the_names_of_the_registry(one):
     for name, figure in registry.REGISTRY.items():
         assert getattr(figures, name) is figure.function
     assert isinstance(figures.time_series(one), alt.VConcatChart)
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    return synthetic.ranked_tables(["fifo", "codel", "pie"])
+
+
+@pytest.mark.parametrize("name", OF_RANKING)
+@pytest.mark.parametrize("width", [900, 360])
+@pytest.mark.parametrize("count", [2, 3, 25])
+def test_every_figure_of_a_ranking_is_valid_vega_lite_and_light(name, width, count):
+    tables = synthetic.ranked_tables([f"queue_{index}" for index in range(count)])
+    chart = registry.find(name).draw(tables, width=width)
+    spec = chart.to_dict(validate=True)
+    assert units(spec)
+    assert rows(spec) < 6000
+
+
+@pytest.mark.parametrize("name", OF_RANKING)
+def test_figures_of_a_ranking_need_one(name, swept):
+    assert not registry.find(name).applicable(swept)
+    with pytest.raises(ValueError, match="needs values in ranking"):
+        figures.draw(name, swept)
+
+
+def test_the_pareto_front_keeps_who_is_beaten_by_none():
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 3.0, 2.0], "y": [5.0, 7.0, 6.0, 9.0, 7.0]})
+    # The third is beaten by the second in both; the equal second and fifth beat each other in neither.
+    assert pareto(frame) == [True, True, False, True, True]
+
+
+def test_the_front_is_drawn_filled(ranked):
+    spec = figures.draw("goodput_delay", ranked).to_dict()
+    drawn = [data for data in spec["datasets"].values() if data and "front" in data[0]]
+    assert {row["contender"] for data in drawn for row in data} == {"fifo", "codel", "pie"}
+    assert "queueing delay p95 (ms), less is to the right" in titles(spec)
+
+
+def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
+    tables = synthetic.ranked_tables(["fifo", "codel"], points=("rate=1", "rate=2", "rate=3"))
+    metrics = tables["metrics"].filter(~pl.col("run_id").str.contains("rate=2"))
+    spec = figures.draw("goodput_ellipses", {**tables, "metrics": metrics}).to_dict()
+    panels = [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]]
+    assert panels == ["rate=1", "rate=3"]
+
+
+def test_an_ellipse_by_hand():
+    # Variances 4 and 1 without covariance: half axes 2 and 1 about the mean (3, 5).
+    xs, ys = pl.Series([1.0, 3.0, 5.0, 3.0]), pl.Series([5.0, 5.0, 5.0, 5.0])
+    scale = math.sqrt(8 / 3)
+    curve = parts.ellipse(xs, ys, points=4)
+    assert curve[0] == pytest.approx((3 + scale, 5))
+    assert curve[1] == pytest.approx((3, 5))
+    assert curve[2] == pytest.approx((3 - scale, 5))
+    # Perfectly correlated: the ellipse is a stroke along the diagonal, one standard deviation long each way.
+    curve = parts.ellipse(pl.Series([0.0, 1.0, 2.0]), pl.Series([0.0, 1.0, 2.0]), points=4)
+    assert curve[0] == pytest.approx((2, 2))
+    assert curve[1] == pytest.approx((1, 1), abs=1e-6)
+    # Covariance 1 and variances 2 and 2: half axes sqrt(3) and 1, turned by 45 degrees.
+    curve = parts.ellipse(pl.Series([-1.0, 1.0, 2.0, -2.0]) * 1.0, pl.Series([1.0, -1.0, 2.0, -2.0]) * 1.0, points=4)
+    assert math.hypot(*curve[0]) == pytest.approx(math.sqrt(16 / 3))
+    assert math.hypot(*curve[1]) == pytest.approx(math.sqrt(4 / 3))
+
+
+def test_labels_stand_clear_of_each_other():
+    points = [(100.0, 100.0), (103.0, 100.0), (100.0, 104.0), (380.0, 10.0)]
+    names = ["fq_codel", "codel", "pie", "a_long_name_at_the_edge"]
+    spots = contenders.label_spots(points, names, 400, 200)
+    boxes = [
+        (x, y - contenders.LINE / 2, x + contenders.LETTER * len(name), y + contenders.LINE / 2)
+        for (x, y), name in zip(spots, names, strict=True)
+    ]
+    for index, a in enumerate(boxes):
+        for b in boxes[index + 1 :]:
+            assert min(a[2], b[2]) <= max(a[0], b[0]) or min(a[3], b[3]) <= max(a[1], b[1])
+    assert boxes[3][2] <= 440
+
+
+def test_pixels_and_values_of_an_axis_go_both_ways():
+    for axis in (
+        contenders.Axis(1.0, 100.0, 300, log=True, reverse=True),
+        contenders.Axis(0.0, 10.0, 300, reverse=True),
+        contenders.Axis(2.0, 4.0, 300),
+    ):
+        assert axis.value(axis.pixel(3.0)) == pytest.approx(3.0)
+    assert contenders.Axis(1.0, 100.0, 300, log=True).pixel(10.0) == pytest.approx(150)
+
+
+def test_no_module_of_the_package_hides_a_function():
+    # Importing `bloatlab.figures.x` sets the name `x`: a function of that name would be gone.
+    modules = {path.stem for path in Path(figures.__file__).parent.glob("*.py")} - {"__init__", "registry"}
+    assert not modules & set(figures.__all__)

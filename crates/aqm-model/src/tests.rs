@@ -86,7 +86,7 @@ impl Qdisc<ModelPacket> for Faulty {
         if self.slips(Fault::HoldsBack) || self.fault == Fault::HoldsBackForever {
             return None;
         }
-        let other = GLOBAL.fetch_add(1, Ordering::Relaxed) % 7 == 0;
+        let other = GLOBAL.fetch_add(1, Ordering::Relaxed).is_multiple_of(7);
         if self.slips(Fault::Reorders) || (self.fault == Fault::OtherEachTime && other) {
             return self.held.pop_back();
         }

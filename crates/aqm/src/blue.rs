@@ -49,6 +49,7 @@ impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["BlueQueueDisc"];
     const SOURCE: &'static str =
         "Feng, Kandlur, Saha, Shin, The BLUE Active Queue Management Algorithms, IEEE/ACM ToN 2002";
+    const NEAREST_IN_LINUX: Option<&'static str> = Some("sfb");
 
     fn check(&self) -> Result<(), String> {
         if let Some(Limit::Buffers(_)) = self.threshold {

@@ -40,16 +40,12 @@ pub struct Params {
     /// host share what one gets; with `srchost`, `dsthost` and `hosts` all packets of a host or a pair of hosts are one flow; with
     /// `flowblind` all packets of a tin.
     pub flowmode: Isolation,
-    /// Look behind address translation; there is none here, so this changes nothing.
-    pub nat: bool,
     /// Clear the code point once the tin is chosen.
     pub wash: bool,
     /// Packets crossed the bottleneck before they came here, so dropped ones count against the shaper too.
     pub ingress: bool,
     /// Drop queued pure ACKs that a later one makes superfluous: `enabled` leaves two besides the newest, `aggressive` none.
     pub ack_filter: AckFilter,
-    /// Split packets that offloading has merged; none are here, so this changes nothing.
-    pub split_gso: bool,
     /// Round-trip time that most connections are below; the target is a twentieth of it, or more at low rates.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub rtt: Duration,
@@ -79,11 +75,9 @@ impl Default for Params {
             bandwidth: None,
             diffserv: Diffserv::Diffserv3,
             flowmode: Isolation::TripleIsolate,
-            nat: false,
             wash: false,
             ingress: false,
             ack_filter: AckFilter::Disabled,
-            split_gso: true,
             rtt: Duration(100 * MILLISECOND),
             link: None,
             ether_vlan: 0,

@@ -61,6 +61,7 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["CobaltQueueDisc"];
     const SOURCE: &'static str = "Palmei et al., Design and Evaluation of COBALT Queue Discipline, LANMAN 2019; limit and ECN as in ns-3";
+    const NEAREST_IN_LINUX: Option<&'static str> = Some("cake");
 
     fn check(&self) -> Result<(), String> {
         Capacity::not_in_buffers(self.limit)

@@ -62,6 +62,7 @@ impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["GspQueueDisc"];
     const SOURCE: &'static str =
         "Lautenschlaeger, Francini, arXiv:1602.05333, HPSR 2016; draft-lauten-aqm-gsp";
+    const NEAREST_IN_LINUX: Option<&'static str> = Some("codel");
 
     fn check(&self) -> Result<(), String> {
         if let Some(Limit::Buffers(_)) = self.threshold {

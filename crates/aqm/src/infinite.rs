@@ -13,6 +13,7 @@ pub struct Params {}
 
 impl Algorithm for Params {
     const SOURCE: &'static str = "the M/G/1 queue of the textbooks; Nagle, RFC 970";
+    const NEAREST_IN_LINUX: Option<&'static str> = Some("pfifo");
 
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Infinite {

@@ -4,9 +4,8 @@ use bloatlab_units::{Bytes, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tc::{Form, Word};
 use crate::token_bucket::TokenBucket;
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, Tc, inner, mark};
+use crate::{Algorithm, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, inner, mark};
 
 /// Token bucket policer in front of another queue: arrivals for which there are no tokens are dropped or marked, never delayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,21 +56,8 @@ impl Default for Params {
 impl Algorithm for Params {
     const ALIASES: &'static [&'static str] = &["police"];
     const SOURCE: &'static str = "tc-police(8)";
-    const TC: &'static [Tc] = &[Tc {
-        name: "police",
-        words: &[
-            Word::same("rate", Form::Rate),
-            Word::same("burst", Form::Size),
-            Word::new("buffer", "burst", Form::Size),
-            Word::new("maxburst", "burst", Form::Size),
-            Word::same("mtu", Form::Size),
-            Word::new("minburst", "mtu", Form::Size),
-            Word::same("peakrate", Form::Rate),
-            Word::new("drop", "exceed", Form::Flag("\"drop\"")),
-        ],
-        required: &["rate", "burst"],
-        presets: &[],
-    }];
+    // No qdisc, but an action that a filter takes.
+    const NEAREST_IN_LINUX: Option<&'static str> = Some("tc filter ... action police");
 
     fn check(&self) -> Result<(), String> {
         if let Some(peak) = self.peakrate {

@@ -43,7 +43,11 @@ impl Algorithm for Params {
     const SOURCE: &'static str = "tc-prio(8); code points of RFC 2474, RFC 4594 and RFC 8622";
     const TC: &'static [Tc] = &[Tc {
         name: "prio",
-        words: &[Word::same("bands", Form::Integer)],
+        words: &[
+            Word::same("bands", Form::Integer),
+            Word::same("priomap", Form::Integers(PRIORITIES)),
+            Word::new("", "queues", Form::Leaves("bands", "queue")),
+        ],
         required: &[],
         // tc-prio(8): the map that Linux starts with.
         presets: &[("priomap", "[1,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1]")],

@@ -70,8 +70,14 @@ impl Algorithm for Params {
             Word::new("minburst", "mtu", Form::Size),
             Word::same("limit", Form::LimitBytes),
             Word::same("latency", Form::Time),
+            // tc wants a limit, which Linux forgets once another queue stands inside.
+            Word::new(
+                "1",
+                "queue",
+                Form::LeafInstead(&["limit", "latency"], "latency 50ms"),
+            ),
         ],
-        required: &["rate", "burst"],
+        required: &["rate", "burst", "limit|latency"],
         presets: &[],
     }];
 

@@ -7,6 +7,7 @@ use bloatlab_units::{Nanos, Rate, Rng};
 
 use crate::calendar::Key;
 use crate::histogram::{Histogram, TimeMean};
+use crate::loss_events::LossEvents;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
 
@@ -117,6 +118,7 @@ pub(crate) struct LinkStats {
     pub length: Histogram,
     pub bytes: TimeMean,
     pub max_bytes: u64,
+    pub losses: LossEvents,
     pub interval: Interval,
 }
 

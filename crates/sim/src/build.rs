@@ -13,6 +13,7 @@ use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats, LossyStretch
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Samples, TcpFlow, TcpStats, UdpFlow};
 use crate::histogram::Histogram;
+use crate::loss_events::NOT_GREEDY;
 use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
@@ -172,6 +173,10 @@ impl<'a> Engine<'a> {
             let mut passage = Passage {
                 stop: planned.stop.min(plan.duration),
                 dscp: planned.dscp,
+                greedy_rtt: match planned.traffic {
+                    Traffic::Greedy => planned.base_rtt,
+                    _ => NOT_GREEDY,
+                },
                 ..Passage::default()
             };
             for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
@@ -279,6 +284,7 @@ impl<'a> Engine<'a> {
             pending: 0,
             log: WriteLog::default(),
             completed_at: NEVER,
+            first_read_at: NEVER,
             past: bloatlab_tcp::SenderStats::default(),
             past_arrived: 0,
             stats: TcpStats {

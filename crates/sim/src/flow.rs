@@ -33,6 +33,8 @@ pub(crate) struct TcpFlow {
     pub log: WriteLog,
     /// When the last byte of a finite flow was read.
     pub completed_at: Nanos,
+    /// When the first byte was read.
+    pub first_read_at: Nanos,
     /// What earlier connections of this flow counted.
     pub past: SenderStats,
     /// Payload bytes that reached end 1 in them.
@@ -207,6 +209,7 @@ impl TcpFlow {
     /// End 1's application reads bytes in order.
     #[inline]
     fn on_read(&mut self, now: Nanos, bytes: u64) {
+        self.first_read_at = self.first_read_at.min(now);
         self.stats.delivered += bytes;
         self.stats.delay_sum += self.log.read(now, bytes);
     }
@@ -224,8 +227,9 @@ impl TcpFlow {
             srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
             samples: Samples {
-                arrived: self.arrived(),
-                bytes_sent: self.sender_stats().bytes,
+                // The interval under way goes on.
+                arrived: self.stats.samples.arrived,
+                bytes_sent: self.stats.samples.bytes_sent,
                 ..Samples::default()
             },
             ..TcpStats::default()

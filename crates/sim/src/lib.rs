@@ -9,6 +9,7 @@ mod control;
 mod engine;
 mod flow;
 mod histogram;
+mod loss_events;
 mod measure_flows;
 mod measure_network;
 pub mod metrics;

@@ -1,6 +1,6 @@
 //! Metrics of flows and probes.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
@@ -79,7 +79,11 @@ impl Engine<'_> {
                 sheet.quantiles(
                     rank,
                     &passage.sojourn,
-                    &[(0.95, F_P95_SOJOURN_L4), (0.99, F_P99_SOJOURN_L4)],
+                    &[
+                        (0.5, F_P50_SOJOURN_L4),
+                        (0.95, F_P95_SOJOURN_L4),
+                        (0.99, F_P99_SOJOURN_L4),
+                    ],
                 );
                 outcome
                     .distributions
@@ -157,6 +161,11 @@ impl Engine<'_> {
         sheet.put(rank, F_COV_IN_FLIGHT_L4, stats.in_flight.cov());
         put_samples(sheet, rank, &stats.samples);
         sheet.put(rank, F_FLOW_COMPLETION_TIME_L4, lifetime as f64 * 1e-9);
+        if flow.first_read_at != NEVER {
+            let began = self.network.passages[index].start;
+            let start_up = (flow.first_read_at - began) as f64 * MS;
+            sheet.put(rank, F_FLOW_START_UP_TIME_L4, start_up);
+        }
         sheet.put(
             rank,
             F_MEAN_IDT_EWMA_L4,
@@ -244,6 +253,7 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, drops: u64, lifet
         rank,
         &flow.delay,
         &[
+            (0.5, F_P50_ONE_WAY_DELAY_L4),
             (0.95, F_P95_ONE_WAY_DELAY_L4),
             (0.99, F_P99_ONE_WAY_DELAY_L4),
         ],

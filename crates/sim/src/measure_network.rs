@@ -3,6 +3,7 @@
 use bloatlab_scenario::PlanBoxKind;
 
 use crate::engine::Engine;
+use crate::loss_events::NOT_GREEDY;
 use crate::metrics::*;
 use crate::outcome::{Distribution, Outcome};
 use crate::sample::mbps;
@@ -43,6 +44,14 @@ impl Engine<'_> {
                 (stats.arrivals > 0).then(|| stats.drops as f64 / stats.arrivals as f64),
             );
             sheet.put(index, L_MARKS, stats.marks as f64);
+            let losses = &stats.losses;
+            let interval = losses.mean_interval().map(|v| v * MS);
+            sheet.put(index, L_MEAN_LOSS_INTERVAL, interval);
+            sheet.put(index, L_LOSS_EVENTS, losses.events as f64);
+            sheet.put(index, L_MEAN_LOSS_EVENT_SIZE, losses.mean_size());
+            let flows = self.greedy_flows(link.number as usize);
+            let together = losses.synchronization(flows).filter(|_| flows > 1);
+            sheet.put(index, L_LOSS_SYNCHRONIZATION, together);
             sheet.put(index, L_THROUGHPUT, mbps(stats.sent_bytes as f64, span));
             sheet.put(index, L_UTILIZATION, stats.busy as f64 / span as f64);
             let reported = link.queue.stats();
@@ -66,6 +75,16 @@ impl Engine<'_> {
             }
         }
         outcome.link_metrics = sheet.0;
+    }
+
+    /// Greedy TCP flows whose data crosses a box.
+    fn greedy_flows(&self, number: usize) -> u64 {
+        let crossing = self.plan.flows.iter().zip(&self.network.passages);
+        crossing
+            .filter(|(flow, passage)| {
+                passage.greedy_rtt != NOT_GREEDY && flow.forward.contains(&number)
+            })
+            .count() as u64
     }
 
     pub(crate) fn measure_network(&self, outcome: &mut Outcome) {

@@ -71,6 +71,8 @@ metrics! {
             "standard deviation / mean of the throughput per sample interval", "CCPerf";
         F_FLOW_COMPLETION_TIME_L4 = "flow_completion_time_l4", "s", Lower,
             "lifetime of the flow; stop - start if it is greedy", "CCPerf";
+        F_FLOW_START_UP_TIME_L4 = "flow_start_up_time_l4", "ms", Lower,
+            "time from the start of the flow to the first payload byte that the receiving application reads", "RFC 7928 section 2.2";
         F_MEAN_IDT_EWMA_L4 = "mean_idt_ewma_l4", "ms", None,
             "mean over departures of the EWMA (1/8) of the time between departures", "CCPerf";
         F_MEAN_NETWORK_POWER_L4 = "mean_network_power_l4", "Mbit/s per s", Higher,
@@ -105,12 +107,16 @@ metrics! {
             "packets of the flow's data direction that queues marked CE", "RFC 3168";
         F_MEAN_SOJOURN_L4 = "mean_sojourn_l4", "ms", Lower,
             "mean time of the flow's data packets in a queue", "RFC 8289";
+        F_P50_SOJOURN_L4 = "p50_sojourn_l4", "ms", Lower,
+            "median time of the flow's data packets in a queue", "RFC 8289";
         F_P95_SOJOURN_L4 = "p95_sojourn_l4", "ms", Lower,
             "95th percentile of the time of the flow's data packets in a queue", "RFC 8289";
         F_P99_SOJOURN_L4 = "p99_sojourn_l4", "ms", Lower,
             "99th percentile of the time of the flow's data packets in a queue", "RFC 8289";
         F_MEAN_ONE_WAY_DELAY_L4 = "mean_one_way_delay_l4", "ms", Lower,
             "mean time of a datagram from departure to arrival", "RFC 7679";
+        F_P50_ONE_WAY_DELAY_L4 = "p50_one_way_delay_l4", "ms", Lower,
+            "median time of a datagram from departure to arrival", "RFC 7679";
         F_P95_ONE_WAY_DELAY_L4 = "p95_one_way_delay_l4", "ms", Lower,
             "95th percentile of the time of a datagram from departure to arrival", "RFC 7679";
         F_P99_ONE_WAY_DELAY_L4 = "p99_one_way_delay_l4", "ms", Lower,
@@ -153,6 +159,14 @@ metrics! {
             "drops / arrivals", "RFC 7928";
         L_MARKS = "marks", "packets", None,
             "packets marked CE", "RFC 3168";
+        L_MEAN_LOSS_INTERVAL = "mean_loss_interval", "ms", Higher,
+            "mean time between two packets that the queue discipline discarded", "RFC 7928 section 2.3";
+        L_LOSS_EVENTS = "loss_events", "", None,
+            "loss events: drops and marks of greedy TCP flows' data, within one base RTT of the first", "RFC 5348 section 5.2";
+        L_MEAN_LOSS_EVENT_SIZE = "mean_loss_event_size", "packets", Lower,
+            "drops and marks of greedy TCP flows' data / loss_events", "RFC 7928 section 2.3";
+        L_LOSS_SYNCHRONIZATION = "loss_synchronization", "", Lower,
+            "mean over loss events of the share of the link's greedy TCP flows that are hit; none of fewer than two flows", "RFC 7928 section 2.4";
         L_THROUGHPUT = "throughput", "Mbit/s", Higher,
             "bits on the wire whose transmission ended / time", "RFC 7928";
         L_UTILIZATION = "utilization", "", Higher,

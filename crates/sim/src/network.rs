@@ -6,6 +6,7 @@ use bloatlab_aqm::Packet as _;
 
 use crate::boxes::{DelayLine, Link, LossyStretch};
 use crate::histogram::Histogram;
+use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
 use crate::schedule::Schedule;
@@ -29,6 +30,8 @@ pub(crate) struct Passage {
     pub dscp: u8,
     pub start: Nanos,
     pub stop: Nanos,
+    /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
+    pub greedy_rtt: Nanos,
     pub drops: u64,
     pub marks: u64,
     /// Packets that entered the first box of the path, data direction.
@@ -197,6 +200,12 @@ impl Network {
 }
 
 impl Passage {
+    /// Forgets what was counted: the warm-up is over.
+    pub fn reset(&mut self) {
+        (self.drops, self.marks, self.sent) = (0, 0, 0);
+        self.sojourn = Histogram::default();
+    }
+
     fn count_drop(&mut self, packet: &Packet) {
         if packet.direction() == 0 {
             self.drops += 1;
@@ -213,8 +222,10 @@ fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut Packe
         link.count.drops += 1;
         link.stats.drops += 1;
         link.stats.interval.drops += 1;
+        link.stats.losses.drop(now);
         log.note(now, Step::Drop, link.number, packet);
         passages[packet.flow_index()].count_drop(packet);
+        signal(link, now, passages, packet);
     }
     for packet in &mut fate.marks {
         packet.shorten(link.header);
@@ -224,9 +235,19 @@ fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut Packe
         if packet.direction() == 0 {
             passages[packet.flow_index()].marks += 1;
         }
+        signal(link, now, passages, packet);
     }
     // The lists go back, so that their memory is used again.
     fate.drops.clear();
     fate.marks.clear();
     link.fate = fate;
+}
+
+/// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
+fn signal(link: &mut Link, now: Nanos, passages: &[Passage], packet: &Packet) {
+    let base_rtt = passages[packet.flow_index()].greedy_rtt;
+    if packet.direction() == 0 && base_rtt != NOT_GREEDY {
+        let losses = &mut link.stats.losses;
+        losses.signal(now, packet.flow_index(), passages.len(), base_rtt);
+    }
 }

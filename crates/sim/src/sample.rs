@@ -5,8 +5,6 @@ use bloatlab_units::{NEVER, Nanos, SECOND};
 use crate::boxes::Interval;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow};
-use crate::histogram::Histogram;
-use crate::network::Passage;
 use crate::schedule::{clock, event};
 
 /// Bytes over nanoseconds, in Mbit/s.
@@ -103,13 +101,7 @@ impl Engine<'_> {
             link.reset(now);
         }
         for (passage, flow) in self.network.passages.iter_mut().zip(&mut self.flows) {
-            *passage = Passage {
-                routes: passage.routes,
-                start: passage.start,
-                stop: passage.stop,
-                sojourn: Histogram::default(),
-                ..Passage::default()
-            };
+            passage.reset();
             match flow {
                 Flow::Tcp(flow) if passage.start <= now && flow.stats.since == NEVER => {
                     flow.reset(now)

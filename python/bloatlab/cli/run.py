@@ -14,6 +14,8 @@ from bloatlab.cli.console import console, progress_bar
 from bloatlab.cli.values import axis, named, settings, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.claims import claims_of, note_claims
+from bloatlab.experiments.ranked import of_plan
+from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.store import Store, Writer
 from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan
 
@@ -49,7 +51,8 @@ def command_line() -> str:
 def run_request(request: Request) -> int:
     """Runs it and gives the exit code."""
     base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
-    axes = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
+    given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
+    axes = request.source.axes(base, given)
     runs = plan(request.source, base, axes, replications=request.replications, seed=request.seed)
     experiment = request.experiment
 
@@ -92,14 +95,19 @@ def _tell(request: Request, runs: Sequence[PlannedRun], summary: Summary, axes: 
     done = [planned for planned in runs if planned.run_id not in failed]
     metrics = store.run_metrics([planned.run_id for planned in done])
     if request.as_json:
-        print_json(request.source.name, done, metrics, claims_of(request.experiment, done, metrics))
+        ranking = of_plan(request.experiment, done, metrics)
+        print_json(request.source.name, done, metrics, claims_of(request.experiment, done, metrics), ranking)
         return
     if not done:
         return
-    from bloatlab.cli.summary import summary_table
+    from bloatlab.cli.summary import ranking_table, summary_table
 
     out = console()
-    out.print(summary_table(request.source.name, done, metrics, axes))
+    ranking = of_plan(request.experiment, done, metrics)
+    if ranking is None:
+        out.print(summary_table(request.source.name, done, metrics, axes))
+    else:
+        out.print(ranking_table(request.source.name, ranking, len(done)))
     how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
     out.print(f"{how} in {summary.wall_s:.2f} s; results in {request.directory}", soft_wrap=True)
     out.print(report_line(request.directory), soft_wrap=True, markup=False)
@@ -125,11 +133,14 @@ def print_json(
     runs: Sequence[PlannedRun],
     metrics: Mapping[str, Mapping[str, Any]],
     claims: Sequence[Mapping[str, Any]],
+    ranking: Ranking | None = None,
 ) -> None:
     """The one object of `--json`."""
     described = [
         {"run_id": run.run_id, "parameters": run.parameters, "seed": run.seed, **metrics[run.run_id]} for run in runs
     ]
     # `dumps` encodes in C, `dump` in Python.
-    document = {"experiment": name, "runs": described, "claims": list(claims)}
+    document: dict[str, Any] = {"experiment": name, "runs": described, "claims": list(claims)}
+    if ranking is not None:
+        document["ranking"] = describe(ranking)
     sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")

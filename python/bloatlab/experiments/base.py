@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bloatlab.errors import unknown
+from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.plugins import Configured
 
@@ -69,6 +70,10 @@ class Experiment:
     """Parameters of the published run, where they differ from the defaults."""
     reproduce_seed: ClassVar[int] = 42
     figures: ClassVar[tuple[str, ...]] = ()
+    criteria: ClassVar[tuple[Criterion, ...]] = ()
+    """What its runs are ranked by; empty: they are not."""
+    compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")
+    """Parameters that make a contender of the ranking."""
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario document that resolved parameters make."""
@@ -89,6 +94,15 @@ class Experiment:
             for name, parameter in known.items()
         }
         return self.derive(values)
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """What is swept when the user neither sets nor sweeps it."""
+        return {}
+
+    def all_axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """The axes of its own that the user left alone, then the user's."""
+        own = {name: values for name, values in self.axes().items() if name not in base and name not in given}
+        return {**own, **given}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """Fills in defaults that depend on other parameters."""

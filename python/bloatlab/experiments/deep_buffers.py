@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.engines import engine
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.base import Claim, Experiment
 from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.queues import with_limit
 
 PAGE = "CCPerf, Deep Buffers Experiment, experiment 1 (doi 10.1109/COMST.2025.3533303)"
 FLOW = "flow_metrics.flow_1."
@@ -301,24 +299,3 @@ class DeepBuffers(Experiment):
                 }
             ],
         }
-
-
-def with_limit(queue: Any, limit: str | None) -> Any:
-    """The queue with this limit, if its kind has one and the user's table or tc's words do not set it."""
-    if read.is_tc(queue):
-        if limit is None or not {"limit", "latency"}.isdisjoint(queue.split()):
-            return queue
-        queue = {
-            name: value for name, value in json.loads(engine().queue(json.dumps(queue))).items() if name != "limit"
-        }
-    table = {"kind": queue} if isinstance(queue, str) and ":" not in queue else queue
-    if not isinstance(table, Mapping) or "limit" in table:
-        return queue
-    return {**table, "limit": limit} if table["kind"] in _kinds_with_limit(engine().engine_version()) else dict(table)
-
-
-@cache
-def _kinds_with_limit(_engine_version: str) -> frozenset[str]:
-    """Kinds of queue that have a `limit`; read once an engine, not once a run of a sweep."""
-    queues = json.loads(engine().algorithms())["queues"]
-    return frozenset(q["kind"] for q in queues if any(p["name"] == "limit" for p in q["parameters"]))

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bloatlab.figures.charts.comparison import comparison
+    from bloatlab.figures.charts.criteria import criteria
+    from bloatlab.figures.charts.delay_ranges import delay_ranges
     from bloatlab.figures.charts.delay_throughput import delay_throughput
     from bloatlab.figures.charts.ecdf import ecdf
+    from bloatlab.figures.charts.goodput_delay import goodput_delay
+    from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
     from bloatlab.figures.charts.in_flight import in_flight
     from bloatlab.figures.charts.operating_point import operating_point
     from bloatlab.figures.charts.queue import queue
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
-    from bloatlab.figures.save import save
+    from bloatlab.figures.saving import save
     from bloatlab.figures.source import of_run, of_runs
 
 _HOME = {
@@ -27,10 +31,14 @@ _HOME = {
     "find": "registry",
     "of_run": "source",
     "of_runs": "source",
-    "save": "save",
+    "save": "saving",
     "comparison": "charts.comparison",
+    "criteria": "charts.criteria",
+    "delay_ranges": "charts.delay_ranges",
     "delay_throughput": "charts.delay_throughput",
     "ecdf": "charts.ecdf",
+    "goodput_delay": "charts.goodput_delay",
+    "goodput_ellipses": "charts.goodput_ellipses",
     "in_flight": "charts.in_flight",
     "operating_point": "charts.operating_point",
     "queue": "charts.queue",
@@ -43,10 +51,14 @@ __all__ = [
     "REGISTRY",
     "Figure",
     "comparison",
+    "criteria",
+    "delay_ranges",
     "delay_throughput",
     "draw",
     "ecdf",
     "find",
+    "goodput_delay",
+    "goodput_ellipses",
     "in_flight",
     "of_run",
     "of_runs",

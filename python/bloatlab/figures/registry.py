@@ -6,10 +6,14 @@ from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
-from bloatlab.figures import histogram, network, prepare, sweep
+from bloatlab.figures import contenders, histogram, network, prepare, sweep
 from bloatlab.figures.charts.comparison import comparison, held
+from bloatlab.figures.charts.criteria import criteria
+from bloatlab.figures.charts.delay_ranges import delay_ranges
 from bloatlab.figures.charts.delay_throughput import delay_throughput
 from bloatlab.figures.charts.ecdf import ecdf
+from bloatlab.figures.charts.goodput_delay import axes_of, goodput_delay
+from bloatlab.figures.charts.goodput_ellipses import PANELS, goodput_ellipses, points, samples
 from bloatlab.figures.charts.in_flight import in_flight
 from bloatlab.figures.charts.operating_point import operating_point
 from bloatlab.figures.charts.queue import queue
@@ -105,6 +109,11 @@ def _links(tables: Tables) -> str:
     return f"{shown} of {everything} links are shown: those with the longest queues." if shown < everything else ""
 
 
+def _points_left(tables: Tables) -> str:
+    left = len(points(tables)) - PANELS
+    return f"The first {PANELS} points are shown; {left} more are in the table of runs." if left > 0 else ""
+
+
 def _held(tables: Tables) -> str:
     fixed = [f"{name} = {value} ({left} further in the table)" for name, value, left in held(tables)]
     return f"Shown for {', '.join(fixed)}." if fixed else ""
@@ -198,6 +207,46 @@ REGISTRY: Mapping[str, Figure] = {
             ("runs", "metrics"),
             delay_throughput,
             lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+            of_runs=True,
+        ),
+        Figure(
+            "delay_ranges",
+            "Delay of every contender",
+            "In the order of the ranking. The dot is the median, the thick bar reaches to the 95th percentile and the "
+            "thin one to the 99th.",
+            ("ranking",),
+            delay_ranges,
+            lambda tables: bool(contenders.stems(network.table(tables, "ranking"))),
+            of_runs=True,
+        ),
+        Figure(
+            "goodput_delay",
+            "Goodput against delay",
+            "Better is up and to the right. Filled marks, joined by the dashed line, are the Pareto front: no other "
+            "contender has both a shorter delay and a higher goodput.",
+            ("ranking",),
+            goodput_delay,
+            lambda tables: axes_of(tables) is not None,
+            of_runs=True,
+        ),
+        Figure(
+            "goodput_ellipses",
+            "Goodput against queueing delay, flow by flow",
+            "The dot is the mean over the long flows and replications, the ellipse one standard deviation about it, "
+            "drawn from three of them on. Better is up and to the right (RFC 7928 section 2.7).",
+            ("ranking", "contenders", "metrics"),
+            goodput_ellipses,
+            lambda tables: not samples(tables).is_empty(),
+            of_runs=True,
+            note=_points_left,
+        ),
+        Figure(
+            "criteria",
+            "The other criteria",
+            "In the order of the ranking; the best has its full colour.",
+            ("ranking",),
+            criteria,
+            lambda tables: bool(contenders.singles(network.table(tables, "ranking"))),
             of_runs=True,
         ),
     )

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bloatlab.experiments import CATALOGUE
+from bloatlab.experiments.ranked import Ranked, of_store
+
 if TYPE_CHECKING:
     from bloatlab.store import Store
 
@@ -31,8 +34,38 @@ def of_run(store: Store, run_id: str) -> dict[str, pl.DataFrame]:
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
-    """Tables over all runs, for figures that compare them."""
-    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+    """Tables over all runs, for figures that compare them; with the ranking where one experiment made them and ranks."""
+    tables = {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+    experiments = tables["runs"]["experiment"].unique().to_list()
+    if len(experiments) != 1:
+        return tables
+    return tables | of_ranking(of_store(store, CATALOGUE.get(experiments[0])))
+
+
+def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
+    """`ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes."""
+    if ranked is None:
+        return {}
+    rows = [
+        {
+            "contender": row.name,
+            "position": row.position,
+            "score": row.score,
+            "criterion": criterion.name,
+            "title": criterion.title,
+            "unit": criterion.unit,
+            "better": criterion.better,
+            "value": row.values[criterion.name],
+            "low": row.low[criterion.name],
+            "high": row.high[criterion.name],
+            "rank": row.ranks.get(criterion.name),
+        }
+        for row in ranked.ranking.contenders
+        for criterion in ranked.ranking.criteria
+    ]
+    numbers = dict.fromkeys(("score", "value", "low", "high", "rank"), pl.Float64)
+    runs = [{"run_id": run, "contender": one.contender, "point": one.point} for run, one in ranked.observations.items()]
+    return {"ranking": pl.DataFrame(rows, schema_overrides=numbers), "contenders": pl.DataFrame(runs)}
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:

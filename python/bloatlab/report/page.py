@@ -14,6 +14,7 @@ import jinja2
 import polars as pl
 
 from bloatlab.errors import StoreError
+from bloatlab.experiments.ranked import Ranked, of_store
 from bloatlab.report import metric_tables, model, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
@@ -62,27 +63,31 @@ def make_report(directory: Path | str) -> Path:
 
 
 def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
-    from bloatlab.figures import sweep
+    from bloatlab.figures import source, sweep
 
     mine = tables["runs"].filter(pl.col("experiment") == name)
     own = {
         "runs": mine,
         **{of: tables[of].join(mine.select("run_id"), on="run_id", how="semi") for of in ("parameters", "metrics")},
     }
-    swept = sweep.read(own)
+    swept, known = sweep.read(own), _known(name)
+    ranked = of_store(store, known)
+    own |= source.of_ranking(ranked)
     by_run = {key[0]: part for key, part in own["metrics"].partition_by("run_id", as_dict=True).items()}
     queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.standing_queue(part)) is not None}
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next((run for run in claims["run_id"].to_list() if run in by_run), None)
-    picks = _picks(swept, queues, claimed)
+    picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
     details = [
         _run(store, renderer, swept, run, why, by_run.get(run, own["metrics"].clear()), anchors[run])
         for run, why in picks.items()
     ]
-    known, several = _known(name), swept.frame.height > 1
+    several = swept.frame.height > 1
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
+    if ranked:
+        judged = verdict.of_ranking(ranked.ranking)
     return model.ExperimentView(
         name=name,
         anchor=anchor,
@@ -93,9 +98,10 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         commands=commands[-MOST_COMMANDS:],
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims),
+        ranking=model.ranking_view(ranked.ranking) if ranked else None,
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),
-        figures=_figures(renderer, own, f"{anchor}-", of_runs=True),
+        figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
         details=details,
         facts=_facts(mine),
     )
@@ -117,6 +123,13 @@ def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[
         picks.setdefault(min(queues, key=queues.__getitem__), "the shortest standing queue")
         picks.setdefault(max(queues, key=queues.__getitem__), "the longest standing queue")
     return picks or {runs[0]: "the first run"}
+
+
+def _ranked_picks(ranked: Ranked) -> dict[str, str]:
+    """A run of the first and of the last of a ranking."""
+    first, last = ranked.ranking.contenders[0].name, ranked.ranking.contenders[-1].name
+    whose = {name: run for run, name in reversed([(run, one.contender) for run, one in ranked.observations.items()])}
+    return {whose[first]: "ranked first", whose[last]: "ranked last"}
 
 
 def _run(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from bloatlab.experiments.ranking import Ranking
 from bloatlab.figures import network, prepare
 from bloatlab.figures.sweep import Sweep, metrics_by_run
 from bloatlab.report import text
@@ -129,6 +130,24 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     )
     lowest, highest = grade(queues[best]), grade(queues[worst])
     return Verdict(lowest if lowest == highest else f"{lowest} to {highest}", sentence, [])
+
+
+def of_ranking(ranking: Ranking) -> Verdict:
+    """Say who came first and last, and what the first is best at."""
+    first, last = ranking.contenders[0], ranking.contenders[-1]
+    at = f" over {ranking.points} points" if ranking.points > 1 else ""
+    numbers = [("contenders", str(len(ranking.contenders)))]
+    for criterion in ranking.criteria:
+        if (
+            criterion.name.endswith(("_p95", "_goodput", "_fairness"))
+            and (value := first.values[criterion.name]) is not None
+        ):
+            numbers.append((f"{criterion.title}, {first.name}", text.with_unit(value, criterion.unit)))
+    sentence = (
+        f"{first.name} comes first of {len(ranking.contenders)} with a score of {first.score:.2f}{at}, "
+        f"{last.name} last with {last.score:.2f}: the score is a mean rank, 1 being the best by every criterion."
+    )
+    return Verdict("", sentence, numbers)
 
 
 def label(swept: Sweep, run_id: str) -> str:

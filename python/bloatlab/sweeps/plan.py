@@ -24,6 +24,9 @@ class Source(Protocol):
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
 
+    def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """The axes of a sweep: those given, and those that the source has of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bloatlab.experiments.base import Experiment, plain
@@ -21,6 +21,10 @@ class ExperimentSource:
         values = self.experiment.resolve(given)
         return {name: plain(value) for name, value in values.items()}, self.experiment.scenario(values)
 
+    def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """The experiment's own axes that the user left alone, then the user's."""
+        return self.experiment.all_axes(base, given)
+
 
 class ScenarioSource:
     """A user's scenario; what is set are dotted paths into it."""
@@ -34,3 +38,7 @@ class ScenarioSource:
         """The paths as they are stored, and the document with their values."""
         document = {"name": self.name, **with_values(self.document, given)}
         return {path: plain(value) for path, value in given.items()}, document
+
+    def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Those given: a document has no axes of its own."""
+        return dict(given)

@@ -7,7 +7,7 @@ const fn flag(tc: &'static str, field: &'static str, value: &'static str) -> Wor
     Word::new(tc, field, Form::Flag(value))
 }
 
-/// tc-cake(8). Not known here, and so refused: `autorate-ingress`, `fwmark`.
+/// tc-cake(8).
 pub(super) const TC: &[Tc] = &[Tc {
     name: "cake",
     words: &[
@@ -26,8 +26,9 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("dual-srchost", "flowmode", "\"dual-srchost\""),
         flag("dual-dsthost", "flowmode", "\"dual-dsthost\""),
         flag("triple-isolate", "flowmode", "\"triple-isolate\""),
-        flag("nat", "nat", "true"),
-        flag("nonat", "nat", "false"),
+        // No address is translated here.
+        Word::same("nonat", Form::Nothing),
+        Word::same("nat", Form::Nothing),
         flag("wash", "wash", "true"),
         flag("nowash", "wash", "false"),
         flag("ingress", "ingress", "true"),
@@ -35,8 +36,9 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("ack-filter", "ack_filter", "\"enabled\""),
         flag("ack-filter-aggressive", "ack_filter", "\"aggressive\""),
         flag("no-ack-filter", "ack_filter", "\"disabled\""),
-        flag("split-gso", "split_gso", "true"),
-        flag("no-split-gso", "split_gso", "false"),
+        // No packet is a merged one.
+        Word::same("split-gso", Form::Nothing),
+        Word::same("no-split-gso", Form::Nothing),
         Word::same("rtt", Form::Time),
         flag("datacentre", "rtt", "\"100us\""),
         flag("lan", "rtt", "\"1ms\""),
@@ -67,6 +69,11 @@ pub(super) const TC: &[Tc] = &[Tc {
         Word::same("overhead", Form::Integer),
         Word::same("mpu", Form::Integer),
         Word::same("memlimit", Form::Size),
+        Word::same("fwmark", Form::Refused("packets have no firewall mark")),
+        Word::same(
+            "autorate-ingress",
+            Form::Refused("the rate is not estimated from arrivals"),
+        ),
     ],
     required: &[],
     presets: &[],

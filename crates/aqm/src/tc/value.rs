@@ -85,7 +85,11 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
             // The kernel counts whole bytes per second.
             json!(Rate(at_most(text, bits / 8.0, 1.0e18)? * 8).to_string())
         }
-        Form::Integer => json!(whole(text)?),
+        // cake's overhead may be negative.
+        Form::Integer => match text.strip_prefix('-') {
+            Some(digits) => json!(-(whole(digits)? as i64)),
+            None => json!(whole(text)?),
+        },
         Form::Number(scale) => json!(number(text)? / scale),
         Form::Whole(scale, most) => {
             let value = whole(text)?;

@@ -205,7 +205,7 @@ fn every_ack_leaves_once_and_the_last_gets_through() {
             let heard = of_flow
                 .iter()
                 .filter_map(|packet| packet.ack)
-                .last()
+                .next_back()
                 .unwrap();
             assert_eq!(heard.number, numbers[flow as usize]);
         }

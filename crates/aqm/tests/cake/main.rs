@@ -137,10 +137,37 @@ fn every_word_of_tc_sets_a_valid_value() {
             Form::Rate => json!("10Mbit/s"),
             Form::Time => json!("20ms"),
             Form::Size => json!("1MB"),
+            Form::Nothing | Form::Refused(_) => continue,
             other => panic!("{other:?}"),
         };
         cake(json!({ word.field: value }));
     }
-    let known = |name: &str| tc.words.iter().any(|word| word.tc == name);
-    assert!(known("triple-isolate") && !known("fwmark") && !known("autorate-ingress"));
+}
+
+#[test]
+fn commands_of_tc_are_read() {
+    let read = |text: &str| serde_json::from_value::<QueueConfig>(json!(text));
+    let same = |text: &str, params: Value| {
+        let mut params = params;
+        params["kind"] = json!("cake");
+        let config: QueueConfig = serde_json::from_value(params).unwrap();
+        assert_eq!(read(text).unwrap(), config, "{text}");
+    };
+    same(
+        "cake bandwidth 20mbit pppoe-ptm ether-vlan dual-srchost nat wash ack-filter rtt 60ms split-gso",
+        json!({
+            "bandwidth": "20Mbit/s", "link": "pppoe-ptm", "ether_vlan": 1, "flowmode": "dual-srchost",
+            "wash": true, "ack_filter": "enabled", "rtt": "60ms",
+        }),
+    );
+    same(
+        "cake unlimited besteffort metro noatm overhead -4 mpu 64 memlimit 4mb",
+        json!({
+            "diffserv": "besteffort", "rtt": "10ms", "atm": "noatm", "overhead": -4, "mpu": 64,
+            "memlimit": "4MiB",
+        }),
+    );
+    for refused in ["cake fwmark 0xff", "cake autorate-ingress"] {
+        assert!(read(refused).is_err(), "{refused}");
+    }
 }

@@ -1,0 +1,73 @@
+//! FQ-PIE: who is served when, and each flow under a PIE of its own.
+
+mod common;
+
+use bloatlab_aqm::{DropReason, Qdisc};
+use common::{Log, TestPacket, build, ms, packet, stat};
+use serde_json::json;
+
+fn arrive(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, flow: u64, count: u64) {
+    (0..count).for_each(|id| queue.enqueue(0, packet(id, flow), log));
+}
+
+fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<u64> {
+    (0..n)
+        .map_while(|_| queue.dequeue(0, log))
+        .map(|packet| packet.flow)
+        .collect()
+}
+
+#[test]
+fn new_flows_are_served_first_and_then_take_turns() {
+    let mut queue = build(json!({ "kind": "fq_pie", "quantum": "1500B" }));
+    let mut log = Log::default();
+    arrive(queue.as_mut(), &mut log, 1, 3);
+    arrive(queue.as_mut(), &mut log, 2, 3);
+    assert_eq!(stat(queue.as_ref(), "new_flows_len"), 2.0);
+    assert_eq!(flows(queue.as_mut(), &mut log, 2), [1, 2]);
+    arrive(queue.as_mut(), &mut log, 3, 2);
+    assert_eq!(flows(queue.as_mut(), &mut log, 9), [3, 1, 2, 3, 1, 2]);
+    assert_eq!(stat(queue.as_ref(), "new_flow_count"), 3.0);
+}
+
+#[test]
+fn only_the_flow_that_waits_is_dropped() {
+    let mut queue = build(json!({ "kind": "fq_pie", "quantum": "1500B" }));
+    let mut log = Log::default();
+    arrive(queue.as_mut(), &mut log, 1, 2_000);
+    // One packet of flow 1 every 15 ms: its delay rises far beyond the target.
+    for n in 1..=200 {
+        let now = ms(15.0) * n;
+        queue.dequeue(now, &mut log).unwrap();
+        queue.wake(now);
+    }
+    // The delay rose by 15 ms an update: +2 % each above 0.1, and +2 % more above 250 ms, until all is dropped.
+    assert_eq!(stat(queue.as_ref(), "prob"), 1.0);
+    arrive(queue.as_mut(), &mut log, 1, 100);
+    assert!(
+        log.dropped
+            .iter()
+            .all(|(packet, reason)| packet.flow == 1 && *reason == DropReason::Law)
+    );
+    assert!(log.dropped.len() >= 99);
+    let before = log.dropped.len();
+    arrive(queue.as_mut(), &mut log, 2, 100);
+    assert_eq!(log.dropped.len(), before);
+}
+
+#[test]
+fn what_is_too_much_is_dropped_on_arrival() {
+    let mut log = Log::default();
+    let mut queue = build(json!({ "kind": "fq_pie", "limit": "3p" }));
+    arrive(queue.as_mut(), &mut log, 1, 5);
+    assert_eq!(
+        (log.dropped_ids(), stat(queue.as_ref(), "overlimit")),
+        (vec![3, 4], 2.0)
+    );
+    let mut queue = build(json!({ "kind": "fq_pie", "memory_limit": "3000B" }));
+    arrive(queue.as_mut(), &mut log, 1, 5);
+    assert_eq!(
+        (queue.packets(), stat(queue.as_ref(), "overmemory")),
+        (2, 3.0)
+    );
+}

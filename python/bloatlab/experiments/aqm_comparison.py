@@ -1,0 +1,109 @@
+"""Every queue of the registry on the same bottleneck under the same traffic, ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.queues import SMALLEST, comparable
+
+BUFFER = 4
+"""Bandwidth-delay products that every queue may hold: enough to bloat where nothing manages it."""
+
+
+def _kinds(value: Any) -> str:
+    """Names of congestion controls with `+` between them, each checked."""
+    one = read.algorithm("congestion_controls")
+    names = [name.strip() for name in str(value).split("+")]
+    if not all(names):
+        raise ParameterError(f"`{value}`: an empty name between `+`")
+    return "+".join(str(one(name)) for name in names)
+
+
+class AqmComparison(Experiment):
+    """Bulk transfers of several kinds against a call, pages and a ping."""
+
+    name = "aqm-comparison"
+    title = "Every queue on the same bottleneck"
+    summary = (
+        "Bulk flows of several congestion controls share one bottleneck with a call, web pages and a ping; all queue "
+        "disciplines that stand by themselves take their turn and are ranked by delay, throughput, fairness and loss."
+    )
+    source = (
+        "bloatlab; metrics after RFC 7928 section 2, traffic after RFC 7928 section 9.1, buffer of four "
+        "bandwidth-delay products as in deep-buffers"
+    )
+    figures = (
+        "delay_ranges", "goodput_delay", "criteria", "time_series", "operating_point", "queue", "queue_distribution",
+        "rtt_histogram", "in_flight", "ecdf",
+    )  # fmt: skip
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        shared.queue(),
+        shared.ecn(),
+        shared.rate("20Mbit/s"),
+        shared.rtt("40ms"),
+        shared.qlen(f"{BUFFER} bandwidth-delay products, at least {SMALLEST}p"),
+        Parameter(
+            "ccas", "cubic+newreno+bbr", "",
+            allowed="congestion controls of `bloatlab algorithms` with + between them",
+            help="congestion controls of the bulk flows",
+            read=_kinds,
+        ),
+        shared.count("flows", 1, "flows", "bulk flows of each congestion control", low=1, high=1000),
+        Parameter(
+            "page", "500kB", "bytes",
+            allowed="bytes such as 500kB", help="size of a web page, fetched one second after the last was complete",
+            read=read.size,
+        ),
+        shared.stop("60s"),
+        shared.warmup("10s"),
+    )  # fmt: skip
+    criteria: ClassVar[tuple[Criterion, ...]] = (
+        *criteria.delay(),
+        *criteria.voip(),
+        *criteria.ping(),
+        *criteria.web(),
+        criteria.goodput(),
+        criteria.fairness(),
+        criteria.loss(),
+    )
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """Every queue that stands by itself."""
+        return {"queue": comparable()}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """All queues may hold as much."""
+        return shared.derive_limit(values, BUFFER, SMALLEST)
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A dumbbell that bulk and sparse flows share."""
+        bulk = [
+            {
+                "name": f"bulk_{kind.rpartition(':')[2].lower()}",
+                "count": params["flows"],
+                "start_jitter": "1s",
+                "cca": kind,
+                "tcp": shared.tcp(params),
+            }
+            for kind in dict.fromkeys(params["ccas"].split("+"))
+        ]
+        page = {"kind": "fetch", "response": params["page"], "interval": "1s"}
+        return {
+            "name": self.name,
+            "duration": params["stop"],
+            "warmup": params["warmup"],
+            "dumbbell": shared.dumbbell(params),
+            "flows": [
+                *bulk,
+                shared.call(),
+                {"name": "web", "traffic": page, "tcp": shared.tcp(params)},
+                shared.ping(),
+            ],
+        }

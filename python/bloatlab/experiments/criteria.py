@@ -1,0 +1,189 @@
+"""What queues are compared by: each criterion is one number of a run, read from its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal
+
+Metrics = Mapping[str, Any]
+"""Metrics of one run in the form of `--json`."""
+Better = Literal["lower", "higher"]
+BOTTLENECK = "bottleneck"
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One number of a run by which queues are ranked."""
+
+    name: str
+    title: str
+    unit: str
+    better: Better
+    group: str
+    """Criteria of one group count together as much as those of any other."""
+    formula: str
+    read: Callable[[Metrics], float | None]
+    """`None`: the run has no such value."""
+    minor: bool = False
+    """Left out of the terminal's table, which has no room for all."""
+
+
+def _of(entities: Mapping[str, Mapping[str, float]], name: str) -> list[Mapping[str, float]]:
+    """Metrics of the flows or probes of this name, one or `NAME_1`, `NAME_2`, ..."""
+    return [values for entity, values in entities.items() if entity == name or entity.startswith(f"{name}_")]
+
+
+def values(metrics: Metrics, scope: str, name: str, metric: str) -> list[float]:
+    """One metric of all flows (or probes, or links) of this name that have it."""
+    return [float(of[metric]) for of in _of(metrics.get(f"{scope}_metrics", {}), name) if metric in of]
+
+
+def mean_of(scope: str, name: str, metric: str) -> Callable[[Metrics], float | None]:
+    """Mean over the entities of this name."""
+
+    def read(metrics: Metrics) -> float | None:
+        found = values(metrics, scope, name, metric)
+        return fmean(found) if found else None
+
+    return read
+
+
+def sum_of(scope: str, name: str, metric: str) -> Callable[[Metrics], float | None]:
+    """Sum over the entities of this name."""
+
+    def read(metrics: Metrics) -> float | None:
+        found = values(metrics, scope, name, metric)
+        return sum(found) if found else None
+
+    return read
+
+
+def jain(name: str) -> Callable[[Metrics], float | None]:
+    """Jain's index of the goodputs of the flows of this name (Jain, Chiu and Hawe 1984)."""
+
+    def read(metrics: Metrics) -> float | None:
+        found = values(metrics, "flow", name, "mean_throughput_l7")
+        squares = sum(value * value for value in found)
+        return sum(found) ** 2 / (len(found) * squares) if len(found) > 1 and squares > 0 else None
+
+    return read
+
+
+def delay(flows: str = "bulk", *, title: str = "queueing delay", group: str = "bulk delay") -> tuple[Criterion, ...]:
+    """Queueing delay of long flows at the median and in the tail."""
+    return tuple(
+        Criterion(
+            f"{flows}_delay_p{percentile}", f"{title} p{percentile}", "ms", "lower", group,
+            f"mean over the {flows} flows of p{percentile}_sojourn_l4",
+            mean_of("flow", flows, f"p{percentile}_sojourn_l4"), percentile < 99,
+        )
+        for percentile in (50, 95, 99)
+    )  # fmt: skip
+
+
+def goodput(flows: str = "bulk", *, title: str = "goodput", group: str = "throughput") -> Criterion:
+    """Goodput of long flows together."""
+    formula = f"sum over the {flows} flows of mean_throughput_l7"
+    read = sum_of("flow", flows, "mean_throughput_l7")
+    return Criterion(f"{flows}_goodput", title, "Mbit/s", "higher", group, formula, read)
+
+
+def fairness(flows: str = "bulk", *, group: str = "fairness") -> Criterion:
+    """How evenly long flows share."""
+    formula = f"(sum x)^2 / (n sum x^2) over mean_throughput_l7 of the {flows} flows"
+    return Criterion(f"{flows}_fairness", "fairness (Jain)", "", "higher", group, formula, jain(flows))
+
+
+def loss() -> Criterion:
+    """Loss at the bottleneck."""
+    read = mean_of("link", BOTTLENECK, "loss_rate")
+    return Criterion("loss", "loss at the bottleneck", "", "lower", "loss", "loss_rate of the bottleneck", read)
+
+
+def utilization(*, group: str = "throughput") -> Criterion:
+    """How busy the bottleneck is: for flows that are not all there at once, whose goodputs do not add up."""
+    read = mean_of("link", BOTTLENECK, "utilization")
+    return Criterion("utilization", "utilization", "", "higher", group, "utilization of the bottleneck", read)
+
+
+def _of_loss_events(metric: str) -> Callable[[Metrics], float | None]:
+    """A metric of the bottleneck's loss events; where there were none, nothing was lost together."""
+
+    def read(metrics: Metrics) -> float | None:
+        link = metrics.get("link_metrics", {}).get(BOTTLENECK, {})
+        return 0.0 if link.get("loss_events") == 0 else link.get(metric)
+
+    return read
+
+
+def synchronization() -> Criterion:
+    """How many flows lose together (RFC 7928 section 2.4)."""
+    read = _of_loss_events("loss_synchronization")
+    formula = "loss_synchronization of the bottleneck; 0 where nothing was lost"
+    return Criterion("synchronization", "loss synchronization", "", "lower", "loss", formula, read)
+
+
+def loss_bursts() -> Criterion:
+    """How many packets are lost together (RFC 7928 section 2.3)."""
+    read = _of_loss_events("mean_loss_event_size")
+    formula = "mean_loss_event_size of the bottleneck; 0 where nothing was lost"
+    return Criterion("loss_bursts", "losses in an event", "packets", "lower", "loss", formula, read, minor=True)
+
+
+def start_up(flows: str = "bulk") -> Criterion:
+    """How soon the first byte comes (RFC 7928 section 2.2)."""
+    read = mean_of("flow", flows, "flow_start_up_time_l4")
+    formula = f"mean over the {flows} flows of flow_start_up_time_l4"
+    return Criterion(f"{flows}_start_up", f"start-up of {flows} flows", "ms", "lower", "start-up", formula, read)
+
+
+def completion(flows: str, *, group: str = "completion") -> Criterion:
+    """How long finite flows take (RFC 7928 section 2.1)."""
+    read = mean_of("flow", flows, "flow_completion_time_l4")
+    formula = f"mean over the {flows} flows of flow_completion_time_l4"
+    return Criterion(f"{flows}_completion", f"completion of {flows} flows", "s", "lower", group, formula, read)
+
+
+def voip(flows: str = "voip", *, title: str = "VoIP", group: str = "sparse flows") -> tuple[Criterion, ...]:
+    """One-way delay, jitter and loss of a call."""
+    delays = tuple(
+        Criterion(
+            f"{flows}_delay_p{percentile}", f"{title} one-way delay p{percentile}", "ms", "lower", group,
+            f"mean over the {flows} flows of p{percentile}_one_way_delay_l4",
+            mean_of("flow", flows, f"p{percentile}_one_way_delay_l4"), percentile < 99,
+        )
+        for percentile in (50, 95, 99)
+    )  # fmt: skip
+    jitter = Criterion(
+        f"{flows}_jitter", f"{title} jitter", "ms", "lower", group,
+        f"mean over the {flows} flows of mean_jitter_l4", mean_of("flow", flows, "mean_jitter_l4"), minor=True,
+    )  # fmt: skip
+    lost = Criterion(
+        f"{flows}_loss", f"{title} loss", "", "lower", group,
+        f"mean over the {flows} flows of loss_rate_l4", mean_of("flow", flows, "loss_rate_l4"),
+    )  # fmt: skip
+    return (*delays, jitter, lost)
+
+
+def ping(*, group: str = "sparse flows") -> tuple[Criterion, ...]:
+    """RTT of a ping at the median and in the tail."""
+    return tuple(
+        Criterion(
+            f"ping_p{percentile}", f"ping RTT p{percentile}", "ms", "lower", group,
+            f"p{percentile}_rtt of the ping", mean_of("probe", "ping", f"p{percentile}_rtt"), percentile < 99,
+        )
+        for percentile in (50, 95, 99)
+    )  # fmt: skip
+
+
+def web(*, group: str = "sparse flows") -> tuple[Criterion, ...]:
+    """Time to fetch a page at the median and in the tail."""
+    return tuple(
+        Criterion(
+            f"web_p{percentile}", f"page fetch p{percentile}", "ms", "lower", group,
+            f"mean over the web clients of p{percentile}_rtt", mean_of("probe", "web", f"p{percentile}_rtt"), percentile < 99,
+        )
+        for percentile in (50, 95, 99)
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+"""The ranking of runs: fresh from a plan, or from a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.ranking import Observation, Ranking, observe, rank
+from bloatlab.store import Store
+from bloatlab.sweeps.plan import PlannedRun
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A ranking, and the runs it rests on."""
+
+    ranking: Ranking
+    observations: Mapping[str, Observation]
+    """By run."""
+
+
+def of_plan(
+    experiment: Experiment | None, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]
+) -> Ranking | None:
+    """Who came where, if the experiment ranks and there are at least two to rank."""
+    found = _ranked(experiment, {run.run_id: run.parameters for run in runs}, metrics)
+    return found.ranking if found else None
+
+
+def of_store(store: Store, experiment: Experiment | None) -> Ranked | None:
+    """The same of every finished run of the experiment that a store holds."""
+    if experiment is None or not experiment.criteria:
+        return None
+    rows = store.runs().filter(experiment=experiment.name, status="done")
+    parameters: dict[str, dict[str, Any]] = {run_id: {} for run_id in rows["run_id"].to_list()}
+    for run_id, name, value in store.parameters().select("run_id", "name", "value").iter_rows():
+        if run_id in parameters:
+            parameters[run_id][name] = json.loads(value)
+    return _ranked(experiment, parameters, store.run_metrics(list(parameters)))
+
+
+def _ranked(
+    experiment: Experiment | None,
+    parameters: Mapping[str, Mapping[str, Any]],
+    metrics: Mapping[str, Mapping[str, Any]],
+) -> Ranked | None:
+    if experiment is None or not experiment.criteria:
+        return None
+    runs = [(given, metrics[run_id]) for run_id, given in parameters.items()]
+    derived = [parameter.name for parameter in experiment.parameters if parameter.default is None]
+    observed = observe(experiment.criteria, experiment.compared, runs, derived)
+    ranking = rank(experiment.criteria, observed)
+    if len(ranking.contenders) < 2:
+        return None
+    return Ranked(ranking, dict(zip(parameters, observed, strict=True)))

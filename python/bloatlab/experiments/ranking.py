@@ -1,0 +1,195 @@
+"""Ranks contenders by criteria.
+
+Values are averaged over the replications of a point; a point is a place on the axes that are not compared. Within each
+point contenders are ranked by each criterion from 1, the best; values that agree to three digits share the mean of
+their places, and who has no value comes last. A contender's rank is the mean over the points, its overall score the
+mean over the groups of criteria of the mean rank within the group.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from bloatlab.experiments.criteria import Better, Criterion, Metrics
+
+MEANING = (
+    "Contenders are ranked by each criterion, 1 being the best; values that agree to three digits share the mean of "
+    "their places, and who has no value comes last. The score is the mean over the groups of criteria of the mean rank "
+    "in the group; lower is better."
+)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One run: who ran, where on the other axes, and what came of it."""
+
+    contender: str
+    point: str
+    values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One row of the table, the best first."""
+
+    name: str
+    position: int
+    score: float
+    values: Mapping[str, float | None]
+    """By criterion, the mean over points and replications."""
+    low: Mapping[str, float | None]
+    high: Mapping[str, float | None]
+    ranks: Mapping[str, float]
+    """By criterion, the mean over points."""
+    groups: Mapping[str, float]
+    """By group of criteria, the mean of its ranks."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Who came where."""
+
+    criteria: tuple[Criterion, ...]
+    """Those for which at least one run has a value."""
+    contenders: tuple[Contender, ...]
+    points: int
+
+
+def observe(
+    criteria: Sequence[Criterion],
+    compared: Sequence[str],
+    runs: Sequence[tuple[Mapping[str, Any], Metrics]],
+    derived: Sequence[str] = (),
+) -> list[Observation]:
+    """Runs (their parameters and metrics) as observations.
+
+    Args:
+        criteria: What is read of each run.
+        compared: Parameters that make a contender; those that do not vary are left out of its name.
+        runs: Parameters as they are stored, and metrics in the form of `--json`.
+        derived: Parameters that may follow from others, and then do not name a point.
+    """
+    parameters = [{name: json.dumps(value, sort_keys=True) for name, value in given.items()} for given, _ in runs]
+    names = sorted({name for of in parameters for name in of}, key=lambda name: (name in derived, name))
+    varying = [name for name in names if len({of.get(name) for of in parameters}) > 1]
+    named = [name for name in compared if name in varying] or list(compared[:1])
+    rest = [name for name in varying if name not in named]
+    for name in [name for name in reversed(rest) if name in derived]:
+        fewer = [other for other in rest if other != name]
+        if _distinct(parameters, fewer) == _distinct(parameters, rest):
+            rest = fewer
+    return [
+        Observation(
+            ", ".join(_label(name, given.get(name), bare=name == compared[0]) for name in named),
+            ", ".join(_label(name, given[name]) for name in rest if name in given),
+            {criterion.name: criterion.read(metrics) for criterion in criteria},
+        )
+        for given, metrics in runs
+    ]
+
+
+def _distinct(parameters: Sequence[Mapping[str, str]], names: Sequence[str]) -> int:
+    return len({tuple(of.get(name) for name in names) for of in parameters})
+
+
+def _label(name: str, value: Any, *, bare: bool = False) -> str:
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{key}={item}" for key, item in value.items() if key != "kind")
+        value = f"{value.get('kind')} ({rest})" if rest else value.get("kind")
+    return str(value) if bare else f"{name}={value}"
+
+
+def places(values: Sequence[float | None], better: Better) -> list[float]:
+    """Rank of each value, 1 the best; equals share the mean of their places, `None` comes last."""
+    keys = [_key(value, better) for value in values]
+    ordered = sorted(keys)
+    found: dict[tuple[int, float], float] = {}
+    for key in keys:
+        first = ordered.index(key)
+        found[key] = first + (ordered.count(key) + 1) / 2
+    return [found[key] for key in keys]
+
+
+def _key(value: float | None, better: Better) -> tuple[int, float]:
+    if value is None:
+        return (1, 0.0)
+    rounded = float(f"{value:.3g}")
+    return (0, -rounded if better == "higher" else rounded)
+
+
+def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> Ranking:
+    """The table of contenders, the best first."""
+    known = tuple(
+        criterion for criterion in criteria if any(one.values[criterion.name] is not None for one in observations)
+    )
+    points = list(dict.fromkeys(one.point for one in observations))
+    names = list(dict.fromkeys(one.contender for one in observations))
+    ranks: dict[str, dict[str, list[float]]] = {name: {c.name: [] for c in known} for name in names}
+    for point in points:
+        here = [one for one in observations if one.point == point]
+        present = list(dict.fromkeys(one.contender for one in here))
+        for criterion in known:
+            means = [_mean(_values(here, name, criterion)) for name in present]
+            if all(mean is None for mean in means):
+                continue
+            for name, place in zip(present, places(means, criterion.better), strict=True):
+                ranks[name][criterion.name].append(place)
+    rows = []
+    for name in names:
+        own = {c.name: fmean(ranks[name][c.name]) for c in known if ranks[name][c.name]}
+        groups: dict[str, list[float]] = {}
+        for criterion in known:
+            if criterion.name in own:
+                groups.setdefault(criterion.group, []).append(own[criterion.name])
+        by_group = {group: fmean(places) for group, places in groups.items()}
+        score = fmean(by_group.values()) if by_group else float(len(names))
+        found = {c.name: _values(observations, name, c) for c in known}
+        rows.append(
+            Contender(
+                name, 0, score,
+                {key: _mean(values) for key, values in found.items()},
+                {key: min(values, default=None) for key, values in found.items()},
+                {key: max(values, default=None) for key, values in found.items()},
+                own,
+                by_group,
+            )
+        )  # fmt: skip
+    rows.sort(key=lambda row: (round(row.score, 9), row.name))
+    placed = (replace(row, position=index + 1) for index, row in enumerate(rows))
+    return Ranking(known, tuple(placed), len(points))
+
+
+def _values(observations: Sequence[Observation], name: str, criterion: Criterion) -> list[float]:
+    found = (one.values[criterion.name] for one in observations if one.contender == name)
+    return [value for value in found if value is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def describe(ranking: Ranking) -> dict[str, Any]:
+    """The ranking in the form of `--json`."""
+    return {
+        "meaning": MEANING,
+        "points": ranking.points,
+        "criteria": [
+            {key: getattr(criterion, key) for key in ("name", "title", "unit", "better", "group", "formula")}
+            for criterion in ranking.criteria
+        ],
+        "contenders": [
+            {
+                "name": row.name,
+                "position": row.position,
+                "score": row.score,
+                "groups": dict(row.groups),
+                "values": dict(row.values),
+                "ranks": dict(row.ranks),
+            }
+            for row in ranking.contenders
+        ],
+    }

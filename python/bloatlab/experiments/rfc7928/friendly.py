@@ -1,0 +1,94 @@
+"""TCP-friendly senders: as many as a level of congestion asks for, and short ones with small and large first windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bloatlab import units
+from bloatlab.experiments import criteria, shared
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.rfc7928.base import LEVELS, LONG_FLOWS, Rfc7928, bulk, common, congestion, in_ms
+
+
+class Bulk(Rfc7928):
+    """Long flows of one kind at three levels of congestion."""
+
+    name = "rfc7928-bulk"
+    title = "Long flows at mild, medium and heavy congestion"
+    summary = (
+        "TCP-friendly flows with the same first window keep the bottleneck busy: how much delay each queue lets stand, "
+        "what it loses, and whether flows lose together."
+    )
+    section = "sections 5.1.1 and 8.2.2 to 8.2.4"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        *congestion(),
+        shared.cca("newreno", published="newreno"),
+        shared.count("initial_window", 3, "segments", "first window of the flows", low=1, high=1000),
+    )
+    own_axes: ClassVar[Mapping[str, Any]] = {"congestion": list(LEVELS)}
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The long flows."""
+        return [bulk(params, params["flows"], params["cca"], tcp={"initial_window": params["initial_window"]})]
+
+
+class InitialWindow(Rfc7928):
+    """A long flow, and short ones whose first window is 3 or 10."""
+
+    name = "rfc7928-initial-congestion-window"
+    title = "Short flows that start with 3 or 10 segments"
+    summary = (
+        "One long flow holds the queue in its steady state; short flows of 50 segments begin one after the other: "
+        "how long they take when their first window is small and when it is a burst."
+    )
+    section = "section 5.1.2"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        shared.cca("newreno", published="newreno"),
+        shared.count("iw", 10, "segments", "first window of the short flows; the long one's is 3", low=1, high=1000),
+        shared.count("size", 50, "segments", "length of a short flow; the RFC asks for more than 10 and at most 100"),
+        shared.count("shorts", 10, "flows", "short flows, evenly over the run", low=1, high=1000),
+    )
+    own_axes: ClassVar[Mapping[str, Any]] = {"iw": [3, 10]}
+    criteria = (
+        criteria.completion("short"),
+        criteria.start_up("short"),
+        *criteria.delay("short", title="short flows' queueing delay", group="short flows' delay"),
+        *criteria.delay(),
+        criteria.goodput(),
+        criteria.loss(),
+        criteria.loss_bursts(),
+    )
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The long flow and the short ones."""
+        # Evenly over the measured part of the run, the last with as much time left as lies between two.
+        from_, until = units.duration(params["warmup"]), units.duration(params["stop"])
+        apart = (until - from_) / (params["shorts"] + 1)
+        short = {
+            "name": "short",
+            "count": params["shorts"],
+            "cca": params["cca"],
+            "start": in_ms(from_ + apart),
+            "start_interval": in_ms(apart),
+            "start_jitter": in_ms(apart / 4),
+            "traffic": {"kind": "finite", "bytes": f"{params['size'] * 1448}B"},
+            "tcp": shared.tcp(params, initial_window=params["iw"]),
+        }
+        return [bulk(params, 1, params["cca"], tcp={"initial_window": 3}), short]
+
+
+class Ecn(Rfc7928):
+    """The same with and without marking."""
+
+    name = "rfc7928-ecn"
+    title = "Marking instead of dropping"
+    summary = "The long flows of rfc7928-bulk without ECN and with it: what marking saves in losses, and what it costs in delay."
+    section = "section 4.5"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(*congestion(), shared.cca("newreno"))
+    own_axes: ClassVar[Mapping[str, Any]] = {"ecn": ["off", "on"]}
+    criteria = LONG_FLOWS
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The long flows."""
+        return [bulk(params, params["flows"], params["cca"])]

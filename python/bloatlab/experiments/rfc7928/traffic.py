@@ -1,0 +1,134 @@
+"""Bursts, mixes of applications, and traffic both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.rfc7928.base import Rfc7928, bulk, case, cbr, common, page, video, web
+
+BURST_CASES = {"I": (0, 0), "II": (0, 1), "III": (1, 0), "IV": (1, 1)}
+"""RFC 7928 section 7.2: video and bulk flows of each case; all have a web client and datagrams at a constant rate."""
+MIX_CASES = {"I": (0, 0, 0), "II": (0, 0, 1), "III": (0, 0, 5), "IV": (1, 0, 5), "V": (0, 1, 5)}
+"""RFC 7928 section 9.1: datagrams, adaptive video and bulk flows of each case; all have a call and a web client."""
+
+
+class Bursts(Rfc7928):
+    """Pages and frames that come in bursts."""
+
+    name = "rfc7928-bursts"
+    title = "Bursts of pages and video frames"
+    summary = (
+        "Web pages over six connections with a first window of 10, datagrams at a constant rate, video frames that "
+        "come as bursts, with and without a long flow: whether the queue lets a burst pass."
+    )
+    section = "section 7"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        case(list(BURST_CASES), "who sends besides pages and datagrams: I none, II a bulk flow, III video, IV both"),
+        page(),
+    )
+    own_axes: ClassVar[Mapping[str, Any]] = {"case": list(BURST_CASES)}
+    criteria: ClassVar[tuple[Criterion, ...]] = (
+        *criteria.web(group="pages"),
+        *criteria.voip("cbr", title="datagrams'", group="datagrams"),
+        *criteria.voip("video", title="video", group="video"),
+        *criteria.delay(),
+        criteria.goodput(),
+        criteria.loss(),
+        criteria.loss_bursts(),
+    )
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The case's flows."""
+        frames, long = BURST_CASES[params["case"]]
+        found = [web(params), cbr()]
+        if frames:
+            found.append(video())
+        return [*found, *([bulk(params, long)] if long else [])]
+
+
+class Mix(Rfc7928):
+    """A call, pages, datagrams, video and transfers together."""
+
+    name = "rfc7928-mix"
+    title = "A mix of applications"
+    summary = "A call and pages beside datagrams, adaptive video and bulk transfers, in the cases of the RFC."
+    section = "section 9.1"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        case(
+            list(MIX_CASES),
+            "who sends besides the call and the pages: I none, II a transfer, III five, IV five and datagrams, "
+            "V five and adaptive video",
+        ),
+        page(),
+    )
+    own_axes: ClassVar[Mapping[str, Any]] = {"case": list(MIX_CASES)}
+    criteria: ClassVar[tuple[Criterion, ...]] = (
+        *criteria.voip(group="call"),
+        *criteria.web(group="pages"),
+        *criteria.delay(),
+        criteria.goodput(),
+        criteria.fairness(),
+        criteria.loss(),
+    )
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The case's flows."""
+        datagrams, adaptive, long = MIX_CASES[params["case"]]
+        found = [shared.call(), shared.call("answer", "reverse"), web(params)]
+        if datagrams:
+            found.append(cbr())
+        if adaptive:
+            # A player fetches chunks of some seconds over one connection and pauses between them.
+            chunk = {"kind": "fetch", "response": "1MB", "interval": "2s", "connection": "persistent"}
+            found.append({"name": "video", "traffic": chunk, "tcp": shared.tcp(params)})
+        return [*found, *([bulk(params, long, "cubic")] if long else [])]
+
+
+class Bidirectional(Rfc7928):
+    """Long flows both ways, so that ACKs wait with data."""
+
+    name = "rfc7928-bidirectional"
+    title = "Traffic both ways"
+    summary = (
+        "Long flows and a call in each direction over links that both have the queue: ACKs of one direction wait "
+        "behind the data of the other."
+    )
+    section = "section 9.2"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        shared.count("flows", 3, "flows", "long flows in each direction", low=1),
+        shared.cca("cubic"),
+        Parameter(
+            "up", "10Mbit/s", "bit/s",
+            allowed="a rate such as 2Mbit/s", help="rate of the way back; its queue is of the same kind",
+            read=read.rate,
+        ),
+    )  # fmt: skip
+    own_axes: ClassVar[Mapping[str, Any]] = {"up": ["1Mbit/s", "10Mbit/s"]}
+    criteria: ClassVar[tuple[Criterion, ...]] = (
+        *criteria.delay(),
+        *criteria.delay("up", title="queueing delay upwards", group="delay upwards"),
+        *criteria.voip(group="call"),
+        criteria.goodput(),
+        criteria.goodput("up", title="goodput upwards"),
+        criteria.fairness(),
+        criteria.loss(),
+    )
+
+    def dumbbell(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A queue each way."""
+        there = super().dumbbell(params)
+        return {**there, "reverse_rate": params["up"], "reverse_queue": there["queue"]}
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Long flows and a call each way."""
+        return [
+            bulk(params, params["flows"], params["cca"]),
+            bulk(params, params["flows"], params["cca"], "up", direction="reverse"),
+            shared.call(),
+            shared.call("answer", "reverse"),
+        ]

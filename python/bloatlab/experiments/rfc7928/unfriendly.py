@@ -1,0 +1,75 @@
+"""Senders that take more than a TCP-friendly one, and senders that do not listen at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bloatlab import units
+from bloatlab.experiments import criteria, shared
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.rfc7928.base import Rfc7928, bulk, common
+
+
+class Aggressive(Rfc7928):
+    """A flow of an aggressive congestion control beside a friendly one."""
+
+    name = "rfc7928-aggressive"
+    title = "An aggressive flow beside a friendly one"
+    summary = (
+        "A flow that grows faster than NewReno shares the bottleneck with one that does not: the delay it causes, and "
+        "what each queue leaves to the friendly flow."
+    )
+    section = "section 5.2; the friendly flow beside it is ours (friendly=0: the aggressive ones alone)"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        shared.cca("cubic", "congestion control of the aggressive flows", published="cubic"),
+        shared.count("aggressive", 1, "flows", "aggressive flows", low=1),
+        shared.count("friendly", 1, "flows", "NewReno flows beside them"),
+    )
+    own_axes: ClassVar[Mapping[str, Any]] = {"cca": ["cubic", "bbr"]}
+    criteria = (
+        *criteria.delay(),
+        criteria.goodput(),
+        criteria.goodput("bulk_friendly", title="goodput of the friendly flow", group="fairness"),
+        criteria.fairness(),
+        criteria.loss(),
+        criteria.synchronization(),
+    )
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The two kinds."""
+        found = [bulk(params, params["aggressive"], params["cca"], "bulk_aggressive")]
+        if params["friendly"]:
+            found.append(bulk(params, params["friendly"], "newreno", "bulk_friendly"))
+        return found
+
+
+class Unresponsive(Rfc7928):
+    """Datagrams faster than the link, alone and beside a TCP flow."""
+
+    name = "rfc7928-unresponsive"
+    title = "A sender that does not listen"
+    summary = (
+        "Datagrams arrive faster than the link carries them, alone and beside a TCP flow: the delay of the queue, and "
+        "what is left to TCP."
+    )
+    section = "section 5.3"
+    parameters: ClassVar[tuple[Parameter, ...]] = common(
+        shared.count("load", 120, "%", "rate of the datagrams, of the bottleneck's rate", low=1, high=1000),
+        shared.count("friendly", 1, "flows", "NewReno flows beside them"),
+    )
+    own_axes: ClassVar[Mapping[str, Any]] = {"friendly": [0, 1]}
+    criteria: ClassVar[tuple[Criterion, ...]] = (
+        *criteria.delay("udp", title="datagrams' queueing delay", group="datagrams"),
+        *criteria.delay(),
+        criteria.goodput(title="goodput of TCP"),
+        criteria.utilization(group="link"),
+        criteria.loss(),
+    )
+
+    def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The datagrams, and the TCP flows if there are any."""
+        rate = units.write_rate(units.rate(params["rate"]) * params["load"] / 100)
+        udp = {"name": "udp", "traffic": {"kind": "cbr", "rate": rate, "packet": "1200B"}}
+        return [udp, *([bulk(params, params["friendly"])] if params["friendly"] else [])]

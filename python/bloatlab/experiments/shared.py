@@ -1,0 +1,117 @@
+"""Parameters and flows that the experiments which compare queues have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.queues import bdp_packets, with_ecn, with_limit
+
+A_DURATION = "a duration such as 30s"
+
+
+def queue() -> Parameter:
+    """The queue under test."""
+    return Parameter(
+        "queue", "codel", "",
+        allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+        help="queue discipline of the bottleneck; swept over all that stand by themselves unless set or swept",
+        read=read.algorithm("queues"),
+    )  # fmt: skip
+
+
+def ecn(default: str = "auto") -> Parameter:
+    """Whether congestion may be marked."""
+    return Parameter(
+        "ecn", default, "",
+        allowed="auto, on, off",
+        help="auto: no flow asks for ECN, as hosts do by default, and queues are at their defaults; "
+        "on: flows ask and queues that have the choice mark; off: no flow asks and queues do not mark",
+        read=read.choice("auto", "on", "off"),
+    )  # fmt: skip
+
+
+def rate(default: str, published: str | None = None) -> Parameter:
+    """The bottleneck's rate."""
+    return Parameter(
+        "rate", default, "bit/s",
+        allowed="a rate such as 20Mbit/s", help="rate of the bottleneck", read=read.rate, published=published,
+    )  # fmt: skip
+
+
+def rtt(default: str, published: str | None = None) -> Parameter:
+    """Propagation."""
+    return Parameter(
+        "rtt", default, "s",
+        allowed="a duration such as 40ms", help="two-way propagation", read=read.duration, published=published,
+    )  # fmt: skip
+
+
+def qlen(times: str, published: str | None = None) -> Parameter:
+    """The queue's limit; `derive_limit` fills in its default."""
+    return Parameter(
+        "qlen", None, "packets",
+        allowed="80p, 80 (packets), 120kB",
+        help=f"limit of the bottleneck's queue, if its kind has one; when not given {times}",
+        read=read.limit,
+        published=published,
+    )  # fmt: skip
+
+
+def stop(default: str) -> Parameter:
+    """The run's length."""
+    return Parameter("stop", default, "s", allowed=A_DURATION, help="when the run ends", read=read.duration)
+
+
+def warmup(default: str) -> Parameter:
+    """What is not measured."""
+    return Parameter("warmup", default, "s", allowed=A_DURATION, help="metrics count from here on", read=read.duration)
+
+
+def count(name: str, default: int, unit: str, help_: str, *, low: int = 0, high: int = 10000) -> Parameter:
+    """A whole number."""
+    return Parameter(name, default, unit, allowed=f"{low} to {high}", help=help_, read=read.whole(low, high))
+
+
+def cca(default: str, help_: str = "congestion control of the long flows", published: str | None = None) -> Parameter:
+    """A congestion control."""
+    return Parameter(
+        "cca", default, "",
+        allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+        help=help_, read=read.algorithm("congestion_controls"), published=published,
+    )  # fmt: skip
+
+
+def derive_limit(values: dict[str, Any], times: float, smallest: int) -> dict[str, Any]:
+    """The limit, if not given, as so many bandwidth-delay products."""
+    if values["qlen"] is None:
+        values["qlen"] = f"{max(smallest, bdp_packets(values['rate'], values['rtt'], times))}p"
+    return values
+
+
+def dumbbell(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The bottleneck with the queue under test, its limit and its ECN."""
+    queue = with_ecn(with_limit(params["queue"], params["qlen"]), params["ecn"])
+    return {"rate": params["rate"], "rtt": params["rtt"], "queue": queue}
+
+
+def tcp(params: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+    """Connection settings of a flow: ECN as the parameter says, and the given ones."""
+    return {"ecn": params["ecn"] == "on", **settings}
+
+
+def call(name: str = "voip", direction: str = "forward") -> dict[str, Any]:
+    """One direction of a call: G.711, 160 bytes of voice each 20 ms, expedited (RFC 3551, RFC 4594)."""
+    return {
+        "name": name,
+        "direction": direction,
+        "dscp": "EF",
+        "traffic": {"kind": "cbr", "rate": "64kbit/s", "packet": "160B"},
+    }
+
+
+def ping() -> dict[str, Any]:
+    """An echo each 100 ms."""
+    return {"name": "ping", "traffic": {"kind": "ping", "interval": "100ms"}}

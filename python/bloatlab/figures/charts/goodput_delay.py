@@ -1,0 +1,94 @@
+"""Goodput against delay of every contender, with those that none beats in both."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+
+HEIGHT = 340
+LABELS = 60
+"""Pixels to the right of the plot into which a name may reach."""
+
+
+def axes_of(tables: network.Tables) -> tuple[str, str] | None:
+    """The criteria drawn: the first 95th percentile of a delay, and the first goodput."""
+    names = network.table(tables, "ranking")["criterion"].unique(maintain_order=True).to_list()
+    delay = next((name for name in names if name.endswith("_delay_p95")), None)
+    goodput = next((name for name in names if name.endswith("_goodput") or name == "utilization"), None)
+    return (delay, goodput) if delay and goodput else None
+
+
+def pareto(frame: pl.DataFrame) -> list[bool]:
+    """Of each row with `x` (less is better) and `y` (more is better): whether no other is at least as good in both."""
+    rows = frame.select("x", "y").rows()
+    return [
+        not any(x2 <= x and y2 >= y and (x2, y2) != (x, y) for x2, y2 in rows)
+        for x, y in rows
+    ]  # fmt: skip
+
+
+def goodput_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A mark a contender; filled marks and the line are the Pareto front. Better is up and to the right.
+
+    Args:
+        tables: `ranking`.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    found = axes_of(tables)
+    if found is None:
+        raise ValueError("the ranking has no delay or no goodput")
+    delay, goodput = (contenders.of(tables, name) for name in found)
+    both = delay.select("contender", pl.col("value").alias("x")).join(
+        goodput.select("contender", pl.col("value").alias("y")), on="contender", how="inner", maintain_order="left"
+    )
+    both = both.drop_nulls()
+    both = both.with_columns(pl.Series("front", pareto(both)))
+    names = contenders.order(network.table(tables, "ranking"))
+    wide = plot_width(width) - LABELS
+    low, high = prepare.low(both["x"]), prepare.high(both["x"])
+    across = contenders.Axis.over(both["x"], wide, log=parts.wants_log(low, high, 5), reverse=True)
+    down = contenders.Axis.over(both["y"], HEIGHT, reverse=True)
+    spots = contenders.label_spots(
+        [(across.pixel(x), down.pixel(y)) for x, y in both.select("x", "y").iter_rows()],
+        both["contender"].to_list(),
+        wide,
+        HEIGHT,
+    )
+    scale = options(type="log" if across.log else "linear", domain=across.domain, reverse=True, nice=False)
+    title = f"{delay['title'][0]} (ms), less is to the right"
+    x = alt.X("x:Q", scale=scale, axis=options(title=title, grid=True, tickCount=7, format=".6~g"))
+    unit = goodput["unit"][0]
+    y = alt.Y(
+        "y:Q",
+        scale=options(domain=down.domain, nice=False, zero=False),
+        axis=options(title=f"{goodput['title'][0]} ({unit})" if unit else goodput["title"][0], tickCount=6),
+    )
+    tints = contenders.colours(names)
+    colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
+    front = prepare.values(both.filter("front").sort("x"))
+    labels = both.with_columns(
+        pl.Series("x", [across.value(left) for left, _ in spots]),
+        pl.Series("y", [down.value(middle) for _, middle in spots]),
+    )
+    kept = prepare.values(both.filter("front"))
+    beaten = prepare.values(both.filter(~pl.col("front")))
+    return themed(
+        alt.layer(
+            parts.drawn(front, "line", interpolate="step-after", strokeDash=[5, 4], strokeWidth=1, color=INK).encode(
+                x=x, y=y, order=alt.Order("x:Q")
+            ),
+            parts.drawn(kept, "point", filled=True, size=90, opacity=1).encode(x=x, y=y, color=colour),
+            parts.drawn(beaten, "point", filled=False, size=70, strokeWidth=2).encode(x=x, y=y, color=colour),
+            parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
+                x=x, y=y, text=alt.Text("contender:N")
+            ),
+            width=wide,
+            height=HEIGHT,
+        )
+    )

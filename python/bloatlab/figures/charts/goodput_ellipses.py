@@ -1,0 +1,106 @@
+"""Goodput against queueing delay of long flows: means with ellipses of one standard deviation (RFC 7928 section 2.7)."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+
+HEIGHT = 300
+NARROW = 560
+LABELS = 50
+PANELS = 4
+NAMES = 8
+FLOWS = "bulk"
+"""Long flows carry this name (`bulk`, `bulk_1`, `bulk_cubic`)."""
+
+
+def samples(tables: network.Tables) -> pl.DataFrame:
+    """A row a long flow and run: `contender`, `point`, `x` (mean queueing delay, ms), `y` (goodput, Mbit/s)."""
+    metrics = network.table(tables, "metrics")
+    own = metrics.filter((pl.col("scope") == "flow") & pl.col("entity").str.contains(rf"^{FLOWS}(_|$)"))
+
+    def of(name: str, column: str) -> pl.DataFrame:
+        return own.filter(pl.col("metric") == name).select("run_id", "entity", pl.col("value").alias(column))
+
+    both = of("mean_sojourn_l4", "x").join(of("mean_throughput_l7", "y"), on=["run_id", "entity"], how="inner")
+    placed = network.table(tables, "contenders").join(both, on="run_id", how="inner", maintain_order="left")
+    return placed.select("contender", "point", "x", "y").drop_nulls()
+
+
+def points(tables: network.Tables) -> list[str]:
+    """Places on the axes that are not compared at which there are long flows: a panel each."""
+    return samples(tables)["point"].unique(maintain_order=True).to_list()
+
+
+def goodput_ellipses(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """One panel a point, one ellipse a contender over its long flows and replications. Better is up and to the right.
+
+    Args:
+        tables: `contenders`, `ranking` and `metrics`.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    rows = samples(tables)
+    names = contenders.order(network.table(tables, "ranking"))
+    shown = points(tables)[:PANELS]
+    # Two panels side by side have no room for more names than this.
+    across = 1 if width < NARROW or len(shown) == 1 or len(names) > NAMES else 2
+    wide = plot_width(width, across) - LABELS
+    panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide) for point in shown]
+    joined = [panels[start : start + across] for start in range(0, len(panels), across)]
+    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=16))
+
+
+def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
+    means = rows.group_by("contender", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
+    log = prepare.low(means["x"]) > 0 and parts.wants_log(prepare.low(means["x"]), prepare.high(means["x"]), 5)
+    outlines = []
+    for name in names:
+        of = rows.filter(pl.col("contender") == name)
+        outlines.extend(parts.outline(parts.ellipse(of["x"], of["y"], log), name))
+    curves = pl.DataFrame(outlines, schema={"x": pl.Float64, "y": pl.Float64, "order": pl.Int64, "label": pl.String})
+    across = contenders.Axis.over(pl.concat([means["x"], curves["x"]]), width, log=log, reverse=True)
+    down = contenders.Axis.over(pl.concat([means["y"], curves["y"]]), HEIGHT, reverse=True)
+    spots = contenders.label_spots(
+        [(across.pixel(x), down.pixel(y)) for x, y in means.select("x", "y").iter_rows()],
+        means["contender"].to_list(),
+        width,
+        HEIGHT,
+    )
+    labels = means.with_columns(
+        pl.Series("x", [across.value(left) for left, _ in spots]),
+        pl.Series("y", [down.value(middle) for _, middle in spots]),
+    )
+    x = alt.X(
+        "x:Q",
+        scale=options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False),
+        axis=options(title="mean queueing delay (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
+    )
+    y = alt.Y(
+        "y:Q",
+        scale=options(domain=down.domain, nice=False, zero=False),
+        axis=options(title="goodput of a flow (Mbit/s)", tickCount=6),
+    )
+    # Names stand beside the marks, so colours may come again.
+    tints = contenders.colours(names) if len(names) <= len(palette.PALETTE) else palette.in_order(names)
+    colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
+    layers = []
+    if outlines:
+        layers.append(
+            parts.drawn(
+                prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True
+            ).encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
+        )
+    layers += [
+        parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
+        parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
+            x=x, y=y, text=alt.Text("contender:N")
+        ),
+    ]
+    title = options(text=point) if point else alt.Undefined
+    return alt.layer(*layers, width=width, height=HEIGHT, title=title)
