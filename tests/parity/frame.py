@@ -30,6 +30,8 @@ class Metric:
     relative: float
     absolute: float
     why: str
+    added: float = 0.0
+    """Allowed on top of the larger of the two."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Cell:
     @property
     def agrees(self) -> bool:
         """Within the metric's tolerance."""
-        allowed = max(self.metric.relative * abs(self.theirs), self.metric.absolute) + self.noise
+        allowed = max(self.metric.relative * abs(self.theirs), self.metric.absolute) + self.metric.added + self.noise
         return abs(self.ours - self.theirs) <= allowed
 
 
@@ -137,9 +139,10 @@ def _simulate(run: Run) -> Values:
         "goodput": result.network_metrics["agg_throughput"],
         "utilization": link["utilization"],
         "jain": result.network_metrics["jain_index"],
-        "srtt": fmean(f["mean_srtt_l4"] for f in flows),
+        "srtt": fmean(f.get("mean_srtt_l4", math.nan) for f in flows),
         "queue": link["mean_queue_length"],
         "p95_queue": link["p95_queue_length"],
+        "mean_sojourn": link["mean_sojourn"],
         # Little's law: mean number over departure rate.
         "sojourn": link["mean_queue_length"] / departures * seconds * 1e3,
         "drops": link["drops"],

@@ -18,13 +18,19 @@ REFERENCE = Path(__file__).with_name("ns3_deep_buffers.csv")
 LAWS = {"TcpNewReno": "newreno", "TcpCubic": "cubic", "TcpBbr": "bbr"}
 
 METRICS = [
-    Metric("mean_throughput_l4", "throughput", 0.015, 0.0, "the link is full in both; only start-up and ProbeRTT differ"),
+    Metric(
+        "mean_throughput_l4", "throughput", 0.015, 0.0, "the link is full in both; only start-up and ProbeRTT differ"
+    ),
     Metric("utilization", "utilization", 0.015, 0.0, "as throughput"),
-    Metric("mean_srtt_l4", "sRTT ms", 0.07, 0.0, "phase of the sawtooth when the 15 s end; ns-3's versions differ by 2 %"),
+    Metric(
+        "mean_srtt_l4", "sRTT ms", 0.07, 0.0, "phase of the sawtooth when the 15 s end; ns-3's versions differ by 2 %"
+    ),
     Metric("mean_in_flight_l4", "in flight", 0.07, 0.0, "as sRTT"),
     Metric("mean_cwnd_l4", "cwnd", 0.07, 0.0, "as sRTT"),
-    Metric("mean_queue_length", "queue", 0.08, 1.0, "in flight minus the pipe: the same error on a smaller number"),
-    Metric("total_retransmissions_l4", "retransmissions", 0.03, 3.0, "one packet more or less a recovery"),
+    Metric(
+        "mean_queue_length", "queue", 0.08, 0.0, "in flight minus the pipe: the same error on a smaller number", 1.0
+    ),
+    Metric("total_retransmissions_l4", "retransmissions", 0.03, 0.0, "one packet more or less a recovery", 3.0),
 ]
 COLUMNS = {
     "mean_throughput_l4": "goodput_total_mbps",

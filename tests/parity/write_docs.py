@@ -38,7 +38,8 @@ def _header(entries: list[str]) -> list[str]:
 
 def _tolerance(metric: Metric) -> str:
     absolute = f" or {metric.absolute:g}" if metric.absolute else ""
-    return _line([metric.label, f"{metric.relative:.1%}{absolute}", metric.why])
+    added = f" + {metric.added:g}" if metric.added else ""
+    return _line([metric.label, f"{metric.relative:.1%}{absolute}{added}", metric.why])
 
 
 def _share(cells: list[Cell], metric: Metric) -> str:

@@ -154,7 +154,7 @@ impl Vars {
 }
 
 impl Law {
-    /// The law with these settings; it never signals while two packets of `mtu` bytes or fewer are queued.
+    /// The law with these settings; it never signals while less than two packets of `mtu` bytes are queued, as Linux does.
     pub fn new(params: &Params, mtu: u32) -> Self {
         Self {
             target: params.target.seconds(),
@@ -178,7 +178,7 @@ impl Law {
         }
         // RFC 8033 section 4.1: stay work-conserving when the delay is low or hardly anything is queued.
         let calm = vars.qdelay_old < self.target / 2.0 && vars.prob < 0.2;
-        if calm || backlog <= 2 * u64::from(self.mtu) {
+        if calm || backlog < 2 * u64::from(self.mtu) {
             return Verdict::Forward;
         }
         let mut prob = vars.prob;
