@@ -1,8 +1,9 @@
 """Queues beside ns-3 3.37, 3.44 and 3.48: ten flows at 50 Mbit/s, RTT 40 ms.
 
-`ns3_queues.csv` holds the groups aqm, aqm-ecn and aqm-more of a reference run: access links of 500 Mbit/s, 1502 bytes on the
-wire, MSS 1448, `delack` segments per ACK, PRR, SACK, a device ring of one packet, starts drawn from one second, figures from 10 s to
-60 s. Most cells have three seeds in versions 3.37 and 3.48 and one in 3.44: the mean over all of them stands beside ours.
+`ns3_queues.csv` holds the groups aqm, aqm-ecn and aqm-more of a reference run: access links of 500 Mbit/s, 1502 bytes
+on the wire, MSS 1448, `delack` segments per ACK, PRR, SACK, a device ring of one packet, starts drawn from one
+second, figures from 10 s to 60 s. Most cells have three seeds in versions 3.37 and 3.48 and one in 3.44: the mean
+over all of them stands beside ours.
 """
 
 from __future__ import annotations
