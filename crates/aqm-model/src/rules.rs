@@ -3,8 +3,9 @@
 use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
 use serde_json::Value;
 
-/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
-const STRICT: [&str; 2] = ["priority", "htb"];
+/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority, and CAKE's new flows, which as in Linux
+/// are new again once they have been found empty, without RFC 8290 section 4.2's pass through the old ones.
+const STRICT: [&str; 3] = ["cake", "priority", "htb"];
 
 /// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
 const REORDER: [&str; 1] = ["hhf"];

@@ -110,8 +110,8 @@ impl Algorithm for Params {
 struct Law {
     max: u32,
     target: u32,
-    increment: f64,
-    decrement: f64,
+    /// What an arrival adds to the probability of a bin: between, empty, at the target or above; an empty bin is below any target.
+    steps: [f64; 4],
     rehash: Nanos,
     db: Nanos,
     penalty_rate: u32,
@@ -129,8 +129,7 @@ impl Law {
         Self {
             max,
             target: params.target.unwrap_or((max * 4 + 3) / 5),
-            increment: params.increment,
-            decrement: params.decrement,
+            steps: [0.0, -params.decrement, params.increment, 0.0],
             rehash: params.rehash.0,
             db: params.db.0,
             penalty_rate: params.penalty_rate,
@@ -143,24 +142,22 @@ impl Law {
 const LEVELS: usize = 8;
 const WIDTH: usize = 16;
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Bin {
-    prob: f64,
-    qlen: u32,
-}
-
 /// The bins of a set, level by level, and the hash that finds a flow's: four bits a level.
+///
+/// Probabilities and lengths are apart: what leaves touches only lengths, which are small.
 #[derive(Debug)]
 struct Bins {
     hash: FlowHash,
-    bins: [[Bin; WIDTH]; LEVELS],
+    probs: [[f64; WIDTH]; LEVELS],
+    qlens: [[u32; WIDTH]; LEVELS],
 }
 
 impl Bins {
     fn new(hash: FlowHash) -> Self {
         Self {
             hash,
-            bins: [[Bin::default(); WIDTH]; LEVELS],
+            probs: [[0.0; WIDTH]; LEVELS],
+            qlens: [[0; WIDTH]; LEVELS],
         }
     }
 
@@ -170,38 +167,49 @@ impl Bins {
         (self.hash.queue(flow) as u32).max(1)
     }
 
+    /// Counts one packet more (or less: -1) in the bins at these places.
     #[inline]
-    fn each(&mut self, places: u32, mut visit: impl FnMut(&mut Bin)) {
-        for (level, bins) in self.bins.iter_mut().enumerate() {
-            visit(&mut bins[(places >> (4 * level)) as usize % WIDTH]);
+    fn count(&mut self, places: u32, change: i32) {
+        for (level, qlens) in self.qlens.iter_mut().enumerate() {
+            let qlen = &mut qlens[(places >> (4 * level)) as usize % WIDTH];
+            *qlen = qlen.wrapping_add_signed(change);
         }
     }
 
     /// Feng et al. 2001, figure 2: full bins raise their probability, empty ones lower it. Gives the least probability and length.
     #[inline]
     fn learn(&mut self, places: u32, law: &Law) -> (f64, u32) {
-        let (mut prob, mut qlen) = (1.0_f64, u32::MAX);
-        self.each(places, |bin| {
-            if bin.qlen == 0 {
-                bin.prob = (bin.prob - law.decrement).max(0.0);
-            } else if bin.qlen >= law.target {
-                bin.prob = (bin.prob + law.increment).min(1.0);
-            }
-            // Not f64::min, which minds NaN.
-            prob = if bin.prob < prob { bin.prob } else { prob };
-            qlen = qlen.min(bin.qlen);
-        });
-        (prob, qlen)
+        let (mut least_prob, mut least_qlen) = (1.0_f64, u32::MAX);
+        let levels = self.probs.iter_mut().zip(&self.qlens);
+        for (level, (probs, qlens)) in levels.enumerate() {
+            let place = (places >> (4 * level)) as usize % WIDTH;
+            let (prob, qlen) = (&mut probs[place], qlens[place]);
+            // Without a branch, which would often be mispredicted: bins are about their target.
+            let step = law.steps[usize::from(qlen == 0) + 2 * usize::from(qlen >= law.target)];
+            *prob = lesser(greater(*prob + step, 0.0), 1.0);
+            least_prob = lesser(*prob, least_prob);
+            least_qlen = least_qlen.min(qlen);
+        }
+        (least_prob, least_qlen)
     }
 
     /// Nothing learned, and another hash; packets that are counted here still leave by the places they came by.
     fn retire(&mut self, hash: FlowHash) {
         self.hash = hash;
-        self.bins
-            .as_flattened_mut()
-            .iter_mut()
-            .for_each(|bin| bin.prob = 0.0);
+        self.probs = [[0.0; WIDTH]; LEVELS];
     }
+}
+
+/// The lesser of two numbers; `f64::min` minds NaN, which costs time.
+#[inline]
+fn lesser(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The greater of two numbers, likewise.
+#[inline]
+fn greater(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -255,15 +263,13 @@ impl<P: Packet> Sfb<P> {
         }
     }
 
-    /// Visits the bins of both sets in which a packet is counted.
+    /// Counts one packet more or less in the bins of both sets in which it is counted.
     #[inline]
-    fn count(&mut self, places: [u32; 2], visit: impl Fn(&mut Bin)) {
-        let [first, second] = &mut self.sets;
-        if places[0] != 0 {
-            first.each(places[0], &visit);
-        }
-        if places[1] != 0 {
-            second.each(places[1], &visit);
+    fn count(&mut self, places: [u32; 2], change: i32) {
+        for (set, places) in self.sets.iter_mut().zip(places) {
+            if places != 0 {
+                set.count(places, change);
+            }
         }
     }
 
@@ -320,7 +326,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             sink.dropped(&packet, DropReason::Law);
             return;
         };
-        self.count(places, |bin| bin.qlen += 1);
+        self.count(places, 1);
         self.places.push_back(places);
         self.ring.push(packet);
     }
@@ -328,7 +334,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
     #[inline]
     fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         let places = self.places.pop_front()?;
-        self.count(places, |bin| bin.qlen -= 1);
+        self.count(places, -1);
         self.ring.pop()
     }
 
@@ -342,25 +348,19 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
 
     /// `maxqlen`, `maxprob` and `avgprob` are over the bins in use.
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        let bins = self.sets[self.active].bins.as_flattened();
-        let sum: f64 = bins.iter().map(|bin| bin.prob).sum();
+        let bins = &self.sets[self.active];
+        let (probs, qlens) = (bins.probs.as_flattened(), bins.qlens.as_flattened());
+        let most = qlens.iter().copied().max().unwrap_or(0);
+        let sum: f64 = probs.iter().sum();
         vec![
             ("earlydrop", self.stats.earlydrop as f64),
             ("penaltydrop", self.stats.penaltydrop as f64),
             ("bucketdrop", self.stats.bucketdrop as f64),
             ("queuedrop", self.stats.queuedrop as f64),
             ("marked", self.stats.marked as f64),
-            (
-                "maxqlen",
-                bins.iter()
-                    .map(|bin| f64::from(bin.qlen))
-                    .fold(0.0, f64::max),
-            ),
-            (
-                "maxprob",
-                bins.iter().map(|bin| bin.prob).fold(0.0, f64::max),
-            ),
-            ("avgprob", sum / bins.len() as f64),
+            ("maxqlen", f64::from(most)),
+            ("maxprob", probs.iter().copied().fold(0.0, f64::max)),
+            ("avgprob", sum / probs.len() as f64),
         ]
     }
 }

@@ -8,18 +8,16 @@ use crate::Packet;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Packets of many queues in one growing block; freed places are used again, the latest first, so that they are still in the cache.
+///
+/// Links are apart from packets: a packet that fills a cache line stays in one, and many links share another.
 #[derive(Debug)]
 pub struct Slab<P> {
-    nodes: Vec<Node<P>>,
+    places: Vec<P>,
+    /// For each place, the one behind it in its chain, or among those that are free.
+    next: Vec<u32>,
     free: u32,
     packets: u64,
     bytes: u64,
-}
-
-#[derive(Debug)]
-struct Node<P> {
-    packet: P,
-    next: u32,
 }
 
 /// A FIFO of packets in a [`Slab`].
@@ -49,7 +47,8 @@ impl Default for Chain {
 impl<P> Default for Slab<P> {
     fn default() -> Self {
         Self {
-            nodes: Vec::new(),
+            places: Vec::new(),
+            next: Vec::new(),
             free: NONE,
             packets: 0,
             bytes: 0,
@@ -82,24 +81,21 @@ impl<P: Packet> Slab<P> {
         if chain.head == NONE {
             chain.head = place;
         } else {
-            self.nodes[chain.tail as usize].next = place;
+            self.next[chain.tail as usize] = place;
         }
         chain.tail = place;
-        let node = &mut self.nodes[place as usize];
-        self.free = node.next;
-        node.packet = packet;
-        node.next = NONE;
-        &mut node.packet
+        self.free = std::mem::replace(&mut self.next[place as usize], NONE);
+        let stored = &mut self.places[place as usize];
+        *stored = packet;
+        stored
     }
 
     /// Adds a free place, which holds a copy of `filler` until used.
     #[cold]
     fn grow(&mut self, filler: P) {
-        self.free = self.nodes.len() as u32;
-        self.nodes.push(Node {
-            packet: filler,
-            next: NONE,
-        });
+        self.free = self.places.len() as u32;
+        self.places.push(filler);
+        self.next.push(NONE);
     }
 
     /// Takes the oldest packet of a chain.
@@ -109,13 +105,8 @@ impl<P: Packet> Slab<P> {
         if place == NONE {
             return None;
         }
-        let node = &mut self.nodes[place as usize];
-        chain.head = node.next;
-        node.next = self.free;
-        self.free = place;
-        self.packets -= 1;
-        self.bytes -= u64::from(node.packet.size());
-        Some(node.packet)
+        chain.head = self.release(place);
+        Some(self.places[place as usize])
     }
 
     /// Takes the latest packet of a chain, whose last but one is `before`.
@@ -126,26 +117,32 @@ impl<P: Packet> Slab<P> {
             return self.pop(chain);
         }
         chain.tail = before;
-        self.nodes[before as usize].next = NONE;
-        let node = &mut self.nodes[place as usize];
-        node.next = self.free;
-        self.free = place;
+        self.next[before as usize] = NONE;
+        self.release(place);
+        Some(self.places[place as usize])
+    }
+
+    /// Frees a place, whose packet is held no longer; gives the place that was behind it.
+    #[inline]
+    fn release(&mut self, place: u32) -> u32 {
         self.packets -= 1;
-        self.bytes -= u64::from(node.packet.size());
-        Some(node.packet)
+        self.bytes -= u64::from(self.places[place as usize].size());
+        let next = std::mem::replace(&mut self.next[place as usize], self.free);
+        self.free = place;
+        next
     }
 
     /// The oldest packet of a chain.
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<&P> {
-        self.nodes.get(chain.head as usize).map(|node| &node.packet)
+        self.places.get(chain.head as usize)
     }
 
     /// The newest packet of a chain.
     #[inline]
     pub fn back(&self, chain: &Chain) -> Option<&P> {
         self.front(chain)?;
-        self.nodes.get(chain.tail as usize).map(|node| &node.packet)
+        self.places.get(chain.tail as usize)
     }
 
     /// The place of the oldest packet of a chain; [`NONE`] if there is none.
@@ -157,35 +154,27 @@ impl<P: Packet> Slab<P> {
     /// The packet at a place, and the place of the one behind it.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> Option<(&P, u32)> {
-        self.nodes
-            .get(place as usize)
-            .map(|node| (&node.packet, node.next))
+        let packet = self.places.get(place as usize)?;
+        Some((packet, self.next[place as usize]))
     }
 
     /// Takes the packet at `place` out of its chain, in which it stands behind `previous` ([`NONE`]: it is the oldest).
     pub(crate) fn take(&mut self, chain: &mut Chain, previous: u32, place: u32) -> P {
-        let node = &mut self.nodes[place as usize];
-        let (packet, next) = (node.packet, node.next);
-        node.next = self.free;
-        self.free = place;
-        match self.nodes.get_mut(previous as usize) {
-            Some(before) => before.next = next,
+        let next = self.release(place);
+        match self.next.get_mut(previous as usize) {
+            Some(before) => *before = next,
             None => chain.head = next,
         }
         if chain.tail == place {
             chain.tail = previous;
         }
-        self.packets -= 1;
-        self.bytes -= u64::from(packet.size());
-        packet
+        self.places[place as usize]
     }
 
     /// The same, to be marked.
     #[inline]
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
-        self.nodes
-            .get_mut(chain.head as usize)
-            .map(|node| &mut node.packet)
+        self.places.get_mut(chain.head as usize)
     }
 }
 
@@ -259,7 +248,7 @@ mod tests {
             }
             assert_eq!(slab.pop(&mut chains[0]), None);
         }
-        assert_eq!(slab.nodes.len(), 10);
+        assert_eq!(slab.places.len(), 10);
     }
 
     #[test]
@@ -278,7 +267,7 @@ mod tests {
         slab.push(&mut chain, 9);
         let rest: Vec<_> = std::iter::from_fn(|| slab.pop(&mut chain)).collect();
         assert_eq!(rest, [1, 3, 9]);
-        assert_eq!((slab.back(&chain), slab.nodes.len()), (None, 5));
+        assert_eq!((slab.back(&chain), slab.places.len()), (None, 5));
     }
 
     #[test]
