@@ -81,7 +81,8 @@ impl Driver {
         }
         self.check_stats();
         if self.rules.fair && self.rules.work_conserving && episode.seed.is_multiple_of(4) {
-            self.compete((episode.seed / 4 % 3 + 1) as u32);
+            let rivals = (episode.seed / 4 % 3 + 1) as u32;
+            self.compete(rivals.min(self.rules.rivals));
         }
         let pause = [0, 1_000, 120_000, 1_000_000][(episode.seed / 16 % 4) as usize];
         self.drain(pause);

@@ -1,11 +1,10 @@
 //! What a configuration promises besides what every queue does.
 
-use bloatlab_units::{Bytes, Limit, Nanos, Rate, SECOND};
+use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rate, SECOND};
 use serde_json::Value;
 
-/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority, and CAKE's new flows, which as in Linux
-/// are new again once they have been found empty, without RFC 8290 section 4.2's pass through the old ones.
-const STRICT: [&str; 3] = ["cake", "priority", "htb"];
+/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
+const STRICT: [&str; 2] = ["priority", "htb"];
 
 /// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
 const REORDER: [&str; 1] = ["hhf"];
@@ -26,6 +25,8 @@ pub(crate) struct Rules {
     pub work_conserving: bool,
     /// Whether every packet leaves in the end, whatever else arrives.
     pub fair: bool,
+    /// Most flows that may take turns to fill the link without keeping the others from it.
+    pub rivals: u32,
     /// How many queues stand inside each other: each may mark a packet once.
     pub levels: u32,
     /// Whether packets of a flow leave in the order in which they came.
@@ -48,6 +49,9 @@ impl Rules {
             buffers: None,
             work_conserving: seen.rates == 0,
             fair: !seen.strict,
+            // CAKE's flows are new again once they have been found empty, as in Linux, without RFC 8290 section 4.2's pass through the old
+            // ones: two that come in turn, each found empty before its next packet, keep the link.
+            rivals: if seen.associates { 1 } else { u32::MAX },
             levels: seen.levels,
             in_order: !seen.reorders && (flows <= WAYS || !seen.associates),
             // The largest packet with its overhead in full, and again for tokens that others took.
@@ -85,6 +89,14 @@ impl Seen {
             Value::Object(table) => {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
+                // RFC 9332 section 4.2.1: all of the link for one of the two queues is strict priority.
+                let protection = table.get("classic_protection").and_then(Value::as_u64);
+                self.strict |= protection.is_some_and(|share| share == 0 || share == 100);
+                // SFQ begins all turns anew when it hashes anew, as Linux does, whose periods are whole seconds: where that is more often than
+                // turns end, whose turn it is keeps it.
+                let perturb = table.get("perturb").and_then(Value::as_str);
+                let period = perturb.and_then(|text| text.parse::<Duration>().ok());
+                self.strict |= period.is_some_and(|period| (1..SECOND).contains(&period.0));
                 self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
                 // A packet that a queue around it marked changes over to DualPI2's other queue.
                 self.reorders |= kind == Some("dualpi2") && level > 0;

@@ -279,42 +279,41 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Applies the coupled law; whether the packet stays.
+    /// Whether it is the L4S queue's turn, and what a byte that is sent does to the credit; RFC 9332 section 4.1.2 asks for a conditional
+    /// priority.
     #[inline]
-    fn admit(&mut self, packet: &mut P, is_l4s: bool, sink: &mut dyn Sink<P>) -> bool {
-        let backlog = self.bytes();
-        match self.law.judge(&self.vars, is_l4s, backlog, &mut self.rng) {
+    fn turn(&self) -> (bool, i64) {
+        let is_contended = self.classic.packets() > 0 && self.l4s.packets() > 0;
+        match (is_contended, self.credit <= 0) {
+            (false, _) => (self.l4s.packets() > 0, 0),
+            (true, true) => (true, self.share),
+            (true, false) => (false, self.share - 100),
+        }
+    }
+}
+
+impl Stats {
+    /// Carries the law's verdict out; whether the packet stays.
+    #[inline]
+    fn obey<P: Packet>(
+        &mut self,
+        verdict: Verdict,
+        packet: &mut P,
+        sink: &mut dyn Sink<P>,
+    ) -> bool {
+        match verdict {
             Verdict::Forward => true,
             Verdict::Mark if mark(packet) => {
-                self.stats.ecn_mark += 1;
+                self.ecn_mark += 1;
                 sink.marked(packet);
                 true
             }
             Verdict::Mark | Verdict::Drop => {
-                self.stats.dropped += 1;
+                self.dropped += 1;
                 sink.dropped(packet, DropReason::Law);
                 false
             }
         }
-    }
-
-    /// Takes the packet whose turn it is, and says what it does to the credit; RFC 9332 section 4.1.2 asks for a conditional priority.
-    #[inline]
-    fn take(&mut self) -> Option<(P, bool, i64)> {
-        let is_contended = self.classic.packets() > 0 && self.l4s.packets() > 0;
-        let is_l4s = if is_contended {
-            self.credit <= 0
-        } else {
-            self.l4s.packets() > 0
-        };
-        let (queue, weight) = if is_l4s {
-            (&mut self.l4s, self.share)
-        } else {
-            (&mut self.classic, self.share - 100)
-        };
-        let packet = queue.pop()?;
-        let weight = if is_contended { weight } else { 0 };
-        Some((packet, is_l4s, weight * i64::from(packet.size())))
     }
 }
 
@@ -329,8 +328,12 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             return;
         }
         let is_l4s = self.is_l4s(&packet);
-        if self.drop_enqueue && !self.admit(&mut packet, is_l4s, sink) {
-            return;
+        if self.drop_enqueue {
+            let (law, backlog) = (&self.law, self.bytes());
+            let verdict = law.judge(&self.vars, is_l4s, backlog, &mut self.rng);
+            if !self.stats.obey(verdict, &mut packet, sink) {
+                return;
+            }
         }
         if is_l4s {
             self.stats.pkts_in_l += 1;
@@ -344,20 +347,37 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        while let Some((mut packet, is_l4s, change)) = self.take() {
-            if !self.drop_enqueue && !self.admit(&mut packet, is_l4s, sink) {
-                continue;
+        loop {
+            let ((is_l4s, weight), bytes) = (self.turn(), self.bytes());
+            let queue = if is_l4s {
+                &mut self.l4s
+            } else {
+                &mut self.classic
+            };
+            let packets = queue.packets();
+            // The packet is judged where it lies; what it leaves behind is the backlog.
+            let Some(packet) = queue.front_mut() else {
+                break;
+            };
+            let size = packet.size();
+            if !self.drop_enqueue {
+                let (law, backlog) = (&self.law, bytes - u64::from(size));
+                let verdict = law.judge(&self.vars, is_l4s, backlog, &mut self.rng);
+                if !self.stats.obey(verdict, packet, sink) {
+                    queue.pop();
+                    continue;
+                }
             }
             if is_l4s && packet.ecn() != Ecn::Ce {
                 let sojourn = now.saturating_sub(packet.enqueued_at());
-                if self.step.is_passed(sojourn, self.l4s.packets()) {
+                if self.step.is_passed(sojourn, packets - 1) {
                     packet.set_ce();
                     self.stats.step_marks += 1;
-                    sink.marked(&packet);
+                    sink.marked(packet);
                 }
             }
-            self.credit += change;
-            return Some(packet);
+            self.credit += weight * i64::from(size);
+            return queue.pop();
         }
         self.credit = self.start;
         None

@@ -130,7 +130,7 @@ impl Loads {
         if load == 1 {
             return quantum as i32;
         }
-        let load = u64::from(load);
-        ((u64::from(quantum) + rng.below(load)) / load) as i32
+        let spare = rng.below(u64::from(load)) as u32;
+        ((quantum + spare) / u32::from(load)) as i32
     }
 }

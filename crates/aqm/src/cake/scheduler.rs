@@ -134,7 +134,11 @@ impl<P: Packet> Cake<P> {
             if tin.deficit <= 0 {
                 tin.deficit += tin.settings.weight;
             }
-            self.current = (self.current + 1) % self.tins.len();
+            // Not by a remainder: a division for each tin that is passed over.
+            self.current += 1;
+            if self.current == self.tins.len() {
+                self.current = 0;
+            }
         }
     }
 
@@ -273,7 +277,10 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
         let mut decaying = true;
         while self.slab.packets() > 0 {
-            self.wake_at = self.shaper.and_then(|shaper| shaper.blocked_until(now));
+            self.wake_at = self
+                .shaper
+                .as_ref()
+                .and_then(|shaper| shaper.blocked_until(now));
             if self.wake_at.is_some() {
                 return None;
             }

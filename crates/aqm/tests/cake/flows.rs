@@ -145,6 +145,22 @@ fn sparse_flows_go_first_and_their_state_is_kept_a_while() {
 }
 
 #[test]
+fn flows_found_empty_are_new_again_and_bulk_waits_as_in_linux() {
+    let (mut queue, mut log) = (cake(json!({ "diffserv": "besteffort" })), Log::default());
+    (0..10).for_each(|id| queue.enqueue(0, wire(id, 7), &mut log));
+    // Two packets use up the first turn: from then on it is a bulk flow.
+    (0..2).for_each(|id| assert_eq!(queue.dequeue(0, &mut log).unwrap().id, id));
+    queue.enqueue(0, wire(10, 1), &mut log);
+    // Each of two flows has its next packet only once it has been found empty: neither has to stand behind the bulk.
+    for n in 0..1000 {
+        let packet = queue.dequeue(n, &mut log).unwrap();
+        assert_eq!((packet.id, packet.flow), (10 + n, 1 + n % 2));
+        queue.enqueue(n, wire(11 + n, 1 + (n + 1) % 2), &mut log);
+    }
+    assert_eq!(queue.packets(), 9);
+}
+
+#[test]
 fn the_longest_queue_is_cut_from_its_head_and_blue_wakes() {
     let params = json!({ "diffserv": "besteffort", "memlimit": "15kB" });
     let (mut queue, mut log) = (cake(params), Log::default());
