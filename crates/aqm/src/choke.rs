@@ -66,8 +66,8 @@ impl Algorithm for Params {
             Word::same("max", Form::Packets),
             Word::same("avpkt", Form::Size),
             Word::same("burst", Form::Integer),
-            Word::same("bandwidth", Form::Rate),
-            Word::same("probability", Form::Number(1.0)),
+            Word::same("bandwidth", Form::Rate32),
+            Word::same("probability", Form::Probability),
             Word::same("ecn", Form::Flag("true")),
         ],
         required: &["limit", "bandwidth"],
@@ -308,6 +308,7 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),
+            ("overlimits", self.stats.overlimits as f64),
             ("matched", self.matched as f64),
         ]
     }

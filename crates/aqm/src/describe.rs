@@ -65,8 +65,9 @@ pub(crate) fn check_ranges<T: Serialize>(
     for parameter in &description.parameters {
         let value = &values[&parameter.name];
         let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
-            // A float that is not finite has no JSON form.
-            if value.is_null() && matches!(parameter.kind.as_str(), "number") {
+            // A float that is not finite has no JSON form; one that may be absent has null as its default.
+            let absent = parameter.default.is_null();
+            if value.is_null() && !absent && parameter.kind == "number" {
                 return Err(format!("{}: must be a finite number", parameter.name));
             }
             continue;

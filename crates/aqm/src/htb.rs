@@ -62,8 +62,8 @@ impl Algorithm for Params {
         name: "htb",
         words: &[
             Word::new("default", "", Form::ClassNumber),
-            Word::same("rate", Form::Rate).of_class(),
-            Word::same("ceil", Form::Rate).of_class(),
+            Word::same("rate", Form::Rate).of_class().once(),
+            Word::same("ceil", Form::Rate).of_class().once(),
             Word::same("burst", Form::Size).of_class(),
             Word::new("buffer", "burst", Form::Size).of_class(),
             Word::new("maxburst", "burst", Form::Size).of_class(),

@@ -44,7 +44,7 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "prio",
         words: &[
-            Word::same("bands", Form::Integer),
+            Word::same("bands", Form::Decimal(i32::MIN as i64, i32::MAX as i64)),
             Word::same("priomap", Form::Integers(PRIORITIES)),
             Word::new("", "queues", Form::Leaves("bands", "queue")),
         ],

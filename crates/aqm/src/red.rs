@@ -111,8 +111,8 @@ impl Algorithm for Params {
             Word::same("max", Form::LimitBytes),
             Word::same("avpkt", Form::Size),
             Word::same("burst", Form::Integer),
-            Word::same("probability", Form::Number(1.0)),
-            Word::same("bandwidth", Form::Rate),
+            Word::same("probability", Form::Probability),
+            Word::same("bandwidth", Form::Rate32),
             Word::same("adaptive", Form::Flag("true")),
             Word::same("ecn", Form::Flag("true")),
             Word::same("harddrop", Form::Flag("true")),
@@ -303,6 +303,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),
+            ("overlimits", self.stats.overlimits as f64),
         ]
     }
 }

@@ -349,6 +349,11 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             ("penaltydrop", self.stats.penaltydrop as f64),
             ("bucketdrop", self.stats.bucketdrop as f64),
             ("queuedrop", self.stats.queuedrop as f64),
+            // Linux: every drop but the early ones.
+            (
+                "overlimits",
+                (self.stats.penaltydrop + self.stats.bucketdrop + self.stats.queuedrop) as f64,
+            ),
             ("marked", self.stats.marked as f64),
             (
                 "maxqlen",

@@ -60,16 +60,16 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "tbf",
         words: &[
-            Word::same("rate", Form::Rate),
-            Word::same("burst", Form::Size),
-            Word::new("buffer", "burst", Form::Size),
-            Word::new("maxburst", "burst", Form::Size),
-            Word::same("mpu", Form::Size),
-            Word::same("peakrate", Form::Rate),
-            Word::same("mtu", Form::Size),
-            Word::new("minburst", "mtu", Form::Size),
-            Word::same("limit", Form::LimitBytes),
-            Word::same("latency", Form::Time),
+            Word::same("rate", Form::Rate).once(),
+            Word::same("burst", Form::Size).once(),
+            Word::new("buffer", "burst", Form::Size).once(),
+            Word::new("maxburst", "burst", Form::Size).once(),
+            Word::same("mpu", Form::Size).once(),
+            Word::same("peakrate", Form::Rate).once(),
+            Word::same("mtu", Form::Size).once(),
+            Word::new("minburst", "mtu", Form::Size).once(),
+            Word::same("limit", Form::LimitBytes).once(),
+            Word::same("latency", Form::Time).once(),
             // tc wants a limit, which Linux forgets once another queue stands inside.
             Word::new(
                 "1",
