@@ -9,9 +9,13 @@ use crate::ring::Capacity;
 use crate::tc::{Form, Tc, Word};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
 
-/// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive flows.
+/// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive ones: an arrival and a packet drawn from the queue that are of
+/// one flow both go.
 ///
-/// RED; while the average is above `min`, a packet drawn from the queue and an arrival of the same flow are both dropped.
+/// An arrival is compared with a packet drawn at random from the queue: a flow that holds much of the queue meets itself often, and loses
+/// two packets each time. So flows that do not slow down are held back without any state per flow. What survives the draw is judged by RED,
+/// whose thresholds and `probability` it shares. Use it where unresponsive traffic shares a single queue with TCP. It stops no flow
+/// entirely, and with few flows it punishes responsive ones too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -14,6 +14,11 @@ use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word,
 
 /// Fair Queue: a queue per flow, served in turn by bytes, sparse flows first, no flow faster than `maxrate`.
 ///
+/// Each flow has a queue of its own; a flow that was silent comes first with `initial_quantum` bytes, then all take turns of `quantum`. A
+/// `maxrate` holds each flow to a rate by sending its packets at their times. It has no law against standing queues: a greedy flow's own
+/// delay grows to `flow_limit` packets, but others do not feel it. Use it for fairness and pacing where endpoints keep their queues short
+/// themselves.
+///
 /// As on a router: packets bring no pacing rate and no departure time of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

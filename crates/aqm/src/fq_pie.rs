@@ -12,6 +12,10 @@ use crate::tc::{Form, Word};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Tc, Verdict, mark};
 
 /// Flow Queue PIE: a queue per flow, served in turn by bytes, sparse flows first, each queue under PIE.
+///
+/// It serves its flows as `fq_codel` does, but each queue drops or marks arrivals at random with PIE's probability, computed from that
+/// queue's delay. Marks become drops where the probability is above `ecn_prob`. Use it to see what the law changes while the scheduler is
+/// the same. The probability needs some `tupdate`s to rise, so a burst of a new flow stands in its queue longer than under CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

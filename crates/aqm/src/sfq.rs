@@ -14,7 +14,13 @@ use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word,
 
 /// Stochastic Fairness Queueing: a queue per hash of flow, served in turn; the longest queue pays for overflow.
 ///
-/// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses apart).
+/// Flows are hashed to `divisor` queues, each of which sends `quantum` bytes in its turn, so that a greedy flow cannot push others out.
+/// With `perturb` the hash changes from time to time, so that no two flows share a queue for ever. With `redflowlimit` RED keeps each
+/// flow's own queue short. Use it as the oldest and simplest fair queueing that Linux has. Without RED, the delay of a bulk flow is bounded
+/// by `limit` and `depth` alone.
+///
+/// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses
+/// apart).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -10,7 +10,12 @@ use crate::{
     Algorithm, Capacity, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, Tc, fifo, inner,
 };
 
-/// Token bucket filter: a shaper in front of another queue. Packets leave as tokens allow, which gather at `rate` up to `burst`.
+/// Token bucket filter: a shaper in front of another queue, which sends as tokens gather at `rate` up to `burst`.
+///
+/// A packet waits until there are as many tokens as it has bytes; an optional `peakrate` keeps the bursts themselves from leaving at the
+/// speed of the link. The queue inside, by default a FIFO of `limit` bytes or `latency`, is where packets wait. Use it to make a slow link
+/// out of a fast one, or to move the queue to where a good law manages it. A large `burst` fills the buffers further on; `burst` must hold
+/// at least one packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
