@@ -84,17 +84,9 @@ def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
         table.add_column("what it is")
         table.add_column("also")
         for description in descriptions:
-            table.add_row(
-                description["kind"], first_sentence(description["summary"]), "\n".join(description["aliases"])
-            )
+            table.add_row(description["kind"], description["summary"], "\n".join(description["aliases"]))
         out.print(table)
     out.print("bloatlab algorithms NAME shows its parameters.", soft_wrap=True)
-
-
-def first_sentence(text: str) -> str:
-    """What a summary says first."""
-    head, separator, _ = text.strip().partition(". ")
-    return head + separator.strip()
 
 
 def _named(catalogue: Mapping[str, list[Any]], names: Sequence[str]) -> dict[str, list[Any]]:
@@ -120,6 +112,8 @@ def _show_algorithm(out: Console, description: Mapping[str, Any]) -> None:
 
     also = f" (also {', '.join(description['aliases'])})" if description["aliases"] else ""
     out.print(f"[bold]{description['kind']}[/]{also}: {description['summary']}")
+    if details := description.get("details"):
+        out.print(details)
     out.print(f"source: {description['source']}", soft_wrap=True)
     table = Table()
     for heading in ("parameter", "default", "allowed"):
