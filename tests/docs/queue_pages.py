@@ -107,6 +107,7 @@ def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
         "",
         queue["summary"].strip() + (f" Also written {others}." if others else ""),
         "",
+        *([queue["details"], ""] if queue["details"] else []),
         f"Source: {queue['source']}.",
         "",
         "## Parameters",

@@ -8,6 +8,11 @@ use crate::ring::{Capacity, Ring};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, mark};
 
 /// BLUE: signals at random on arrival, with a probability that rises when packets are lost and falls when the link idles.
+///
+/// Each loss adds `increment` to a probability and each idle link takes `decrement` from it, at most once every `freeze_time`; arrivals are
+/// marked or dropped with that probability. It knows no average queue: losses and idleness alone say whether it signals too little or too
+/// much. Use it to compare with RED, which looks at the length instead. The probability moves slowly, so a sudden change of the load costs
+/// losses or an idle link for seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

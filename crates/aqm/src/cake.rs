@@ -27,6 +27,12 @@ use tins::Diffserv;
 
 /// Common Applications Kept Enhanced: a shaper without bursts, tins by code point, fairness between hosts and between flows, each
 /// flow under COBALT.
+///
+/// It is the qdisc that home routers put before a slow link: with a `bandwidth` it shapes a little below the link, so that the queue is
+/// here and not in the modem. Each tin serves its hosts in turn, each host its flows, and COBALT keeps each flow's queue short; `rtt`
+/// scales that law. Give it the link's `overhead` and `atm` when the link adds headers, or the shaper is too fast for small packets. A
+/// `bandwidth` above what the link really carries undoes all of it. Without a `bandwidth` it is only as good as the buffer behind it is
+/// short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -9,9 +9,13 @@ use crate::ring::Capacity;
 use crate::tc::{Form, Tc, Word};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
 
-/// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive flows.
+/// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive ones: an arrival and a packet drawn from the queue that are of
+/// one flow both go.
 ///
-/// RED; while the average is above `min`, a packet drawn from the queue and an arrival of the same flow are both dropped.
+/// An arrival is compared with a packet drawn at random from the queue: a flow that holds much of the queue meets itself often, and loses
+/// two packets each time. So flows that do not slow down are held back without any state per flow. What survives the draw is judged by RED,
+/// whose thresholds and `probability` it shares. Use it where unresponsive traffic shares a single queue with TCP. It stops no flow
+/// entirely, and with few flows it punishes responsive ones too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -66,8 +70,8 @@ impl Algorithm for Params {
             Word::same("max", Form::Packets),
             Word::same("avpkt", Form::Size),
             Word::same("burst", Form::Integer),
-            Word::same("bandwidth", Form::Rate),
-            Word::same("probability", Form::Number(1.0)),
+            Word::same("bandwidth", Form::Rate32),
+            Word::same("probability", Form::Probability),
             Word::same("ecn", Form::Flag("true")),
         ],
         required: &["limit", "bandwidth"],
@@ -308,6 +312,7 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),
+            ("overlimits", self.stats.overlimits as f64),
             ("matched", self.matched as f64),
         ]
     }

@@ -9,6 +9,11 @@ use crate::ring::{Capacity, Ring};
 use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Verdict, mark};
 
 /// CoDel BLUE Alternate: CoDel whose drop rate decays instead of being forgotten, and BLUE for flows that do not respond.
+///
+/// The CoDel in it counts drops down again while the delay is good, step by step, so that it finds its rate at once when the delay is bad
+/// again. The BLUE beside it raises a drop probability whenever the queue overflows and lowers it when the queue is empty. It is the law of
+/// each flow in `cake`; alone it shows what that law does to a single queue. As with CoDel, `interval` should be about the longest usual
+/// round trip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

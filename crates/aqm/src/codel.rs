@@ -8,6 +8,12 @@ use crate::ring::{Capacity, Ring};
 use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
 
 /// Controlled Delay: drops from the head once the sojourn time has stayed above a target for an interval, then ever more often.
+///
+/// Each packet carries its time of arrival, and only what has waited longer than `target` for a whole `interval` counts as a standing
+/// queue; bursts pass. While it lasts, the distance between drops shrinks with the square root of their number. Use it for one queue of any
+/// rate without tuning: `target` should be 5 to 10 % of `interval`, and `interval` a usual long round trip. It signals slowly at first, so
+/// many flows or unresponsive ones keep the delay above `target`. At rates below some Mbit/s, `target` must hold at least one packet's
+/// time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

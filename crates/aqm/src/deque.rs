@@ -41,6 +41,12 @@ impl<P: Packet> Deques<P> {
         stored
     }
 
+    /// The oldest packet of a chain.
+    #[inline]
+    pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
+        self.slab.front_mut(chain)
+    }
+
     /// Takes the oldest packet of a chain.
     #[inline]
     pub fn pop(&mut self, chain: &mut Chain) -> Option<P> {

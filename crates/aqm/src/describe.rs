@@ -18,8 +18,10 @@ pub struct Description {
     pub kind: &'static str,
     /// Other names accepted for it.
     pub aliases: &'static [&'static str],
-    /// What it does.
+    /// What it does, in a sentence.
     pub summary: String,
+    /// How it does it, when to use it and what to watch out for; paragraphs of Markdown.
+    pub details: String,
     /// Where it is defined.
     pub source: &'static str,
     /// What a user may set.
@@ -65,8 +67,9 @@ pub(crate) fn check_ranges<T: Serialize>(
     for parameter in &description.parameters {
         let value = &values[&parameter.name];
         let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
-            // A float that is not finite has no JSON form.
-            if value.is_null() && matches!(parameter.kind.as_str(), "number") {
+            // A float that is not finite has no JSON form; one that may be absent has null as its default.
+            let absent = parameter.default.is_null();
+            if value.is_null() && !absent && parameter.kind == "number" {
                 return Err(format!("{}: must be a finite number", parameter.name));
             }
             continue;
@@ -205,16 +208,27 @@ fn text(schema: &Value, key: &str) -> String {
     schema[key].as_str().unwrap_or_default().replace('\n', " ")
 }
 
+/// What a doc comment says at first, and then.
+fn paragraphs(schema: &Value) -> (String, String) {
+    let text = schema["description"].as_str().unwrap_or_default();
+    let (summary, details) = text.split_once("\n\n").unwrap_or((text, ""));
+    let whole = |paragraph: &str| paragraph.replace('\n', " ");
+    let details: Vec<String> = details.split("\n\n").map(whole).collect();
+    (whole(summary), details.join("\n\n"))
+}
+
 /// An algorithm's entry in the documentation.
 pub(crate) fn description<T: JsonSchema>(
     (kind, aliases): Names,
     source: &'static str,
 ) -> Description {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let (summary, details) = paragraphs(schema.as_value());
     Description {
         kind,
         aliases,
-        summary: text(schema.as_value(), "description"),
+        summary,
+        details,
         source,
         parameters: parameters::<T>(),
     }

@@ -12,6 +12,11 @@ use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
 
 /// Deficit Round Robin: a queue per flow, served in turn by bytes; the longest queue pays for overflow.
 ///
+/// Each turn adds `quantum` bytes to a queue's credit, and it sends as long as the credit lasts; what is left over stays for the next turn.
+/// So flows share the link by bytes whatever the sizes of their packets, at constant cost for each packet. Use it for the effect of fair
+/// queueing alone, with no law that keeps queues short. Flows that hash alike share a queue, and a greedy flow's delay is that of a whole
+/// buffer.
+///
 /// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. As Linux's `drr` with a FIFO in each class: `classifier`
 /// exact, `flow_limit` 100p and a `limit` that is never reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,6 +10,12 @@ use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Tc, Verdic
 
 /// Dual-queue coupled AQM: L4S packets wait in a shallow queue of their own and are marked early; a PI controller of the delay couples
 /// their marks to the drops of the classic queue.
+///
+/// Packets whose ECN field says L4S go to the low-latency queue, all others to the classic one. A PI controller keeps the classic delay at
+/// `target`; its output is squared for classic drops and multiplied by `coupling_factor` for L4S marks, so that both sorts of congestion
+/// control get about the same rate. Beyond the coupling, every L4S packet that has waited longer than `step_thresh` is marked. Use it with
+/// `dctcp`, `prague` or other scalable senders beside classic ones. A sender that says ECT(1) but answers as a classic one, or not at all,
+/// takes what is not its own until the overload protection drops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -8,6 +8,10 @@ use crate::ring::{Bounded, Capacity};
 use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// First in, first out; a packet that finds the queue full is dropped.
+///
+/// It is the plain buffer of most devices: it signals only by loss, when it is already full. `limit` decides everything: too short costs
+/// throughput, too long is bufferbloat, because TCP fills whatever there is. Use it as the case to compare others with, at about one
+/// bandwidth-delay product or much more. It has no notion of flows, so one greedy flow delays all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

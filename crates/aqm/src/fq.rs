@@ -14,6 +14,11 @@ use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word,
 
 /// Fair Queue: a queue per flow, served in turn by bytes, sparse flows first, no flow faster than `maxrate`.
 ///
+/// Each flow has a queue of its own; a flow that was silent comes first with `initial_quantum` bytes, then all take turns of `quantum`. A
+/// `maxrate` holds each flow to a rate by sending its packets at their times. It has no law against standing queues: a greedy flow's own
+/// delay grows to `flow_limit` packets, but others do not feel it. Use it for fairness and pacing where endpoints keep their queues short
+/// themselves.
+///
 /// As on a router: packets bring no pacing rate and no departure time of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -78,20 +83,20 @@ impl Algorithm for Params {
             Word::new("nopacing", "pacing", Form::Flag("false")),
             Word::same("quantum", Form::WholeBytes),
             Word::same("initial_quantum", Form::WholeBytes),
-            Word::same("maxrate", Form::Rate),
-            Word::same("low_rate_threshold", Form::Rate),
+            Word::same("maxrate", Form::Rate32),
+            Word::same("low_rate_threshold", Form::Rate32),
             Word::same("refill_delay", Form::Time),
             Word::same("ce_threshold", Form::Time),
-            Word::new(
-                "horizon",
-                "",
-                Form::Refused("packets bring no departure time"),
-            ),
-            Word::new(
-                "buckets",
-                "",
-                Form::Refused("it changes only how fast Linux finds a flow"),
-            ),
+            // Packets bring no departure time.
+            Word::new("horizon", "", Form::Unused(&Form::Time)),
+            Word::new("horizon_cap", "", Form::Nothing),
+            Word::new("horizon_drop", "", Form::Nothing),
+            Word::new("offload_horizon", "", Form::Unused(&Form::Time)),
+            // How fast Linux finds a flow, and how late its timers may be.
+            Word::new("buckets", "", Form::Unused(&Form::Integer)),
+            Word::new("timer_slack", "", Form::Unused(&Form::Time)),
+            // Linux ignores it.
+            Word::new("defrate", "", Form::Unused(&Form::Rate32)),
             Word::new(
                 "priomap",
                 "",

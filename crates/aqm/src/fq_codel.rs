@@ -11,6 +11,11 @@ use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// Flow Queue CoDel: a queue per flow, served in turn by bytes, sparse flows first, each queue under CoDel.
+///
+/// Flows are hashed to `flows` queues. A queue that was empty is served ahead of the old ones for one `quantum`, which is why calls,
+/// queries and the first packets of a page hardly wait; the rest take turns of `quantum` bytes. CoDel drops in each queue on its own, and
+/// overflow takes from the fattest. Use it as the default before any bottleneck. Its delay for a bulk flow is CoDel's, and very slow links
+/// need a larger `target`; two flows that hash alike share one queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -12,6 +12,10 @@ use crate::tc::{Form, Word};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Tc, Verdict, mark};
 
 /// Flow Queue PIE: a queue per flow, served in turn by bytes, sparse flows first, each queue under PIE.
+///
+/// It serves its flows as `fq_codel` does, but each queue drops or marks arrivals at random with PIE's probability, computed from that
+/// queue's delay. Marks become drops where the probability is above `ecn_prob`. Use it to see what the law changes while the scheduler is
+/// the same. The probability needs some `tupdate`s to rise, so a burst of a new flow stands in its queue longer than under CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -80,11 +84,11 @@ impl Algorithm for Params {
             Word::same("flows", Form::Integer),
             Word::same("target", Form::Time),
             Word::same("tupdate", Form::Time),
-            Word::same("alpha", Form::Number(16.0)),
-            Word::same("beta", Form::Number(16.0)),
+            Word::same("alpha", Form::Whole(16.0, 32)),
+            Word::same("beta", Form::Whole(16.0, 32)),
             Word::same("quantum", Form::Size),
             Word::same("memory_limit", Form::Size),
-            Word::same("ecn_prob", Form::Number(100.0)),
+            Word::same("ecn_prob", Form::Whole(100.0, 100)),
             Word::new("ecn", "ecn", Form::Flag("true")),
             Word::new("noecn", "ecn", Form::Flag("false")),
             Word::new("bytemode", "bytemode", Form::Flag("true")),

@@ -9,6 +9,10 @@ use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict, mark};
 
 /// Global Synchronization Protection: signals to one arrival above a threshold and then to none for an interval, so that flows do not
 /// all slow down at once; the interval shrinks while the queue is above the threshold for longer than below.
+///
+/// One drop in each interval is enough to slow one flow down; the others go on, so that the link stays busy with a small buffer. A queue
+/// that stays above `threshold` in spite of it shortens the interval, by how much longer it is above than below. Use it as a law that needs
+/// no random numbers and no probability. With very many flows one drop in an interval says little, until the interval has adapted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -9,6 +9,10 @@ use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word}
 
 /// First in, first out; a packet that finds the queue full pushes out the oldest packets.
 ///
+/// The loss is thus the oldest packet's, and the sender hears of it a whole queue's time earlier than when an arrival is dropped. What gets
+/// through is fresh, which suits live media. Use it to see what the place of the loss alone changes. The standing queue of a greedy TCP is
+/// about as long as that of a `fifo`: the limit is what bounds the delay.
+///
 /// With `limit` in buffers, the oldest buffer is emptied whole: only then is there room for another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

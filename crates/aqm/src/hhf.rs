@@ -12,6 +12,12 @@ use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word}
 
 /// Heavy-Hitter Filter: finds the flows that send much, and keeps short ones out of their queue.
 ///
+/// Four arrays of counters, each indexed by another hash, sum the bytes of flows over `reset_timeout`; a flow whose least counter passes
+/// `admit_bytes` is a heavy hitter. There are two queues, and that of all other flows has `non_hh_weight` times the share. Use it where
+/// short flows and calls share a link of hundreds of Mbit/s with a few large flows. With the defaults a flow is heavy only above 128 KiB in
+/// 40 ms, that is 26 Mbit/s: on a slower link no flow ever is, and the queue then does exactly what `head_drop` does with the same
+/// `limit`. For such links lower `admit_bytes`.
+///
 /// A flow that becomes a heavy hitter changes queues, and its packets may overtake one another once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -10,6 +10,11 @@ use crate::{Algorithm, Context, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
 
 /// One leaf class of Linux's hierarchical token bucket: a shaper in front of another queue, with steps of its rate.
 ///
+/// Tokens gather at `rate` up to `burst`, and at `ceil` up to `cburst`; the queue inside is served while neither is in debt. `rate_steps`
+/// change the rate during a run, as a link with changing capacity does. Use it to hold a queue a little below a link that cannot be changed
+/// itself, so that the queue is where a good law is. A `burst` of less than a few milliseconds' bytes costs throughput on real systems;
+/// here it only makes the spacing finer.
+///
 /// A packet leaves whenever neither bucket is in debt, and is paid for afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -62,8 +67,8 @@ impl Algorithm for Params {
         name: "htb",
         words: &[
             Word::new("default", "", Form::ClassNumber),
-            Word::same("rate", Form::Rate).of_class(),
-            Word::same("ceil", Form::Rate).of_class(),
+            Word::same("rate", Form::Rate).of_class().once(),
+            Word::same("ceil", Form::Rate).of_class().once(),
             Word::same("burst", Form::Size).of_class(),
             Word::new("buffer", "burst", Form::Size).of_class(),
             Word::new("maxburst", "burst", Form::Size).of_class(),

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Algorithm, Context, Packet, Qdisc, Ring, Sink};
 
 /// First in, first out, without limit: nothing is ever dropped.
+///
+/// The delay grows for as long as more arrives than leaves; senders that wait for losses never hear of any. Use it as the extreme of
+/// bufferbloat, and where a queue must not interfere, as on access links that are no bottleneck. In a long run with greedy loss-based
+/// flows, memory grows with the queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}

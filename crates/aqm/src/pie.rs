@@ -8,6 +8,11 @@ use crate::ring::{Capacity, Ring};
 use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
 
 /// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that steers the delay to a target.
+///
+/// Every `tupdate` the probability moves by how far the delay is from `target` (times `alpha`) and by how much it changed (times `beta`),
+/// in small steps while it is small. After a quiet time, `max_burst` lets a burst pass. It drops on arrival and needs no time stamps, which
+/// is why cable modems have it. Use it for one queue with a known target delay. ECN-capable packets are dropped instead of marked above a
+/// tenth, so unresponsive ECN traffic cannot take the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -8,6 +8,10 @@ use crate::token_bucket::TokenBucket;
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, inner, mark};
 
 /// Token bucket policer in front of another queue: arrivals for which there are no tokens are dropped or marked, never delayed.
+///
+/// Tokens gather at `rate` up to `burst`; a packet that finds too few of them does not conform. Providers enforce tariffs so, and it adds
+/// no delay, but TCP sees bursts of losses and often gets well below `rate`. Use it to study that harm beside a shaper of the same rate
+/// (`tbf`). `burst` should be about a round trip's worth at `rate`, or a loss-based sender never reaches it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

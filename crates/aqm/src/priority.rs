@@ -9,6 +9,9 @@ use crate::{Algorithm, Context, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
 
 /// Strict priority: packets go to bands by their code point; a band is served only when those before it have nothing to send.
 ///
+/// Each band holds a queue of its own, of any kind. An expedited call before bulk data waits at most for one packet. Use it for a few
+/// marked flows whose rate is limited elsewhere. It protects nothing from the bands above: one greedy flow marked high starves all others.
+///
 /// Without a `priomap`, band 0 takes the code points 32 and above (CS4 to CS7, AF4x, VA, EF), band 2 those below best effort (CS1, LE), and
 /// band 1 all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +47,7 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "prio",
         words: &[
-            Word::same("bands", Form::Integer),
+            Word::same("bands", Form::Decimal(i32::MIN as i64, i32::MAX as i64)),
             Word::same("priomap", Form::Integers(PRIORITIES)),
             Word::new("", "queues", Form::Leaves("bands", "queue")),
         ],

@@ -14,6 +14,11 @@ pub use law::{INTERVAL, Law, Signal, Stats, Vars};
 
 /// Random Early Detection: signals on arrival, the more often the longer the queue is on average.
 ///
+/// An exponentially weighted average of the queue lets bursts pass. Between `min` and `max` the probability of a signal rises to
+/// `probability`, and the signals are spaced evenly, so that flows slow down at different times. Use it as the classic before delay-based
+/// laws, or where Linux's `red` is compared. Its average queue depends on the load unless it is `adaptive`, and thresholds set for one rate
+/// are wrong for another.
+///
 /// Without further words it sets itself up for its link as Floyd recommends (2001); Linux's words are all known too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -111,8 +116,8 @@ impl Algorithm for Params {
             Word::same("max", Form::LimitBytes),
             Word::same("avpkt", Form::Size),
             Word::same("burst", Form::Integer),
-            Word::same("probability", Form::Number(1.0)),
-            Word::same("bandwidth", Form::Rate),
+            Word::same("probability", Form::Probability),
+            Word::same("bandwidth", Form::Rate32),
             Word::same("adaptive", Form::Flag("true")),
             Word::same("ecn", Form::Flag("true")),
             Word::same("harddrop", Form::Flag("true")),
@@ -303,6 +308,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),
+            ("overlimits", self.stats.overlimits as f64),
         ]
     }
 }

@@ -7,8 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::ring::{Capacity, Ring};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict};
 
-/// CoDel at the entrance of a 5G RLC buffer, as in the experiments of 2022: while the head's sojourn time stands above a threshold, arrivals are
+/// CoDel at the entrance of a 5G RLC buffer, as in the experiments of 2022: while the head's sojourn time stands above a threshold,
+/// arrivals are
 /// dropped ever more often, at whole milliseconds.
+///
+/// The buffer of a base station holds what a radio link cannot send at once, and its head can only be looked at when the radio asks. So the
+/// delay of the head is measured there, and the drops come at the entrance, by CoDel's schedule. Use it on links whose rate changes as that
+/// of a mobile link. A standing delay below the threshold of 100 ms never triggers it: behind a short limit or on a fast link it then does
+/// exactly what a `fifo` does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -13,6 +13,11 @@ use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, mark};
 
 /// Stochastic Fair BLUE: signals to flows that fill every one of their eight bins, and limits the rate of those that do not answer.
 ///
+/// Every flow falls into one bin of eight arrays, and each bin keeps BLUE's probability; a flow is signalled to with the least of its
+/// eight. A flow whose bins all reach 1 does not respond, and is held to `penalty_rate`. Two sets of bins with different hashes take turns
+/// every `rehash`, so that nobody shares bins with a bad flow for long. Use it against unresponsive floods among very many flows, where a
+/// queue for each costs too much. It limits all unresponsive flows together, and calls may be among them.
+///
 /// ECN-capable packets are marked, but dropped where the probability is above one half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -357,6 +362,11 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             ("penaltydrop", self.stats.penaltydrop as f64),
             ("bucketdrop", self.stats.bucketdrop as f64),
             ("queuedrop", self.stats.queuedrop as f64),
+            // Linux: every drop but the early ones.
+            (
+                "overlimits",
+                (self.stats.penaltydrop + self.stats.bucketdrop + self.stats.queuedrop) as f64,
+            ),
             ("marked", self.stats.marked as f64),
             ("maxqlen", f64::from(most)),
             ("maxprob", probs.iter().copied().fold(0.0, f64::max)),

@@ -8,12 +8,19 @@ use crate::classifier::{Classes, Classifier};
 use crate::deque::Deques;
 use crate::lengths::Lengths;
 use crate::list::{Linked, List};
+use crate::red::{self, Law, Signal, Vars};
 use crate::slab::{Chain, NONE};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word, mark};
 
 /// Stochastic Fairness Queueing: a queue per hash of flow, served in turn; the longest queue pays for overflow.
 ///
-/// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses apart).
+/// Flows are hashed to `divisor` queues, each of which sends `quantum` bytes in its turn, so that a greedy flow cannot push others out.
+/// With `perturb` the hash changes from time to time, so that no two flows share a queue for ever. With `redflowlimit` RED keeps each
+/// flow's own queue short. Use it as the oldest and simplest fair queueing that Linux has. Without RED, the delay of a bulk flow is bounded
+/// by `limit` and `depth` alone.
+///
+/// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses
+/// apart).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -43,6 +50,28 @@ pub struct Params {
     pub perturb: Duration,
     /// What decides the queue of a packet.
     pub classifier: Classifier,
+    /// With RED in each queue, on its bytes: the size from which absent thresholds follow. Absent: no RED. With `overflow` longest.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+    pub redflowlimit: Option<Bytes>,
+    /// A queue's average size below which RED signals nothing; absent: a third of `max`.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+    pub min: Option<Bytes>,
+    /// A queue's average size from which RED signals to every packet; absent: a quarter of `redflowlimit`.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
+    pub max: Option<Bytes>,
+    /// Size of an average packet, for RED; absent: 1000 bytes.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MiB"))]
+    pub avpkt: Option<Bytes>,
+    /// Packets that may come at once without a signal, which determines the weight of RED's average; absent or 0: (2 min + max) / 3.
+    #[schemars(range(max = 1_000_000_000))]
+    pub burst: Option<u32>,
+    /// Probability of RED's signal where the average reaches `max`; absent: 0.02.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub probability: Option<f64>,
+    /// RED marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// RED drops ECN-capable packets too where every packet is signalled to.
+    pub harddrop: bool,
 }
 
 /// What is equal in each turn.
@@ -80,6 +109,14 @@ impl Default for Params {
             headdrop: false,
             perturb: Duration(0),
             classifier: Classifier::Flow,
+            redflowlimit: None,
+            min: None,
+            max: None,
+            avpkt: None,
+            burst: None,
+            probability: None,
+            ecn: false,
+            harddrop: false,
         }
     }
 }
@@ -90,22 +127,50 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "sfq",
         words: &[
-            Word::same("limit", Form::Packets),
+            Word::same("limit", Form::PacketsFrom(2)),
             Word::same("perturb", Form::Seconds),
             Word::same("quantum", Form::Size),
             Word::same("depth", Form::Integer),
             Word::same("flows", Form::Integer),
             Word::same("divisor", Form::Integer),
             Word::new("headdrop", "headdrop", Form::Flag("true")),
+            Word::same("redflowlimit", Form::WholeBytes),
+            Word::same("min", Form::WholeBytes),
+            Word::same("max", Form::WholeBytes),
+            Word::same("avpkt", Form::Size),
+            Word::same("burst", Form::Integer),
+            Word::same("probability", Form::Probability),
+            Word::same("ecn", Form::Flag("true")),
+            Word::same("harddrop", Form::Flag("true")),
         ],
         required: &[],
         presets: &[],
     }];
 
     fn check(&self) -> Result<(), String> {
-        match self.limit {
-            Limit::Packets(_) => Ok(()),
-            limit => Err(format!("limit: {limit} must be in packets")),
+        if !matches!(self.limit, Limit::Packets(_)) {
+            return Err(format!("limit: {} must be in packets", self.limit));
+        }
+        match self.red() {
+            Some(_) if self.overflow == Overflow::Share => {
+                Err("redflowlimit: RED is in Linux's queues, with `overflow` longest".to_owned())
+            }
+            Some(red) => red.check(),
+            None => {
+                let given = [
+                    ("min", self.min.is_some()),
+                    ("max", self.max.is_some()),
+                    ("avpkt", self.avpkt.is_some()),
+                    ("burst", self.burst.is_some()),
+                    ("probability", self.probability.is_some()),
+                    ("ecn", self.ecn),
+                    ("harddrop", self.harddrop),
+                ];
+                match given.iter().find(|(_, given)| *given) {
+                    Some((name, _)) => Err(format!("{name}: means nothing without redflowlimit")),
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -125,10 +190,30 @@ impl Algorithm for Params {
             } else {
                 self.perturb.0
             },
+            law: self.red().map(|red| Law::new(&red, &context)),
             rng: context.rng,
             params: self.clone(),
             displaced: Vec::new(),
             stats: Stats::default(),
+        })
+    }
+}
+
+impl Params {
+    /// tc-sfq(8): the RED of each queue, as tc and Linux set up theirs.
+    fn red(&self) -> Option<red::Params> {
+        self.redflowlimit.map(|Bytes(limit)| red::Params {
+            limit: Limit::Bytes(limit),
+            min: self.min.map(|Bytes(min)| Limit::Bytes(min)),
+            max: self.max.map(|Bytes(max)| Limit::Bytes(max)),
+            auto: red::Auto::Limit,
+            avpkt: Some(self.avpkt.unwrap_or(Bytes(1000))),
+            burst: Some(self.burst.unwrap_or(0)),
+            probability: self.probability.unwrap_or(0.02),
+            gentle: false,
+            wait: false,
+            bytemode: false,
+            ..red::Params::default()
         })
     }
 }
@@ -140,6 +225,10 @@ struct Queue {
     next: u32,
     /// Bytes it may still send in its turn.
     allot: i64,
+    /// What it holds, for RED.
+    bytes: u64,
+    /// RED's memory of it, from its first packet until it is empty.
+    red: Option<Vars>,
 }
 
 impl Default for Queue {
@@ -148,6 +237,8 @@ impl Default for Queue {
             chain: Chain::default(),
             next: NONE,
             allot: 0,
+            bytes: 0,
+            red: None,
         }
     }
 }
@@ -165,6 +256,13 @@ struct Stats {
     drop_depth: u64,
     drop_flows: u64,
     perturbations: u64,
+    /// RED's, by what it was and what was done.
+    prob_drop: u64,
+    prob_mark: u64,
+    prob_mark_head: u64,
+    forced_drop: u64,
+    forced_mark: u64,
+    forced_mark_head: u64,
 }
 
 struct Sfq<P> {
@@ -176,6 +274,7 @@ struct Sfq<P> {
     classes: Classes,
     limit: u64,
     next_perturb: Nanos,
+    law: Option<Law>,
     rng: Rng,
     params: Params,
     /// Where packets wait while their flows are hashed anew.
@@ -195,6 +294,7 @@ impl<P: Packet> Sfq<P> {
     #[inline]
     fn append(&mut self, place: u32, at: Nanos, packet: P) {
         let queue = &mut self.queues[place as usize];
+        queue.bytes += u64::from(packet.size());
         self.deques
             .push(&mut queue.chain, packet)
             .set_enqueued_at(at);
@@ -228,18 +328,93 @@ impl<P: Packet> Sfq<P> {
         sink: &mut dyn Sink<P>,
     ) {
         packet.set_enqueued_at(at);
-        if !full {
-            return Self::refuse(&mut self.stats.drop_flows, &packet, sink);
+        if full {
+            self.stats.drop_depth += 1;
+            self.congest(place, packet, DropReason::Overflow, sink);
+        } else {
+            Self::refuse(&mut self.stats.drop_flows, &packet, sink);
         }
-        let counter = &mut self.stats.drop_depth;
+    }
+
+    /// A packet of a queue must go: the one that arrives, or with `headdrop` the oldest, whose place it takes.
+    #[cold]
+    fn congest(&mut self, place: u32, packet: P, reason: DropReason, sink: &mut dyn Sink<P>) {
         if !self.params.headdrop {
-            return Self::refuse(counter, &packet, sink);
+            return sink.dropped(&packet, reason);
         }
-        let chain = &mut self.queues[place as usize].chain;
-        if let Some(oldest) = self.deques.pop(chain) {
-            Self::refuse(counter, &oldest, sink);
+        let queue = &mut self.queues[place as usize];
+        if let Some(oldest) = self.deques.pop(&mut queue.chain) {
+            queue.bytes -= u64::from(oldest.size());
+            sink.dropped(&oldest, reason);
         }
-        self.deques.push(chain, packet);
+        queue.bytes += u64::from(packet.size());
+        self.deques.push(&mut queue.chain, packet);
+    }
+
+    /// Shows RED a queue that a packet comes to.
+    #[inline]
+    fn average(&mut self, place: u32, now: Nanos) {
+        let Some(law) = &self.law else { return };
+        let (queue, length) = (&mut self.queues[place as usize], self.lengths.of(place));
+        if length == 0 {
+            // Linux: a queue that was empty starts anew.
+            queue.red = None;
+        }
+        let vars = queue.red.get_or_insert_with(|| Vars::new(law));
+        law.average(vars, now, u64::from(length), queue.bytes);
+    }
+
+    /// What RED says to a packet of this size that comes to a queue.
+    #[inline]
+    fn judge(&mut self, place: u32, now: Nanos, size: u32) -> Signal {
+        self.average(place, now);
+        match (&self.law, &mut self.queues[place as usize].red) {
+            (Some(law), Some(vars)) => law.judge(vars, size, &mut self.rng),
+            _ => Signal::Pass,
+        }
+    }
+
+    /// Carries RED's signal out, on the oldest packet first if that is the one to drop; gives back a packet that may still enter.
+    #[cold]
+    fn signal(
+        &mut self,
+        place: u32,
+        signal: Signal,
+        mut packet: P,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<P> {
+        let stats = &mut self.stats;
+        let (dropped, marked, marked_head) = match signal {
+            Signal::Forced => (
+                &mut stats.forced_drop,
+                &mut stats.forced_mark,
+                &mut stats.forced_mark_head,
+            ),
+            _ => (
+                &mut stats.prob_drop,
+                &mut stats.prob_mark,
+                &mut stats.prob_mark_head,
+            ),
+        };
+        if self.params.ecn && !(self.params.harddrop && signal == Signal::Forced) {
+            let chain = &self.queues[place as usize].chain;
+            let oldest = self.deques.front_mut(chain);
+            if let Some(oldest) = oldest.filter(|_| self.params.headdrop)
+                && mark(oldest)
+            {
+                *marked_head += 1;
+                sink.marked(oldest);
+                return Some(packet);
+            }
+            if mark(&mut packet) {
+                *marked += 1;
+                sink.marked(&packet);
+                return Some(packet);
+            }
+        }
+        *dropped += 1;
+        self.congest(place, packet, DropReason::Law, sink);
+        None
     }
 
     /// McKenney 1990: buffer stealing from the longest queue; when all hold a single packet, Linux takes that of the queue whose turn it is.
@@ -252,12 +427,13 @@ impl<P: Packet> Sfq<P> {
             self.lengths.queue()
         };
         let Some(place) = longest else { return };
-        let chain = &mut self.queues[place as usize].chain;
+        let queue = &mut self.queues[place as usize];
         let packet = if self.params.headdrop {
-            self.deques.pop(chain)
+            self.deques.pop(&mut queue.chain)
         } else {
-            self.deques.pop_back(chain)
+            self.deques.pop_back(&mut queue.chain)
         };
+        queue.bytes -= packet.as_ref().map_or(0, |packet| u64::from(packet.size()));
         self.lengths.shrink(place);
         if all_single {
             self.active.pop(&mut self.queues);
@@ -289,9 +465,12 @@ impl<P: Packet> Sfq<P> {
                 self.lengths.shrink(place);
                 displaced.push(packet);
             }
+            self.queues[place as usize].bytes = 0;
         }
         for packet in displaced.drain(..) {
             let place = self.classes.queue(&packet) as u32;
+            // Linux: RED's average takes part, but nothing is signalled.
+            self.average(place, now);
             match self.params.overflow {
                 Overflow::Longest => self.admit(place, packet.enqueued_at(), packet, sink),
                 Overflow::Share => self.append(place, packet.enqueued_at(), packet),
@@ -310,6 +489,14 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
         let place = self.classes.queue(&packet) as u32;
         match self.params.overflow {
             Overflow::Longest => {
+                let signal = self.judge(place, now, packet.size());
+                if signal != Signal::Pass {
+                    packet.set_enqueued_at(now);
+                    match self.signal(place, signal, packet, sink) {
+                        Some(passed) => packet = passed,
+                        None => return,
+                    }
+                }
                 self.admit(place, now, packet, sink);
                 if self.deques.slab().packets() > self.limit {
                     self.cut_longest(sink);
@@ -345,6 +532,7 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
             queue.allot -= i64::from(self.deques.slab().front(&queue.chain)?.size());
         }
         let packet = self.deques.pop(&mut queue.chain);
+        queue.bytes -= packet.as_ref().map_or(0, |packet| u64::from(packet.size()));
         self.lengths.shrink(place);
         if self.lengths.of(place) == 0 {
             self.active.pop(&mut self.queues);
@@ -363,14 +551,35 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
         self.deques.slab().bytes()
     }
 
+    /// RED's are reported where it works, as by tc.
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        vec![
+        let mut all = vec![
             ("flows", f64::from(self.active.len())),
             ("longest", f64::from(self.lengths.longest())),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("drop_depth", self.stats.drop_depth as f64),
             ("drop_flows", self.stats.drop_flows as f64),
             ("perturbations", self.stats.perturbations as f64),
-        ]
+        ];
+        if self.law.is_some() {
+            let signals = [
+                self.stats.prob_drop,
+                self.stats.prob_mark,
+                self.stats.prob_mark_head,
+                self.stats.forced_drop,
+                self.stats.forced_mark,
+                self.stats.forced_mark_head,
+            ];
+            all.extend([
+                ("overlimits", signals.iter().sum::<u64>() as f64),
+                ("prob_drop", self.stats.prob_drop as f64),
+                ("prob_mark", self.stats.prob_mark as f64),
+                ("prob_mark_head", self.stats.prob_mark_head as f64),
+                ("forced_drop", self.stats.forced_drop as f64),
+                ("forced_mark", self.stats.forced_mark as f64),
+                ("forced_mark_head", self.stats.forced_mark_head as f64),
+            ]);
+        }
+        all
     }
 }

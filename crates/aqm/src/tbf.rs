@@ -10,7 +10,12 @@ use crate::{
     Algorithm, Capacity, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, Tc, fifo, inner,
 };
 
-/// Token bucket filter: a shaper in front of another queue. Packets leave as tokens allow, which gather at `rate` up to `burst`.
+/// Token bucket filter: a shaper in front of another queue, which sends as tokens gather at `rate` up to `burst`.
+///
+/// A packet waits until there are as many tokens as it has bytes; an optional `peakrate` keeps the bursts themselves from leaving at the
+/// speed of the link. The queue inside, by default a FIFO of `limit` bytes or `latency`, is where packets wait. Use it to make a slow link
+/// out of a fast one, or to move the queue to where a good law manages it. A large `burst` fills the buffers further on; `burst` must hold
+/// at least one packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -60,16 +65,16 @@ impl Algorithm for Params {
     const TC: &'static [Tc] = &[Tc {
         name: "tbf",
         words: &[
-            Word::same("rate", Form::Rate),
-            Word::same("burst", Form::Size),
-            Word::new("buffer", "burst", Form::Size),
-            Word::new("maxburst", "burst", Form::Size),
-            Word::same("mpu", Form::Size),
-            Word::same("peakrate", Form::Rate),
-            Word::same("mtu", Form::Size),
-            Word::new("minburst", "mtu", Form::Size),
-            Word::same("limit", Form::LimitBytes),
-            Word::same("latency", Form::Time),
+            Word::same("rate", Form::Rate).once(),
+            Word::same("burst", Form::Size).once(),
+            Word::new("buffer", "burst", Form::Size).once(),
+            Word::new("maxburst", "burst", Form::Size).once(),
+            Word::same("mpu", Form::Size).once(),
+            Word::same("peakrate", Form::Rate).once(),
+            Word::same("mtu", Form::Size).once(),
+            Word::new("minburst", "mtu", Form::Size).once(),
+            Word::same("limit", Form::LimitBytes).once(),
+            Word::same("latency", Form::Time).once(),
             // tc wants a limit, which Linux forgets once another queue stands inside.
             Word::new(
                 "1",

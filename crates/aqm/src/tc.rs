@@ -38,6 +38,8 @@ pub struct Word {
     pub always: bool,
     /// The word belongs to the qdisc's class, `tc class add ... htb rate 10mbit`, which holds the queue inside.
     pub of_class: bool,
+    /// tc refuses it if it is given twice; otherwise the second time counts.
+    pub once: bool,
 }
 
 /// What follows a word, and how it becomes our value.
@@ -45,6 +47,8 @@ pub struct Word {
 pub enum Form {
     /// A number of packets; our parameter is a `Limit` in packets.
     Packets,
+    /// The same, but tc takes none below this.
+    PacketsFrom(u64),
     /// A number of packets that tc reads as it reads a size (pfifo's `limit 1k` is 1024); our parameter is a `Limit` in packets.
     PacketsAsSize,
     /// A size; our parameter is a `Limit` in bytes.
@@ -61,13 +65,19 @@ pub enum Form {
     Milliseconds,
     /// A rate.
     Rate,
-    /// An integer.
+    /// A rate that Linux keeps in 32 bits of bytes a second: below 34.4 Gbit/s.
+    Rate32,
+    /// A whole number, in C's notations.
     Integer,
-    /// Up to this many integers; our parameter is a list.
+    /// A whole number between these, in decimal only.
+    Decimal(i64, i64),
+    /// Up to this many whole numbers, in decimal only; our parameter is a list, and those that are not given are the preset's.
     Integers(usize),
     /// A number, multiplied by this for tc (a percentage of our fraction: 100).
     Number(f64),
-    /// The same, but tc takes whole numbers only, and none above the second (pie's `alpha` is written 16 times, up to 32).
+    /// A number above zero.
+    Probability,
+    /// A number, but tc takes whole numbers only, and none above the second (pie's `alpha` is written 16 times, up to 32).
     Whole(f64, u64),
     /// Nothing: the word itself sets this JSON value (`ecn` true, `noecn` false, `diffserv4` a string).
     Flag(&'static str),
@@ -75,6 +85,8 @@ pub enum Form {
     Several(&'static [(&'static str, &'static str)]),
     /// Nothing: tc knows the word, and it changes nothing here (`nonat`).
     Nothing,
+    /// A value of this form, which changes nothing here (fq's `buckets`).
+    Unused(&'static Form),
     /// tc knows the word, but the laboratory cannot do what it asks for; the reason.
     Refused(&'static str),
     /// The number of the class that holds the queue inside (htb's `default`): always printed, and checked when read.
@@ -103,6 +115,7 @@ impl Word {
             form,
             always: false,
             of_class: false,
+            once: false,
         }
     }
 
@@ -112,6 +125,11 @@ impl Word {
             always: true,
             ..self
         }
+    }
+
+    /// Refused the second time.
+    pub const fn once(self) -> Self {
+        Self { once: true, ..self }
     }
 
     /// Written at the qdisc's class.

@@ -26,6 +26,10 @@ fn every_algorithm_survives_writing_and_reading_and_its_own_schema() {
         assert_eq!(config.validate(), Ok(()));
         assert_eq!(description.kind, kind);
         assert!(!description.summary.is_empty() && !description.source.is_empty());
+        assert!(
+            kind == "python" || description.details.len() > 200,
+            "{kind}: how, when, and what to watch out for"
+        );
         for parameter in &description.parameters {
             assert!(
                 !parameter.description.is_empty(),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bloatlab_aqm::Qdisc;
+use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
 use bloatlab_units::SECOND;
 use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::{Value, json};
@@ -253,4 +253,116 @@ fn as_in_ns_2_ten_flows_hold_ten_twelfths() {
     let mut small = ns2(13);
     enqueue(small.as_mut(), &mut log, 0, &all);
     assert_eq!(small.packets(), 10);
+}
+
+/// Linux's words: `redflowlimit 100k min 3000 max 9000 avpkt 1500 burst 4`. With equation 3 of Floyd and Jacobson 1993, 4 packets and a
+/// half as weight leave 4 + 1 - (1 - 1/16) * 2 = 3.1 packets on average, above the 2 of `min`; so the weight is not less than a half.
+fn red(more: Value) -> Box<dyn Qdisc<TestPacket>> {
+    let mut table = json!({
+        "redflowlimit": "100kB", "min": "3000B", "max": "9000B", "avpkt": "1500B", "burst": 4, "probability": 1.0
+    });
+    for (name, value) in more.as_object().unwrap() {
+        table[name] = value.clone();
+    }
+    sfq(table)
+}
+
+/// The average of a queue that grows packet by packet, with the weight that tc finds: the largest power of a half under which
+/// `burst + 1 - min / avpkt <= (1 - (1 - w)^burst) / w`: 3 <= (1 - 1/16) / (1/2) = 1.9 no; (1 - (3/4)^4) / (1/4) = 2.7 no;
+/// (1 - (7/8)^4) / (1/8) = 3.3 yes. So the weight is 1/8.
+fn averages(signalled: f64) -> usize {
+    let (mut avg, mut bytes, mut arrivals) = (0.0, 0.0, 0);
+    loop {
+        avg += (bytes - avg) / 8.0;
+        if avg >= signalled {
+            return arrivals;
+        }
+        bytes += 1500.0;
+        arrivals += 1;
+    }
+}
+
+#[test]
+fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
+    // With probability 0.000001 at `max` only the forced signals remain.
+    let mut queue = red(json!({ "probability": 0.000_001 }));
+    let mut log = Log::default();
+    let passed = averages(9000.0);
+    assert_eq!(passed, 12);
+    enqueue(queue.as_mut(), &mut log, 0, &[1; 15]);
+    assert_eq!(log.dropped_ids(), [12, 13, 14]);
+    assert!(
+        log.dropped
+            .iter()
+            .all(|(_, reason)| *reason == DropReason::Law)
+    );
+    assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
+    assert_eq!(stat(queue.as_ref(), "prob_drop"), 0.0);
+    // Another flow's average is its own.
+    enqueue(queue.as_mut(), &mut log, 100, &[2; 5]);
+    assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
+    // A queue that was empty starts anew.
+    assert_eq!(flows(queue.as_mut(), &mut log, 30).len(), 17);
+    enqueue(queue.as_mut(), &mut log, 200, &[1; 12]);
+    assert_eq!(log.dropped.len(), 3);
+}
+
+#[test]
+fn red_drops_some_of_what_comes_between_the_thresholds() {
+    let mut queue = red(json!({ "limit": "10p" }));
+    let mut log = Log::default();
+    // At `min` the first signal's distance is drawn; probability 1 at `max` brings it at the latest when the average is there.
+    enqueue(queue.as_mut(), &mut log, 0, &[1; 12]);
+    let (first, dropped) = (averages(3000.0) as u64, log.dropped_ids());
+    assert!(!dropped.is_empty() && dropped[0] > first, "{dropped:?}");
+    let early = stat(queue.as_ref(), "prob_drop") as usize;
+    assert_eq!(
+        early + stat(queue.as_ref(), "drop_overlimit") as usize,
+        12 - queue.packets() as usize
+    );
+    assert!(early > 0);
+}
+
+#[test]
+fn red_marks_the_arrival_or_drops_and_marks_at_the_head() {
+    let mut log = Log::default();
+    let capable = |id| TestPacket {
+        ecn: Ecn::Ect0,
+        ..packet(id, 1)
+    };
+    let fill = |params: Value, log: &mut Log| {
+        let mut queue = red(params);
+        (0..13).for_each(|id| queue.enqueue(0, capable(id), log));
+        queue
+    };
+    let rare = 0.000_001;
+    let queue = fill(json!({ "probability": rare, "ecn": true }), &mut log);
+    assert_eq!(stat(queue.as_ref(), "forced_mark"), 1.0);
+    assert_eq!(log.marked[0].id, 12);
+    let queue = fill(
+        json!({ "probability": rare, "ecn": true, "headdrop": true }),
+        &mut log,
+    );
+    assert_eq!(stat(queue.as_ref(), "forced_mark_head"), 1.0);
+    assert_eq!((log.marked[1].id, log.dropped.len()), (0, 0));
+    let queue = fill(
+        json!({ "probability": rare, "ecn": true, "harddrop": true, "headdrop": true }),
+        &mut log,
+    );
+    assert_eq!(stat(queue.as_ref(), "forced_drop"), 1.0);
+    assert_eq!((log.dropped_ids(), queue.packets()), (vec![0], 12));
+    assert_eq!(queue.bytes(), 12 * 1500);
+}
+
+#[test]
+fn words_of_red_need_redflowlimit() {
+    for table in [
+        json!({ "kind": "sfq", "min": "3kB" }),
+        json!({ "kind": "sfq", "ecn": true }),
+        json!({ "kind": "sfq", "redflowlimit": "1kB" }),
+        json!({ "kind": "sfq", "redflowlimit": "400kB", "overflow": "share" }),
+    ] {
+        let config: QueueConfig = serde_json::from_value(table.clone()).unwrap();
+        assert!(config.validate().is_err(), "{table}");
+    }
 }

@@ -37,6 +37,8 @@ impl Engine<'_> {
                 stats.sojourn.max().map(|v| v as f64 * MS),
             );
             sheet.put(index, L_ARRIVALS, stats.arrivals as f64);
+            sheet.put(index, L_BACKLOG_PACKETS, link.queue.packets() as f64);
+            sheet.put(index, L_BACKLOG_BYTES, link.queue.bytes() as f64);
             sheet.put(index, L_DROPS, stats.drops as f64);
             sheet.put(
                 index,

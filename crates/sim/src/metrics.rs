@@ -153,6 +153,10 @@ metrics! {
             "longest time in the queue discipline", "RFC 8289";
         L_ARRIVALS = "arrivals", "packets", None,
             "packets that reached the queue discipline", "RFC 7928";
+        L_BACKLOG_PACKETS = "backlog_packets", "packets", None,
+            "packets in the queue discipline at the end", "tc -s qdisc: backlog";
+        L_BACKLOG_BYTES = "backlog_bytes", "B", None,
+            "bytes in the queue discipline at the end", "tc -s qdisc: backlog";
         L_DROPS = "drops", "packets", Lower,
             "packets that the queue discipline discarded", "RFC 7928";
         L_LOSS_RATE = "loss_rate", "", Lower,

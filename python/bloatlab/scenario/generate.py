@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,8 @@ def generate() -> str:
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         body = target.read_text()
     body = body[body.index("from __future__") :]
+    # Beside another type the tool calls a function where a type belongs.
+    body = re.sub(r"\bconint\(([^)]*)\)", r"Annotated[int, Field(\1)]", body).replace(", conint\n", "\n")
     target_text = HEADER.format(digest=digest()) + "\n" + body
     formatted = subprocess.run(
         ["ruff", "format", "--isolated", "--line-length=120", "--stdin-filename=models.py", "-"],

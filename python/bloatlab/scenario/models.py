@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, conint
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Algorithm(BaseModel):
@@ -447,7 +447,7 @@ class Flow(BaseModel):
     """
     Which way the data goes.
     """
-    dscp: str | conint(ge=0, le=63) = "CS0"
+    dscp: str | Annotated[int, Field(ge=0, le=63)] = "CS0"
     """
     Differentiated services code point of its packets, both ways: a name (`EF`, `CS1`, `AF41`, `LE`) or 0 to 63.
     """

@@ -66,8 +66,8 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("noatm", "atm", "\"noatm\""),
         flag("atm", "atm", "\"atm\""),
         flag("ptm", "atm", "\"ptm\""),
-        Word::same("overhead", Form::Integer),
-        Word::same("mpu", Form::Integer),
+        Word::same("overhead", Form::Decimal(-64, 256)),
+        Word::same("mpu", Form::Decimal(0, 256)),
         Word::same("memlimit", Form::Size),
         Word::same("fwmark", Form::Refused("packets have no firewall mark")),
         Word::same(

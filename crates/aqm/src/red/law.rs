@@ -49,6 +49,8 @@ pub struct Stats {
     pub marked: u64,
     /// Packets dropped because the queue was full.
     pub pdrop: u64,
+    /// Packets signalled to, whatever became of them.
+    pub overlimits: u64,
 }
 
 /// What RED says to an arrival.
@@ -232,6 +234,7 @@ impl Law {
         if signal == Signal::Pass {
             return true;
         }
+        stats.overlimits += 1;
         let may_mark = self.ecn && !(self.harddrop && signal == Signal::Forced);
         if may_mark && mark(packet) {
             stats.marked += 1;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::command::{Command, Place};
 use super::value::{self, minor};
 use super::{Form, Kind, Tc, Word, constant, find};
-use crate::nearest::suggestion;
+use bloatlab_units::suggestion;
 
 /// Whether a queue's name is more than a name: words in tc's syntax.
 pub fn is_text(text: &str) -> bool {
@@ -251,7 +251,7 @@ fn gather(node: &mut Node) -> Result<(), String> {
 /// Where the number that htb's `default` names waits for the class.
 const CLASS_NUMBER: &str = " class";
 
-/// Reads the words of a qdisc, or of its class, into the table. A word that is given twice counts the second time, as in tc.
+/// Reads the words of a qdisc, or of its class, into the table. Most words that are given twice count the second time, as in tc.
 fn set(
     tc: &'static Tc,
     of_class: bool,
@@ -259,11 +259,16 @@ fn set(
     table: &mut Map<String, Value>,
 ) -> Result<(), String> {
     let mut rest = words.iter().copied().peekable();
+    let mut said: Vec<&str> = Vec::new();
     while let Some(text) = rest.next() {
         let word = keywords(tc, of_class)
             .find(|word| word.tc == text)
             .ok_or_else(|| no_word(tc, of_class, text))?;
         let name = tc.name;
+        if word.once && said.contains(&word.field) {
+            return Err(format!("{text}: tc's `{name}` takes it once"));
+        }
+        said.push(word.field);
         let field = word.field.to_owned();
         let mut argument = || {
             rest.next()
@@ -289,16 +294,24 @@ fn set(
                 table.insert(CLASS_NUMBER.to_owned(), Value::from(class));
             }
             Form::Integers(most) => {
+                let one = Form::Decimal(0, i64::from(i32::MAX));
                 let first = argument()?;
-                let mut list = vec![value::read(Form::Integer, first).map_err(wrong)?];
+                let mut list = vec![value::read(one, first).map_err(wrong)?];
                 while list.len() < most
                     && let Some(next) = rest.peek()
-                    && let Ok(number) = value::read(Form::Integer, next)
+                    && let Ok(number) = value::read(one, next)
                 {
                     list.push(number);
                     rest.next();
                 }
+                let mut presets = tc.presets.iter().filter(|(name, _)| *name == field);
+                if let Some(Value::Array(all)) = presets.next().map(|(_, all)| constant(all)) {
+                    list.extend(all.into_iter().skip(list.len()));
+                }
                 table.insert(field, Value::Array(list));
+            }
+            Form::Unused(&form) => {
+                value::read(form, argument()?).map_err(wrong)?;
             }
             form => {
                 let value = value::read(form, argument()?).map_err(wrong)?;

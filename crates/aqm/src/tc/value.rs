@@ -65,6 +65,10 @@ const TIMES: &[(&str, f64)] = &[
 pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
     Ok(match form {
         Form::Packets => json!(Limit::Packets(whole(text)?).to_string()),
+        Form::PacketsFrom(least) => match whole(text)? {
+            few if few < least => return Err(format!("`{text}` is below {least}")),
+            packets => json!(Limit::Packets(packets).to_string()),
+        },
         Form::PacketsAsSize => json!(Limit::Packets(size(text)?).to_string()),
         Form::LimitBytes => json!(Limit::Bytes(size(text)?).to_string()),
         Form::Size => json!(Bytes(size(text)?).to_string()),
@@ -75,22 +79,32 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
         }
         Form::Seconds => json!(Duration(whole(text)? * SECOND).to_string()),
         Form::Milliseconds => json!(Duration(whole(text)? * MILLISECOND).to_string()),
-        Form::Rate => {
+        Form::Rate | Form::Rate32 => {
             if text.ends_with('%') {
                 return Err(format!(
                     "`{text}` is a share of the device's speed, which is not known here"
                 ));
             }
+            let most = if form == Form::Rate32 { U32 } else { 1.0e18 };
             let bits = scaled(text, "a rate such as `10mbit`", RATES)?;
             // The kernel counts whole bytes per second.
-            json!(Rate(at_most(text, bits / 8.0, 1.0e18)? * 8).to_string())
+            json!(Rate(at_most(text, bits / 8.0, most)? * 8).to_string())
         }
-        // cake's overhead may be negative.
-        Form::Integer => match text.strip_prefix('-') {
-            Some(digits) => json!(-(whole(digits)? as i64)),
-            None => json!(whole(text)?),
+        Form::Integer => json!(whole(text)?),
+        Form::Decimal(least, most) => match text.parse::<i64>() {
+            Ok(value) if (least..=most).contains(&value) => json!(value),
+            _ => {
+                return Err(format!(
+                    "`{text}` is not a decimal number from {least} to {most}"
+                ));
+            }
         },
+        Form::Unused(&form) => read(form, text)?,
         Form::Number(scale) => json!(number(text)? / scale),
+        Form::Probability => match number(text)? {
+            none if none <= 0.0 => return Err(format!("`{text}` is not above zero")),
+            value => json!(value),
+        },
         Form::Whole(scale, most) => {
             let value = whole(text)?;
             if value > most {
@@ -117,7 +131,7 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
         .map_or_else(|| value.to_string(), str::to_owned);
     let limit = || plain.parse::<Limit>().ok();
     let text = match form {
-        Form::Packets | Form::PacketsAsSize => match limit() {
+        Form::Packets | Form::PacketsFrom(_) | Form::PacketsAsSize => match limit() {
             Some(Limit::Packets(n)) => n.to_string(),
             _ => return Err(format!("tc counts it in packets, which {plain} is not")),
         },
@@ -146,7 +160,7 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
         },
         Form::Seconds => return plain_time(&plain, SECOND),
         Form::Milliseconds => return plain_time(&plain, MILLISECOND),
-        Form::Rate => match plain.parse() {
+        Form::Rate | Form::Rate32 => match plain.parse() {
             Ok(Rate(n)) if n % 8 == 0 => with_unit(
                 n,
                 "bit",
@@ -162,8 +176,9 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
                 ));
             }
         },
-        Form::Integer => plain.clone(),
+        Form::Integer | Form::Decimal(..) => plain.clone(),
         Form::Number(scale) => return fraction(form, value, scale),
+        Form::Probability => return fraction(form, value, 1.0),
         Form::Whole(scale, most) => {
             let scaled = value.as_f64().unwrap_or(f64::NAN) * scale;
             let whole = scaled.round();
@@ -275,10 +290,11 @@ fn at_most(text: &str, value: f64, most: f64) -> Result<u64, String> {
 
 /// A whole number in C's notations: decimal, `0x` hexadecimal, `0` octal.
 fn whole(text: &str) -> Result<u64, String> {
-    let (radix, digits) = match text.get(..2) {
-        Some("0x" | "0X") => (16, &text[2..]),
-        Some(start) if start.starts_with('0') => (8, &text[1..]),
-        _ => (10, text),
+    let unsigned = text.strip_prefix('+').unwrap_or(text);
+    let (radix, digits) = match unsigned.get(..2) {
+        Some("0x" | "0X") => (16, &unsigned[2..]),
+        Some(start) if start.starts_with('0') => (8, &unsigned[1..]),
+        _ => (10, unsigned),
     };
     let value = u32::from_str_radix(digits, radix).ok();
     let plain = !digits.starts_with('+');

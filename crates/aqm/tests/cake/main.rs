@@ -133,7 +133,7 @@ fn every_word_of_tc_sets_a_valid_value() {
     for word in tc.words {
         let value = match word.form {
             Form::Flag(json) => serde_json::from_str(json).unwrap(),
-            Form::Integer => json!(20),
+            Form::Decimal(..) => json!(20),
             Form::Rate => json!("10Mbit/s"),
             Form::Time => json!("20ms"),
             Form::Size => json!("1MB"),

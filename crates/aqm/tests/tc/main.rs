@@ -15,6 +15,34 @@ pub fn read(text: &str) -> Result<QueueConfig, String> {
     Ok(config)
 }
 
+/// Each qdisc as somebody may want it, beside its defaults.
+pub const CONFIGURED: &[&str] = &[
+    "pfifo limit 100",
+    "bfifo limit 30k",
+    "pfifo_head_drop limit 50",
+    "cake bandwidth 20mbit diffserv4 dual-srchost ingress ack-filter rtt 30ms overhead 18 mpu 64 memlimit 4m",
+    "choke limit 410 min 41 max 123 burst 69 probability 0.1 bandwidth 50mbit ecn",
+    "codel limit 500 target 10ms interval 200ms ecn ce_threshold 1ms",
+    "dualpi2 limit 5000 target 10ms step_thresh 2ms coupling_factor 3 classic_protection 20",
+    "fq limit 5000 flow_limit 50 quantum 1514 maxrate 5mbit refill_delay 20ms",
+    "fq_codel limit 500 flows 64 quantum 300 target 10ms noecn drop_batch 8",
+    "fq_pie limit 500 flows 64 target 20ms alpha 4 beta 10 ecn ecn_prob 20 bytemode",
+    "hhf limit 500 hh_limit 100 reset_timeout 20ms admit_bytes 60000 evict_timeout 2s non_hh_weight 3",
+    "tc qdisc add dev lo root handle 1: htb default 1\n\
+     tc class add dev lo parent 1: classid 1:1 htb rate 10mbit ceil 20mbit burst 15k\n\
+     tc qdisc add dev lo parent 1:1 pfifo limit 7",
+    "pie limit 500 target 20ms tupdate 20ms alpha 4 beta 10 ecn bytemode",
+    "tc qdisc add dev lo root handle 1: prio bands 2 priomap 1 1 1 1 1 1 0 0 1 1 1 1 1 1 1 1\n\
+     tc qdisc add dev lo parent 1:2 pfifo limit 7",
+    "red limit 625000 min 62500 max 187500 avpkt 1000 burst 105 probability 0.1 bandwidth 50mbit adaptive ecn harddrop",
+    "sfb limit 500 max 30 target 24 increment 0.001 decrement 0.0001 penalty_rate 20 penalty_burst 30",
+    "sfq limit 500 perturb 10 quantum 3028 depth 60 flows 100 divisor 512 headdrop redflowlimit 100000 min 8000 max 60000 avpkt 1500 \
+     burst 20 probability 0.1 ecn harddrop",
+    "tbf rate 10mbit burst 20k latency 50ms mpu 64 peakrate 12mbit mtu 1600",
+    "tc qdisc add dev lo root handle 1: tbf rate 10mbit burst 20k limit 50k\n\
+     tc qdisc add dev lo parent 1:1 pfifo limit 7",
+];
+
 fn refusal(text: &str) -> String {
     match read(text) {
         Ok(config) => panic!("`{text}` is {config:?}"),
@@ -166,12 +194,12 @@ fn units_are_tcs() {
             "{message}"
         );
     }
-    let counts = [("16", "16p"), ("0x10", "16p"), ("010", "8p")];
+    let counts = [("16", "16p"), ("0x10", "16p"), ("010", "8p"), ("+1", "1p")];
     for (text, limit) in counts {
         let config = read(&format!("codel limit {text}")).unwrap();
         assert_eq!(json!(config)["limit"], limit, "{text}");
     }
-    for text in ["5k", "-1", "+1", "1.5", "09", "4294967296", "x"] {
+    for text in ["5k", "-1", "++1", "1.5", "09", "4294967296", "x"] {
         let message = refusal(&format!("codel limit {text}"));
         assert!(
             message.starts_with(&format!("limit: `{text}` is not a whole number")),
