@@ -46,8 +46,24 @@ def test_show_tells_defaults_units_and_published_values(capsys: pytest.CaptureFi
 
 
 def test_algorithms(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "TcpNewReno" in run(capsys, "algorithms")[1]
+    listed = run(capsys, "algorithms")[1]
+    assert "TcpNewReno" in listed
+    assert "target" not in listed
     assert "queues" in json.loads(run(capsys, "algorithms", "--json")[1])
+
+
+def test_algorithms_by_name_show_their_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    code, shown, _ = run(capsys, "algorithms", "codel", "TcpNewReno")
+    assert code == 0
+    assert "target" in shown
+    assert "newreno" in shown
+    assert "cubic" not in shown
+    only = json.loads(run(capsys, "algorithms", "codel", "--json")[1])
+    assert [queue["kind"] for queue in only["queues"]] == ["codel"]
+    assert only["congestion_controls"] == []
+    code, _, complaint = run(capsys, "algorithms", "codle")
+    assert code == 2
+    assert "did you mean `codel`" in complaint
 
 
 def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ mod heavy_hitters;
 mod inner;
 mod lengths;
 mod list;
-mod nearest;
 #[macro_use]
 mod registry;
 mod ring;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::describe::{Description, Names};
-use crate::nearest::suggestion;
 use crate::{Context, Packet, Qdisc, Tc, tc};
+use bloatlab_units::suggestion;
 
 /// What an algorithm's file provides on its `Params`, besides the queue itself.
 ///

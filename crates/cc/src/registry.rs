@@ -2,7 +2,7 @@
 //!
 //! The list of laws is the one `registry!` call in `lib.rs`: one line a law.
 
-use bloatlab_units::Rng;
+use bloatlab_units::{Rng, suggestion};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
@@ -199,12 +199,7 @@ pub(crate) fn split(value: Value) -> Result<(String, Map<String, Value>), String
 
 /// `unknown WHAT `name`; did you mean `near`? (allowed: ...)`.
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .min_by_key(|candidate| distance(name, candidate));
-    let hint = nearest
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default();
+    let hint = suggestion(name, known.iter().copied());
     let allowed = if known.is_empty() {
         "none".to_owned()
     } else {
@@ -247,21 +242,6 @@ fn names(defaults: &Value) -> Vec<&String> {
         .collect();
     names.sort_unstable();
     names
-}
-
-/// Edits (insert, delete, replace) between two names, case ignored.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Makes the modules, [`CcConfig`](crate::CcConfig) and everything that lists the laws.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use bloatlab_units::suggestion;
+
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -28,22 +30,6 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The known name nearest to `name`, if one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()),
-                candidate,
-            )
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).max(1))
-        .map(|(_, candidate)| candidate)
-}
-
 /// `; did you mean ...? (allowed: ...)` for a name that is not among the known ones.
 pub(crate) fn suggest(name: &str, known: &[&str]) -> String {
     // ns-3's names are read, but a user is shown ours.
@@ -52,8 +38,7 @@ pub(crate) fn suggest(name: &str, known: &[&str]) -> String {
         .copied()
         .filter(|k| !k.starts_with(|c: char| c.is_uppercase()))
         .collect();
-    let near = nearest(name, ours.iter().copied())
-        .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let near = suggestion(name, ours.iter().copied());
     if ours.is_empty() {
         return " (none is allowed here)".to_owned();
     }

@@ -2,9 +2,11 @@
 //!
 //! Nothing here reads a clock. Time is a count of nanoseconds since the start of the run.
 
+mod nearest;
 mod quantity;
 mod random;
 
+pub use nearest::{nearest, suggestion};
 pub use quantity::{Bytes, Duration, Limit, ParseError, Rate};
 pub use random::{Rng, Streams};
 

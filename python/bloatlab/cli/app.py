@@ -231,12 +231,13 @@ def schema() -> None:
 
 
 @app.command
-def algorithms(*, json: Flag = False) -> None:
-    """Lists queues and congestion controls with their parameters.
+def algorithms(*names: str, json: Flag = False) -> None:
+    """Lists queues and congestion controls, or shows some with their parameters.
 
     Args:
+        names: Those whose parameters are wanted.
         json: Print JSON.
     """
     from bloatlab.cli.show import show_algorithms
 
-    show_algorithms(as_json=json)
+    show_algorithms(names, as_json=json)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bloatlab.cli.console import console
 from bloatlab.engines import engine
+from bloatlab.errors import unknown
 from bloatlab.experiments import CATALOGUE, get
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def show_catalogue() -> None:
@@ -53,35 +59,72 @@ def show_experiment(name: str) -> None:
     out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)
 
 
-def show_algorithms(*, as_json: bool) -> None:
-    """Queues and congestion controls with their parameters."""
-    text = engine().algorithms()
+def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
+    """Queues and congestion controls, a line each; with names, these with their parameters.
+
+    Raises:
+        ParameterError: Nobody knows a name.
+    """
+    catalogue = json.loads(engine().algorithms())
+    if names:
+        catalogue = _named(catalogue, names)
     if as_json:
-        sys.stdout.write(text.rstrip() + "\n")
+        sys.stdout.write(json.dumps(catalogue) + "\n")
+        return
+    out = console()
+    if names:
+        for description in itertools.chain(*catalogue.values()):
+            _show_algorithm(out, description)
         return
     from rich.table import Table
 
-    out = console()
-    for key, title in (("queues", "queues"), ("congestion_controls", "congestion controls")):
-        table = Table(title=title)
+    for key, descriptions in catalogue.items():
+        table = Table(title=key.replace("_", " "))
         table.add_column("kind", no_wrap=True)
-        table.add_column("parameter", no_wrap=True)
-        for heading in ("default", "allowed", "what it is"):
-            table.add_column(heading)
-        for description in json.loads(text)[key]:
-            table.add_row(f"[bold]{description['kind']}[/]", "", "", "", _about(description))
-            for parameter in description["parameters"]:
-                kinds = [parameter.get("range"), parameter.get("type"), parameter.get("unit")]
-                allowed = ", ".join(str(part) for part in kinds if part)
-                table.add_row("", parameter["name"], _text(parameter.get("default")), allowed, parameter["description"])
-            table.add_section()
+        table.add_column("what it is")
+        table.add_column("also")
+        for description in descriptions:
+            table.add_row(description["kind"], description["summary"], "\n".join(description["aliases"]))
         out.print(table)
+    out.print("bloatlab algorithms NAME shows its parameters.", soft_wrap=True)
 
 
-def _about(description: dict[str, Any]) -> str:
-    aliases = description.get("aliases")
-    also = f" Also: {', '.join(aliases)}." if aliases else ""
-    return f"{description['summary']} ({description['source']}){also}"
+def _named(catalogue: Mapping[str, list[Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    """The algorithms of these names or aliases, in the catalogue's order."""
+    known = {
+        name: description["kind"]
+        for descriptions in catalogue.values()
+        for description in descriptions
+        for name in (description["kind"], *description["aliases"])
+    }
+    for name in names:
+        if name not in known:
+            raise unknown("algorithm", name, known)
+    wanted = {known[name] for name in names}
+    return {
+        key: [description for description in descriptions if description["kind"] in wanted]
+        for key, descriptions in catalogue.items()
+    }
+
+
+def _show_algorithm(out: Console, description: Mapping[str, Any]) -> None:
+    from rich.table import Table
+
+    also = f" (also {', '.join(description['aliases'])})" if description["aliases"] else ""
+    out.print(f"[bold]{description['kind']}[/]{also}: {description['summary']}")
+    if details := description.get("details"):
+        out.print(details)
+    out.print(f"source: {description['source']}", soft_wrap=True)
+    table = Table()
+    for heading in ("parameter", "default", "allowed"):
+        table.add_column(heading, no_wrap=heading == "parameter")
+    table.add_column("what it is", ratio=1)
+    for parameter in description["parameters"]:
+        kinds = [parameter.get("range"), parameter.get("type"), parameter.get("unit")]
+        allowed = ", ".join(str(part) for part in kinds if part)
+        table.add_row(parameter["name"], _text(parameter.get("default")), allowed, parameter["description"])
+    if description["parameters"]:
+        out.print(table)
 
 
 def _text(value: Any) -> str:

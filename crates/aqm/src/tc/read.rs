@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::command::{Command, Place};
 use super::value::{self, minor};
 use super::{Form, Kind, Tc, Word, constant, find};
-use crate::nearest::suggestion;
+use bloatlab_units::suggestion;
 
 /// Whether a queue's name is more than a name: words in tc's syntax.
 pub fn is_text(text: &str) -> bool {

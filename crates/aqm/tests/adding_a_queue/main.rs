@@ -4,8 +4,6 @@
 mod common;
 #[path = "../../src/describe.rs"]
 mod describe;
-#[path = "../../src/nearest.rs"]
-mod nearest;
 #[macro_use]
 #[path = "../../src/registry.rs"]
 mod registry;
