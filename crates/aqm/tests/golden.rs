@@ -161,6 +161,10 @@ fn every_queue_does_what_it_did() {
         insta::assert_snapshot!(config.kind(), table(table_of.clone()));
         if has("ecn") {
             table_of["ecn"] = json!(config_ecn(config).is_some_and(|on| !on));
+            if has("redflowlimit") {
+                // sfq marks by RED only.
+                table_of["redflowlimit"] = json!("60kB");
+            }
             insta::assert_snapshot!(format!("{}_ecn_flipped", config.kind()), table(table_of));
         }
     }
