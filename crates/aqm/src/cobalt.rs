@@ -131,6 +131,18 @@ pub struct Vars {
     /// BLUE's drop probability, in 2^-32.
     p_drop: u32,
     dropping: bool,
+    /// The first queue that stands is signalled to at its next packet: nothing on the schedule has set a distance yet.
+    at_once: bool,
+}
+
+impl Vars {
+    /// Those of a new queue in Linux's cake, whose inverse square root is 0 until the count first changes.
+    pub fn at_once() -> Self {
+        Self {
+            at_once: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// What COBALT counted.
@@ -179,7 +191,11 @@ impl Law {
         if standing && !vars.dropping {
             // The rate resumes where the decay has left it: no interval of patience, but the one between two signals.
             vars.count = vars.count.max(1);
-            vars.drop_next = self.control_law(now, vars.count);
+            vars.drop_next = if vars.at_once {
+                now
+            } else {
+                self.control_law(now, vars.count)
+            };
         }
         vars.dropping = standing;
         let mut verdict = Verdict::Forward;
@@ -190,6 +206,7 @@ impl Law {
                 Verdict::Drop
             };
             vars.count = vars.count.saturating_add(1);
+            vars.at_once = false;
             vars.drop_next = self.control_law(vars.drop_next, vars.count);
         } else if due {
             // The count is not reset: it steps down on the schedule on which it went up.
@@ -251,6 +268,7 @@ impl Law {
 
     fn step_down(&self, vars: &mut Vars) {
         vars.count -= 1;
+        vars.at_once = false;
         vars.drop_next = self.control_law(vars.drop_next, vars.count.max(1));
     }
 

@@ -1,11 +1,14 @@
 //! CUBIC: after a loss the window follows a cubic of time round the size at which the loss came.
 
+mod whole;
+
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
+use whole::Whole;
 
 /// Where implementations of CUBIC differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,12 +17,10 @@ pub enum Variant {
     /// As the RFC says: beyond the window before the loss, the estimate of Reno's window grows as fast as Reno.
     #[default]
     Rfc9438,
-    /// As Linux does: that estimate grows slowly all the time, and before the first loss a round trip adds 5 % at least.
+    /// As Linux does: windows and the cubic are whole segments (a window of three is back a round trip after its loss), Reno's window
+    /// grows slowly all the time, and before the first loss a round trip adds 5 % at least.
     Linux,
 }
-
-/// Linux's least growth in a round trip before the first loss: a segment for 20.
-const LINUX_FLOOR: f64 = 1.05;
 
 /// CUBIC: growth by the time since the last loss, never slower than Reno's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +74,7 @@ impl Law for Params {
             w_est: 0.0,
             cwnd_prior: 0.0,
             fraction: 0.0,
+            whole: Whole::default(),
         })
     }
 }
@@ -94,6 +96,8 @@ struct Cubic {
     cwnd_prior: f64,
     /// Part of a byte that the window could not take.
     fraction: f64,
+    /// What `Variant::Linux` counts.
+    whole: Whole,
 }
 
 impl Cubic {
@@ -130,22 +134,16 @@ impl Cubic {
         let t = (ack.now - self.epoch_start) as f64 * 1e-9;
         // Per segment acknowledged, so that delayed ACKs do not slow the growth down.
         let share = acked as f64 / cwnd;
-        let linux = self.params.variant == Variant::Linux;
         // Section 4.3: once W_est reaches the window before the loss, alpha is 1.
-        let alpha = if linux || self.w_est < self.cwnd_prior {
+        let alpha = if self.w_est < self.cwnd_prior {
             self.alpha_before
         } else {
             1.0
         };
         // Equation 4: W_est += alpha * segments_acked / cwnd.
         self.w_est += alpha * window.mss as f64 * share;
-        let floor = if linux && self.cwnd_prior == 0.0 {
-            LINUX_FLOOR * cwnd
-        } else {
-            cwnd
-        };
         let reno = self.params.tcp_friendliness && self.w_cubic(t) < self.w_est;
-        if reno && self.w_est >= floor {
+        if reno && self.w_est >= cwnd {
             // Section 4.3: Reno would be faster.
             window.cwnd = window.cwnd.max(self.w_est as u64);
             return;
@@ -153,12 +151,49 @@ impl Cubic {
         // Section 4.2: the target one RTT ahead is between cwnd and 1.5 cwnd.
         let target = self
             .w_cubic(t + ack.srtt as f64 * 1e-9)
-            .clamp(floor, 1.5 * cwnd);
+            .clamp(cwnd, 1.5 * cwnd);
         // Sections 4.4 and 4.5: cwnd += (target - cwnd) / cwnd per segment.
         self.fraction += (target - cwnd) * share;
         let bytes = self.fraction as u64;
         self.fraction -= bytes as f64;
         window.cwnd += bytes;
+    }
+
+    /// As `avoid`, in whole segments.
+    fn avoid_whole(&mut self, window: &mut Window, ack: &Ack, acked: u64) {
+        let (mss, cwnd) = (window.mss, window.cwnd / window.mss);
+        if !self.in_epoch {
+            self.start_epoch(window, ack.now);
+            self.whole.start(cwnd);
+        }
+        self.whole.acknowledge(acked);
+        if self.whole.due(ack.now, cwnd) {
+            // Linux aims the smallest RTT ahead, not the smoothed one.
+            let t = (ack.now - self.epoch_start + ack.min_rtt) as f64 * 1e-9;
+            let target = whole::target(self.w_max as u64 / mss, self.params.c, t - self.k);
+            self.whole
+                .look(ack.now, cwnd, target, self.cwnd_prior == 0.0);
+            if self.params.tcp_friendliness {
+                self.whole.befriend(cwnd, self.alpha_before, mss);
+                self.w_est = (self.whole.reno * mss) as f64;
+            }
+        }
+        window.cwnd += self.whole.earn(acked, mss) * mss;
+    }
+
+    /// Linux's windows after a loss: the next threshold and, with fast convergence, the next turning point.
+    fn cut_whole(&mut self, window: &mut Window) {
+        let (mss, cwnd) = (window.mss, window.cwnd / window.mss);
+        // Linux's beta is 717 / 1024.
+        let beta = libm::round(self.params.beta * 1024.0) as u64;
+        let aim = if self.w_max < self.cwnd_prior {
+            (cwnd * (1024 + beta)) >> 11
+        } else {
+            cwnd
+        };
+        self.w_max = (aim * mss) as f64;
+        window.ssthresh = ((cwnd * beta) >> 10).max(2) * mss;
+        self.whole.forget();
     }
 
     /// Section 4.2: time in which the window was not used is not time of the epoch.
@@ -187,7 +222,10 @@ impl CongestionControl for Cubic {
             let increase = self.starter.increase(window, acked);
             window.cwnd += increase.min(window.ssthresh - window.cwnd);
         } else if acked > 0 {
-            self.avoid(window, ack, acked);
+            match self.params.variant {
+                Variant::Rfc9438 => self.avoid(window, ack, acked),
+                Variant::Linux => self.avoid_whole(window, ack, acked),
+            }
         }
     }
 
@@ -201,13 +239,16 @@ impl CongestionControl for Cubic {
         } else {
             cwnd
         };
+        // Section 4.6 allows cwnd for flight_size where, as here, an unused window does not grow.
+        window.ssthresh = ((cwnd * self.params.beta) as u64).max(2 * window.mss);
+        if self.params.variant == Variant::Linux {
+            self.cut_whole(window);
+        }
         if signal == Signal::Timeout {
             // Section 4.8: the next epoch starts with W_max at its own window.
             self.w_max = 0.0;
             self.cwnd_prior = 0.0;
         }
-        // Section 4.6 allows cwnd for flight_size where, as here, an unused window does not grow.
-        window.ssthresh = ((cwnd * self.params.beta) as u64).max(2 * window.mss);
         self.starter.on_congestion();
     }
 

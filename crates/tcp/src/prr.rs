@@ -33,6 +33,11 @@ impl Prr {
         };
     }
 
+    /// Whether the ACK that ends a recovery opens the window by what it delivered, as any other (Linux), or only the next one does.
+    pub fn is_over_at_once(&self) -> bool {
+        self.kind == Reduction::Prr
+    }
+
     /// A segment left during recovery.
     pub fn on_send(&mut self, bytes: u64) {
         self.out += bytes;

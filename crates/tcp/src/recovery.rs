@@ -28,7 +28,9 @@ impl Sender {
             self.cc.on_ack(&mut self.window, &ack);
         } else {
             match self.state {
-                State::Open if was == State::Open && ack.acked > 0 => {
+                State::Open
+                    if ack.acked > 0 && (was == State::Open || self.prr.is_over_at_once()) =>
+                {
                     self.cc.on_ack(&mut self.window, &ack)
                 }
                 // Slow start back to ssthresh after a timeout.

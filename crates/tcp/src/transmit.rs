@@ -21,6 +21,10 @@ impl Sender {
             return self.transmit_probe(now, segment);
         }
         if now < self.next_send {
+            // A paced sender fills its window between two gaps, and is limited by it all the same.
+            if self.board.pipe + self.window.mss > self.window.cwnd {
+                self.limited_at = self.next;
+            }
             return false;
         }
         if self.board.to_retransmit > 0 {

@@ -50,7 +50,7 @@ impl Default for Flow {
             backlog: 0,
             hosts: [0, 0],
             set: Set::Out,
-            vars: Vars::default(),
+            vars: Vars::at_once(),
         }
     }
 }

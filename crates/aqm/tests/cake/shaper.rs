@@ -24,7 +24,7 @@ fn departures_are_exact_and_there_is_no_burst() {
     let expected = [
         0, 1_714_285, 3_428_571, 5_142_857, 6_857_142, 8_571_428, 10_285_714, 12_000_000,
     ];
-    let slow = json!({ "bandwidth": "7Mbit/s", "diffserv": "besteffort" });
+    let slow = json!({ "bandwidth": "7Mbit/s", "diffserv": "besteffort", "rtt": "1s" });
     for start in [0, 1_234_567, 1_000_000_000] {
         assert_eq!(departures(slow.clone(), start, 8), expected);
     }
@@ -37,7 +37,7 @@ fn departures_are_exact_and_there_is_no_burst() {
 #[test]
 fn idle_time_is_not_made_up_for_and_a_late_link_is() {
     let (mut queue, mut log) = (
-        cake(json!({ "bandwidth": "12Mbit/s", "diffserv": "besteffort" })),
+        cake(json!({ "bandwidth": "12Mbit/s", "diffserv": "besteffort", "rtt": "1s" })),
         Log::default(),
     );
     for id in 0..10 {

@@ -83,25 +83,50 @@ fn reno_friendly_region_grows_by_alpha_and_then_by_one() {
     assert!((d.state("w_est") - before - 1e6 / cwnd).abs() < 1e-6);
 }
 
+const LINUX: &str = r#"{"kind": "cubic", "variant": "linux"}"#;
+
 #[test]
 fn linux_never_speeds_the_estimate_of_renos_window_up() {
-    let mut d = after_loss(r#"{"kind": "cubic", "variant": "linux"}"#, 10);
-    while d.window.cwnd < 11 * MSS {
-        d.now += MS;
+    let mut d = after_loss(LINUX, 10);
+    while d.state("w_est") < 11.0 * MSS as f64 {
+        d.now += 40 * MS;
         d.on_ack(MSS, 10 * MS);
     }
-    let (before, cwnd) = (d.state("w_est"), d.window.cwnd as f64);
-    d.on_ack(MSS, 10 * MS);
-    // Above cwnd_prior alpha still is 3 * 0.3 / 1.7: alpha * MSS * MSS / cwnd.
-    assert!((d.state("w_est") - before - 0.9 / 1.7 * 1e6 / cwnd).abs() < 1e-6);
+    let cwnd = d.window.cwnd / MSS;
+    let mut acked = 0;
+    while d.state("w_est") < 12.0 * MSS as f64 {
+        d.now += 40 * MS;
+        d.on_ack(MSS, 10 * MS);
+        acked += 1;
+        assert_eq!(d.window.cwnd % MSS, 0, "whole segments");
+    }
+    // Above cwnd_prior a segment still takes 15 / 8 windows: alpha is 3 * 0.3 / 1.7.
+    assert!(
+        (cwnd * 15 / 8..=(cwnd + 1) * 15 / 8).contains(&acked),
+        "{acked} at {cwnd}"
+    );
+}
+
+#[test]
+fn linux_gives_a_small_window_back_at_once() {
+    // From 3 a loss leaves 2.1, in whole segments 2; the cubic is 0.4 * 1.36^3 = 1 below 3 and rounds that down a moment later.
+    let mut d = after_loss(LINUX, 3);
+    assert_eq!(d.window.cwnd, 2 * MSS);
+    d.min_rtt = 20 * MS;
+    d.on_ack(2 * MSS, 20 * MS);
+    assert_eq!(d.window.cwnd, 3 * MSS);
+    let mut rfc = after_loss(r#""cubic""#, 3);
+    rfc.on_ack(2 * MSS, 20 * MS);
+    assert!(rfc.cwnd_segments() < 2.7, "{}", rfc.cwnd_segments());
+    // With fast convergence 5 aims at 5, then 3 at 3 * 1741 / 2048 = 2.
+    let mut d = after_loss(LINUX, 5);
+    d.congestion(Signal::Loss);
+    assert_eq!((d.window.cwnd, d.state("w_max")), (2 * MSS, 2000.0));
 }
 
 #[test]
 fn linux_grows_by_a_twentieth_a_round_before_the_first_loss() {
-    for (json, grown) in [
-        (r#"{"kind": "cubic", "variant": "linux"}"#, 1050),
-        (r#""cubic""#, 1000),
-    ] {
+    for (json, grown) in [(LINUX, 1050), (r#""cubic""#, 1000)] {
         let mut d = Driver::new(json, 1000);
         d.window.ssthresh = d.window.cwnd;
         for _ in 0..1000 {

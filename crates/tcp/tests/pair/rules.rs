@@ -2,7 +2,7 @@
 
 use bloatlab_cc::CcConfig;
 use bloatlab_tcp::segment::{CWR, ECE, SYN};
-use bloatlab_tcp::{LossDetection, TcpConfig};
+use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
 
 use crate::world::{Fate, LONG, RTT, Sent, Sieve, World, Write, at_once};
@@ -269,4 +269,55 @@ fn an_ack_that_a_retransmission_brought_is_no_rtt_sample() {
     let sender = &world.ends[0].sender;
     assert_eq!((sender.stats.rtos, sender.stats.retransmissions), (1, 1));
     assert_eq!(sender.rtt.srtt, RTT);
+}
+
+#[test]
+fn a_paced_sender_is_limited_by_its_window() {
+    // Nothing else limits it: its window must double a round trip as without pacing.
+    for pacing in [Pacing::Off, Pacing::On] {
+        let config = TcpConfig {
+            pacing,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 100_000_000);
+        world.open();
+        world.run(10 * RTT, 1_000_000);
+        let cwnd = world.ends[0].sender.window.cwnd;
+        assert!(cwnd > 300 * MSS, "{pacing:?}: {} segments", cwnd / MSS);
+    }
+}
+
+#[test]
+fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
+    // Of 4 segments the first is lost: ssthresh 2. Its repetition's ACK counts one of the two segments that open the window to 3.
+    for (recovery, acks) in [(Reduction::Prr, 1), (Reduction::Classic, 2)] {
+        let config = TcpConfig {
+            recovery,
+            initial_window: 4,
+            ack_every: 1,
+            tail_loss_probe: false,
+            // Spaced out, so that ACKs come one by one.
+            pacing: Pacing::On,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 100 * MSS);
+        let mut lost = false;
+        world.sieve = Some(lose(move |end, sent| {
+            let hit = end == 0 && sent.segment.seq == 1 && sent.segment.length > 0 && !lost;
+            lost |= hit;
+            hit
+        }));
+        world.open();
+        let (mut at, mut since) = (0, None);
+        while world.ends[0].sender.window.cwnd != 3 * MSS || since.is_none() {
+            at += MILLISECOND / 10;
+            assert!(at < SECOND && world.run(at, 100_000));
+            let sender = &world.ends[0].sender;
+            if since.is_none() && sender.stats.recovered == 1 {
+                since = Some(sender.una());
+            }
+        }
+        let acked = world.ends[0].sender.una() - since.unwrap();
+        assert_eq!(acked, acks * MSS, "{recovery:?}");
+    }
 }

@@ -1,0 +1,152 @@
+//! CUBIC's growth as Linux counts it: windows and targets are whole segments, and a number of acknowledged segments earns the next one.
+
+use bloatlab_units::{MILLISECOND, Nanos};
+
+/// Linux looks at the cubic again when the window has changed, or after a 32nd of a second.
+const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
+/// Growth at which the cubic is flat: a segment for this many windows.
+const FLAT: u64 = 100;
+/// Before the first loss a segment for 20 at most: 5 % a round trip.
+const FIRST_PRICE: u64 = 20;
+/// Half as fast as slow start at most.
+const LEAST_PRICE: u64 = 2;
+
+/// The counters of an epoch. Windows are segments, what was acknowledged bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Whole {
+    /// Acknowledged segments that earn one, and the bytes paid in so far.
+    price: u64,
+    paid: u64,
+    /// The window and the instant of the last look at the cubic.
+    seen: u64,
+    seen_at: Nanos,
+    /// Reno's window, and what was acknowledged towards its next segment.
+    pub reno: u64,
+    reno_acked: u64,
+}
+
+impl Whole {
+    /// An epoch starts with this window.
+    pub fn start(&mut self, cwnd: u64) {
+        self.reno = cwnd;
+        self.reno_acked = 0;
+        self.price = 0;
+    }
+
+    /// Congestion: what was paid in is lost.
+    pub fn forget(&mut self) {
+        self.paid = 0;
+    }
+
+    /// Counts what an ACK acknowledged.
+    pub fn acknowledge(&mut self, acked: u64) {
+        self.reno_acked += acked;
+    }
+
+    /// Whether it is time to look at the cubic.
+    pub fn due(&self, now: Nanos, cwnd: u64) -> bool {
+        self.price == 0 || self.seen != cwnd || now - self.seen_at > LOOK_AGAIN
+    }
+
+    /// Sets the price of a segment by the cubic's target; `first`: no loss came yet.
+    pub fn look(&mut self, now: Nanos, cwnd: u64, target: u64, first: bool) {
+        self.seen = cwnd;
+        self.seen_at = now;
+        self.price = match target.checked_sub(cwnd) {
+            Some(missing) if missing > 0 => cwnd / missing,
+            _ => FLAT * cwnd,
+        };
+        if first {
+            self.price = self.price.min(FIRST_PRICE);
+        }
+    }
+
+    /// Lets Reno's window grow by a segment for every `1 / alpha` windows acknowledged, and follows it where it is ahead.
+    pub fn befriend(&mut self, cwnd: u64, alpha: f64, mss: u64) {
+        // Linux counts the windows in eighths.
+        let windows = (8.0 / alpha) as u64;
+        let step = ((cwnd * windows) >> 3) * mss;
+        while self.reno_acked > step {
+            self.reno_acked -= step;
+            self.reno += 1;
+        }
+        if self.reno > cwnd {
+            self.price = self.price.min(cwnd / (self.reno - cwnd));
+        }
+    }
+
+    /// Pays in what was acknowledged; gives the segments earned.
+    pub fn earn(&mut self, acked: u64, mss: u64) -> u64 {
+        self.price = self.price.max(LEAST_PRICE);
+        let price = self.price * mss;
+        // What was saved at a higher price buys one segment, not several.
+        let saved = u64::from(self.paid >= price);
+        if saved > 0 {
+            self.paid = 0;
+        }
+        self.paid += acked;
+        let earned = self.paid / price;
+        self.paid -= earned * price;
+        saved + earned
+    }
+}
+
+/// The cubic at a distance of `t` seconds from its turning point, in whole segments: Linux rounds the distance from there down.
+pub(super) fn target(origin: u64, c: f64, t: f64) -> u64 {
+    let distance = (c * t * t * t).abs() as u64;
+    if t < 0.0 {
+        origin.saturating_sub(distance)
+    } else {
+        origin + distance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_towards_the_window_before_the_loss() {
+        // 0.4 * 1.3^3 = 0.88, 0.4 * 1.4^3 = 1.10.
+        assert_eq!(target(3, 0.4, -1.3), 3);
+        assert_eq!(target(3, 0.4, -1.4), 2);
+        assert_eq!(target(3, 0.4, 1.3), 3);
+        assert_eq!(target(3, 0.4, 1.4), 4);
+    }
+
+    #[test]
+    fn a_segment_costs_what_the_target_is_away() {
+        let mut whole = Whole::default();
+        whole.start(10);
+        assert!(whole.due(0, 10));
+        whole.look(0, 10, 13, false);
+        assert!(!whole.due(LOOK_AGAIN, 10) && whole.due(LOOK_AGAIN + 1, 10) && whole.due(0, 11));
+        // 10 / 3 = 3: two segments for seven, one is kept.
+        assert_eq!(whole.earn(7, 1), 2);
+        assert_eq!(whole.earn(2, 1), 1);
+        whole.look(0, 10, 10, false);
+        assert_eq!(whole.earn(999, 1), 0, "flat: one for a hundred windows");
+        whole.look(0, 10, 10, true);
+        assert_eq!(
+            whole.earn(1, 1),
+            1,
+            "saved at a higher price, it buys one only"
+        );
+        whole.look(0, 10, 1000, false);
+        assert_eq!(whole.earn(3, 1), 2, "a price of two at least");
+    }
+
+    #[test]
+    fn renos_window_grows_by_alpha() {
+        let mut whole = Whole::default();
+        whole.start(8);
+        whole.look(0, 8, 8, false);
+        // alpha 0.529: 15 eighths of a window, 15 segments at 8.
+        for acked in 1..=16 {
+            whole.acknowledge(1);
+            whole.befriend(8, 0.9 / 1.7, 1);
+            assert_eq!(whole.reno, 8 + u64::from(acked > 15));
+        }
+        assert_eq!(whole.price, 8);
+    }
+}
