@@ -68,7 +68,7 @@ pub struct Params {
     /// Probability of RED's signal where the average reaches `max`; absent: 0.02.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
-    /// RED marks ECN-capable packets instead of dropping them.
+    /// RED marks ECN-capable packets instead of dropping them; without `redflowlimit` it changes nothing.
     pub ecn: bool,
     /// RED drops ECN-capable packets too where every packet is signalled to.
     pub harddrop: bool,
@@ -163,7 +163,6 @@ impl Algorithm for Params {
                     ("avpkt", self.avpkt.is_some()),
                     ("burst", self.burst.is_some()),
                     ("probability", self.probability.is_some()),
-                    ("ecn", self.ecn),
                     ("harddrop", self.harddrop),
                 ];
                 match given.iter().find(|(_, given)| *given) {
