@@ -226,6 +226,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
             if self.inner.packets() > 0 {
                 self.overlimits += 1;
                 self.resume = self.ready_at();
+                inner::catch_up(self.inner.as_mut(), now);
             }
             return None;
         }
@@ -254,9 +255,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
         if self.resume <= now {
             self.resume = NEVER;
         }
-        if self.inner.next_wake().is_some_and(|at| at <= now) {
-            self.inner.wake(now);
-        }
+        inner::catch_up(self.inner.as_mut(), now);
     }
 
     /// `tokens` and `ctokens` are in nanoseconds, as they were at the last attempt to send.

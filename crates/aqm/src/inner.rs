@@ -1,5 +1,6 @@
 //! What the queues that hold other queues have in common.
 
+use bloatlab_units::Nanos;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -26,6 +27,14 @@ pub(crate) fn build<P: Packet>(queue: &QueueConfig, context: Context) -> Box<dyn
     queue
         .build(context)
         .expect("a valid wrapper holds no Python queue")
+}
+
+/// Wakes the inner queue if it is due. A wrapper that has nothing to spend does not ask its queue for packets, and what that one waited for
+/// may have come meanwhile.
+pub(crate) fn catch_up<P: Packet>(inner: &mut dyn Qdisc<P>, now: Nanos) {
+    if inner.next_wake().is_some_and(|at| at <= now) {
+        inner.wake(now);
+    }
 }
 
 /// Reads a list of queues; a complaint names the one at fault.

@@ -10,7 +10,7 @@ use crate::lengths::Lengths;
 use crate::list::{Linked, List};
 use crate::red::{self, Law, Signal, Vars};
 use crate::slab::{Chain, NONE};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word, mark};
+use crate::{Algorithm, Context, DropReason, Ecn, Form, Packet, Qdisc, Sink, Tc, Word, mark};
 
 /// Stochastic Fairness Queueing: a queue per hash of flow, served in turn; the longest queue pays for overflow.
 ///
@@ -398,7 +398,9 @@ impl<P: Packet> Sfq<P> {
         if self.params.ecn && !(self.params.harddrop && signal == Signal::Forced) {
             let chain = &self.queues[place as usize].chain;
             let oldest = self.deques.front_mut(chain);
-            if let Some(oldest) = oldest.filter(|_| self.params.headdrop)
+            // A head that carries the signal already leaves it to the arrival.
+            if let Some(oldest) =
+                oldest.filter(|oldest| self.params.headdrop && oldest.ecn() != Ecn::Ce)
                 && mark(oldest)
             {
                 *marked_head += 1;

@@ -241,9 +241,7 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
         if self.resume <= now {
             self.resume = NEVER;
         }
-        if self.inner.next_wake().is_some_and(|at| at <= now) {
-            self.inner.wake(now);
-        }
+        inner::catch_up(self.inner.as_mut(), now);
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

@@ -313,3 +313,37 @@ fn the_policer_marks_if_told_to() {
     assert_eq!(stat(queue.as_ref(), "ecn_mark"), 2.0);
     assert_eq!(queue.packets(), 3);
 }
+
+#[test]
+fn what_an_inner_queue_waited_for_may_come_while_tokens_are_short() {
+    let mut queue = build(json!({
+        "kind": "htb", "rate": "1Mbit/s", "burst": "3150B", "cburst": "3150B",
+        "queue": { "kind": "fq", "maxrate": "10Mbit/s", "quantum": "256B", "initial_quantum": "100B" },
+    }));
+    let mut log = Log::default();
+    let packets = [
+        (0, 0, 1500),
+        (1, 0, 1500),
+        (2, 1, 1500),
+        (3, 1, 1500),
+        (4, 2, 100),
+        (5, 2, 1000),
+    ];
+    for (id, flow, size) in packets {
+        queue.enqueue(
+            0,
+            TestPacket {
+                size,
+                ..packet(id, flow)
+            },
+            &mut log,
+        );
+    }
+    let mut next = |now| queue.dequeue(now, &mut log).map(|packet| packet.id);
+    assert_eq!([next(0), next(0), next(0)], [Some(0), Some(2), Some(4)]);
+    // fq holds flows 0 and 1 back until 1.2 ms and gives a packet of flow 2, so that nobody asks when it wants to be woken.
+    assert_eq!(next(ms(0.3)), Some(5));
+    // 4100 B cost 32.8 ms, of which the burst paid 25.2.
+    assert_eq!(next(ms(5.0)), None);
+    assert_eq!(queue.next_wake(), Some(ms(7.6)));
+}
