@@ -10,6 +10,7 @@ import polars as pl
 
 import bloatlab
 from bloatlab import Result, units
+from bloatlab.experiments.queues import with_ecn
 from bloatlab.figures import parts, prepare
 from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
@@ -33,17 +34,16 @@ COLOURS = {
 GROUPS = ("bulk", "more", "burst")
 
 
-def configuration(queue: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+def configuration(queue: Mapping[str, Any]) -> dict[str, Any]:
     """The queue by its defaults; one that needs a rate gets that of the common bottleneck."""
     names = {parameter["name"] for parameter in queue["parameters"]}
-    shaped = {"rate": RATE} if "rate" in names else {}
-    return {"kind": queue["kind"], **shaped, **{name: value for name, value in changes.items() if name in names}}
+    return {"kind": queue["kind"], **({"rate": RATE} if "rate" in names else {})}
 
 
 def run(queue: Mapping[str, Any], *, ecn: bool = False) -> Result:
     """The common scenario with this queue; with `ecn`, its flows and, where it can be switched, the queue use ECN."""
     tcp = {"tcp": {"ecn": True}} if ecn else {}
-    settings = configuration(queue, **({"ecn": True} if ecn else {}))
+    settings = with_ecn(configuration(queue), "on" if ecn else "auto")
     # A shaper shapes only where the link behind it is faster.
     rate = "1Gbit/s" if "rate" in settings else RATE
     voice = {"kind": "cbr", "rate": "64kbit/s", "packet": "160B"}

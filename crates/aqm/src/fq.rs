@@ -7,9 +7,10 @@ use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, NEVER, Nanos, Rate, SE
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::list::{Linked, List};
+use crate::list::Linked;
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
+use crate::turns::{TakesTurns, Turns};
 use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word, mark};
 
 /// Fair Queue: a queue per flow, served in turn by bytes, sparse flows first, no flow faster than `maxrate`.
@@ -124,14 +125,12 @@ impl Algorithm for Params {
         Box::new(Fq {
             slab: Slab::default(),
             flows: vec![flow; self.orphan_mask as usize + 1],
-            new_flows: List::default(),
-            old_flows: List::default(),
+            turns: Turns::new(self.quantum.0 as i64),
             throttled: BinaryHeap::new(),
             hash: FlowHash::new(&mut context.rng, u32::MAX),
             mask: self.orphan_mask,
             limit: Capacity::new(self.limit, 1),
             flow_limit: self.flow_limit,
-            quantum: self.quantum.0 as i64,
             refill_delay: self.refill_delay.0,
             ce_threshold: self.ce_threshold.map_or(NEVER, |threshold| threshold.0),
             pace: self.maxrate.filter(|_| self.pacing).map(|rate| Pace {
@@ -223,6 +222,18 @@ impl Linked for Flow {
     }
 }
 
+impl TakesTurns for Flow {
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.credit <= 0
+    }
+
+    #[inline]
+    fn refill(&mut self, quantum: i64) {
+        self.credit += quantum;
+    }
+}
+
 #[derive(Default)]
 struct Stats {
     throttled: u64,
@@ -235,15 +246,13 @@ struct Stats {
 struct Fq<P> {
     slab: Slab<P>,
     flows: Vec<Flow>,
-    new_flows: List,
-    old_flows: List,
+    turns: Turns,
     /// Flows held back: until when, in which order they came, which.
     throttled: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     hash: FlowHash,
     mask: u32,
     limit: Capacity,
     flow_limit: u32,
-    quantum: i64,
     refill_delay: Nanos,
     ce_threshold: Nanos,
     pace: Option<Pace>,
@@ -266,7 +275,7 @@ impl<P: Packet> Fq<P> {
             .filter(|Reverse((until, ..))| *until <= now)
         {
             self.throttled.pop();
-            self.old_flows.push(&mut self.flows, flow);
+            self.turns.resume(&mut self.flows, flow);
         }
     }
 }
@@ -288,9 +297,9 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         if !flow.active {
             flow.active = true;
             if now > flow.idle_since + self.refill_delay {
-                flow.credit = flow.credit.max(self.quantum);
+                flow.credit = flow.credit.max(self.turns.quantum());
             }
-            self.new_flows.push(&mut self.flows, index);
+            self.turns.begin(&mut self.flows, index);
         }
     }
 
@@ -298,26 +307,10 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         self.release(now);
         loop {
-            let is_new = !self.new_flows.is_empty();
-            let list = if is_new {
-                &mut self.new_flows
-            } else {
-                &mut self.old_flows
-            };
-            let current = list.first()?;
+            let current = self.turns.current(&mut self.flows)?;
             let flow = &mut self.flows[current as usize];
-            if flow.credit <= 0 {
-                flow.credit += self.quantum;
-                list.pop(&mut self.flows);
-                self.old_flows.push(&mut self.flows, current);
-                continue;
-            }
             let Some(packet) = self.slab.front_mut(&flow.chain) else {
-                list.pop(&mut self.flows);
-                if is_new {
-                    // A pass through the old flows first, or a sparse flow could starve them.
-                    self.old_flows.push(&mut self.flows, current);
-                } else {
+                if self.turns.is_over(&mut self.flows, current) {
                     let flow = &mut self.flows[current as usize];
                     (flow.active, flow.idle_since) = (false, now);
                 }
@@ -327,7 +320,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
                 self.throttled
                     .push(Reverse((flow.due, self.stats.throttled, current)));
                 self.stats.throttled += 1;
-                list.pop(&mut self.flows);
+                self.turns.take_out(&mut self.flows);
                 continue;
             }
             let late = now.saturating_sub(packet.enqueued_at().max(flow.due));

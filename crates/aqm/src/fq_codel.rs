@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codel::{Head, Law, Stats, Vars};
-use crate::list::{Linked, List};
+use crate::list::Linked;
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
+use crate::turns::{TakesTurns, Turns};
 use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// Flow Queue CoDel: a queue per flow, served in turn by bytes, sparse flows first, each queue under CoDel.
@@ -100,10 +101,8 @@ impl Algorithm for Params {
             slab: Slab::default(),
             flows: vec![Flow::default(); self.flows as usize],
             backlogs: vec![0; self.flows as usize],
-            new_flows: List::default(),
-            old_flows: List::default(),
+            turns: Turns::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
-            quantum: self.quantum.0 as i64,
             limit: Capacity::new(self.limit, 1),
             memory: Capacity::new(Limit::Bytes(self.memory_limit.0), 1),
             drop_batch: self.drop_batch,
@@ -154,15 +153,25 @@ impl Linked for Flow {
     }
 }
 
+impl TakesTurns for Flow {
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.deficit <= 0
+    }
+
+    #[inline]
+    fn refill(&mut self, quantum: i64) {
+        self.deficit += quantum;
+    }
+}
+
 struct FqCodel<P> {
     slab: Slab<P>,
     flows: Vec<Flow>,
     /// Bytes of each flow; apart from the flows, because the search for the fattest reads nothing else.
     backlogs: Vec<u64>,
-    new_flows: List,
-    old_flows: List,
+    turns: Turns,
     hash: FlowHash,
-    quantum: i64,
     limit: Capacity,
     memory: Capacity,
     drop_batch: u32,
@@ -236,9 +245,9 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         if !flow.listed {
             // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.
             flow.listed = true;
-            flow.deficit = self.quantum;
+            flow.deficit = self.turns.quantum();
             self.new_flow_count += 1;
-            self.new_flows.push(&mut self.flows, index as u32);
+            self.turns.begin(&mut self.flows, index as u32);
         }
         if fits && fits_memory {
             return;
@@ -254,22 +263,9 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         loop {
-            let is_new = !self.new_flows.is_empty();
-            let list = if is_new {
-                &mut self.new_flows
-            } else {
-                &mut self.old_flows
-            };
-            let current = list.first()?;
+            let current = self.turns.current(&mut self.flows)?;
             let index = current as usize;
             let flow = &mut self.flows[index];
-            // RFC 8290 section 4.2: a queue that has used up its turn gets another one, behind the old queues.
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                list.pop(&mut self.flows);
-                self.old_flows.push(&mut self.flows, current);
-                continue;
-            }
             let mut queue = SubQueue {
                 slab: &mut self.slab,
                 chain: &mut flow.chain,
@@ -283,11 +279,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                 flow.deficit -= i64::from(queue.taken);
                 return packet;
             }
-            list.pop(&mut self.flows);
-            if is_new {
-                // RFC 8290 section 4.2: a pass through the old queues first, or a sparse flow could starve them.
-                self.old_flows.push(&mut self.flows, current);
-            } else {
+            if self.turns.is_over(&mut self.flows, current) {
                 self.flows[index].listed = false;
             }
         }
@@ -304,8 +296,8 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("new_flow_count", self.new_flow_count as f64),
-            ("new_flows_len", f64::from(self.new_flows.len())),
-            ("old_flows_len", f64::from(self.old_flows.len())),
+            ("new_flows_len", f64::from(self.turns.new_len())),
+            ("old_flows_len", f64::from(self.turns.old_len())),
             ("drop_count", self.stats.drop_count as f64),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("drop_overmemory", self.drop_overmemory as f64),

@@ -4,11 +4,12 @@ use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::list::{Linked, List};
+use crate::list::Linked;
 use crate::pie::{self, DepartureRate, Law, Vars};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};
+use crate::turns::{TakesTurns, Turns};
 use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Tc, Verdict, mark};
 
 /// Flow Queue PIE: a queue per flow, served in turn by bytes, sparse flows first, each queue under PIE.
@@ -136,10 +137,8 @@ impl Algorithm for Params {
             flows: vec![flow; count],
             rates: vec![DepartureRate::default(); estimated],
             stirred: Vec::with_capacity(count),
-            new_flows: List::default(),
-            old_flows: List::default(),
+            turns: Turns::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
-            quantum: self.quantum.0 as i32,
             limit: Capacity::new(self.limit, 1),
             memory: Capacity::new(Limit::Bytes(self.memory_limit.0), 1),
             law: Law::new(&pie, context.mtu),
@@ -178,6 +177,18 @@ impl Linked for Flow {
     }
 }
 
+impl TakesTurns for Flow {
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.deficit <= 0
+    }
+
+    #[inline]
+    fn refill(&mut self, quantum: i64) {
+        self.deficit += quantum as i32;
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Stats {
     pkts_in: u64,
@@ -195,10 +206,8 @@ struct FqPie<P> {
     rates: Vec<DepartureRate>,
     /// The flows that are not settled, in no order: only they are updated.
     stirred: Vec<u32>,
-    new_flows: List,
-    old_flows: List,
+    turns: Turns,
     hash: FlowHash,
-    quantum: i32,
     limit: Capacity,
     memory: Capacity,
     law: Law,
@@ -255,35 +264,22 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         self.slab.push(&mut flow.chain, packet);
         if !flow.listed {
             flow.listed = true;
-            flow.deficit = self.quantum;
+            flow.deficit = self.turns.quantum() as i32;
             if !flow.stirred {
                 flow.stirred = true;
                 self.stirred.push(place as u32);
             }
             self.stats.new_flow_count += 1;
-            self.new_flows.push(&mut self.flows, place as u32);
+            self.turns.begin(&mut self.flows, place as u32);
         }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         loop {
-            let is_new = !self.new_flows.is_empty();
-            let list = if is_new {
-                &mut self.new_flows
-            } else {
-                &mut self.old_flows
-            };
-            let current = list.first()?;
+            let current = self.turns.current(&mut self.flows)?;
             let place = current as usize;
             let flow = &mut self.flows[place];
-            // As RFC 8290 section 4.2: a queue that has used up its turn gets another one, behind the old queues.
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                list.pop(&mut self.flows);
-                self.old_flows.push(&mut self.flows, current);
-                continue;
-            }
             if let Some(packet) = self.slab.pop(&mut flow.chain) {
                 let size = packet.size();
                 flow.deficit -= size as i32;
@@ -297,11 +293,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
                 }
                 return Some(packet);
             }
-            list.pop(&mut self.flows);
-            if is_new {
-                // As RFC 8290 section 4.2: a pass through the old queues first, or a sparse flow could starve them.
-                self.old_flows.push(&mut self.flows, current);
-            } else {
+            if self.turns.is_over(&mut self.flows, current) {
                 self.flows[place].listed = false;
             }
         }
@@ -343,8 +335,8 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             ("dropped", self.stats.dropped as f64),
             ("ecn_mark", self.stats.ecn_mark as f64),
             ("new_flow_count", self.stats.new_flow_count as f64),
-            ("new_flows_len", f64::from(self.new_flows.len())),
-            ("old_flows_len", f64::from(self.old_flows.len())),
+            ("new_flows_len", f64::from(self.turns.new_len())),
+            ("old_flows_len", f64::from(self.turns.old_len())),
             ("memory_used", self.slab.bytes() as f64),
         ]
     }

@@ -18,6 +18,7 @@ mod ring;
 mod slab;
 pub mod tc;
 mod token_bucket;
+mod turns;
 
 pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
@@ -30,6 +31,7 @@ pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};
 pub use tc::{Form, Tc, Word};
+pub use turns::{TakesTurns, Turns};
 
 // One line an algorithm: its variant, and its module, whose name is its kind.
 registry! {

@@ -182,8 +182,13 @@ pub(crate) fn within(parameter: &str, message: &str) -> String {
     }
 }
 
-/// How many queues may stand inside each other, so that no document reaches the end of the stack.
-const DEEPEST: usize = 8;
+/// How many queues may stand inside each other, so that no document or text reaches the end of the stack.
+pub(crate) const DEEPEST: usize = 8;
+
+/// What is said of a queue in which more than [`DEEPEST`] stand inside each other.
+pub(crate) fn too_deep() -> String {
+    format!("at most {DEEPEST} queues may stand inside each other")
+}
 
 /// Refuses a queue in which more than [`DEEPEST`] stand inside each other.
 pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
@@ -201,9 +206,7 @@ pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
     if is_within(value, DEEPEST) {
         return Ok(());
     }
-    Err(format!(
-        "at most {DEEPEST} queues may stand inside each other"
-    ))
+    Err(too_deep())
 }
 
 /// The schema of one algorithm's table: its parameters and its kind.

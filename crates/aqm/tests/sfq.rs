@@ -358,6 +358,7 @@ fn red_marks_the_arrival_or_drops_and_marks_at_the_head() {
 fn words_of_red_need_redflowlimit() {
     for table in [
         json!({ "kind": "sfq", "min": "3kB" }),
+        json!({ "kind": "sfq", "ecn": true }),
         json!({ "kind": "sfq", "redflowlimit": "1kB" }),
         json!({ "kind": "sfq", "redflowlimit": "400kB", "overflow": "share" }),
     ] {

@@ -317,33 +317,22 @@ fn the_policer_marks_if_told_to() {
 #[test]
 fn what_an_inner_queue_waited_for_may_come_while_tokens_are_short() {
     let mut queue = build(json!({
-        "kind": "htb", "rate": "1Mbit/s", "burst": "3150B", "cburst": "3150B",
+        "kind": "htb", "rate": "1Mbit/s", "burst": "2000B", "cburst": "2000B",
         "queue": { "kind": "fq", "maxrate": "10Mbit/s", "quantum": "256B", "initial_quantum": "100B" },
     }));
     let mut log = Log::default();
-    let packets = [
-        (0, 0, 1500),
-        (1, 0, 1500),
-        (2, 1, 1500),
-        (3, 1, 1500),
-        (4, 2, 100),
-        (5, 2, 1000),
-    ];
-    for (id, flow, size) in packets {
-        queue.enqueue(
-            0,
-            TestPacket {
-                size,
-                ..packet(id, flow)
-            },
-            &mut log,
-        );
+    for (id, flow, size) in [(0, 0, 1500), (1, 0, 1500), (2, 1, 100), (3, 1, 1000)] {
+        let packet = TestPacket {
+            size,
+            ..packet(id, flow)
+        };
+        queue.enqueue(0, packet, &mut log);
     }
     let mut next = |now| queue.dequeue(now, &mut log).map(|packet| packet.id);
-    assert_eq!([next(0), next(0), next(0)], [Some(0), Some(2), Some(4)]);
-    // fq holds flows 0 and 1 back until 1.2 ms and gives a packet of flow 2, so that nobody asks when it wants to be woken.
-    assert_eq!(next(ms(0.3)), Some(5));
-    // 4100 B cost 32.8 ms, of which the burst paid 25.2.
-    assert_eq!(next(ms(5.0)), None);
-    assert_eq!(queue.next_wake(), Some(ms(7.6)));
+    // fq holds both flows back: the first until 1.2 ms, the second until 0.2048 ms.
+    assert_eq!([next(0), next(0), next(0)], [Some(0), Some(2), None]);
+    assert_eq!(next(ms(0.2048)), Some(3));
+    // 2600 B cost 20.8 ms, of which the burst paid 16. The first flow's time has come, but it cannot be served.
+    assert_eq!(next(ms(2.0)), None);
+    assert_eq!(queue.next_wake(), Some(ms(4.8)));
 }

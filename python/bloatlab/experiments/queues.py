@@ -66,12 +66,26 @@ def _in_its_unit(limit: str | None, kind: str) -> Any:
 
 
 def with_ecn(queue: Any, mode: str) -> Any:
-    """The queue told to mark (`on`) or not to (`off`), if its kind has the choice and the user does not make it."""
+    """The queue told to mark (`on`) or not to (`off`), if its kind has the choice and the user does not make it.
+
+    Some kinds have the choice only beside other parameters, as sfq with RED: without them they stay as they are.
+    """
     table = None if mode == "auto" else _table(queue)
     if table is None or "ecn" in table:
         return queue
     parameter = described().get(table["kind"], {}).get("ecn")
-    return queue if parameter is None or parameter["type"] != "boolean" else {**table, "ecn": mode == "on"}
+    if parameter is None or parameter["type"] != "boolean":
+        return queue
+    told = {**table, "ecn": mode == "on"}
+    return told if _is_accepted(told) else queue
+
+
+def _is_accepted(table: Mapping[str, Any]) -> bool:
+    try:
+        engine().queue(json.dumps(table))
+    except ValueError:
+        return False
+    return True
 
 
 def _table(queue: Any) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::command::{Command, Place};
 use super::value::{self, minor};
 use super::{Form, Kind, Tc, Word, constant, find};
+use crate::registry::{DEEPEST, too_deep};
 use bloatlab_units::suggestion;
 
 /// Whether a queue's name is more than a name: words in tc's syntax.
@@ -52,16 +53,11 @@ pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
             table,
         });
         if depth(&nodes) > DEEPEST {
-            return Err(format!(
-                "at most {DEEPEST} queues may stand inside each other"
-            ));
+            return Err(too_deep());
         }
     }
     fold(nodes)
 }
-
-/// How many queues may stand inside each other, so that no text reaches the end of the stack.
-const DEEPEST: usize = 8;
 
 /// How many queues the last one stands in, itself included.
 fn depth(nodes: &[Node]) -> usize {

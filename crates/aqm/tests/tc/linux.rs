@@ -141,7 +141,7 @@ fn tc_takes_and_refuses_the_same() {
         "sfq limit 10 redflowlimit 100k min 8000 max 60000 avpkt 1500 burst 55 probability 0.1 ecn",
         "sfq redflowlimit 1000",
         "sfq redflowlimit 100k harddrop headdrop",
-        // Not `sfq ecn`, which tc refuses without redflowlimit: here it changes nothing, so that comparisons may switch ECN on everywhere.
+        "sfq ecn",
         "sfq min 3000",
         "sfq redflowlimit 100k burst 1",
         "fq horizon 10s horizon_drop timer_slack 50us buckets 1024 defrate 10mbit nopacing",

@@ -1,0 +1,374 @@
+//! The queues of SFQ: who enters which, whose turn it is, and who pays when there is no room.
+
+use bloatlab_units::{Limit, Nanos, Rng};
+
+use super::signals::Signals;
+use super::{Overflow, Params, Service};
+use crate::classifier::Classes;
+use crate::deque::Deques;
+use crate::lengths::Lengths;
+use crate::list::{Linked, List};
+use crate::red::{Law, Signal, Vars};
+use crate::slab::{Chain, NONE};
+use crate::{Context, DropReason, Ecn, Packet, Qdisc, Sink, mark};
+
+#[derive(Clone, Debug)]
+struct Queue {
+    chain: Chain,
+    /// The queue behind this one in the round.
+    next: u32,
+    /// Bytes it may still send in its turn.
+    allot: i64,
+    /// What it holds, for RED.
+    bytes: u64,
+    /// RED's memory of it, from its first packet until it is empty.
+    red: Option<Vars>,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            chain: Chain::default(),
+            next: NONE,
+            allot: 0,
+            bytes: 0,
+            red: None,
+        }
+    }
+}
+
+impl Linked for Queue {
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+#[derive(Default)]
+struct Stats {
+    drop_overlimit: u64,
+    drop_depth: u64,
+    drop_flows: u64,
+    perturbations: u64,
+}
+
+/// The queue.
+pub struct Sfq<P> {
+    deques: Deques<P>,
+    queues: Vec<Queue>,
+    lengths: Lengths,
+    /// The queues that hold packets, in the order of their turns.
+    active: List,
+    classes: Classes,
+    limit: u64,
+    next_perturb: Nanos,
+    law: Option<Law>,
+    rng: Rng,
+    params: Params,
+    /// Where packets wait while their flows are hashed anew.
+    displaced: Vec<P>,
+    stats: Stats,
+    signals: Signals,
+}
+
+impl<P: Packet> Sfq<P> {
+    /// Empty queues.
+    pub fn new(params: &Params, mut context: Context) -> Self {
+        let limit = match params.limit {
+            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
+        };
+        Self {
+            deques: Deques::default(),
+            queues: vec![Queue::default(); params.divisor as usize],
+            lengths: Lengths::new(params.divisor),
+            active: List::default(),
+            classes: Classes::new(params.classifier, &mut context, params.divisor),
+            limit,
+            next_perturb: if params.perturb.0 == 0 {
+                Nanos::MAX
+            } else {
+                params.perturb.0
+            },
+            law: params.red().map(|red| Law::new(&red, &context)),
+            rng: context.rng,
+            params: params.clone(),
+            displaced: Vec::new(),
+            stats: Stats::default(),
+            signals: Signals::default(),
+        }
+    }
+
+    /// Drops a packet that has no place.
+    #[cold]
+    fn refuse(counter: &mut u64, packet: &P, sink: &mut dyn Sink<P>) {
+        *counter += 1;
+        sink.dropped(packet, DropReason::Overflow);
+    }
+
+    /// Appends a packet to a queue; a queue that was empty joins the round at its end, so that new flows cannot starve old ones.
+    #[inline]
+    fn append(&mut self, place: u32, at: Nanos, packet: P) {
+        let queue = &mut self.queues[place as usize];
+        queue.bytes += u64::from(packet.size());
+        self.deques
+            .push(&mut queue.chain, packet)
+            .set_enqueued_at(at);
+        self.lengths.grow(place);
+        if self.lengths.of(place) == 1 {
+            queue.allot = self.params.quantum.0 as i64;
+            self.active.push(&mut self.queues, place);
+        }
+    }
+
+    /// Appends a packet that entered at `at`, where `flows` and `depth` allow it.
+    #[inline]
+    fn admit(&mut self, place: u32, at: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+        let length = self.lengths.of(place);
+        let full = length >= self.params.depth;
+        if full || (length == 0 && self.active.len() >= self.params.flows) {
+            self.admit_to_full(place, at, packet, full, sink);
+        } else {
+            self.append(place, at, packet);
+        }
+    }
+
+    /// The queue is full, or none is free: a packet is dropped.
+    #[cold]
+    fn admit_to_full(
+        &mut self,
+        place: u32,
+        at: Nanos,
+        mut packet: P,
+        full: bool,
+        sink: &mut dyn Sink<P>,
+    ) {
+        packet.set_enqueued_at(at);
+        if full {
+            self.stats.drop_depth += 1;
+            self.congest(place, packet, DropReason::Overflow, sink);
+        } else {
+            Self::refuse(&mut self.stats.drop_flows, &packet, sink);
+        }
+    }
+
+    /// A packet of a queue must go: the one that arrives, or with `headdrop` the oldest, whose place it takes.
+    #[cold]
+    fn congest(&mut self, place: u32, packet: P, reason: DropReason, sink: &mut dyn Sink<P>) {
+        if !self.params.headdrop {
+            return sink.dropped(&packet, reason);
+        }
+        let queue = &mut self.queues[place as usize];
+        if let Some(oldest) = self.deques.pop(&mut queue.chain) {
+            queue.bytes -= u64::from(oldest.size());
+            sink.dropped(&oldest, reason);
+        }
+        queue.bytes += u64::from(packet.size());
+        self.deques.push(&mut queue.chain, packet);
+    }
+
+    /// Shows RED a queue that a packet comes to.
+    #[inline]
+    fn average(&mut self, place: u32, now: Nanos) {
+        let Some(law) = &self.law else { return };
+        let (queue, length) = (&mut self.queues[place as usize], self.lengths.of(place));
+        if length == 0 {
+            // Linux: a queue that was empty starts anew.
+            queue.red = None;
+        }
+        let vars = queue.red.get_or_insert_with(|| Vars::new(law));
+        law.average(vars, now, u64::from(length), queue.bytes);
+    }
+
+    /// What RED says to a packet of this size that comes to a queue.
+    #[inline]
+    fn judge(&mut self, place: u32, now: Nanos, size: u32) -> Signal {
+        self.average(place, now);
+        match (&self.law, &mut self.queues[place as usize].red) {
+            (Some(law), Some(vars)) => law.judge(vars, size, &mut self.rng),
+            _ => Signal::Pass,
+        }
+    }
+
+    /// Carries RED's signal out, on the oldest packet first if that is the one to drop; gives back a packet that may still enter.
+    #[cold]
+    fn signal(
+        &mut self,
+        place: u32,
+        signal: Signal,
+        mut packet: P,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<P> {
+        let counts = self.signals.of(signal);
+        if self.params.ecn && !(self.params.harddrop && signal == Signal::Forced) {
+            let chain = &self.queues[place as usize].chain;
+            let oldest = self.deques.front_mut(chain);
+            // A head that carries the signal already leaves it to the arrival.
+            if let Some(oldest) =
+                oldest.filter(|oldest| self.params.headdrop && oldest.ecn() != Ecn::Ce)
+                && mark(oldest)
+            {
+                counts.marked_head += 1;
+                sink.marked(oldest);
+                return Some(packet);
+            }
+            if mark(&mut packet) {
+                counts.marked += 1;
+                sink.marked(&packet);
+                return Some(packet);
+            }
+        }
+        counts.dropped += 1;
+        self.congest(place, packet, DropReason::Law, sink);
+        None
+    }
+
+    /// McKenney 1990: buffer stealing from the longest queue; when all hold a single packet, Linux takes that of the queue whose turn it is.
+    #[cold]
+    fn cut_longest(&mut self, sink: &mut dyn Sink<P>) {
+        let all_single = self.lengths.longest() == 1;
+        let longest = if all_single {
+            self.active.first()
+        } else {
+            self.lengths.queue()
+        };
+        let Some(place) = longest else { return };
+        let queue = &mut self.queues[place as usize];
+        let packet = if self.params.headdrop {
+            self.deques.pop(&mut queue.chain)
+        } else {
+            self.deques.pop_back(&mut queue.chain)
+        };
+        queue.bytes -= packet.as_ref().map_or(0, |packet| u64::from(packet.size()));
+        self.lengths.shrink(place);
+        if all_single {
+            self.active.pop(&mut self.queues);
+        }
+        if let Some(packet) = packet {
+            Self::refuse(&mut self.stats.drop_overlimit, &packet, sink);
+        }
+    }
+
+    /// ns-2: no queue may hold a third of the buffer, or half of what the others leave it; in the last places only an equal part.
+    #[inline]
+    fn has_share(&self, length: u64) -> bool {
+        let buckets = u64::from(self.params.divisor);
+        let left = self.limit - self.deques.slab().packets();
+        length < left / 2 && (left >= buckets || length <= self.limit / buckets)
+    }
+
+    /// Hashes the flows anew; their packets go over in the order of the round, each flow's in order (Linux goes through its queues by number).
+    #[cold]
+    fn perturb(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
+        let period = self.params.perturb.0;
+        self.next_perturb += (now - self.next_perturb) / period * period + period;
+        self.stats.perturbations += 1;
+        self.classes.perturb(&mut self.rng);
+        let mut displaced = std::mem::take(&mut self.displaced);
+        while let Some(place) = self.active.first() {
+            self.active.pop(&mut self.queues);
+            while let Some(packet) = self.deques.pop(&mut self.queues[place as usize].chain) {
+                self.lengths.shrink(place);
+                displaced.push(packet);
+            }
+            self.queues[place as usize].bytes = 0;
+        }
+        for packet in displaced.drain(..) {
+            let place = self.classes.queue(&packet) as u32;
+            // Linux: RED's average takes part, but nothing is signalled.
+            self.average(place, now);
+            match self.params.overflow {
+                Overflow::Longest => self.admit(place, packet.enqueued_at(), packet, sink),
+                Overflow::Share => self.append(place, packet.enqueued_at(), packet),
+            }
+        }
+        self.displaced = displaced;
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Sfq<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        if now >= self.next_perturb {
+            self.perturb(now, sink);
+        }
+        let place = self.classes.queue(&packet) as u32;
+        match self.params.overflow {
+            Overflow::Longest => {
+                let signal = self.judge(place, now, packet.size());
+                if signal != Signal::Pass {
+                    packet.set_enqueued_at(now);
+                    match self.signal(place, signal, packet, sink) {
+                        Some(passed) => packet = passed,
+                        None => return,
+                    }
+                }
+                self.admit(place, now, packet, sink);
+                if self.deques.slab().packets() > self.limit {
+                    self.cut_longest(sink);
+                }
+            }
+            Overflow::Share if self.has_share(u64::from(self.lengths.of(place))) => {
+                self.append(place, now, packet);
+            }
+            Overflow::Share => {
+                packet.set_enqueued_at(now);
+                Self::refuse(&mut self.stats.drop_overlimit, &packet, sink);
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        if now >= self.next_perturb {
+            self.perturb(now, sink);
+        }
+        let place = loop {
+            let current = self.active.first()?;
+            let queue = &mut self.queues[current as usize];
+            if queue.allot > 0 {
+                break current;
+            }
+            queue.allot += self.params.quantum.0 as i64;
+            self.active.pop(&mut self.queues);
+            self.active.push(&mut self.queues, current);
+        };
+        let queue = &mut self.queues[place as usize];
+        if self.params.service == Service::Bytes {
+            queue.allot -= i64::from(self.deques.slab().front(&queue.chain)?.size());
+        }
+        let packet = self.deques.pop(&mut queue.chain);
+        queue.bytes -= packet.as_ref().map_or(0, |packet| u64::from(packet.size()));
+        self.lengths.shrink(place);
+        if self.lengths.of(place) == 0 {
+            self.active.pop(&mut self.queues);
+        } else if self.params.service == Service::Packets {
+            self.active.pop(&mut self.queues);
+            self.active.push(&mut self.queues, place);
+        }
+        packet
+    }
+
+    fn packets(&self) -> u64 {
+        self.deques.slab().packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.deques.slab().bytes()
+    }
+
+    /// RED's are reported where it works, as by tc.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let mut all = vec![
+            ("flows", f64::from(self.active.len())),
+            ("longest", f64::from(self.lengths.longest())),
+            ("drop_overlimit", self.stats.drop_overlimit as f64),
+            ("drop_depth", self.stats.drop_depth as f64),
+            ("drop_flows", self.stats.drop_flows as f64),
+            ("perturbations", self.stats.perturbations as f64),
+        ];
+        if self.law.is_some() {
+            all.extend(self.signals.stats());
+        }
+        all
+    }
+}
