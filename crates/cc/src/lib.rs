@@ -82,6 +82,8 @@ pub struct Ack {
     pub lost: u64,
     /// RTT sample of this ACK, ns; 0 when there is none.
     pub rtt: Nanos,
+    /// One-way delay from sender to receiver that the timestamps give (RFC 7323), ns, a delayed ACK's wait included; 0 when there is none.
+    pub one_way: Nanos,
     /// Smoothed RTT, ns (RFC 6298).
     pub srtt: Nanos,
     /// Smallest RTT of the connection so far, ns.
@@ -100,6 +102,8 @@ pub struct Ack {
     pub in_recovery: bool,
     /// The ACK carried an ECN echo (RFC 3168).
     pub ecn_echo: bool,
+    /// Bytes newly delivered that came marked, as far as the echo tells (RFC 8257 section 3.3: all of them, if there is one).
+    pub marked_now: u64,
     /// The delivery-rate sample.
     pub rate: RateSample,
 }
@@ -122,6 +126,10 @@ pub enum Signal {
 pub trait CongestionControl: Send {
     /// The connection is established.
     fn on_start(&mut self, _window: &mut Window, _now: Nanos) {}
+
+    /// An ACK came while data were outstanding, whatever the sender is doing; `on_congestion` and `on_ack` may follow. For laws that measure at all
+    /// times.
+    fn observe(&mut self, _window: &Window, _ack: &Ack) {}
 
     /// An ACK delivered data.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);

@@ -8,6 +8,7 @@ impl Sender {
     /// Moves the congestion state machine and the window.
     #[inline]
     pub(crate) fn respond(&mut self, mut ack: Ack, echo: bool, duplicate: bool) {
+        self.cc.observe(&self.window, &ack);
         if self.probe_end != 0 && self.una >= self.probe_end {
             self.end_probe(&ack, duplicate);
         }

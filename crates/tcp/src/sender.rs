@@ -245,6 +245,7 @@ impl Sender {
             lost_now,
             lost: self.lost,
             rtt: delivery.newest_rtt,
+            one_way: one_way(segment),
             srtt: self.rtt.srtt,
             min_rtt: self.rtt.min,
             prior_in_flight,
@@ -254,6 +255,7 @@ impl Sender {
             cwnd_limited: self.limited_at >= before,
             in_recovery: self.state != State::Open,
             ecn_echo: echo,
+            marked_now: if echo { delivery.bytes } else { 0 },
             rate,
         };
         self.respond(ack, echo, duplicate);
@@ -404,5 +406,14 @@ impl Sender {
             rto
         };
         self.timer = now + wait;
+    }
+}
+
+/// RFC 7323: the ACK's own timestamp less the one that it echoes; both ends of a simulated path have the same clock.
+#[inline]
+fn one_way(segment: &Segment) -> Nanos {
+    match segment.tsecr {
+        0 => 0,
+        echo => u64::from(segment.tsval.wrapping_sub(echo)) * MICROSECOND,
     }
 }

@@ -52,6 +52,7 @@ impl Driver {
             delivered_now: acked,
             delivered: self.una,
             rtt,
+            one_way: rtt / 2,
             srtt: rtt,
             min_rtt: self.min_rtt,
             prior_in_flight: in_flight,
@@ -66,7 +67,13 @@ impl Driver {
     /// Hands such an ACK to the law.
     pub fn on_ack(&mut self, acked: u64, rtt: Nanos) {
         let ack = self.ack(acked, rtt);
-        self.law.on_ack(&mut self.window, &ack);
+        self.tell(&ack);
+    }
+
+    /// Hands an ACK to the law, as a sender outside recovery does.
+    pub fn tell(&mut self, ack: &Ack) {
+        self.law.observe(&self.window, ack);
+        self.law.on_ack(&mut self.window, ack);
     }
 
     /// Congestion and the end of the recovery that follows, at once.
@@ -138,7 +145,10 @@ impl Path {
                 prior_delivered: delivered,
                 app_limited: false,
             };
-            driver.law.on_ack(&mut driver.window, &ack);
+            if signal == Some(Signal::Ecn) {
+                (ack.ecn_echo, ack.marked_now) = (true, MSS);
+            }
+            driver.tell(&ack);
         }
         if let Some(signal) = signal {
             driver.congestion(signal);

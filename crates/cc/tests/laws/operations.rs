@@ -105,6 +105,7 @@ impl Sender {
             lost_now,
             lost: self.lost,
             rtt,
+            one_way: rtt / 2,
             srtt: self.srtt,
             min_rtt: if self.srtt == 0 {
                 0
@@ -117,7 +118,8 @@ impl Sender {
             next: self.next,
             cwnd_limited: !app_limited && self.driver.window.cwnd <= RECEIVE_WINDOW,
             in_recovery: self.recovery,
-            ecn_echo: false,
+            ecn_echo: lost_now > 0,
+            marked_now: if lost_now > 0 { bytes } else { 0 },
             rate: RateSample {
                 delivered: bytes,
                 interval: rtt,
@@ -128,6 +130,7 @@ impl Sender {
     }
 
     fn tell(&mut self, ack: &Ack) {
+        self.driver.law.observe(&self.driver.window, ack);
         if !self.recovery || self.driver.law.owns_recovery() {
             self.driver.law.on_ack(&mut self.driver.window, ack);
         }
