@@ -3,6 +3,7 @@
 #[macro_use]
 mod registry;
 pub mod ack_aggregation;
+pub mod segment_credit;
 pub mod slow_start;
 pub mod windowed_max;
 
@@ -16,6 +17,11 @@ registry! {
     Newreno(newreno) = "newreno",
     Cubic(cubic) = "cubic",
     Bbr(bbr) = "bbr",
+    Scalable(scalable) = "scalable",
+    Highspeed(highspeed) = "highspeed",
+    Bic(bic) = "bic",
+    Htcp(htcp) = "htcp",
+    Hybla(hybla) = "hybla",
     Fixed(fixed) = "fixed",
 }
 
@@ -126,6 +132,9 @@ pub enum Signal {
 pub trait CongestionControl: Send {
     /// The connection is established.
     fn on_start(&mut self, _window: &mut Window, _now: Nanos) {}
+
+    /// How long the handshake took, the first RTT sample; right after `on_start`, unless a SYN was repeated.
+    fn on_handshake(&mut self, _window: &mut Window, _rtt: Nanos) {}
 
     /// An ACK came while data were outstanding, whatever the sender is doing; `on_congestion` and `on_ack` may follow. For laws that measure at all
     /// times.

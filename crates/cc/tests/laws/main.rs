@@ -1,10 +1,15 @@
 //! The laws against numbers computed by hand, against invariants, and against their own golden tables.
 
 mod bbr;
+mod bic;
 mod cubic;
 mod golden;
 mod harness;
+mod highspeed;
+mod htcp;
+mod hybla;
 mod hystart;
 mod operations;
 mod registry;
 mod reno;
+mod scalable;
