@@ -3,6 +3,7 @@
 #[macro_use]
 mod registry;
 pub mod ack_aggregation;
+pub mod recent_min;
 pub mod segment_credit;
 pub mod slow_start;
 pub mod windowed_max;
@@ -22,7 +23,9 @@ registry! {
     Bic(bic) = "bic",
     Htcp(htcp) = "htcp",
     Hybla(hybla) = "hybla",
+    Copa(copa) = "copa",
     Fixed(fixed) = "fixed",
+    FixedRate(fixed_rate) = "fixed_rate",
 }
 
 /// What a law steers. All in bytes; the TCP sender reads it after every call.

@@ -2,7 +2,9 @@
 
 mod bbr;
 mod bic;
+mod copa;
 mod cubic;
+mod fixed_rate;
 mod golden;
 mod harness;
 mod highspeed;
