@@ -23,6 +23,7 @@ registry! {
     Bic(bic) = "bic",
     Htcp(htcp) = "htcp",
     Hybla(hybla) = "hybla",
+    Bbr3(bbr3) = "bbr3",
     Copa(copa) = "copa",
     Fixed(fixed) = "fixed",
     FixedRate(fixed_rate) = "fixed_rate",
