@@ -107,13 +107,16 @@ struct Copa {
 
 impl Copa {
     /// Takes an RTT sample in.
-    fn measure(&mut self, now: Nanos, rtt: Nanos, srtt: Nanos) {
+    fn measure(&mut self, window: &Window, ack: &Ack) {
+        let (now, rtt, srtt) = (ack.now, ack.rtt, ack.srtt);
         self.srtt = srtt;
         self.min.update(now, self.params.min_rtt_window.0, rtt);
         self.standing.update(now, srtt / 2, rtt);
         self.max.update(now, MAX_ROUNDS * srtt, NEVER - rtt);
         let variation = self.largest().saturating_sub(self.base()) as f64;
-        if self.queueing() as f64 <= NEARLY_EMPTY * variation {
+        // A delayed ACK's segments wait for each other, so less than the time of one segment at the flow's rate is no queue of others'.
+        let segment = self.rtt() as f64 * window.mss as f64 / window.cwnd as f64;
+        if self.queueing() as f64 <= segment.max(NEARLY_EMPTY * variation) {
             self.last_empty = now;
         }
     }
@@ -222,7 +225,7 @@ impl CongestionControl for Copa {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.rtt > 0 {
-            self.measure(ack.now, ack.rtt, ack.srtt);
+            self.measure(window, ack);
         }
         if ack.delivered_now > 0 && self.rtt() > 0 {
             self.steer(window, ack);

@@ -24,6 +24,7 @@ registry! {
     Htcp(htcp) = "htcp",
     Hybla(hybla) = "hybla",
     Bbr3(bbr3) = "bbr3",
+    Compound(compound) = "compound",
     Copa(copa) = "copa",
     Fixed(fixed) = "fixed",
     FixedRate(fixed_rate) = "fixed_rate",

@@ -1,7 +1,9 @@
 //! The laws against numbers computed by hand, against invariants, and against their own golden tables.
 
 mod bbr;
+mod bbr3;
 mod bic;
+mod compound;
 mod copa;
 mod cubic;
 mod fixed_rate;
