@@ -26,6 +26,7 @@ registry! {
     Bbr3(bbr3) = "bbr3",
     Compound(compound) = "compound",
     Copa(copa) = "copa",
+    Vivace(vivace) = "vivace",
     Fixed(fixed) = "fixed",
     FixedRate(fixed_rate) = "fixed_rate",
 }

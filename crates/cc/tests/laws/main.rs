@@ -17,3 +17,4 @@ mod operations;
 mod registry;
 mod reno;
 mod scalable;
+mod vivace;
