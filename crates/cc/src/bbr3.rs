@@ -1,5 +1,7 @@
 //! BBR version 3: paces at the bottleneck's rate, probes for more every few seconds, and bounds what is in flight by losses.
 
+mod control;
+mod cycle;
 mod flights;
 mod model;
 
@@ -193,21 +195,6 @@ impl Bbr3 {
         sample.lost as f64 > self.params.loss_threshold * sample.tx_in_flight as f64
     }
 
-    /// Section 5.5.10.2: a probe's losses set the long-term bound.
-    fn check_losses(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
-        if ack.lost_now == 0 || !self.probing || !self.model.filled_pipe || !self.too_high(sample) {
-            return;
-        }
-        self.probing = false;
-        if !sample.app_limited {
-            let floor = (self.target(window) as f64 * self.params.beta) as u64;
-            self.model.inflight_long = sample.tx_in_flight.max(floor);
-        }
-        if self.mode == Mode::Up {
-            self.start_down(ack);
-        }
-    }
-
     /// Section 5.3.1: Startup ends when the pipe is full or losses are high; Drain when the queue should be empty.
     fn check_startup_and_drain(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
         let m = &mut self.model;
@@ -231,111 +218,6 @@ impl Bbr3 {
         {
             self.start_down(ack);
         }
-    }
-
-    /// Section 5.3.3.6.
-    fn update_cycle(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
-        if !self.model.filled_pipe {
-            return;
-        }
-        self.adapt_long_term(window, ack, sample);
-        match self.mode {
-            Mode::Down | Mode::Cruise => {
-                if self.time_to_probe(window, ack.now) {
-                    self.start_refill(ack);
-                } else if self.mode == Mode::Down && self.time_to_cruise(window, ack) {
-                    self.mode = Mode::Cruise;
-                }
-            }
-            // The pipe has been full for a round: probe.
-            Mode::Refill if self.model.round_start => self.start_up(window, ack, sample),
-            Mode::Up => {
-                if ack.cwnd_limited && window.cwnd >= self.model.inflight_long {
-                    // The bound, not the path, holds the rate down.
-                    self.model.reset_full_bw(sample.rate);
-                } else if self.model.full_bw_now {
-                    self.start_down(ack);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn adapt_long_term(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
-        if self.model.round_start && self.acks != Acks::Other {
-            if self.acks == Acks::ProbeStopping {
-                self.probing = false;
-                // Section 5.5.6: a new cycle for the bandwidth filter.
-                if self.in_probe_bw() && !sample.app_limited {
-                    self.model.cycle += 1;
-                }
-            }
-            self.acks = Acks::Other;
-        }
-        if self.model.inflight_long == UNBOUNDED || self.too_high(sample) {
-            return;
-        }
-        self.model.inflight_long = self.model.inflight_long.max(sample.tx_in_flight);
-        if self.mode == Mode::Up && ack.cwnd_limited && window.cwnd >= self.model.inflight_long {
-            self.raise(window, ack.delivered_now);
-        }
-    }
-
-    /// Section 5.3.3.6: the long-term bound grows by one segment in the first round, and twice as many in each further one.
-    fn raise(&mut self, window: &Window, acked: u64) {
-        self.up_acks += acked;
-        let delta = self.up_acks / self.up_price;
-        self.up_acks -= delta * self.up_price;
-        self.model.inflight_long += delta;
-        if self.model.round_start {
-            self.steepen(window);
-        }
-    }
-
-    fn steepen(&mut self, window: &Window) {
-        let growth = window.mss << self.up_rounds;
-        self.up_rounds = (self.up_rounds + 1).min(MAX_UP_ROUNDS);
-        self.up_price = (window.cwnd / growth).max(1);
-    }
-
-    /// Section 5.3.3.5.3: by the clock, or as often as Reno would lose.
-    fn time_to_probe(&self, window: &Window, now: Nanos) -> bool {
-        let reno = self.target(window) / window.mss;
-        now > self.cycle_stamp + self.wait
-            || self.rounds_since_probe >= reno.min(u64::from(self.params.probe_rounds))
-    }
-
-    fn time_to_cruise(&self, window: &Window, ack: &Ack) -> bool {
-        ack.in_flight <= self.with_headroom(window).min(self.inflight(window, 1.0))
-    }
-
-    fn start_down(&mut self, ack: &Ack) {
-        self.model.reset_signals();
-        self.up_price = UNBOUNDED;
-        self.rounds_since_probe = self.rng.below(2);
-        self.wait = self.params.probe_wait.0 + self.rng.below(SECOND);
-        self.cycle_stamp = ack.now;
-        self.acks = Acks::ProbeStopping;
-        self.model.start_round(ack.delivered);
-        self.mode = Mode::Down;
-    }
-
-    fn start_refill(&mut self, ack: &Ack) {
-        self.model.reset_short_term();
-        self.up_rounds = 0;
-        self.up_acks = 0;
-        self.acks = Acks::Other;
-        self.model.start_round(ack.delivered);
-        self.mode = Mode::Refill;
-    }
-
-    fn start_up(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
-        self.probing = true;
-        self.acks = Acks::ProbeStarting;
-        self.model.start_round(ack.delivered);
-        self.model.reset_full_bw(sample.rate);
-        self.mode = Mode::Up;
-        self.steepen(window);
     }
 
     /// Section 5.3.4.
@@ -374,104 +256,6 @@ impl Bbr3 {
         } else {
             self.mode = Mode::Startup;
         }
-    }
-
-    /// Section 5.6.2: the rate may fall only once the pipe has been filled.
-    fn set_pacing(&self, window: &mut Window, gain: f64) {
-        let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
-        if self.model.filled_pipe || rate > window.pacing {
-            window.pacing = rate.max(1);
-        }
-    }
-
-    /// Section 5.6.2: before any sample, the initial window over the RTT, or over 1 ms when there is none.
-    fn initial_pacing(&self, window: &mut Window, rtt: Nanos) {
-        let rate = self.params.startup_gain * window.cwnd as f64 * 1e9 / rtt as f64;
-        window.pacing = (rate as u64).max(1);
-    }
-
-    /// Section 5.6.3: what may leave in one burst.
-    fn send_quantum(&self, window: &Window) -> u64 {
-        // 1.2 Mbit/s, in bytes per second.
-        let least = if window.pacing < 150_000 { 1 } else { 2 };
-        (window.pacing / 1000).clamp(least * window.mss, 64 * 1024)
-    }
-
-    /// Section 5.6.4.2: this many bandwidth-delay products and an allowance, with room for bursts and delayed ACKs.
-    fn budget(&self, window: &Window, gain: f64, extra: u64) -> u64 {
-        let bdp = self.model.bdp(self.model.max_bw.get());
-        let base = bdp.map_or(window.initial, |bdp| (gain * bdp) as u64) + extra;
-        let room = base
-            .max(3 * self.send_quantum(window))
-            .max(MIN_WINDOW * window.mss);
-        room + if self.mode == Mode::Up {
-            2 * window.mss
-        } else {
-            0
-        }
-    }
-
-    fn inflight(&self, window: &Window, gain: f64) -> u64 {
-        self.budget(window, gain, 0)
-    }
-
-    /// Section 5.3.3.5.3: what the flow would have in flight without probing.
-    fn target(&self, window: &Window) -> u64 {
-        let bdp = self.model.bdp(self.model.bw());
-        bdp.map_or(window.initial, |bdp| bdp as u64)
-            .min(window.cwnd)
-    }
-
-    fn with_headroom(&self, window: &Window) -> u64 {
-        if self.model.inflight_long == UNBOUNDED {
-            return UNBOUNDED;
-        }
-        let long = self.model.inflight_long;
-        let free = ((self.params.headroom * long as f64) as u64).max(window.mss);
-        long.saturating_sub(free).max(MIN_WINDOW * window.mss)
-    }
-
-    fn probe_rtt_cwnd(&self, window: &Window) -> u64 {
-        let bdp = self.model.bdp(self.model.bw());
-        let share = bdp.map_or(window.initial, |bdp| {
-            (self.params.probe_rtt_cwnd_gain * bdp) as u64
-        });
-        share.max(MIN_WINDOW * window.mss)
-    }
-
-    fn save_cwnd(&mut self, window: &Window) {
-        let cut = self.recovery_round != UNBOUNDED || self.mode == Mode::ProbeRtt;
-        self.prior_cwnd = if cut {
-            self.prior_cwnd.max(window.cwnd)
-        } else {
-            window.cwnd
-        };
-    }
-
-    /// Section 5.6.4.
-    fn set_cwnd(&self, window: &mut Window, ack: &Ack, gain: f64) {
-        let extra = if self.model.filled_pipe {
-            self.model.aggregation.extra()
-        } else {
-            0
-        };
-        let most = self.budget(window, gain, extra);
-        let floor = MIN_WINDOW * window.mss;
-        let grown = window.cwnd + ack.delivered_now;
-        if self.model.filled_pipe {
-            window.cwnd = grown.min(most);
-        } else if window.cwnd < most || ack.delivered < window.initial {
-            window.cwnd = grown;
-        }
-        // Sections 5.6.4.5 and 5.6.4.7: ProbeRTT and the model's bounds.
-        let mut cap = match self.mode {
-            Mode::ProbeRtt => self.probe_rtt_cwnd(window).min(self.with_headroom(window)),
-            Mode::Cruise => self.with_headroom(window),
-            Mode::Down | Mode::Refill | Mode::Up => self.model.inflight_long,
-            Mode::Startup | Mode::Drain => UNBOUNDED,
-        };
-        cap = cap.min(self.model.inflight_short);
-        window.cwnd = window.cwnd.min(cap).max(floor);
     }
 }
 
