@@ -2,7 +2,7 @@
 
 mod common;
 
-use bloatlab_aqm::{DropReason, Ecn, Qdisc};
+use bloatlab_aqm::{DropReason, Ecn};
 use common::{Log, TestPacket, build, context, enqueue_sized, flows, ms, packet, stat};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ mod common;
 
 use bloatlab_aqm::{HeavyHitters, Qdisc};
 use bloatlab_units::{Nanos, SECOND};
-use common::{Log, TestPacket, build, enqueue, ms, packet, stat};
+use common::{Log, TestPacket, build, enqueue, ms, stat};
 use serde_json::{Value, json};
 
 fn hhf(params: Value) -> Box<dyn Qdisc<TestPacket>> {
