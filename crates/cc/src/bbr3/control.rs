@@ -22,14 +22,14 @@ impl Bbr3 {
     }
 
     /// Section 5.6.3: what may leave in one burst.
-    pub(super) fn send_quantum(&self, window: &Window) -> u64 {
+    fn send_quantum(&self, window: &Window) -> u64 {
         // 1.2 Mbit/s, in bytes per second.
         let least = if window.pacing < 150_000 { 1 } else { 2 };
         (window.pacing / 1000).clamp(least * window.mss, 64 * 1024)
     }
 
     /// Section 5.6.4.2: this many bandwidth-delay products and an allowance, with room for bursts and delayed ACKs.
-    pub(super) fn budget(&self, window: &Window, gain: f64, extra: u64) -> u64 {
+    fn budget(&self, window: &Window, gain: f64, extra: u64) -> u64 {
         let bdp = self.model.bdp(self.model.max_bw.get());
         let base = bdp.map_or(window.initial, |bdp| (gain * bdp) as u64) + extra;
         let room = base

@@ -50,7 +50,7 @@ impl Bbr3 {
         }
     }
 
-    pub(super) fn adapt_long_term(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
+    fn adapt_long_term(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
         if self.model.round_start && self.acks != Acks::Other {
             if self.acks == Acks::ProbeStopping {
                 self.probing = false;
@@ -71,7 +71,7 @@ impl Bbr3 {
     }
 
     /// Section 5.3.3.6: the long-term bound grows by one segment in the first round, and twice as many in each further one.
-    pub(super) fn raise(&mut self, window: &Window, acked: u64) {
+    fn raise(&mut self, window: &Window, acked: u64) {
         self.up_acks += acked;
         let delta = self.up_acks / self.up_price;
         self.up_acks -= delta * self.up_price;
@@ -81,20 +81,20 @@ impl Bbr3 {
         }
     }
 
-    pub(super) fn steepen(&mut self, window: &Window) {
+    fn steepen(&mut self, window: &Window) {
         let growth = window.mss << self.up_rounds;
         self.up_rounds = (self.up_rounds + 1).min(MAX_UP_ROUNDS);
         self.up_price = (window.cwnd / growth).max(1);
     }
 
     /// Section 5.3.3.5.3: by the clock, or as often as Reno would lose.
-    pub(super) fn time_to_probe(&self, window: &Window, now: Nanos) -> bool {
+    fn time_to_probe(&self, window: &Window, now: Nanos) -> bool {
         let reno = self.target(window) / window.mss;
         now > self.cycle_stamp + self.wait
             || self.rounds_since_probe >= reno.min(u64::from(self.params.probe_rounds))
     }
 
-    pub(super) fn time_to_cruise(&self, window: &Window, ack: &Ack) -> bool {
+    fn time_to_cruise(&self, window: &Window, ack: &Ack) -> bool {
         ack.in_flight <= self.with_headroom(window).min(self.inflight(window, 1.0))
     }
 
@@ -109,7 +109,7 @@ impl Bbr3 {
         self.mode = Mode::Down;
     }
 
-    pub(super) fn start_refill(&mut self, ack: &Ack) {
+    fn start_refill(&mut self, ack: &Ack) {
         self.model.reset_short_term();
         self.up_rounds = 0;
         self.up_acks = 0;
@@ -118,7 +118,7 @@ impl Bbr3 {
         self.mode = Mode::Refill;
     }
 
-    pub(super) fn start_up(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
+    fn start_up(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
         self.probing = true;
         self.acks = Acks::ProbeStarting;
         self.model.start_round(ack.delivered);
