@@ -8,7 +8,8 @@ pub mod windowed_max;
 
 use bloatlab_units::Nanos;
 
-pub use registry::{Description, Law, Parameter, PythonParams};
+pub use bloatlab_params::{Description, Parameter};
+pub use registry::{Law, PythonParams};
 
 // The laws: one line each, `Variant(file) = "name"`.
 registry! {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bloatlab.errors import unknown
 from bloatlab.experiments.aqm_comparison import AqmComparison
 from bloatlab.experiments.base import Claim, Experiment, Verdict
+from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY
@@ -14,6 +15,7 @@ CATALOGUE: dict[str, Experiment] = {
     for experiment in (
         DeepBuffers(),
         AqmComparison(),
+        Coexistence(),
         *FAMILY,
     )
 }  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.errors import ParameterError
 from bloatlab.experiments import criteria, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.base import Experiment
@@ -17,13 +17,15 @@ BUFFER = 4
 """Bandwidth-delay products that every queue may hold: enough to bloat where nothing manages it."""
 
 
+def _split(names: str) -> list[str]:
+    """Names with `+` between them; one may end in `+` (`ledbat++`), so what separates stands before a letter."""
+    return [name.strip() for name in re.split(r"\+\s*(?=[A-Za-z])", names)]
+
+
 def _kinds(value: Any) -> str:
     """Names of congestion controls with `+` between them, each checked."""
     one = read.algorithm("congestion_controls")
-    names = [name.strip() for name in str(value).split("+")]
-    if not all(names):
-        raise ParameterError(f"`{value}`: an empty name between `+`")
-    return "+".join(str(one(name)) for name in names)
+    return "+".join(str(one(name)) for name in _split(str(value)))
 
 
 class AqmComparison(Experiment):
@@ -92,7 +94,7 @@ class AqmComparison(Experiment):
                 "cca": kind,
                 "tcp": shared.tcp(params),
             }
-            for kind in dict.fromkeys(params["ccas"].split("+"))
+            for kind in dict.fromkeys(_split(params["ccas"]))
         ]
         page = {"kind": "fetch", "response": params["page"], "interval": "1s"}
         return {

@@ -68,6 +68,21 @@ def whole(low: int, high: int) -> Reader:
     return read
 
 
+def number(low: float, high: float) -> Reader:
+    """A number from `low` to `high`."""
+
+    def read(value: Any) -> float:
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            found = float("nan")
+        if isinstance(value, bool) or not low <= found <= high:
+            raise ParameterError(f"`{value}` is not a number from {low:g} to {high:g}")
+        return found
+
+    return read
+
+
 def probability(value: Any) -> float:
     """A number from 0 to below 1."""
     try:
