@@ -126,10 +126,16 @@ impl CongestionControl for Ledbat {
         let bytes = self.fraction as i64;
         self.fraction -= bytes as f64;
         let cwnd = window.cwnd.saturating_add_signed(bytes);
-        // Section 2.4.2: no more than what was in flight and ALLOWED_INCREASE; a window that is not used does not shrink for it.
-        let most = ack.prior_in_flight + u64::from(self.params.allowed_increase) * mss;
+        // Section 2.4.2: no more than what was in flight and ALLOWED_INCREASE; a window that holds the sender back is all in flight, but
+        // for the part of a segment that does not fit.
+        let used = if ack.cwnd_limited {
+            ack.prior_in_flight.max(window.cwnd)
+        } else {
+            ack.prior_in_flight
+        };
+        let most = used + u64::from(self.params.allowed_increase) * mss;
         let least = u64::from(self.params.min_window) * mss;
-        window.cwnd = cwnd.min(most.max(window.cwnd)).max(least);
+        window.cwnd = cwnd.min(most).max(least);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {

@@ -91,12 +91,8 @@ enum Phase {
     Startup,
     /// The delay decides until the next pause.
     Steady { pause_at: Nanos },
-    /// A pause that began at `since`; so many round trips are left of it, this one until `round_end` is acknowledged.
-    Paused {
-        since: Nanos,
-        left: u32,
-        round_end: u64,
-    },
+    /// A pause.
+    Paused { since: Nanos, until: Nanos },
     /// Back to the window before the pause.
     Resuming { since: Nanos },
 }
@@ -153,8 +149,7 @@ impl LedbatPlusPlus {
         window.cwnd = least;
         self.phase = Phase::Paused {
             since: ack.now,
-            left: self.params.pause,
-            round_end: ack.next,
+            until: ack.now + u64::from(self.params.pause) * ack.srtt,
         };
     }
 
@@ -193,21 +188,11 @@ impl CongestionControl for LedbatPlusPlus {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if let Phase::Paused {
-            since,
-            left,
-            round_end,
-        } = &mut self.phase
-        {
-            if ack.una <= *round_end {
+        if let Phase::Paused { since, until } = self.phase {
+            if ack.now < until {
                 return;
             }
-            *left -= 1;
-            *round_end = ack.next;
-            if *left > 0 {
-                return;
-            }
-            self.phase = Phase::Resuming { since: *since };
+            self.phase = Phase::Resuming { since };
         }
         let acked = ack.acked.min(ack.delivered_now);
         if self.slow_start(window, ack, acked) {

@@ -70,13 +70,13 @@ struct Lp {
     growth: Growth,
     starter: Starter,
     delayed: DelayedAcks,
-    /// Smoothed one-way delay, ns; 0 before the first sample.
+    /// Smoothed one-way delay, ns; 0 before the first sample that counts.
     smoothed: f64,
     shortest: Nanos,
     longest: Nanos,
     /// End of the inference phase.
     rest_until: Nanos,
-    /// Stream offset whose acknowledgement shows what the last response did.
+    /// Stream offset beyond which acknowledgements show what the last response did.
     response_end: u64,
     /// The last ACK brought a sample.
     fresh: bool,
@@ -100,6 +100,11 @@ impl CongestionControl for Lp {
         let gamma = self.params.gamma;
         self.shortest = self.shortest.min(ack.one_way);
         self.longest = self.longest.max(ack.one_way);
+        // What was sent before the last response says nothing about it.
+        if ack.una <= self.response_end {
+            self.smoothed = 0.0;
+            return;
+        }
         self.smoothed = if self.smoothed == 0.0 {
             ack.one_way as f64
         } else {
@@ -112,11 +117,11 @@ impl CongestionControl for Lp {
         if !resting {
             self.growth.reno(window, &mut self.starter, ack);
         }
-        // What was halved takes a round trip to show: until then a sign is the same one.
-        if !self.is_congested() || ack.una <= self.response_end {
+        if !self.is_congested() {
             return;
         }
         self.response_end = ack.next;
+        self.smoothed = 0.0;
         let cwnd = if resting {
             1
         } else {

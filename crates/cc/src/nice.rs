@@ -106,7 +106,8 @@ impl Nice {
         } else {
             self.share = (self.share / 2.0).max(1.0 / self.params.slowest);
         }
-        window.ssthresh = window.ssthresh.min(window.cwnd.max(2 * window.mss));
+        // Falling is not a reason for slow start.
+        window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     /// Less than a segment a round trip is a segment and a pace.
