@@ -77,8 +77,8 @@ impl Sender {
         }
         self.state = State::Open;
         self.cc.on_recovered(&mut self.window, ack);
-        if self.board.to_retransmit > 0 {
-            // What was sent during recovery was lost too: a new episode.
+        if self.board.any_lost() {
+            // RFC 6675 section 5.1: what was sent during recovery was lost too, repeated already or not: a new episode.
             self.enter_recovery(ack);
         }
     }
