@@ -54,6 +54,7 @@ impl Law for Params {
             params: self.clone(),
             growth: Growth::default(),
             delayed: DelayedAcks::new(u8::MAX),
+            startup: true,
             smoothed: 0.0,
             shortest: NEVER,
             longest: 0,
@@ -70,6 +71,8 @@ struct Lp {
     growth: Growth,
     starter: Starter,
     delayed: DelayedAcks,
+    /// In the slow start of a new connection, whose end shows how long the queue can get.
+    startup: bool,
     /// Smoothed one-way delay, ns; 0 before the first sample that counts.
     smoothed: f64,
     shortest: Nanos,
@@ -117,7 +120,8 @@ impl CongestionControl for Lp {
         if !resting {
             self.growth.reno(window, &mut self.starter, ack);
         }
-        if !self.is_congested() {
+        self.startup &= window.in_slow_start();
+        if self.startup || !self.is_congested() {
             return;
         }
         self.response_end = ack.next;
@@ -136,6 +140,7 @@ impl CongestionControl for Lp {
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
         window.ssthresh = half(window);
+        self.startup = false;
         self.growth.forget();
         self.starter.on_congestion();
     }

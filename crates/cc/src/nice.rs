@@ -68,6 +68,7 @@ impl Law for Params {
         Box::new(Nice {
             vegas: Vegas::new(self.vegas()),
             delayed: DelayedAcks::new(u8::MAX),
+            startup: true,
             longest: 0,
             long: 0,
             samples: 0,
@@ -86,6 +87,8 @@ struct Nice {
     params: Params,
     vegas: Vegas,
     delayed: DelayedAcks,
+    /// In the slow start of a new connection, whose end shows how long an RTT can get.
+    startup: bool,
     /// Largest RTT so far.
     longest: Nanos,
     /// RTTs of this round trip, and how many of them were long.
@@ -139,7 +142,8 @@ impl CongestionControl for Nice {
         if !self.vegas.rtts.is_over(ack) {
             return self.vegas.on_ack(window, ack);
         }
-        if self.is_congested() {
+        self.startup &= window.in_slow_start();
+        if self.is_congested() && !self.startup {
             self.halve(window);
             self.vegas.rtts.restart(ack);
         } else if self.share < 1.0 {
@@ -155,6 +159,7 @@ impl CongestionControl for Nice {
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack) {
         self.vegas.on_congestion(window, signal, ack);
+        self.startup = false;
         // What follows are two segments at least, or the one of a timeout.
         self.share = 1.0;
         window.pacing = 0;

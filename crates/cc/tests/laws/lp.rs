@@ -78,3 +78,10 @@ fn a_delayed_ack_is_no_sign() {
         "a lone segment may have waited"
     );
 }
+
+#[test]
+fn the_first_slow_start_learns_how_long_delay_gets() {
+    let mut d = Driver::new(r#""lp""#, 10);
+    (0..30).for_each(|n| ack(&mut d, 50 + 5 * n));
+    assert_eq!(d.window.cwnd, 40 * MSS);
+}

@@ -84,3 +84,13 @@ fn a_loss_is_vegass() {
         .on_congestion(&mut d.window, Signal::Loss, &Ack::default());
     assert_eq!((d.window.ssthresh, d.window.pacing), (10 * MSS, 0));
 }
+
+#[test]
+fn the_first_slow_start_learns_how_long_delay_gets() {
+    let mut d = Driver::new(r#""nice""#, 10);
+    acks(&mut d, 1, 100);
+    acks(&mut d, 9, 101);
+    // Half of the range, but not a segment of Vegas's: 0.1 * 20.
+    acks(&mut d, 20, 100);
+    assert_eq!(d.window.cwnd, 40 * MSS);
+}
