@@ -3,6 +3,10 @@
 #[macro_use]
 mod registry;
 pub mod ack_aggregation;
+pub mod base_delay;
+pub mod delayed_ack;
+pub mod growth;
+pub mod round_rtt;
 pub mod slow_start;
 pub mod windowed_max;
 
@@ -17,6 +21,16 @@ registry! {
     Newreno(newreno) = "newreno",
     Cubic(cubic) = "cubic",
     Bbr(bbr) = "bbr",
+    Vegas(vegas) = "vegas",
+    Westwood(westwood) = "westwood",
+    Illinois(illinois) = "illinois",
+    Veno(veno) = "veno",
+    Yeah(yeah) = "yeah",
+    Cdg(cdg) = "cdg",
+    Lp(lp) = "lp",
+    Ledbat(ledbat) = "ledbat",
+    LedbatPlusPlus(ledbat_plus_plus) = "ledbat++",
+    Nice(nice) = "nice",
     Fixed(fixed) = "fixed",
 }
 

@@ -77,8 +77,13 @@ impl Sender {
         }
         self.state = State::Open;
         self.cc.on_recovered(&mut self.window, ack);
-        if self.board.to_retransmit > 0 {
-            // What was sent during recovery was lost too: a new episode.
+        // What was sent during recovery was lost too: a new episode.
+        let missing = if self.prr.counts_repeated() {
+            self.board.any_lost()
+        } else {
+            self.board.to_retransmit > 0
+        };
+        if missing {
             self.enter_recovery(ack);
         }
     }

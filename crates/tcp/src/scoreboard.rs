@@ -189,6 +189,12 @@ impl Scoreboard {
             .sum()
     }
 
+    /// Whether anything judged lost is still outstanding, retransmitted or not.
+    pub fn any_lost(&self) -> bool {
+        let missing = |record: &Record| record.flags & (LOST | SACKED) == LOST;
+        self.to_retransmit > 0 || self.records.iter().any(missing)
+    }
+
     /// Bytes of the next segment to retransmit.
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.to_retransmit == 0 {
