@@ -3,6 +3,7 @@
 mod config;
 mod endpoint;
 mod loss;
+mod marks;
 mod prr;
 mod receiver;
 mod recovery;
@@ -14,6 +15,7 @@ mod transmit;
 
 pub use config::{LossDetection, Pacing, Reduction, TcpConfig};
 pub use endpoint::Endpoint;
+pub use marks::EcnPlan;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use segment::Segment;

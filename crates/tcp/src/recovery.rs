@@ -15,7 +15,7 @@ impl Sender {
         let was = self.state;
         match self.state {
             State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
-            State::Open if echo && self.ecn => {
+            State::Open if echo && !self.answers_marks => {
                 self.stats.ecn_reductions += 1;
                 self.enter_cwr(Signal::Ecn, &ack);
             }
@@ -51,7 +51,7 @@ impl Sender {
             self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
             self.prr.begin(self.next - self.una);
             // RFC 3168 section 6.1.2: CWR follows a reduction for any reason, so that an echo of the same window reduces no more.
-            self.cwr_wanted = self.ecn;
+            self.cwr_wanted = self.tells_cwr();
         }
         self.stats.recoveries += 1;
         self.recovery_began = ack.now;
@@ -64,7 +64,7 @@ impl Sender {
         self.prr.begin(self.next - self.una);
         self.state = State::Cwr;
         self.recover = self.next;
-        self.cwr_wanted = self.ecn;
+        self.cwr_wanted = self.tells_cwr();
     }
 
     fn leave_recovery(&mut self, ack: &Ack) {

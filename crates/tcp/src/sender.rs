@@ -1,13 +1,14 @@
 //! The sending half: what an acknowledgment does to the scoreboard, the estimators and the window.
 
-use bloatlab_cc::{Ack, CongestionControl, RateSample, Window};
+use bloatlab_cc::{Ack, CongestionControl, EcnFeedback, RateSample, Window};
 use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 
 use crate::loss::{Highest, Rack};
+use crate::marks::{News, Tally};
 use crate::prr::Prr;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{EVER_RETRANSMITTED, Record, SACKED, Scoreboard};
-use crate::segment::{Segment, unwrap};
+use crate::segment::{ECE, Segment, unwrap};
 use crate::{LossDetection, Pacing, TcpConfig};
 
 /// What the sender is doing about congestion.
@@ -97,7 +98,10 @@ pub struct Sender {
     pub(crate) probe_end: u64,
     pub(crate) probe_repeated: bool,
     pub(crate) max_ack_delay: Nanos,
-    pub(crate) ecn: bool,
+    pub(crate) feedback: EcnFeedback,
+    /// The law lowers the window for marks itself.
+    pub(crate) answers_marks: bool,
+    pub(crate) tally: Tally,
     pub(crate) cwr_wanted: bool,
 }
 
@@ -105,6 +109,7 @@ pub struct Sender {
 #[derive(Default)]
 pub(crate) struct Delivery {
     bytes: u64,
+    segments: u64,
     /// RTT of the oldest and of the newest segment, never retransmitted, that this ACK acknowledged.
     oldest_rtt: Nanos,
     newest_rtt: Nanos,
@@ -160,9 +165,24 @@ impl Sender {
             probe_end: 0,
             probe_repeated: false,
             max_ack_delay: config.delayed_ack.0,
-            ecn: config.ecn,
+            feedback: EcnFeedback::Off,
+            answers_marks: false,
+            tally: Tally::new(),
             cwr_wanted: false,
         }
+    }
+
+    /// The handshake agreed on this feedback.
+    pub(crate) fn agree(&mut self, feedback: EcnFeedback) {
+        self.feedback = feedback;
+        self.cc.on_negotiated(feedback);
+        self.answers_marks = self.cc.answers_marks();
+    }
+
+    /// Whether ECE and CWR mean what RFC 3168 says.
+    #[inline]
+    pub(crate) fn tells_cwr(&self) -> bool {
+        matches!(self.feedback, EcnFeedback::Classic | EcnFeedback::Dctcp)
     }
 
     /// What the sender is doing about congestion.
@@ -188,15 +208,19 @@ impl Sender {
     }
 
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, echo: bool) {
+    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment) {
         let ack = unwrap(self.una, segment.ack);
         if ack > self.next || ack < self.una {
             return;
         }
         self.edge = self.edge.max(ack + u64::from(segment.window));
+        let mut echo = self.tells_cwr() && segment.has(ECE);
         if self.board.is_empty() && self.at_rest(segment, echo) {
             self.ack_rtt = 0;
             self.rate = RateSample::default();
+            if self.feedback == EcnFeedback::Accurate {
+                self.tally.read(segment, News::default());
+            }
             return;
         }
         let before = self.una;
@@ -237,6 +261,15 @@ impl Sender {
         } else {
             0
         };
+        let mut marked_now = if echo { delivery.bytes } else { 0 };
+        if self.feedback == EcnFeedback::Accurate {
+            let news = News {
+                segments: delivery.segments,
+                bytes: delivery.bytes,
+                mss: self.window.mss,
+            };
+            (echo, marked_now) = self.tally.read(segment, news);
+        }
         let ack = Ack {
             now,
             acked: self.una - before,
@@ -255,7 +288,7 @@ impl Sender {
             cwnd_limited: self.limited_at >= before,
             in_recovery: self.state != State::Open,
             ecn_echo: echo,
-            marked_now: if echo { delivery.bytes } else { 0 },
+            marked_now,
             rate,
         };
         self.respond(ack, echo, duplicate);
@@ -281,7 +314,7 @@ impl Sender {
     #[inline]
     fn at_rest(&self, segment: &Segment, echo: bool) -> bool {
         debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
-        let calm = self.state == State::Open && self.probe_end == 0 && !(echo && self.ecn);
+        let calm = self.state == State::Open && self.probe_end == 0 && !echo;
         segment.blocks == 0 && calm && !self.owns_recovery
     }
 
@@ -297,6 +330,7 @@ impl Sender {
     #[inline]
     fn on_delivered(&mut self, now: Nanos, record: &Record, delivery: &mut Delivery) {
         delivery.bytes += u64::from(record.length);
+        delivery.segments += 1;
         if !record.is(EVER_RETRANSMITTED) {
             let rtt = now - record.sent_at;
             if delivery.oldest_rtt == 0 {

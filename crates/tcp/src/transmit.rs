@@ -252,7 +252,7 @@ impl Sender {
                 .on_congestion(&mut self.window, Signal::Timeout, &ack);
         }
         self.lost += self.board.mark_all_lost();
-        self.cwr_wanted = self.ecn;
+        self.cwr_wanted = self.tells_cwr();
         self.state = State::Loss;
         self.recover = self.next;
         self.probe_end = 0;
