@@ -4,6 +4,8 @@
 mod registry;
 pub mod ack_aggregation;
 mod feedback;
+pub mod growth;
+pub mod mark_share;
 pub mod slow_start;
 pub mod windowed_max;
 
@@ -18,6 +20,8 @@ registry! {
     Newreno(newreno) = "newreno",
     Cubic(cubic) = "cubic",
     Bbr(bbr) = "bbr",
+    Dctcp(dctcp) = "dctcp",
+    Prague(prague) = "prague",
     Fixed(fixed) = "fixed",
 }
 

@@ -2,9 +2,11 @@
 
 mod bbr;
 mod cubic;
+mod dctcp;
 mod golden;
 mod harness;
 mod hystart;
 mod operations;
+mod prague;
 mod registry;
 mod reno;
