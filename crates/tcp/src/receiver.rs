@@ -47,6 +47,8 @@ pub struct Receiver {
     /// An ACK for what came before the marks began or ended, which leaves first (RFC 8257 section 3.2).
     prior: Option<Prior>,
     pub(crate) ts_recent: u32,
+    /// The acknowledgment number that left last (RFC 7323's Last.ACK.sent).
+    last_ack: u64,
     fin: Option<u64>,
 }
 
@@ -84,6 +86,7 @@ impl Receiver {
             echo: Echo::new(),
             prior: None,
             ts_recent: 0,
+            last_ack: 0,
             fin: None,
         }
     }
@@ -132,13 +135,17 @@ impl Receiver {
         if fin {
             self.fin = Some(end - 1);
         }
+        // RFC 7323 section 4.3: the echo is of the earliest segment that an ACK covers, so that it tells of the ACK's delay as well; of a repeated
+        // one, so that it tells how long the repetition took.
+        if start <= self.last_ack && segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = segment.tsval;
+        }
         let before = self.next;
         if start == before && self.held.is_empty() {
-            self.ts_recent = segment.tsval;
             self.next = end;
             self.count_towards_ack(now, hastened || fin);
         } else {
-            self.out_of_order(start, end, segment.tsval);
+            self.out_of_order(start, end);
             self.ack_now = true;
         }
         let delivered = self.next - before;
@@ -213,6 +220,7 @@ impl Receiver {
     }
 
     fn forget_ack(&mut self) {
+        self.last_ack = self.next;
         self.unacked = 0;
         self.ack_now = false;
         self.ack_deadline = NEVER;
@@ -230,12 +238,10 @@ impl Receiver {
     }
 
     #[cold]
-    fn out_of_order(&mut self, start: u64, end: u64, tsval: u32) {
+    fn out_of_order(&mut self, start: u64, end: u64) {
         let at = self.held.partition_point(|&(_, e)| e < end);
         if end <= self.next {
             self.duplicate = Some((start, end));
-            // RFC 7323 section 4.3: an old segment's time stamp counts, so that the echo tells how long the repetition took.
-            self.ts_recent = tsval;
             self.quick = self.quick.max(self.quick_acks);
             return;
         }
@@ -249,7 +255,6 @@ impl Receiver {
             return;
         }
         if start <= self.next {
-            self.ts_recent = tsval;
             self.next = end;
             while let Some(&(s, e)) = self.held.front()
                 && s <= self.next
@@ -388,6 +393,31 @@ mod tests {
         assert!(r.ack_now);
         assert_eq!(ack(&mut r).ack, 200);
         assert_eq!(r.ack_deadline, NEVER);
+    }
+
+    #[test]
+    fn the_echo_is_of_the_earliest_segment_acknowledged() {
+        // RFC 7323 section 4.3's cases, in its order: delayed ACKs, a hole, a filled hole; then a repetition.
+        let mut r = receiver(3);
+        let arrive = |r: &mut Receiver, seq: u64, tsval: u32| {
+            let segment = Segment {
+                tsval,
+                ..data(seq, 10)
+            };
+            r.on_data(0, &segment, false, Ecn::NotEct, SECOND);
+            r.ack_now.then(|| ack(r).tsecr)
+        };
+        assert_eq!(arrive(&mut r, 0, 1), None);
+        assert_eq!(arrive(&mut r, 10, 2), None);
+        assert_eq!(arrive(&mut r, 20, 3), Some(1), "A, B, C");
+        assert_eq!(arrive(&mut r, 30, 4), None);
+        r.ack_now = true;
+        assert_eq!(ack(&mut r).tsecr, 4);
+        assert_eq!(arrive(&mut r, 50, 6), Some(4), "behind a hole");
+        assert_eq!(arrive(&mut r, 60, 7), Some(4));
+        assert_eq!(arrive(&mut r, 40, 8), Some(8), "which is filled");
+        assert_eq!(arrive(&mut r, 0, 9), Some(9), "a repetition");
+        assert_eq!(arrive(&mut r, 0, 5), Some(9), "an old one");
     }
 
     #[test]
