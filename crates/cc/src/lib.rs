@@ -149,6 +149,10 @@ pub trait CongestionControl: Send {
     /// The retransmission timer fired; `on_congestion` with [`Signal::Timeout`] came just before (only at the first of a series); `cwnd` is one MSS.
     fn on_timeout(&mut self, _window: &mut Window, _now: Nanos) {}
 
+    /// The last reduction was needless and is taken back: `cwnd` and `ssthresh` are at least what they were before it, unless the law owns recovery;
+    /// `on_recovered` came just before if the recovery still went on.
+    fn on_undo(&mut self, _window: &mut Window, _ack: &Ack) {}
+
     /// Sending resumes after an idle period longer than the RTO.
     fn on_idle_restart(&mut self, _window: &mut Window, _now: Nanos, _idle: Nanos) {}
 

@@ -255,6 +255,7 @@ fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> Sen
         recovered: f(a.recovered, b.recovered),
         recovery_time: f(a.recovery_time, b.recovery_time),
         ecn_reductions: f(a.ecn_reductions, b.ecn_reductions),
+        undone: f(a.undone, b.undone),
     }
 }
 

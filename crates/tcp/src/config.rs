@@ -76,6 +76,10 @@ pub struct TcpConfig {
     pub loss_detection: LossDetection,
     /// Tail-loss probe (RFC 8985 section 7); only with `rack`.
     pub tail_loss_probe: bool,
+    /// Look for signs that a timeout was needless, sending new data before old (F-RTO, RFC 5682).
+    pub frto: bool,
+    /// Take a reduction back when time stamps or duplicate reports show that nothing was lost (RFC 3522, RFC 3708, RFC 4015).
+    pub undo: bool,
     /// How the window falls in recovery.
     pub recovery: Reduction,
     /// Pacing.
@@ -97,6 +101,8 @@ impl Default for TcpConfig {
             initial_rto: Duration(SECOND),
             loss_detection: LossDetection::Rack,
             tail_loss_probe: true,
+            frto: true,
+            undo: true,
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
         }

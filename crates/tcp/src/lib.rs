@@ -12,6 +12,7 @@ mod scoreboard;
 pub mod segment;
 mod sender;
 mod transmit;
+mod undo;
 
 pub use config::{LossDetection, Pacing, Reduction, TcpConfig};
 pub use endpoint::Endpoint;

@@ -9,6 +9,7 @@ use crate::prr::Prr;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{EVER_RETRANSMITTED, Record, SACKED, Scoreboard};
 use crate::segment::{ECE, Segment, unwrap};
+use crate::undo::{Signs, Undo};
 use crate::{LossDetection, Pacing, TcpConfig};
 
 /// What the sender is doing about congestion.
@@ -45,6 +46,8 @@ pub struct SenderStats {
     pub recovery_time: Nanos,
     /// Reductions after an ECN echo.
     pub ecn_reductions: u64,
+    /// Reductions taken back, because nothing had been lost.
+    pub undone: u64,
 }
 
 /// The sending half of a connection.
@@ -103,6 +106,7 @@ pub struct Sender {
     pub(crate) answers_marks: bool,
     pub(crate) tally: Tally,
     pub(crate) cwr_wanted: bool,
+    pub(crate) undo: Undo,
 }
 
 /// What one ACK delivered, while it is being worked out.
@@ -121,6 +125,8 @@ pub(crate) struct Delivery {
     any: bool,
     /// Highest end SACKed before this ACK.
     highest_sacked: u64,
+    /// Something sent only once, before the recovery point.
+    original: bool,
 }
 
 impl Sender {
@@ -169,6 +175,7 @@ impl Sender {
             answers_marks: false,
             tally: Tally::new(),
             cwr_wanted: false,
+            undo: Undo::new(config),
         }
     }
 
@@ -246,7 +253,12 @@ impl Sender {
             self.una = ack;
             self.rtt.reset_back_off();
         }
-        let duplicate = segment.blocks > 0 && self.on_sack(now, segment, &mut delivery);
+        let in_sequence = delivery.segments;
+        let duplicate = if segment.blocks > 0 {
+            self.on_sack(now, segment, &mut delivery)
+        } else {
+            None
+        };
         if delivery.oldest_rtt > 0 {
             self.rtt.sample(delivery.oldest_rtt);
         } else if ack > before {
@@ -291,7 +303,14 @@ impl Sender {
             marked_now,
             rate,
         };
-        self.respond(ack, echo, duplicate);
+        let signs = Signs {
+            echo,
+            duplicate,
+            original: delivery.original,
+            sacked: delivery.segments > in_sequence,
+            tsecr: segment.tsecr,
+        };
+        self.respond(ack, &signs);
         if self.board.is_empty() {
             self.timer = NEVER;
             self.reorder_timer = NEVER;
@@ -332,6 +351,7 @@ impl Sender {
         delivery.bytes += u64::from(record.length);
         delivery.segments += 1;
         if !record.is(EVER_RETRANSMITTED) {
+            delivery.original |= record.end() <= self.recover;
             let rtt = now - record.sent_at;
             if delivery.oldest_rtt == 0 {
                 delivery.oldest_rtt = rtt;
@@ -353,25 +373,30 @@ impl Sender {
         }
     }
 
-    /// Walks the SACK blocks; true if the first reports a duplicate (RFC 2883 section 4).
+    /// Walks the SACK blocks; answers the bytes and the end of a duplicate, if the first reports one (RFC 2883 section 4).
     #[cold]
-    fn on_sack(&mut self, now: Nanos, segment: &Segment, delivery: &mut Delivery) -> bool {
+    fn on_sack(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        delivery: &mut Delivery,
+    ) -> Option<(u64, u64)> {
         let mut blocks = [(0, 0); 3];
         let mut count = 0;
-        let mut duplicate = false;
+        let mut duplicate = None;
         for (i, &(start, end)) in segment.sack_blocks().iter().enumerate() {
             let block = (unwrap(self.una, start), unwrap(self.una, end));
             let inside_next = segment.sack_blocks().get(1).is_some_and(|&(s, e)| {
                 unwrap(self.una, s) <= block.0 && block.1 <= unwrap(self.una, e)
             });
             if i == 0 && (block.1 <= self.una || inside_next) {
-                duplicate = true;
+                duplicate = Some((block.1.saturating_sub(block.0), block.1));
             } else if block.0 < block.1 && block.1 <= self.next {
                 blocks[count] = block;
                 count += 1;
             }
         }
-        if duplicate {
+        if duplicate.is_some() {
             self.rack.on_duplicate();
         }
         let mut board = std::mem::take(&mut self.board);

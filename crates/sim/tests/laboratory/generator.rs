@@ -76,7 +76,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
     );
@@ -107,7 +107,9 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 min_rto: Duration(timers.0 * MILLISECOND),
                 initial_rto: Duration(timers.1 * MILLISECOND),
                 loss_detection: recovery.0,
-                tail_loss_probe: recovery.1,
+                tail_loss_probe: recovery.1.0,
+                frto: recovery.1.1,
+                undo: recovery.1.2,
                 recovery: recovery.2,
                 pacing: recovery.3,
             }

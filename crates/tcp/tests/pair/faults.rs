@@ -42,7 +42,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     );
     let kinds = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
         select(FEEDBACK.to_vec()),
@@ -55,7 +55,9 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         quick_acks: segments.3,
         initial_window: segments.4,
         loss_detection: kinds.0,
-        tail_loss_probe: kinds.1,
+        tail_loss_probe: kinds.1.0,
+        frto: kinds.1.1,
+        undo: kinds.1.2,
         recovery: kinds.2,
         pacing: kinds.3,
         ecn: kinds.4,

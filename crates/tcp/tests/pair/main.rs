@@ -3,4 +3,5 @@
 mod faults;
 mod marks;
 mod rules;
+mod undo;
 mod world;

@@ -60,6 +60,8 @@ pub enum Fate {
     Pass,
     Lose,
     Mark,
+    /// Arrives this much later.
+    Delay(Nanos),
 }
 
 /// Decides the fate of a segment that leaves this end.
@@ -257,6 +259,9 @@ impl World {
         let copies = 1 + usize::from(self.rng.chance(way.duplicated));
         for _ in 0..copies {
             let mut at = self.now + way.delay;
+            if let Fate::Delay(more) = fate {
+                at += more;
+            }
             if self.rng.chance(way.reordered) {
                 at += self.rng.below(2 * way.delay + 1);
             }
