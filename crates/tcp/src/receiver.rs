@@ -56,6 +56,7 @@ pub struct Receiver {
 #[derive(Clone, Copy, Debug)]
 struct Prior {
     next: u64,
+    window: u32,
     echo: bool,
     tsecr: u32,
 }
@@ -193,6 +194,7 @@ impl Receiver {
         if self.unacked > 0 {
             self.prior = Some(Prior {
                 next: self.next,
+                window: self.window(),
                 echo: self.echo.on,
                 tsecr: self.ts_recent,
             });
@@ -214,8 +216,7 @@ impl Receiver {
             segment.flags = ACK | if prior.echo { ECE } else { 0 };
             segment.ack = prior.next as u32;
             segment.tsecr = prior.tsecr;
-            // The edge stays where it was advertised.
-            segment.window = self.advertised.saturating_sub(prior.next) as u32;
+            segment.window = prior.window;
         }
     }
 

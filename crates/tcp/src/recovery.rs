@@ -52,8 +52,7 @@ impl Sender {
         if self.state == State::Cwr {
             self.undo.forget();
         } else {
-            let probed = self.probe_end != 0 && self.probe_repeated;
-            self.undo.begin(&self.window, self.una, probed);
+            self.begin_undo();
             self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
             self.prr.begin(self.next - self.una);
             // RFC 3168 section 6.1.2: CWR follows a reduction for any reason, so that an echo of the same window reduces no more.

@@ -189,6 +189,12 @@ impl Scoreboard {
             .sum()
     }
 
+    /// Whether anything outstanding was ever sent again.
+    pub fn repeats(&self) -> bool {
+        let repeated = |r: &Record| r.flags & (EVER_RETRANSMITTED | SACKED) == EVER_RETRANSMITTED;
+        self.records.iter().any(repeated)
+    }
+
     /// What counts as lost and was not sent again is in flight after all.
     pub fn take_back_losses(&mut self) {
         if self.to_retransmit == 0 {

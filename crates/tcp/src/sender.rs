@@ -125,7 +125,7 @@ pub(crate) struct Delivery {
     any: bool,
     /// Highest end SACKed before this ACK.
     highest_sacked: u64,
-    /// Something sent only once, before the recovery point.
+    /// Something sent only once, before the timer of the last timeout was started.
     original: bool,
 }
 
@@ -351,7 +351,7 @@ impl Sender {
         delivery.bytes += u64::from(record.length);
         delivery.segments += 1;
         if !record.is(EVER_RETRANSMITTED) {
-            delivery.original |= record.end() <= self.recover;
+            delivery.original |= record.sent_at <= self.undo.waited_since;
             let rtt = now - record.sent_at;
             if delivery.oldest_rtt == 0 {
                 delivery.oldest_rtt = rtt;

@@ -248,9 +248,10 @@ impl Sender {
     fn on_timeout(&mut self, now: Nanos) {
         self.stats.rtos += 1;
         if self.state == State::Open {
-            self.undo.begin(&self.window, self.una, false);
+            self.begin_undo();
         }
-        self.undo.on_timeout(self.state);
+        let waited = self.rtt.rto();
+        self.undo.on_timeout(self.state, now.saturating_sub(waited));
         if self.state != State::Loss || self.una >= self.recover {
             let ack = self.snapshot(now);
             self.cc

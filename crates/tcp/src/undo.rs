@@ -1,6 +1,7 @@
 //! Reductions taken back: signs that what was sent again had not been lost, and F-RTO, which looks for them after a timeout (RFC 5682).
 
 use bloatlab_cc::{Ack, Window};
+use bloatlab_units::Nanos;
 
 use crate::TcpConfig;
 use crate::sender::{Sender, State};
@@ -12,7 +13,7 @@ pub(crate) struct Signs {
     pub echo: bool,
     /// Bytes that it reports as come twice, and the end of their range (RFC 2883).
     pub duplicate: Option<(u64, u64)>,
-    /// It delivers something that was sent before the recovery point, and only once.
+    /// It delivers something that was sent only once, and whose ACK the timeout has waited for.
     pub original: bool,
     /// Its SACK blocks deliver something.
     pub sacked: bool,
@@ -40,6 +41,9 @@ pub(crate) struct Undo {
     first_repeat: Option<u32>,
     /// A timeout is being examined.
     frto: bool,
+    /// When its timer was started: what had left by then should have been acknowledged since. Linux takes all that was sent before the timeout,
+    /// and so for spurious one that a lost repetition caused while new data was still under way.
+    pub waited_since: Nanos,
     /// New data goes before what counts as lost (RFC 5682 section 2.1, step 2b).
     pub sends_new: bool,
 }
@@ -53,12 +57,13 @@ impl Undo {
             repeated: None,
             first_repeat: None,
             frto: false,
+            waited_since: 0,
             sends_new: false,
         }
     }
 
-    /// A loss is about to reduce this window; `probed`: a tail-loss probe sent old data again before.
-    pub fn begin(&mut self, window: &Window, una: u64, probed: bool) {
+    /// A loss is about to reduce this window.
+    fn begin(&mut self, window: &Window, una: u64) {
         self.forget();
         if self.enabled {
             self.before = Some(Before {
@@ -66,7 +71,6 @@ impl Undo {
                 ssthresh: window.ssthresh,
                 una,
             });
-            self.repeated = probed.then_some(1);
         }
     }
 
@@ -80,7 +84,8 @@ impl Undo {
     }
 
     /// A timeout fires; Linux examines it unless it ends a fast recovery.
-    pub fn on_timeout(&mut self, state: State) {
+    pub fn on_timeout(&mut self, state: State, started: Nanos) {
+        self.waited_since = started;
         self.frto = self.use_frto && state != State::Recovery;
         self.sends_new = false;
     }
@@ -116,6 +121,15 @@ impl Undo {
 }
 
 impl Sender {
+    /// A loss is about to reduce the window.
+    pub(crate) fn begin_undo(&mut self) {
+        if self.board.repeats() {
+            // The answer to an older repetition would pass for one to what was sent before this loss.
+            return self.undo.forget();
+        }
+        self.undo.begin(&self.window, self.una);
+    }
+
     /// Takes the last reduction back if this ACK shows that it was needless; what the ACK made look lost is then not.
     #[inline]
     pub(crate) fn look_for_undo(&mut self, ack: &mut Ack, signs: &Signs) {

@@ -176,4 +176,19 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn what_is_lost_is_never_taken_back(
+        config in config(), law in law(), delay in 1_u64..60, loss in 0.0..0.3, seed in any::<u64>(), bytes in 1_u64..300_000,
+    ) {
+        // Nothing is late, comes twice or out of order, and every ACK arrives: each reduction has its loss.
+        let config = TcpConfig { ack_every: config.ack_every.min(2), delayed_ack: Duration(40 * MILLISECOND), ..config };
+        let clean = Way { delay: delay * MILLISECOND, ..Way::default() };
+        let mut world = World::new(&config, &law, [Way { loss, ..clean }, clean], seed);
+        world.application(0, &[Write { at: 0, bytes }]);
+        world.application(1, &[]);
+        world.open();
+        prop_assert!(world.run(LONG, 400_000));
+        prop_assert_eq!(world.ends[0].sender.stats.undone, 0);
+    }
 }
