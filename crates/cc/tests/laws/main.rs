@@ -3,6 +3,7 @@
 mod bbr;
 mod cdg;
 mod cubic;
+mod dctcp;
 mod golden;
 mod harness;
 mod hystart;
@@ -12,6 +13,7 @@ mod ledbat_plus_plus;
 mod lp;
 mod nice;
 mod operations;
+mod prague;
 mod registry;
 mod reno;
 mod vegas;

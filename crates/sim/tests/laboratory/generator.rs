@@ -1,5 +1,6 @@
 //! Random scenarios over everything a document can say, small enough to run by the hundred.
 
+use bloatlab_cc::EcnFeedback;
 use bloatlab_scenario::{
     BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, ParkingLot,
     QueueConfig, Scenario, TcpConfig, Traffic, Transport,
@@ -11,6 +12,13 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
+
+const FEEDBACK: [EcnFeedback; 4] = [
+    EcnFeedback::Off,
+    EcnFeedback::Classic,
+    EcnFeedback::Dctcp,
+    EcnFeedback::Accurate,
+];
 
 /// A duration between two numbers of milliseconds, not rounded to anything.
 fn millis(low: u64, high: u64) -> impl Strategy<Value = Duration> {
@@ -68,7 +76,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
     );
@@ -76,8 +84,14 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         select(vec![10_u64, 200, 200, 1000]),
         select(vec![100_u64, 1000]),
     );
-    (segments, buffers, recovery, timers, any::<bool>()).prop_map(
-        |(segments, buffers, recovery, timers, ecn)| {
+    (
+        segments,
+        buffers,
+        recovery,
+        timers,
+        select(FEEDBACK.to_vec()),
+    )
+        .prop_map(|(segments, buffers, recovery, timers, ecn)| {
             let (mss, ack_every, delayed_ack, quick_acks, initial_window) = segments;
             let least = 2 * u64::from(mss);
             TcpConfig {
@@ -93,12 +107,13 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 min_rto: Duration(timers.0 * MILLISECOND),
                 initial_rto: Duration(timers.1 * MILLISECOND),
                 loss_detection: recovery.0,
-                tail_loss_probe: recovery.1,
+                tail_loss_probe: recovery.1.0,
+                frto: recovery.1.1,
+                undo: recovery.1.2,
                 recovery: recovery.2,
                 pacing: recovery.3,
             }
-        },
-    )
+        })
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
