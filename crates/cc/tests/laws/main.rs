@@ -1,11 +1,19 @@
 //! The laws against numbers computed by hand, against invariants, and against their own golden tables.
 
+mod bbr3;
 mod bbr;
+mod bic;
 mod cdg;
+mod compound;
+mod copa;
 mod cubic;
 mod dctcp;
+mod fixed_rate;
 mod golden;
 mod harness;
+mod highspeed;
+mod htcp;
+mod hybla;
 mod hystart;
 mod illinois;
 mod ledbat;
@@ -16,7 +24,9 @@ mod operations;
 mod prague;
 mod registry;
 mod reno;
+mod scalable;
 mod vegas;
 mod veno;
+mod vivace;
 mod westwood;
 mod yeah;
