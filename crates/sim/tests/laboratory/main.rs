@@ -7,6 +7,7 @@ mod independence;
 mod invariants;
 mod queueing_theory;
 mod shapers;
+mod varying;
 mod wire;
 
 use bloatlab_scenario::{Plan, Scenario};
