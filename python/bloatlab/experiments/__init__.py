@@ -5,16 +5,18 @@ from __future__ import annotations
 from bloatlab.errors import unknown
 from bloatlab.experiments.aqm_comparison import AqmComparison
 from bloatlab.experiments.base import Claim, Experiment, Verdict
+from bloatlab.experiments.ccperf import FAMILY as CCPERF
 from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.parameters import Parameter
-from bloatlab.experiments.rfc7928 import FAMILY
+from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
 
 CATALOGUE: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         DeepBuffers(),
         AqmComparison(),
-        *FAMILY,
+        *CCPERF,
+        *RFC7928,
     )
 }  # fmt: skip
 
