@@ -131,6 +131,23 @@ def algorithm(what: str) -> Reader:
     return read
 
 
+def names(what: str) -> Reader:
+    """Names of several algorithms with `+` between them, each checked.
+
+    Args:
+        what: As for `algorithm`.
+    """
+    one = algorithm(what)
+
+    def read(value: Any) -> str:
+        given = [name.strip() for name in str(value).split("+")]
+        if not all(given):
+            raise ParameterError(f"`{value}`: an empty name between `+`")
+        return "+".join(str(one(name)) for name in given)
+
+    return read
+
+
 def is_tc(value: Any) -> TypeGuard[str]:
     """Whether a queue is written in tc's words: a text with a space in it."""
     return isinstance(value, str) and any(letter.isspace() or letter == ";" for letter in value.strip())

@@ -57,6 +57,8 @@ class Ranking:
     """Those for which at least one run has a value."""
     contenders: tuple[Contender, ...]
     points: int
+    subject: str = "queue"
+    """What the contenders are."""
 
 
 def observe(
@@ -121,7 +123,7 @@ def _key(value: float | None, better: Better) -> tuple[int, float]:
     return (0, -rounded if better == "higher" else rounded)
 
 
-def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> Ranking:
+def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], subject: str = "queue") -> Ranking:
     """The table of contenders, the best first."""
     known = tuple(
         criterion for criterion in criteria if any(one.values[criterion.name] is not None for one in observations)
@@ -160,7 +162,7 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> 
         )  # fmt: skip
     rows.sort(key=lambda row: (round(row.score, 9), row.name))
     placed = (replace(row, position=index + 1) for index, row in enumerate(rows))
-    return Ranking(known, tuple(placed), len(points))
+    return Ranking(known, tuple(placed), len(points), subject)
 
 
 def _values(observations: Sequence[Observation], name: str, criterion: Criterion) -> list[float]:

@@ -1,23 +1,5 @@
-"""The CCPerf family: congestion controls over paths that stay, share, change, lose and wander; one class an experiment, one line here."""
+"""The CCPerf family: congestion controls over paths that stay, share, change, lose and wander; one class an experiment."""
 
-from bloatlab.experiments.base import Experiment
-from bloatlab.experiments.ccperf.fairness import RttFairness, StartTimeFairness, SynchronousFairness
-from bloatlab.experiments.ccperf.paths import SteadyState
-from bloatlab.experiments.ccperf.responsiveness import ResponsivenessPulse, ResponsivenessStep
-from bloatlab.experiments.ccperf.static import LossResilience, ShallowBuffers
-from bloatlab.experiments.ccperf.varying import RandomWalk, ReplayRateTrace
+from bloatlab.experiments.ccperf.benchmark import FAMILY, CcBenchmark
 
-FAMILY: tuple[Experiment, ...] = (
-    SteadyState(),
-    SynchronousFairness(),
-    StartTimeFairness(),
-    RttFairness(),
-    ResponsivenessStep(),
-    ResponsivenessPulse(),
-    LossResilience(),
-    ShallowBuffers(),
-    ReplayRateTrace(),
-    RandomWalk(),
-)
-
-__all__ = ["FAMILY"]
+__all__ = ["FAMILY", "CcBenchmark"]
