@@ -48,8 +48,10 @@ pub struct Description {
     pub kind: &'static str,
     /// Other names it is read by.
     pub aliases: Vec<&'static str>,
-    /// What it is.
+    /// What it is, in a sentence.
     pub summary: String,
+    /// How it works, when to use it and what it is bad at; paragraphs of Markdown.
+    pub details: String,
     /// The primary source.
     pub source: &'static str,
     /// What can be set.
@@ -122,13 +124,24 @@ pub(crate) fn describe<P: Law>(kind: &'static str) -> Description {
             }
         })
         .collect();
+    let (summary, details) = paragraphs(schema.as_value());
     Description {
         kind,
         aliases: P::ALIASES.to_vec(),
-        summary: text(schema.as_value(), "description"),
+        summary,
+        details,
         source: P::SOURCE,
         parameters,
     }
+}
+
+/// What a doc comment says at first, and then.
+fn paragraphs(schema: &Value) -> (String, String) {
+    let text = schema["description"].as_str().unwrap_or_default();
+    let (summary, details) = text.split_once("\n\n").unwrap_or((text, ""));
+    let whole = |paragraph: &str| paragraph.replace('\n', " ");
+    let details: Vec<String> = details.split("\n\n").map(whole).collect();
+    (whole(summary), details.join("\n\n"))
 }
 
 /// Reads the parameters of a law from a table without its `kind`.

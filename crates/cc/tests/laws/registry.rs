@@ -104,6 +104,8 @@ fn describes_every_parameter() {
             "{}",
             law.kind
         );
+        // Its page says how it works, when to use it and what it is bad at.
+        assert!(law.details.len() > 200, "{}: {}", law.kind, law.details);
         for parameter in &law.parameters {
             let name = format!("{}.{}", law.kind, parameter.name);
             assert!(
