@@ -23,7 +23,6 @@ impl Course {
     }
 
     /// The value at this instant, which must not be before the last.
-    #[inline]
     pub fn at(&mut self, now: Nanos) -> f64 {
         while self.next.at <= now {
             self.step();

@@ -271,6 +271,7 @@ impl Link {
 
     /// When a packet of this size that is put on the wire now has left, and when it arrives, if something of the link changes.
     #[cold]
+    #[inline(never)]
     fn vary(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
         let varying = self.varying.as_deref_mut();
         let (carrier, delay) =
@@ -364,7 +365,7 @@ impl Link {
 pub(crate) struct DelayLine {
     pub delay: Nanos,
     /// How the time changes.
-    pub varying: Option<VaryingDelay>,
+    pub varying: Option<Box<VaryingDelay>>,
     pub flight: Flight,
     pub count: Count,
 }
@@ -393,10 +394,18 @@ pub(crate) struct LossyStretch {
 }
 
 impl LossyStretch {
-    /// Counts a packet that enters and says whether it is lost.
-    pub fn loses(&mut self, now: Nanos) -> bool {
+    #[cold]
+    #[inline(never)]
+    fn vary(&mut self, now: Nanos) {
         if let Some(course) = &mut self.varying {
             self.probability = course.at(now);
+        }
+    }
+
+    /// Counts a packet that enters and says whether it is lost.
+    pub fn loses(&mut self, now: Nanos) -> bool {
+        if self.varying.is_some() {
+            self.vary(now);
         }
         let lost = self.rng.chance(self.probability);
         self.count.arrivals += 1;

@@ -170,7 +170,7 @@ impl<'a> Engine<'a> {
         let flight = Flight::new(event::DELAY, index);
         self.network.delays.push(DelayLine {
             delay,
-            varying: vary.map(|vary| VaryingDelay::new(vary, &self.streams)),
+            varying: vary.map(|vary| Box::new(VaryingDelay::new(vary, &self.streams))),
             flight,
             count: Count::default(),
         });

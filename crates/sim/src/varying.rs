@@ -22,6 +22,8 @@ impl VaryingDelay {
     }
 
     /// When a packet that sets out now arrives.
+    #[cold]
+    #[inline(never)]
     pub fn arrival(&mut self, now: Nanos) -> Nanos {
         let whole = self.course.at(now).round() as Nanos;
         self.last = self.last.max(now + self.part.of(whole));

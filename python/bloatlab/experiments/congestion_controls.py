@@ -8,7 +8,7 @@ from functools import lru_cache
 from bloatlab.engines import engine
 
 YARDSTICK = "fixed"
-"""What laws that control nothing, a window or a rate that stays as it is, are called: they measure a path, and are no contenders."""
+"""How laws are called that control nothing, with a window or rate that stays as it is: they measure a path and do not compete."""
 
 
 @lru_cache(maxsize=4)

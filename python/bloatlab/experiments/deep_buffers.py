@@ -33,7 +33,7 @@ class DeepBuffers(Experiment):
     source = PAGE
     compared = ("cca",)
     packets_per_flow: ClassVar[int] = 80
-    figures = (
+    figures: ClassVar[tuple[str, ...]] = (
         "in_flight", "operating_point", "delay_throughput", "time_series", "ecdf", "queue", "queue_distribution",
         "rtt_histogram", "comparison",
     )  # fmt: skip

@@ -33,9 +33,7 @@ def of_plan(
     return found.ranking if found else None
 
 
-def _overall(
-    suite: Suite, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]
-) -> Ranking | None:
+def _overall(suite: Suite, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]) -> Ranking | None:
     rankings = {
         member.name: of_plan(member, [run for run in runs if run.experiment == member.name], metrics)
         for member in suite.members

@@ -165,6 +165,28 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], sub
     return Ranking(known, tuple(placed), len(points), subject)
 
 
+def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking | None:
+    """The places at each point by the score there, contenders in the order of the ranking; nothing of one point alone."""
+    points = list(dict.fromkeys(one.point for one in observations))
+    if len(points) < 2:
+        return None
+    scores: dict[str, dict[str, float]] = {}
+    for point in points:
+        here = rank(ranking.criteria, [one for one in observations if one.point == point], ranking.subject)
+        scores[point] = {row.name: row.score for row in here.contenders}
+    criteria = [
+        Criterion(point, point, "", "lower", point, f"score at {point}", lambda _: None, minor=True) for point in points
+    ]
+    observed = [
+        Observation(row.name, "", {point: of.get(row.name) for point, of in scores.items()})
+        for row in ranking.contenders
+    ]
+    found = rank(criteria, observed, ranking.subject)
+    order = {row.name: row.position for row in ranking.contenders}
+    placed = sorted((replace(row, position=order[row.name]) for row in found.contenders), key=lambda row: row.position)
+    return replace(found, contenders=tuple(placed))
+
+
 def _values(observations: Sequence[Observation], name: str, criterion: Criterion) -> list[float]:
     found = (one.values[criterion.name] for one in observations if one.contender == name)
     return [value for value in found if value is not None]

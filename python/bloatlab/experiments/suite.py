@@ -43,7 +43,9 @@ def overall(suite: Suite, rankings: Mapping[str, Ranking | None]) -> Ranking | N
         return next(iter(ranked.values()), None)
     titles = {member.name: member.title for member in suite.members}
     criteria = [
-        Criterion(name, name.replace("-", " "), "", "lower", name, f"score in {name}: {titles[name]}", lambda _: None)
+        Criterion(
+            name, name.replace("-", " "), "", "lower", name, f"score in {name}: {titles[name]}", lambda _: None, True
+        )
         for name in ranked
     ]
     scores = {name: {row.name: row.score for row in ranking.contenders} for name, ranking in ranked.items()}

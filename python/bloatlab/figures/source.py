@@ -11,6 +11,7 @@ import polars as pl
 
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
+from bloatlab.experiments.ranking import by_point
 
 if TYPE_CHECKING:
     from bloatlab.experiments.ranking import Ranking
@@ -47,11 +48,17 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
 
 
 def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
-    """`ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes."""
+    """What a ranking gives to draw.
+
+    `ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes;
+    `places`: as `ranking` for the score at each of several points.
+    """
     if ranked is None:
         return {}
     runs = [{"run_id": run, "contender": one.contender, "point": one.point} for run, one in ranked.observations.items()]
-    return {"ranking": _rows(ranked.ranking), "contenders": pl.DataFrame(runs)}
+    tables = {"ranking": _rows(ranked.ranking), "contenders": pl.DataFrame(runs)}
+    places = by_point(ranked.ranking, list(ranked.observations.values()))
+    return tables if places is None else {**tables, "places": _rows(places)}
 
 
 def of_overall(ranking: Ranking | None) -> dict[str, pl.DataFrame]:

@@ -67,9 +67,7 @@ def make_report(directory: Path | str) -> Path:
     return _write(store.directory / NAME, page)
 
 
-def _site(
-    store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]
-) -> Path:
+def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
     """A page for each experiment, and their index."""
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
     views = {name: _experiment(store, renderer, tables, name, "e1") for name in names}

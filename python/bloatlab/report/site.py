@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bloatlab.experiments.ranking import Ranking
-from bloatlab.report import metric_tables, verdict
+from bloatlab.report import verdict
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, ExperimentView, PlainTable
 from bloatlab.report.verdict import Verdict
@@ -44,16 +44,17 @@ def page_of(name: str) -> str:
 
 
 def scores(ranking: Ranking) -> PlainTable:
-    """A row a contender: its score and its place in each experiment, the best of each marked."""
+    """A row a contender: its score, and where it came off best and worst."""
     rows = [
         [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
         for row in ranking.contenders
     ]
-    for criterion in ranking.criteria:
-        places = metric_tables.best([row.ranks.get(criterion.name) for row in ranking.contenders], "lower")
-        for cells, cell in zip(rows, places, strict=True):
-            cells.append(cell if cell.sort is None else replace(cell, text=f"{cell.sort:.3g}"))
-    columns = ["#", ranking.subject, "score", *(criterion.title for criterion in ranking.criteria)]
+    for cells, row in zip(rows, ranking.contenders, strict=True):
+        best, worst = min(row.ranks.values()), max(row.ranks.values())
+        for place in (best, worst):
+            where = [criterion.title for criterion in ranking.criteria if row.ranks.get(criterion.name) == place]
+            cells.append(Cell(f"{place:.3g} in {', '.join(where)}", place))
+    columns = ["#", ranking.subject, "score", "best place", "worst place"]
     return PlainTable(columns, rows, "Ranking over all experiments", sortable=True, note=MEANING)
 
 
@@ -96,5 +97,3 @@ def index(
         pages(suite, views),
         facts,
     )
-
-

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from bloatlab.errors import ParameterError
 from bloatlab.experiments import criteria
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.congestion_controls import comparable
@@ -71,8 +72,8 @@ class CcPerf(DeepBuffers):
     reproduce_params: ClassVar[Mapping[str, Any]] = {}
     compared = ("cca",)
     packets_per_flow = 20
-    figures = (
-        "goodput_delay", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
+    figures: ClassVar[tuple[str, ...]] = (
+        "places", "goodput_delay", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
         "queue_distribution", "rtt_histogram", "ecdf",
     )  # fmt: skip
     criteria: ClassVar[tuple[Criterion, ...]] = ONE_FLOW
@@ -137,9 +138,9 @@ def of_target(value: Any) -> Any:
     for reader in (read.rate, read.duration, read.probability):
         try:
             return reader(value)
-        except read.ParameterError:
+        except ParameterError:
             continue
-    raise read.ParameterError(f"`{value}` is no rate, duration or probability")
+    raise ParameterError(f"`{value}` is no rate, duration or probability")
 
 
 READERS = {"rate": read.rate, "rtt": read.duration, "loss": read.probability}
@@ -153,5 +154,5 @@ def settle(values: dict[str, Any], defaults: Mapping[str, Mapping[str, Any]]) ->
         else:
             try:
                 values[name] = READERS[values["target"]](values[name])
-            except read.ParameterError as error:
-                raise read.ParameterError(f"{name}: {error} (the target is {values['target']})") from error
+            except ParameterError as error:
+                raise ParameterError(f"{name}: {error} (the target is {values['target']})") from error

@@ -56,7 +56,7 @@ class CcBenchmark(Suite):
     )
     source = CCPERF
     compared = ("cca",)
-    figures = ("scores",)
+    figures: ClassVar[tuple[str, ...]] = ("scores",)
     members = FAMILY
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(

@@ -18,5 +18,5 @@ class DeepBuffersSweep(CcPerf):
         "The set-up is that of deep-buffers, whose published run it is held to there."
     )
     packets_per_flow = 80
-    figures = ("comparison", *CcPerf.figures)
+    figures: ClassVar[tuple[str, ...]] = ("comparison", *CcPerf.figures)
     own_axes: ClassVar[Mapping[str, Any]] = {"qlen": ["20p", "80p", "320p", "640p"]}

@@ -15,7 +15,9 @@ class SynchronousFairness(CcPerf):
 
     name = "synchronous-fairness"
     title = "Flows that start together"
-    summary = "Equal flows start at the same instant and share one bottleneck to the end: how evenly, and at what delay."
+    summary = (
+        "Equal flows start at the same instant and share one bottleneck to the end: how evenly, and at what delay."
+    )
     criteria = SHARED
     defaults: ClassVar[Mapping[str, Any]] = {"k": 2}
     own_axes: ClassVar[Mapping[str, Any]] = {"k": [2, 10]}

@@ -9,7 +9,7 @@ from bloatlab.experiments import parameters as read
 from bloatlab.experiments.ccperf.base import VARYING, CcPerf, bound, settle, target
 from bloatlab.experiments.parameters import Parameter
 
-BOUNDS = {
+BOUNDS: Mapping[str, Mapping[str, Any]] = {
     "rate": {"lower": "4Mbit/s", "upper": "16Mbit/s"},
     "rtt": {"lower": "15ms", "upper": "60ms"},
     "loss": {"lower": 0.0, "upper": 0.02},

@@ -14,7 +14,10 @@ class LossResilience(CcPerf):
 
     name = "loss-resilience"
     title = "One flow where packets are lost at random"
-    summary = "Each packet is lost with the same probability, which says nothing of congestion: what is left of the rate."
+    summary = (
+        "Each packet is lost with the same probability, which says nothing of congestion: what is left of the rate."
+    )
+    figures: ClassVar[tuple[str, ...]] = ("comparison", *CcPerf.figures)
     defaults: ClassVar[Mapping[str, Any]] = {"loss": 0.02}
     own_axes: ClassVar[Mapping[str, Any]] = {"loss": [0.001, 0.02]}
 

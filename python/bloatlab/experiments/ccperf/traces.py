@@ -13,9 +13,9 @@ LENGTH_MS = 15_000
 
 @lru_cache(maxsize=1)
 def generated() -> tuple[int, ...]:
-    """Deliveries of a link that behaves as cellular ones do: its rate wanders about 12 Mbit/s over seconds, jitters from one
-    slot of 20 ms to the next, and fails for a moment now and then.
+    """Deliveries of a link that behaves as cellular ones do, in ms.
 
+    Its rate wanders about 12 Mbit/s over seconds, jitters from one slot of 20 ms to the next, and fails for moments.
     Always the same: its seed is fixed, and only `random.random`, whose numbers Python keeps over versions, is drawn from.
     """
     draw = random.Random(2025).random

@@ -11,7 +11,7 @@ from bloatlab.experiments.ccperf.base import VARYING, CcPerf, bound, settle, tar
 from bloatlab.experiments.parameters import Parameter
 
 GENERATED = "generated"
-WALKS = {
+WALKS: Mapping[str, Mapping[str, Any]] = {
     "rate": {"min": "2Mbit/s", "max": "30Mbit/s", "sigma": "800kbit/s", "start": "16Mbit/s"},
     "rtt": {"min": "10ms", "max": "100ms", "sigma": "2ms", "start": "30ms"},
     "loss": {"min": 0.0, "max": 0.05, "sigma": 0.001, "start": 0.005},

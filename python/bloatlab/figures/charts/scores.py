@@ -1,4 +1,4 @@
-"""Every contender's place in every experiment of a suite."""
+"""Every contender's place in every experiment of a suite, or at every point of an experiment."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from bloatlab.figures.theme import INK, WIDE, options, themed
 ROW = 22
 NAMES = 90
 """Pixels for the contenders' names."""
-HEADS = 130
-"""Pixels above the plot for the experiments' names, which stand on end."""
+HEADS = 180
+"""Most pixels above the plot for the columns' names, which stand on end."""
 NARROW = 560
 
 
 def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A heat map: a row a contender, a column an experiment, coloured and numbered by the place.
+    """A heat map: a row a contender, a column an experiment of a suite.
 
     Args:
         tables: `overall`.
@@ -26,7 +26,23 @@ def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
     Returns:
         The chart.
     """
-    ranking = network.table(tables, "overall")
+    return _places(network.table(tables, "overall"), width)
+
+
+def places(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A heat map: a row a contender, a column a point of the experiment's other axes.
+
+    Args:
+        tables: `places`.
+        width: Width of the whole figure, pixels; below 560 the places are whole numbers.
+
+    Returns:
+        The chart.
+    """
+    return _places(network.table(tables, "places"), width)
+
+
+def _places(ranking: pl.DataFrame, width: int) -> Any:
     names = contenders.order(ranking)
     experiments = ranking["title"].unique(maintain_order=True).to_list()
     style = "{:.0f}" if width < NARROW else "{:.3g}"
@@ -39,7 +55,10 @@ def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
     data = prepare.values(shown)
     x = alt.X(
         "title:N", sort=experiments, scale=options(domain=experiments),
-        axis=options(title=None, orient="top", labelAngle=-90, labelLimit=HEADS, minExtent=HEADS, ticks=False, domain=False),
+        axis=options(
+            title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left",
+            ticks=False, domain=False,
+        ),
     )  # fmt: skip
     y = alt.Y(
         "contender:N", sort=names, scale=options(domain=names),
