@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,17 +14,6 @@ from bloatlab.experiments.queues import SMALLEST, comparable
 
 BUFFER = 4
 """Bandwidth-delay products that every queue may hold: enough to bloat where nothing manages it."""
-
-
-def _split(names: str) -> list[str]:
-    """Names with `+` between them; one may end in `+` (`ledbat++`), so what separates stands before a letter."""
-    return [name.strip() for name in re.split(r"\+\s*(?=[A-Za-z])", names)]
-
-
-def _kinds(value: Any) -> str:
-    """Names of congestion controls with `+` between them, each checked."""
-    one = read.algorithm("congestion_controls")
-    return "+".join(str(one(name)) for name in _split(str(value)))
 
 
 class AqmComparison(Experiment):
@@ -55,7 +43,7 @@ class AqmComparison(Experiment):
             "ccas", "cubic+newreno+bbr", "",
             allowed="congestion controls of `bloatlab algorithms` with + between them",
             help="congestion controls of the bulk flows",
-            read=_kinds,
+            read=read.names("congestion_controls"),
         ),
         shared.count("flows", 1, "flows", "bulk flows of each congestion control", low=1, high=1000),
         Parameter(
@@ -94,7 +82,7 @@ class AqmComparison(Experiment):
                 "cca": kind,
                 "tcp": shared.tcp(params),
             }
-            for kind in dict.fromkeys(_split(params["ccas"]))
+            for kind in dict.fromkeys(read.split_names(params["ccas"]))
         ]
         page = {"kind": "fetch", "response": params["page"], "interval": "1s"}
         return {

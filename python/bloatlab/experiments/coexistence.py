@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bloatlab.experiments import shared
 from bloatlab.experiments.base import Experiment
-from bloatlab.experiments.laws import responsive
+from bloatlab.experiments.congestion_controls import comparable
 from bloatlab.experiments.parameters import Parameter, number
 from bloatlab.experiments.queues import bdp_packets
 
@@ -48,7 +48,7 @@ class Coexistence(Experiment):
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """Every pair of the congestion controls that respond, at two depths under three queues."""
-        laws = responsive()
+        laws = comparable()
         return {"queue": QUEUES, "depth": DEPTHS, "newcomer": laws, "incumbent": laws}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:

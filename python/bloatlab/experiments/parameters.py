@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -144,6 +145,25 @@ def algorithm(what: str) -> Reader:
         raise ParameterError(f"`{value}` is neither a name nor a table with its `kind`")
 
     return read
+
+
+def names(what: str) -> Reader:
+    """Names of several algorithms with `+` between them, each checked.
+
+    Args:
+        what: As for `algorithm`.
+    """
+    one = algorithm(what)
+
+    def read(value: Any) -> str:
+        return "+".join(str(one(name)) for name in split_names(str(value)))
+
+    return read
+
+
+def split_names(text: str) -> list[str]:
+    """Names with `+` between them; one may end in `+` (`ledbat++`), so what separates stands before a letter."""
+    return [name.strip() for name in re.split(r"\+\s*(?=[A-Za-z])", text)]
 
 
 def is_tc(value: Any) -> TypeGuard[str]:

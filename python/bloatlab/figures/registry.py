@@ -20,6 +20,7 @@ from bloatlab.figures.charts.operating_point import operating_point
 from bloatlab.figures.charts.queue import queue
 from bloatlab.figures.charts.queue_distribution import queue_distribution
 from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
+from bloatlab.figures.charts.scores import places, scores
 from bloatlab.figures.charts.time_series import time_series
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import HALF, WIDE
@@ -259,6 +260,26 @@ REGISTRY: Mapping[str, Figure] = {
             lambda tables: not samples(tables).is_empty(),
             of_runs=True,
             note=_points_left,
+        ),
+        Figure(
+            "scores",
+            "Place by experiment",
+            "A row a contender in the order of the ranking, a column an experiment. The number is the place by the score "
+            "there, 1 being the best; equal scores share the mean of their places.",
+            ("overall",),
+            scores,
+            lambda _: True,
+            of_runs=True,
+        ),
+        Figure(
+            "places",
+            "Place by point",
+            "A row a contender in the order of the ranking, a column a point of what else was varied. The number is the place "
+            "by the score there, 1 being the best; equal scores share the mean of their places.",
+            ("places",),
+            places,
+            lambda _: True,
+            of_runs=True,
         ),
         Figure(
             "criteria",
