@@ -1,7 +1,7 @@
 //! The laws against numbers computed by hand, against invariants, and against their own golden tables.
 
-mod bbr3;
 mod bbr;
+mod bbr3;
 mod bic;
 mod cdg;
 mod compound;
