@@ -30,6 +30,7 @@ impl Driver {
     pub fn of(config: &CcConfig, initial_segments: u64) -> Self {
         let mut law = config.build(Streams::new(1).stream("cc")).unwrap();
         let mut window = Window::new(MSS, initial_segments);
+        law.on_negotiated(law.needs_ecn());
         law.on_start(&mut window, 0);
         Self {
             law,
@@ -78,6 +79,10 @@ impl Driver {
 
     /// Congestion and the end of the recovery that follows, at once.
     pub fn congestion(&mut self, signal: Signal) {
+        if signal == Signal::Ecn && self.law.answers_marks() {
+            // Its ACKs have told it.
+            return;
+        }
         let ack = self.ack(0, 0);
         self.law.on_congestion(&mut self.window, signal, &ack);
         if signal == Signal::Timeout {
