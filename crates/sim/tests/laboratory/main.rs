@@ -6,7 +6,9 @@ mod generator;
 mod independence;
 mod invariants;
 mod queueing_theory;
+mod scalable;
 mod shapers;
+mod varying;
 mod wire;
 
 use bloatlab_scenario::{Plan, Scenario};

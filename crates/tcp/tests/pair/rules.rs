@@ -1,6 +1,6 @@
 //! Single rules of the RFCs, each with the segments that show it.
 
-use bloatlab_cc::CcConfig;
+use bloatlab_cc::{CcConfig, EcnFeedback};
 use bloatlab_tcp::segment::{CWR, ECE, SYN};
 use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
@@ -175,7 +175,7 @@ fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
 fn an_ecn_echo_reduces_once_a_window() {
     // RFC 3168 section 6.1.2: every segment of one second is marked, of about 50 round trips.
     let config = TcpConfig {
-        ecn: true,
+        ecn: EcnFeedback::Classic,
         ..TcpConfig::default()
     };
     let mut world = established(&config, 100_000_000);
@@ -199,7 +199,7 @@ fn an_ecn_echo_reduces_once_a_window() {
 fn a_loss_and_marks_of_one_window_reduce_it_once() {
     // RFC 3168 section 6.1.2: the echo of a mark from before the reduction, whatever that was for, reduces no more.
     let config = TcpConfig {
-        ecn: true,
+        ecn: EcnFeedback::Classic,
         ..TcpConfig::default()
     };
     // Of the 20 segments of the second round trip one is lost; the mark is on one before, or after it.
