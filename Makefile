@@ -36,6 +36,7 @@ format: $(VENV)/.dev
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
 	$(BIN)/python tests/docs/queue_pages.py
+	$(BIN)/python tests/docs/law_pages.py
 
 golden: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/golden/write_digests.py

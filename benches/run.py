@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import laws
 import packets
 import queues
 import shell
@@ -20,7 +21,7 @@ from rich.table import Table
 from bloatlab._core import engine_version
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = (*(case.name for case in packets.CASES), "queues", "report", "sweep")
+PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "report", "sweep")
 
 
 def packet_table(results: list[dict[str, Any]]) -> Table:
@@ -72,6 +73,28 @@ def queue_table(result: dict[str, Any]) -> Table:
             signals = 1000 * (one["dropped"] + one["marked"])
             cells += [f"{one['ns']:.1f} ({one['ns_best']:.1f})", beyond, f"{signals:.1f}"]
         table.add_row(kind, *cells)
+    return table
+
+
+def law_table(result: dict[str, Any]) -> Table:
+    """ns per bottleneck packet with each congestion control, beside a fixed window."""
+    table = Table(
+        title=f"ns per packet through the bottleneck, {result['what']}: median (best), and beyond a fixed window",
+        caption=f"aim beyond: {result['aim']:g} ns",
+    )
+    table.add_column("congestion control")
+    for heading in ("ns", "beyond", "events a packet", "packets", "drops"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in sorted(result["results"], key=lambda one: one["beyond"]):
+        missed = " !" if one["beyond"] > result["aim"] else ""
+        table.add_row(
+            one["kind"],
+            f"{one['ns']:.0f} ({one['ns_best']:.0f})",
+            f"{one['beyond']:+.1f}{missed}",
+            f"{one['events']:.2f}",
+            str(one["packets"]),
+            str(one["drops"]),
+        )
     return table
 
 
@@ -137,6 +160,10 @@ def main() -> None:
         with console.status("queues ..."):
             results["queues"] = queues.measure(51 if given.quick else 401)
         console.print(queue_table(results["queues"]))
+    if "laws" in given.only:
+        with console.status("congestion controls ..."):
+            results["laws"] = laws.measure(7 if given.quick else 31)
+        console.print(law_table(results["laws"]))
     if "report" in given.only:
         with console.status("report ..."):
             results["report"] = taken = shell.report(2 if given.quick else 7)

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Crates whose code reaches a result.
-const DECIDE: [&str; 7] = ["units", "aqm", "cc", "tcp", "scenario", "sim", "record"];
+const DECIDE: [&str; 8] = [
+    "units", "aqm", "cc", "tcp", "link", "scenario", "sim", "record",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else {

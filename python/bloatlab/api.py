@@ -11,7 +11,7 @@ from bloatlab.experiments import get
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
 from bloatlab.store import Store
-from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
 from bloatlab.sweeps.one import simulate as simulate_one
 
 
@@ -111,8 +111,7 @@ def sweep(
     """
     source = _source(scenario)
     directory = Path(out) if out is not None else Path("results") / source.name
-    axes = source.axes(parameters, axes or {})
-    planned = plan(source, parameters, axes, replications=replications, seed=seed)
+    planned, axes = plan_all(source, parameters, axes or {}, replications=replications, seed=seed)
     command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
     summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)
     _raise_interrupt(summary.interrupted)

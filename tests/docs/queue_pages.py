@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import vl_convert
-
-from behaviour import BASE_RTT_MS, DESCRIPTION, figure, run
 from bloatlab import Result, metrics
 from bloatlab._core import algorithms
-from bloatlab.figures.saving import on_white
+from page_parts import DOCS, Page, deviations, parameters, save, table
+from queue_behaviour import BASE_RTT_MS, DESCRIPTION, figure, run
 
-DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "queues"
 COLUMNS = (
     "bulk: sojourn, mean (ms)",
@@ -34,45 +29,6 @@ COLUMNS = (
 def described() -> list[dict[str, Any]]:
     """Every queue of the registry that has defaults to run with."""
     return [queue for queue in json.loads(algorithms())["queues"] if queue["kind"] != "python"]
-
-
-def _value(value: Any) -> str:
-    """A default as a user writes it."""
-    if value is None:
-        return "absent"
-    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """A Markdown table; the first row is the heading."""
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return [lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]
-
-
-def _parameters(queue: Mapping[str, Any]) -> list[str]:
-    if not queue["parameters"]:
-        return ["It has none."]
-    rows = [("parameter", "type", "default", "allowed", "meaning")]
-    for p in queue["parameters"]:
-        rows.append((f"`{p['name']}`", p["type"], _value(p["default"]), p["range"] or "", p["description"].strip()))
-    return _table(rows)
-
-
-@cache
-def _deviations() -> tuple[tuple[str, str, str, str], ...]:
-    """Rows of the queues' table in docs/deviations.md: queue, source, ours, why."""
-    text = (DOCS / "deviations.md").read_text(encoding="utf-8")
-    section = text.split("## Queues", 1)[1].split("\n## ", 1)[0]
-    rows = [
-        tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in section.splitlines() if "|" in line
-    ]
-    return tuple(row for row in rows[2:] if len(row) == 4)  # type: ignore[misc]
-
-
-def deviations(kind: str) -> list[str]:
-    """What docs/deviations.md says of this queue."""
-    mine = [row for row in _deviations() if kind in re.findall(r"`([a-z0-9_]+)`", row[0])]
-    return [f"- {source[0].upper() + source[1:]}; here: {ours} ({why})." for _, source, ours, why in mine]
 
 
 def _outcome(result: Result) -> tuple[str, ...]:
@@ -112,7 +68,7 @@ def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
         "",
         "## Parameters",
         "",
-        *_parameters(queue),
+        *parameters(queue),
         "",
         "## Statistics",
         "",
@@ -120,7 +76,7 @@ def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
         "",
         "## Deviations",
         "",
-        *(deviations(kind) or ["None known."]),
+        *(deviations("Queues", kind) or ["None known."]),
         "",
         "## In the common scenario",
         "",
@@ -128,7 +84,7 @@ def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
         "",
         f"![{kind}: delay, throughput, drops and marks over time](images/{kind}.svg)",
         "",
-        *_table([("TCP", *COLUMNS), ("without ECN", *_outcome(plain)), ("with ECN", *_outcome(marked))]),
+        *table([("TCP", *COLUMNS), ("without ECN", *_outcome(plain)), ("with ECN", *_outcome(marked))]),
         "",
     ]
     return "\n".join(lines)
@@ -136,7 +92,7 @@ def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
 
 def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
     """The page that names them all."""
-    rows = [("queue", *COLUMNS)]
+    rows: list[tuple[str, ...]] = [("queue", *COLUMNS)]
     rows += [(f"[`{kind}`]({kind}.md)", *cells) for kind, cells in outcomes.items()]
     lines = [
         "# Queue disciplines",
@@ -148,13 +104,13 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
         "",
         "Every queue with its defaults, TCP without ECN (shapers at 20 Mbit/s before a link of 1 Gbit/s):",
         "",
-        *_table(rows),
+        *table(rows),
         "",
     ]
     return "\n".join(lines)
 
 
-def write() -> Iterator[tuple[Path, str, Any]]:
+def write() -> Iterator[Page]:
     """Every page with its path and its figure."""
     outcomes = {}
     for queue in described():
@@ -165,9 +121,4 @@ def write() -> Iterator[tuple[Path, str, Any]]:
 
 
 if __name__ == "__main__":
-    (PAGES / "images").mkdir(parents=True, exist_ok=True)
-    for path, text, result in write():
-        path.write_text(text, encoding="utf-8")
-        if result is not None:
-            spec = on_white(figure(result).to_dict(validate=False))
-            (PAGES / "images" / f"{path.stem}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+    save(write(), figure)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from behaviour import figure, run
-from queue_pages import PAGES, described, deviations, write
+from page_parts import deviations, stale
+from queue_behaviour import figure, run
+from queue_pages import PAGES, described, write
 
 
 def test_pages_are_up_to_date() -> None:
-    stale = [
-        path.name
-        for path, text, _ in write()
-        if not path.is_file() or path.read_text(encoding="utf-8").splitlines() != text.splitlines()
-    ]
-    assert not stale, f"`make docs` writes them anew: {', '.join(stale)}"
+    old = stale(write())
+    assert not old, f"`make docs` writes them anew: {', '.join(old)}"
 
 
 def test_no_page_of_a_queue_that_is_gone() -> None:
@@ -24,7 +23,7 @@ def test_no_page_of_a_queue_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize("queue", described(), ids=lambda queue: queue["kind"])
-def test_every_parameter_is_explained(queue: dict) -> None:
+def test_every_parameter_is_explained(queue: dict[str, Any]) -> None:
     assert queue["summary"].strip()
     assert queue["source"].strip()
     for parameter in queue["parameters"]:
@@ -32,8 +31,8 @@ def test_every_parameter_is_explained(queue: dict) -> None:
 
 
 def test_deviations_are_found_by_kind() -> None:
-    assert any("timestamps" in line or "alpha" in line for line in deviations("pie"))
-    assert not deviations("no_such_queue")
+    assert any("timestamps" in line or "alpha" in line for line in deviations("Queues", "pie"))
+    assert not deviations("Queues", "no_such_queue")
 
 
 def test_the_figure_has_its_panels() -> None:

@@ -140,6 +140,7 @@ def _simulate(run: Run) -> Values:
         "utilization": link["utilization"],
         "jain": result.network_metrics["jain_index"],
         "srtt": fmean(f.get("mean_srtt_l4", math.nan) for f in flows),
+        "in_flight": fmean(f.get("mean_in_flight_l4", math.nan) for f in flows),
         "queue": link["mean_queue_length"],
         "p95_queue": link["p95_queue_length"],
         "mean_sojourn": link["mean_sojourn"],

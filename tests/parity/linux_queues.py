@@ -1,17 +1,10 @@
-"""Every queue beside real Linux: the same dumbbell, queue by queue.
-
-`linux_queues.csv` holds the queue (Q) and mixture (X) rows of a reference run of Linux 7.2 in virtual time: one htb class
-as the bottleneck with the queue as its leaf, netem as the base delay of the way back, MSS 1448, no offload, 1514 B a packet;
-`ss_` columns count from `ss_from_s` to `measured_s`. Each cell was run with two seeds, and is run here with the same two.
-"""
+"""Every queue beside real Linux: `linux_queues.csv` holds the queue (Q) and mixture (X) rows of the reference."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from frame import (
     Cell,
@@ -24,13 +17,10 @@ from frame import (
     counted_by_chance,
     mean,
     measure,
-    read,
-    runs,
 )
+from linux import FULL_SIZE, PING_SIZE, cells, flows, qdisc, scenario, transmission, uses
 
 REFERENCE = Path(__file__).with_name("linux_queues.csv")
-FULL_SIZE = 1514
-PING_SIZE = 98
 
 METRICS = [
     Metric("utilization", "utilization", 0.02, 0.0, "bytes that left the queue over the capacity"),
@@ -53,21 +43,9 @@ METRICS = [
 ALL = frozenset(m.name for m in METRICS)
 
 
-def _name(row: Row) -> str:
-    return row["qdisc"].split()[0]
-
-
-def _flows(row: Row) -> int:
-    return len(row["flow_starts_s"].split())
-
-
-def _is(row: Row, *queues: str) -> bool:
-    return _name(row) in queues
-
-
 EXPLANATIONS = {
     "a": Explanation(
-        lambda r: r["base_rtt_ms"] == "80" and _flows(r) <= (4 if r["rate_mbit"] == "200" else 1),
+        lambda r: r["base_rtt_ms"] == "80" and flows(r) <= (4 if r["rate_mbit"] == "200" else 1),
         ALL,
         "one flow (four at 200 Mbit/s) over 80 ms meets one or two loss epochs of ten seconds in a run, so the "
         "first losses decide: Linux's own two seeds of pie at 200 Mbit/s use 0.98 and 0.79 of the link, and 1 % "
@@ -77,7 +55,7 @@ EXPLANATIONS = {
         "where ours reaches 716; not explained further.",
     ),
     "b": Explanation(
-        lambda r: r["rate_mbit"] == "10" and _flows(r) >= 4 and not _is(r, "sfb"),
+        lambda r: r["rate_mbit"] == "10" and flows(r) >= 4 and not uses(r, "sfb"),
         ALL - {"jain"},
         "windows of one to four segments: Linux acknowledges sooner than our delayed ACKs of 40 ms (its sRTT is a tenth "
         "shorter at equal sojourn times), which decides where every flow has its own queue. Tested: with "
@@ -89,7 +67,7 @@ EXPLANATIONS = {
         "dropped, so duplicates do not hasten its ACKs either.",
     ),
     "c": Explanation(
-        lambda r: _is(r, "pfifo", "bfifo", "hhf", "fq", "drr", "sfq"),
+        lambda r: uses(r, "pfifo", "bfifo", "hhf", "fq", "drr", "sfq"),
         frozenset({"drop_rate", "jain", "p95_ping"}),
         "a queue that only overflows does so once in many seconds: a run has a handful of loss episodes, and who "
         "loses in them decides the shares, in Linux as here; two seeds do not average that out.",
@@ -101,7 +79,7 @@ EXPLANATIONS = {
         "queues and drops twice as much. A matter of BBR's model, not of the queue; not explained further.",
     ),
     "e": Explanation(
-        lambda r: _is(r, "sfb"),
+        lambda r: uses(r, "sfb"),
         ALL,
         "sfb learns 0.0005 for every packet that finds 20 in its bin and forgets a tenth of that for every one "
         "that finds none, so the overshoot of slow start sets the drop probability of the whole run. Where there is "
@@ -112,14 +90,14 @@ EXPLANATIONS = {
         "flows and not one flow. Not explained further.",
     ),
     "f": Explanation(
-        lambda r: _is(r, "red", "dualpi2", "codel", "pie") and r["ecn"] == "1",
+        lambda r: uses(r, "red", "dualpi2", "codel", "pie") and r["ecn"] == "1",
         frozenset({"drop_rate"}),
         "with ECN only pings, SYNs and retransmissions are dropped, since they cannot be marked: few packets in a "
         "run, of which one lost retransmission brings others (red, 10 Mbit/s, 20 ms, 16 flows: Linux's own two "
         "seeds drop 713 and 1091). Marks agree.",
     ),
     "g": Explanation(
-        lambda r: _is(r, "choke", "cake") and _flows(r) == 16,
+        lambda r: uses(r, "choke", "cake") and flows(r) == 16,
         frozenset({"drop_rate"}),
         "choke and cake drop up to 1.4 times as often as Linux's with 16 flows at 50 and 200 Mbit/s, at equal "
         "sojourn times. Not explained.",
@@ -128,75 +106,12 @@ EXPLANATIONS = {
 
 
 def _section(row: Row) -> str:
-    return _name(row) + (" (mixtures)" if row["group"] == "X" else " ecn" if row["ecn"] == "1" else "")
+    return qdisc(row) + (" (mixtures)" if row["group"] == "X" else " ecn" if row["ecn"] == "1" else "")
 
 
 def _short(row: Row) -> str:
     words = row["qdisc"].split(" bandwidth")[0].split(" [")[0].split()[1:]
     return " ".join(word for word in words if word not in ("ecn", "noecn"))
-
-
-@cache
-def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
-    """The rows of each cell, which differ by seed only."""
-    cells: dict[tuple[str, ...], list[Row]] = {}
-    for row in sorted(read(REFERENCE), key=lambda r: (_section(r), int(r["rate_mbit"]))):
-        if runs(scenario(row)):
-            key = tuple(row[k] for k in ("group", "rate_mbit", "base_rtt_ms", "cc", "qdisc", "ecn", "measured_s"))
-            cells.setdefault((*key, str(len(row["flow_starts_s"].split()))), []).append(row)
-    return cells
-
-
-def _queue(words: str) -> str | dict[str, Any]:
-    """The queue: tc's own words, but for the one that needs filters."""
-    if words.startswith("drr"):
-        # A class of its own for every flow, each a pfifo of 100 packets.
-        return {"kind": "drr", "classifier": "exact", "quantum": "1514B", "flow_limit": "100p", "limit": "100000p"}
-    return words
-
-
-def _transmission(row: Row, size: int) -> float:
-    """Milliseconds that the bottleneck takes for a packet."""
-    return size * 8 / float(row["rate_mbit"]) * 1e-3
-
-
-def scenario(row: Row) -> dict[str, Any]:
-    """The row's dumbbell in our words."""
-    laws, rtts, starts = row["cc"].split(), row["base_rtt_ms"].split(), row["flow_starts_s"].split()
-    # htb hands a packet on as it leaves the queue and makes the next one wait; our link hands it on once it is sent.
-    rtt = [float(r) - _transmission(row, FULL_SIZE) for r in rtts]
-    hosts = {"source": "A", "destination": "B"}
-    flows: list[dict[str, Any]] = [
-        {
-            "cca": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}
-            if (law := laws[i % len(laws)]) == "cubic"
-            else law,
-            "start": f"{start}s",
-            "rtt": f"{rtt[i % len(rtt)]:.6f}ms",
-            "tcp": {
-                "mss": 1448,
-                "quick_acks": 16,
-                "send_buffer": "64MB",
-                "receive_buffer": "64MB",
-                "ecn": row["ecn"] == "1",
-            },
-            **hosts,
-        }
-        for i, start in enumerate(starts)
-    ]
-    ping = {"traffic": {"kind": "ping", "interval": "20ms", "size": f"{PING_SIZE - 14}B"}, **hosts}
-    return {
-        "name": "linux",
-        "duration": f"{row['measured_s']}s",
-        "warmup": f"{row['ss_from_s']}s",
-        "dumbbell": {
-            "rate": f"{row['rate_mbit']}Mbit/s",
-            "rtt": f"{rtt[0]:.6f}ms",
-            "queue": _queue(row["qdisc"]),
-            "header": 14,
-        },
-        "flows": [*flows, ping],
-    }
 
 
 def _theirs(row: Row) -> dict[str, float]:
@@ -216,14 +131,14 @@ def _theirs(row: Row) -> dict[str, float]:
 
 def make() -> Iterable[Cell]:
     """Every metric of every cell whose queue and congestion controls there are."""
-    groups = list(cells_of_reference().values())
+    groups = sorted(cells(REFERENCE), key=lambda rows: (_section(rows[0]), int(rows[0]["rate_mbit"])))
     wanted = {id(row): Run.of(scenario(row), int(row["seed"])) for rows in groups for row in rows}
     results = measure(wanted.values())
     for rows in groups:
         ours = [dict(results[wanted[id(row)]]) for row in rows]
         for values in ours:
             # A ping is shorter than what the base delay was shortened by.
-            values["p95_ping"] += _transmission(rows[0], FULL_SIZE) - _transmission(rows[0], PING_SIZE)
+            values["p95_ping"] += transmission(rows[0], FULL_SIZE) - transmission(rows[0], PING_SIZE)
         yield from _compare(rows[0], ours, [_theirs(row) for row in rows])
 
 
@@ -231,7 +146,7 @@ def _compare(row: Row, ours: Sequence[dict[str, float]], theirs: Sequence[dict[s
     for metric in METRICS:
         if metric.name == "mark_rate" and row["ecn"] == "0":
             continue
-        if metric.name == "jain" and len(row["flow_starts_s"].split()) == 1:
+        if metric.name == "jain" and flows(row) == 1:
             continue
         us, them = mean(ours, metric.name), mean(theirs, metric.name)
         if math.isnan(them) or math.isnan(us):
@@ -254,7 +169,7 @@ ms. Chance counts for drops, marks and shares only.""",
     labels={
         "Mbit/s": lambda r: r["rate_mbit"],
         "RTT ms": lambda r: r["base_rtt_ms"],
-        "flows": lambda r: str(len(r["flow_starts_s"].split())),
+        "flows": lambda r: str(flows(r)),
         "cc": lambda r: r["cc"],
         "settings": _short,
     },

@@ -3,19 +3,8 @@
 mod common;
 
 use bloatlab_aqm::{Hosts, Qdisc, QueueConfig};
-use common::{Log, TestPacket, build, context, packet, stat};
+use common::{Log, TestPacket, build, context, enqueue_sized, stat};
 use serde_json::{Value, json};
-
-/// Packets of these flows and sizes, in this order, numbered from `first`.
-fn enqueue(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, first: u64, packets: &[(u64, u32)]) {
-    for (id, &(flow, size)) in (first..).zip(packets) {
-        let packet = TestPacket {
-            size,
-            ..packet(id, flow)
-        };
-        queue.enqueue(0, packet, log);
-    }
-}
 
 /// Flow and size of the next `n` packets.
 fn sent(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<(u64, u32)> {
@@ -46,7 +35,7 @@ fn deficits_step_by_step() {
     ];
     for (flow, sizes) in queues {
         let packets: Vec<_> = sizes.iter().map(|&size| (flow, size)).collect();
-        enqueue(queue.as_mut(), &mut log, 0, &packets);
+        enqueue_sized(queue.as_mut(), &mut log, 0, &packets);
     }
     // 500 each; queue 1 keeps 300, queue 2 nothing, queue 3 300, queue 4 450.
     let first = [(1, 200), (2, 500), (3, 200), (4, 50)];
@@ -69,7 +58,7 @@ fn deficits_step_by_step() {
 fn an_emptied_queue_keeps_no_deficit_and_returns_at_the_end() {
     let mut queue = drr(json!({ "quantum": "500B" }));
     let mut log = Log::default();
-    enqueue(
+    enqueue_sized(
         queue.as_mut(),
         &mut log,
         0,
@@ -77,7 +66,7 @@ fn an_emptied_queue_keeps_no_deficit_and_returns_at_the_end() {
     );
     assert_eq!(sent(queue.as_mut(), &mut log, 1), [(1, 200)]);
     // With the 300 left over, flow 1 could send this in its next turn.
-    enqueue(queue.as_mut(), &mut log, 4, &[(1, 700)]);
+    enqueue_sized(queue.as_mut(), &mut log, 4, &[(1, 700)]);
     let rest = [(2, 500), (2, 500), (1, 700), (2, 500)];
     assert_eq!(sent(queue.as_mut(), &mut log, 9), rest);
 }
@@ -86,8 +75,8 @@ fn an_emptied_queue_keeps_no_deficit_and_returns_at_the_end() {
 fn a_small_quantum_takes_more_rounds_and_is_as_fair() {
     let mut queue = drr(json!({ "quantum": "250B", "limit": "3000p" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 500]);
-    enqueue(queue.as_mut(), &mut log, 0, &[(2, 300); 2000]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 500]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(2, 300); 2000]);
     let mut bytes = [0_i64; 3];
     for _ in 0..1500 {
         let packet = queue.dequeue(0, &mut log).unwrap();
@@ -101,14 +90,14 @@ fn a_small_quantum_takes_more_rounds_and_is_as_fair() {
 fn overflow_takes_the_oldest_packet_of_the_queue_with_the_most_bytes() {
     let mut queue = drr(json!({ "limit": "10p" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 4]);
-    enqueue(queue.as_mut(), &mut log, 4, &[(2, 100); 7]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 4]);
+    enqueue_sized(queue.as_mut(), &mut log, 4, &[(2, 100); 7]);
     assert_eq!(log.dropped_ids(), [0]);
     // Three and a half packets' worth of flow 1 make room for one packet of flow 2 each.
-    enqueue(queue.as_mut(), &mut log, 11, &[(2, 100); 2]);
+    enqueue_sized(queue.as_mut(), &mut log, 11, &[(2, 100); 2]);
     assert_eq!(log.dropped_ids(), [0, 1, 2]);
     // Now flow 1 has 1500 bytes in one packet, flow 2 900 in nine; then flow 1 has none and flow 2 pays itself.
-    enqueue(queue.as_mut(), &mut log, 13, &[(2, 100); 2]);
+    enqueue_sized(queue.as_mut(), &mut log, 13, &[(2, 100); 2]);
     assert_eq!(log.dropped_ids(), [0, 1, 2, 3, 4]);
     assert_eq!(
         (
@@ -123,7 +112,7 @@ fn overflow_takes_the_oldest_packet_of_the_queue_with_the_most_bytes() {
 fn a_queue_that_overflow_empties_leaves_the_round_wherever_it_stands() {
     let mut log = Log::default();
     let mut queue = drr(json!({ "limit": "3p" }));
-    enqueue(
+    enqueue_sized(
         queue.as_mut(),
         &mut log,
         0,
@@ -135,14 +124,14 @@ fn a_queue_that_overflow_empties_leaves_the_round_wherever_it_stands() {
         [(1, 100), (3, 100), (4, 100)]
     );
     let mut queue = drr(json!({ "limit": "2p" }));
-    enqueue(
+    enqueue_sized(
         queue.as_mut(),
         &mut log,
         0,
         &[(1, 100), (2, 100), (3, 1500)],
     );
     assert_eq!(log.dropped_ids(), [1, 2], "at the end");
-    enqueue(queue.as_mut(), &mut log, 3, &[(4, 200)]);
+    enqueue_sized(queue.as_mut(), &mut log, 3, &[(4, 200)]);
     assert_eq!(log.dropped_ids(), [1, 2, 3], "again at the end");
     assert_eq!(sent(queue.as_mut(), &mut log, 9), [(1, 100), (2, 100)]);
 }
@@ -159,12 +148,12 @@ fn as_in_ns_2_sources_share_and_bytes_limit() {
     let mut queue = config.build::<TestPacket>(place).unwrap();
     let mut log = Log::default();
     let queue = queue.as_mut();
-    enqueue(queue, &mut log, 0, &[(1, 1500), (2, 1500), (3, 1500)]);
+    enqueue_sized(queue, &mut log, 0, &[(1, 1500), (2, 1500), (3, 1500)]);
     assert_eq!(stat(queue, "active"), 2.0);
-    enqueue(queue, &mut log, 3, &[(2, 1500); 13]);
+    enqueue_sized(queue, &mut log, 3, &[(2, 1500); 13]);
     assert_eq!((queue.bytes(), log.dropped.len()), (24_000, 0));
     // 25.5 kB: the host of flows 1 and 2 has more, and flow 1's packet is its oldest.
-    enqueue(queue, &mut log, 16, &[(3, 1500)]);
+    enqueue_sized(queue, &mut log, 16, &[(3, 1500)]);
     assert_eq!(log.dropped_ids(), [0]);
     let flows: Vec<u64> = sent(queue, &mut log, 4)
         .iter()
@@ -177,8 +166,8 @@ fn as_in_ns_2_sources_share_and_bytes_limit() {
 fn as_in_linux_each_class_has_its_own_limit() {
     let mut queue = drr(json!({ "limit": "1000000p", "flow_limit": "100p" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 101]);
-    enqueue(queue.as_mut(), &mut log, 101, &[(2, 1500); 100]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 101]);
+    enqueue_sized(queue.as_mut(), &mut log, 101, &[(2, 1500); 100]);
     // The arrival is dropped, and flow 1's full class does not hurt flow 2's.
     assert_eq!(log.dropped_ids(), [100]);
     assert_eq!(
@@ -186,7 +175,7 @@ fn as_in_linux_each_class_has_its_own_limit() {
         (200, 1.0)
     );
     let mut bytes = drr(json!({ "flow_limit": "3000B" }));
-    enqueue(bytes.as_mut(), &mut log, 0, &[(1, 1500), (1, 1500), (1, 1)]);
+    enqueue_sized(bytes.as_mut(), &mut log, 0, &[(1, 1500), (1, 1500), (1, 1)]);
     assert_eq!(log.dropped_ids(), [100, 2]);
 }
 
@@ -197,12 +186,12 @@ fn exact_classes_do_not_collide_until_they_run_out() {
         let mut queue = drr(json!({ "classifier": classifier, "buckets": buckets }));
         // As the engine numbers the flows of one direction.
         let packets: Vec<_> = (0..100).map(|n| (2 * n, 1500)).collect();
-        enqueue(queue.as_mut(), &mut log, 0, &packets);
+        enqueue_sized(queue.as_mut(), &mut log, 0, &packets);
         assert_eq!(stat(queue.as_ref(), "active"), active);
     }
     let mut hashed = drr(json!({ "classifier": "flow", "buckets": 100 }));
     let packets: Vec<_> = (0..100).map(|n| (2 * n, 1500)).collect();
-    enqueue(hashed.as_mut(), &mut log, 0, &packets);
+    enqueue_sized(hashed.as_mut(), &mut log, 0, &packets);
     assert!((45.0..85.0).contains(&stat(hashed.as_ref(), "active")));
 }
 

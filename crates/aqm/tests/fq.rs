@@ -4,7 +4,7 @@ mod common;
 
 use bloatlab_aqm::{Ecn, Qdisc};
 use bloatlab_units::Nanos;
-use common::{Log, TestPacket, build, ms, packet, stat};
+use common::{Log, TestPacket, build, enqueue, ms, packet, stat};
 use serde_json::{Value, json};
 
 fn fq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
@@ -15,19 +15,6 @@ fn fq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     build(table)
 }
 
-/// Packets of these flows and sizes, numbered from `first`.
-fn enqueue(
-    queue: &mut dyn Qdisc<TestPacket>,
-    log: &mut Log,
-    now: Nanos,
-    first: u64,
-    flows: &[u64],
-) {
-    for (id, &flow) in (first..).zip(flows) {
-        queue.enqueue(now, packet(id, flow), log);
-    }
-}
-
 /// Wakes the queue and takes what it gives at once: identities, and when it wants to be woken again.
 fn wake(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos) -> (Vec<u64>, Option<Nanos>) {
     queue.wake(now);
@@ -35,7 +22,7 @@ fn wake(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos) -> (Vec<u6
     (ids, queue.next_wake())
 }
 
-/// Flows of all packets that can be sent now.
+/// Flows of the packets that may leave at once.
 fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos) -> Vec<u64> {
     std::iter::from_fn(|| queue.dequeue(now, log).map(|packet| packet.flow)).collect()
 }

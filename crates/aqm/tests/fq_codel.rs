@@ -2,37 +2,15 @@
 
 mod common;
 
-use bloatlab_aqm::{DropReason, Ecn, Qdisc};
-use common::{Log, TestPacket, build, context, ms, packet, stat};
+use bloatlab_aqm::{DropReason, Ecn};
+use common::{Log, TestPacket, build, context, enqueue_sized, flows, ms, packet, stat};
 use serde_json::json;
-
-/// Packets of these flows and sizes, in this order, numbered from `first`.
-fn enqueue(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, first: u64, packets: &[(u64, u32)]) {
-    for (id, &(flow, size)) in (first..).zip(packets) {
-        queue.enqueue(
-            0,
-            TestPacket {
-                size,
-                ..packet(id, flow)
-            },
-            log,
-        );
-    }
-}
-
-/// Flows of the next `n` packets.
-fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<u64> {
-    (0..n)
-        .map_while(|_| queue.dequeue(0, log))
-        .map(|packet| packet.flow)
-        .collect()
-}
 
 #[test]
 fn new_flows_are_served_first_and_then_take_turns() {
     let mut queue = build(json!({ "kind": "fq_codel", "quantum": "1500B" }));
     let mut log = Log::default();
-    enqueue(
+    enqueue_sized(
         queue.as_mut(),
         &mut log,
         0,
@@ -49,7 +27,7 @@ fn new_flows_are_served_first_and_then_take_turns() {
     // Each spends its quantum on one packet and joins the old flows.
     assert_eq!(flows(queue.as_mut(), &mut log, 2), [1, 2]);
     // Flow 3 is new: it goes ahead of both, once.
-    enqueue(queue.as_mut(), &mut log, 6, &[(3, 1500), (3, 1500)]);
+    enqueue_sized(queue.as_mut(), &mut log, 6, &[(3, 1500), (3, 1500)]);
     assert_eq!(flows(queue.as_mut(), &mut log, 5), [3, 1, 2, 3, 1]);
     assert_eq!(flows(queue.as_mut(), &mut log, 5), [2]);
     let list = |name| stat(queue.as_ref(), name);
@@ -67,18 +45,18 @@ fn new_flows_are_served_first_and_then_take_turns() {
 fn a_sparse_flow_cannot_starve_the_others() {
     let mut queue = build(json!({ "kind": "fq_codel", "quantum": "1500B" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 6]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 6]);
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
-    enqueue(queue.as_mut(), &mut log, 6, &[(2, 100)]);
+    enqueue_sized(queue.as_mut(), &mut log, 6, &[(2, 100)]);
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [2]);
     // Flow 2 has quantum left and sends again at once; but found empty, it must pass through the old flows first.
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
-    enqueue(queue.as_mut(), &mut log, 7, &[(2, 100)]);
+    enqueue_sized(queue.as_mut(), &mut log, 7, &[(2, 100)]);
     assert_eq!(stat(queue.as_ref(), "new_flows_len"), 0.0);
     assert_eq!(flows(queue.as_mut(), &mut log, 2), [2, 1]);
     // Found empty among the old flows, it is forgotten; its next packet is a new flow's.
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
-    enqueue(queue.as_mut(), &mut log, 8, &[(2, 100)]);
+    enqueue_sized(queue.as_mut(), &mut log, 8, &[(2, 100)]);
     assert_eq!(stat(queue.as_ref(), "new_flows_len"), 1.0);
 }
 
@@ -90,7 +68,7 @@ fn turns_are_equal_in_bytes_whatever_the_packet_sizes() {
     let sizes = [(1, 1500), (2, 700), (3, 64)];
     for (flow, size) in sizes {
         let count = 1_000_000 / size as usize;
-        enqueue(
+        enqueue_sized(
             queue.as_mut(),
             &mut log,
             flow * 100_000,
@@ -116,11 +94,11 @@ fn turns_are_equal_in_bytes_whatever_the_packet_sizes() {
 fn overflow_takes_half_of_the_fattest_flow_from_its_head() {
     let mut queue = build(json!({ "kind": "fq_codel", "limit": "30p" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 20]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 20]);
     // More packets than flow 1, but fewer bytes.
-    enqueue(queue.as_mut(), &mut log, 20, &[(2, 100); 10]);
+    enqueue_sized(queue.as_mut(), &mut log, 20, &[(2, 100); 10]);
     assert!(log.dropped.is_empty());
-    enqueue(queue.as_mut(), &mut log, 30, &[(2, 100)]);
+    enqueue_sized(queue.as_mut(), &mut log, 30, &[(2, 100)]);
     assert_eq!(log.dropped_ids(), (0..10).collect::<Vec<_>>());
     assert!(
         log.dropped
@@ -136,7 +114,7 @@ fn overflow_takes_at_most_a_batch() {
     for (batch, expected) in [(json!(64), 64), (json!(4), 4), (json!(1000), 101)] {
         let mut queue = build(json!({ "kind": "fq_codel", "limit": "200p", "drop_batch": batch }));
         let before = log.dropped.len();
-        enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 201]);
+        enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 201]);
         assert_eq!(log.dropped.len() - before, expected);
     }
 }
@@ -145,7 +123,7 @@ fn overflow_takes_at_most_a_batch() {
 fn the_memory_limit_holds_too() {
     let mut queue = build(json!({ "kind": "fq_codel", "memory_limit": "15kB" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[(1, 1500); 11]);
+    enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 11]);
     // Half of 16.5 kB: six packets.
     assert_eq!((log.dropped.len(), queue.bytes()), (6, 7500));
     assert_eq!(stat(queue.as_ref(), "drop_overmemory"), 1.0);
@@ -210,7 +188,7 @@ fn flows_collide_differently_under_another_seed() {
         let mut queue = config.build::<TestPacket>(context(seed)).unwrap();
         let mut log = Log::default();
         let all: Vec<_> = (0..64).map(|n| (n % 16, 1500)).collect();
-        enqueue(queue.as_mut(), &mut log, 0, &all);
+        enqueue_sized(queue.as_mut(), &mut log, 0, &all);
         flows(queue.as_mut(), &mut log, 64)
     };
     assert_eq!(order(1), order(1));

@@ -3,18 +3,11 @@
 mod common;
 
 use bloatlab_aqm::{DropReason, Qdisc};
-use common::{Log, TestPacket, build, ms, packet, stat};
+use common::{Log, TestPacket, build, flows, ms, packet, stat};
 use serde_json::json;
 
 fn arrive(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, flow: u64, count: u64) {
     (0..count).for_each(|id| queue.enqueue(0, packet(id, flow), log));
-}
-
-fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<u64> {
-    (0..n)
-        .map_while(|_| queue.dequeue(0, log))
-        .map(|packet| packet.flow)
-        .collect()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig, describe};
 use bloatlab_units::{MICROSECOND, Nanos, Rate, SECOND};
-use common::{Log, TestPacket, build};
+use common::{Log, TestPacket, build, packet};
 use serde_json::json;
 
 /// A flow of equal packets at equal distances.
@@ -81,12 +81,9 @@ fn run(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, end: Nanos) -> [Vec<Nan
             queue.enqueue(
                 now,
                 TestPacket {
-                    id,
-                    flow: source as u64,
                     size,
                     ecn,
-                    dscp: 0,
-                    enqueued_at: 0,
+                    ..packet(id, source as u64)
                 },
                 log,
             );

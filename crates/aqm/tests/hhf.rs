@@ -4,7 +4,7 @@ mod common;
 
 use bloatlab_aqm::{HeavyHitters, Qdisc};
 use bloatlab_units::{Nanos, SECOND};
-use common::{Log, TestPacket, build, ms, packet, stat};
+use common::{Log, TestPacket, build, enqueue, ms, stat};
 use serde_json::{Value, json};
 
 fn hhf(params: Value) -> Box<dyn Qdisc<TestPacket>> {
@@ -13,19 +13,6 @@ fn hhf(params: Value) -> Box<dyn Qdisc<TestPacket>> {
         table[name] = value.clone();
     }
     build(table)
-}
-
-/// Full-sized packets of these flows, numbered from `first`.
-fn enqueue(
-    queue: &mut dyn Qdisc<TestPacket>,
-    log: &mut Log,
-    now: Nanos,
-    first: u64,
-    flows: &[u64],
-) {
-    for (id, &flow) in (first..).zip(flows) {
-        queue.enqueue(now, packet(id, flow), log);
-    }
 }
 
 /// Identities of all packets, in the order in which they leave.

@@ -4,7 +4,7 @@ mod common;
 
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
 use bloatlab_units::SECOND;
-use common::{Log, TestPacket, build, ms, packet, stat};
+use common::{Log, TestPacket, build, enqueue, flows, ms, packet, stat};
 use serde_json::{Value, json};
 
 /// A queue whose flows have queues of their own, in order of appearance.
@@ -16,30 +16,15 @@ fn sfq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     build(table)
 }
 
-/// Full-sized packets of these flows, numbered from `first`.
-fn enqueue(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, first: u64, flows: &[u64]) {
-    for (id, &flow) in (first..).zip(flows) {
-        queue.enqueue(0, packet(id, flow), log);
-    }
-}
-
-/// Flows of the next `n` packets.
-fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<u64> {
-    (0..n)
-        .map_while(|_| queue.dequeue(0, log))
-        .map(|packet| packet.flow)
-        .collect()
-}
-
 #[test]
 fn a_new_flow_waits_behind_the_old_ones() {
     let mut log = Log::default();
     // By bytes a queue goes behind the others when its next turn comes, by packets as soon as it has sent: behind or ahead of flow 3.
     for (service, order) in [("bytes", [2, 3, 1, 2]), ("packets", [2, 1, 3, 2])] {
         let mut queue = sfq(json!({ "service": service }));
-        enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 2, 2]);
+        enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 2, 2]);
         assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
-        enqueue(queue.as_mut(), &mut log, 4, &[3]);
+        enqueue(queue.as_mut(), &mut log, 0, 4, &[3]);
         assert_eq!(flows(queue.as_mut(), &mut log, 9), order);
         assert_eq!(stat(queue.as_ref(), "flows"), 0.0);
     }
@@ -78,13 +63,13 @@ fn turns_are_equal_in_bytes_or_in_packets() {
 fn a_turn_taken_too_far_is_paid_back() {
     let mut queue = sfq(json!({ "quantum": "1000B" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[1; 9]);
-    enqueue(queue.as_mut(), &mut log, 9, &[2; 9]);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 9]);
+    enqueue(queue.as_mut(), &mut log, 0, 9, &[2; 9]);
     // Allot 1000, -500, 500 (may send), -1000, 0 (may not), 1000: turns of 1, 1, 0 packets each.
     let order = flows(queue.as_mut(), &mut log, 6);
     assert_eq!(order, [1, 2, 1, 2, 1, 2]);
     let mut mixed = sfq(json!({ "quantum": "1000B" }));
-    enqueue(mixed.as_mut(), &mut log, 0, &[1; 4]);
+    enqueue(mixed.as_mut(), &mut log, 0, 0, &[1; 4]);
     for id in 10..30 {
         let small = TestPacket {
             size: 500,
@@ -102,7 +87,7 @@ fn overflow_takes_the_latest_or_the_oldest_packet_of_the_longest_queue() {
     let mut log = Log::default();
     for (headdrop, id) in [(false, 2), (true, 0)] {
         let mut queue = sfq(json!({ "limit": "4p", "headdrop": headdrop }));
-        enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 1, 2, 2]);
+        enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 1, 2, 2]);
         assert_eq!(log.dropped_ids().pop(), Some(id));
         assert_eq!(
             (
@@ -119,10 +104,10 @@ fn overflow_takes_the_latest_or_the_oldest_packet_of_the_longest_queue() {
 fn of_queues_equally_long_the_last_to_become_so_pays() {
     let mut queue = sfq(json!({ "limit": "4p" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 2, 2, 3]);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 2, 2, 3]);
     assert_eq!(log.dropped_ids(), [3]);
     // Flow 1 is now alone in having two.
-    enqueue(queue.as_mut(), &mut log, 5, &[4]);
+    enqueue(queue.as_mut(), &mut log, 0, 5, &[4]);
     assert_eq!(log.dropped_ids(), [3, 1]);
 }
 
@@ -130,7 +115,7 @@ fn of_queues_equally_long_the_last_to_become_so_pays() {
 fn when_all_hold_one_packet_the_one_whose_turn_it_is_pays() {
     let mut queue = sfq(json!({ "limit": "3p" }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[1, 2, 3, 4]);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 2, 3, 4]);
     assert_eq!(log.dropped_ids(), [0]);
     assert_eq!(flows(queue.as_mut(), &mut log, 9), [2, 3, 4]);
 }
@@ -140,7 +125,7 @@ fn a_queue_is_no_deeper_than_allowed() {
     let mut log = Log::default();
     for (headdrop, id, rest) in [(false, 3, [0, 2, 1]), (true, 0, [1, 2, 3])] {
         let mut queue = sfq(json!({ "depth": 2, "headdrop": headdrop }));
-        enqueue(queue.as_mut(), &mut log, 0, &[1, 1, 2, 1]);
+        enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 2, 1]);
         assert_eq!(log.dropped_ids().pop(), Some(id));
         assert_eq!(stat(queue.as_ref(), "drop_depth"), 1.0);
         let ids = (0..3).map(|_| queue.dequeue(0, &mut log).unwrap().id);
@@ -152,11 +137,11 @@ fn a_queue_is_no_deeper_than_allowed() {
 fn no_more_queues_are_in_use_than_allowed() {
     let mut queue = sfq(json!({ "flows": 2 }));
     let mut log = Log::default();
-    enqueue(queue.as_mut(), &mut log, 0, &[1, 2, 3, 1]);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 2, 3, 1]);
     assert_eq!(log.dropped_ids(), [2]);
     assert_eq!(flows(queue.as_mut(), &mut log, 2), [1, 2]);
     // Flow 2 has given its queue back.
-    enqueue(queue.as_mut(), &mut log, 4, &[3]);
+    enqueue(queue.as_mut(), &mut log, 0, 4, &[3]);
     assert_eq!(flows(queue.as_mut(), &mut log, 9), [1, 3]);
     assert_eq!(stat(queue.as_ref(), "drop_flows"), 1.0);
 }
@@ -167,7 +152,7 @@ fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
         build(json!({ "kind": "sfq", "divisor": 16, "perturb": "10s", "quantum": "1500B" }));
     let mut log = Log::default();
     let all: Vec<u64> = (0..96).map(|n| n % 16).collect();
-    enqueue(queue.as_mut(), &mut log, 0, &all);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &all);
     let mut in_use = vec![stat(queue.as_ref(), "flows")];
     let mut last = [0; 16];
     for round in 1..=5 {
@@ -235,7 +220,7 @@ fn as_in_ns_2_one_flow_holds_a_third() {
     for (limit, most) in [(400, 133), (13, 1)] {
         let mut queue = ns2(limit);
         let mut log = Log::default();
-        enqueue(queue.as_mut(), &mut log, 0, &[1; 500]);
+        enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 500]);
         assert_eq!(queue.packets(), most);
         assert_eq!(log.dropped_ids(), (most..500).collect::<Vec<_>>());
     }
@@ -246,12 +231,12 @@ fn as_in_ns_2_ten_flows_hold_ten_twelfths() {
     let mut queue = ns2(400);
     let mut log = Log::default();
     let all: Vec<u64> = (0..1000).map(|n| n % 10).collect();
-    enqueue(queue.as_mut(), &mut log, 0, &all);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &all);
     // 33 each and three more; then 67 are left, and half of that is 33.
     assert_eq!(queue.packets(), 333);
     // Fewer places than queues: one packet each.
     let mut small = ns2(13);
-    enqueue(small.as_mut(), &mut log, 0, &all);
+    enqueue(small.as_mut(), &mut log, 0, 0, &all);
     assert_eq!(small.packets(), 10);
 }
 
@@ -289,7 +274,7 @@ fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
     let mut log = Log::default();
     let passed = averages(9000.0);
     assert_eq!(passed, 12);
-    enqueue(queue.as_mut(), &mut log, 0, &[1; 15]);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 15]);
     assert_eq!(log.dropped_ids(), [12, 13, 14]);
     assert!(
         log.dropped
@@ -299,11 +284,11 @@ fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
     assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
     assert_eq!(stat(queue.as_ref(), "prob_drop"), 0.0);
     // Another flow's average is its own.
-    enqueue(queue.as_mut(), &mut log, 100, &[2; 5]);
+    enqueue(queue.as_mut(), &mut log, 0, 100, &[2; 5]);
     assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
     // A queue that was empty starts anew.
     assert_eq!(flows(queue.as_mut(), &mut log, 30).len(), 17);
-    enqueue(queue.as_mut(), &mut log, 200, &[1; 12]);
+    enqueue(queue.as_mut(), &mut log, 0, 200, &[1; 12]);
     assert_eq!(log.dropped.len(), 3);
 }
 
@@ -312,7 +297,7 @@ fn red_drops_some_of_what_comes_between_the_thresholds() {
     let mut queue = red(json!({ "limit": "10p" }));
     let mut log = Log::default();
     // At `min` the first signal's distance is drawn; probability 1 at `max` brings it at the latest when the average is there.
-    enqueue(queue.as_mut(), &mut log, 0, &[1; 12]);
+    enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 12]);
     let (first, dropped) = (averages(3000.0) as u64, log.dropped_ids());
     assert!(!dropped.is_empty() && dropped[0] > first, "{dropped:?}");
     let early = stat(queue.as_ref(), "prob_drop") as usize;

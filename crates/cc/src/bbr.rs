@@ -11,6 +11,11 @@ use crate::ack_aggregation::AckAggregation;
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
 /// BBR version 1: a model of bottleneck rate and base RTT instead of a reaction to loss.
+///
+/// It paces at the highest delivery rate of the last ten round trips, keeps up to two bandwidth-delay products in flight, probes for more
+/// with an eighth of its rounds, and drains to four segments every ten seconds to see the path without its own queue. Alone it keeps a
+/// deep buffer nearly empty and shrugs off random loss. It does not care how many packets a shallow buffer loses for it, several flows of
+/// it hold a queue of about a bandwidth-delay product, and its share against loss-based flows depends on the buffer and not on the number of flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -23,6 +23,11 @@ pub enum Variant {
 }
 
 /// CUBIC: growth by the time since the last loss, never slower than Reno's.
+///
+/// After a loss takes three tenths of the window, it returns quickly to near the size at which the loss came, lingers there, and then probes
+/// ever faster; the clock is time and not round trips, so flows of different round-trip times share better than under Reno. Slow start ends
+/// by HyStart++ before the queue overflows. It is the default of Linux, Windows and Apple's systems, so use it as the traffic that a queue
+/// must cope with. It fills deep buffers as Reno does, and being less yielding it keeps them fuller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -178,7 +183,7 @@ impl Cubic {
                 self.w_est = (self.whole.reno * mss) as f64;
             }
         }
-        window.cwnd += self.whole.earn(acked, mss) * mss;
+        window.cwnd += self.whole.earn(acked, mss);
     }
 
     /// Linux's windows after a loss: the next threshold and, with fast convergence, the next turning point.

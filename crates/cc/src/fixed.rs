@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
 /// A window of constant size that reacts to nothing.
+///
+/// The sender keeps `window` segments in flight whatever is lost, marked or delayed. With a window below the bandwidth-delay product the path
+/// is never full; above it, the surplus stands in the queue for ever, to the packet. Use it to measure a path or a queue without the
+/// dynamics of a law, and as the baseline of what a law costs in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -22,6 +26,7 @@ impl Default for Params {
 }
 
 impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["fixed_window"];
     const SOURCE: &'static str =
         "RFC 9293 section 3.8.6: the sliding window alone, without congestion control";
 

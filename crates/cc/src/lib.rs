@@ -3,16 +3,22 @@
 #[macro_use]
 mod registry;
 pub mod ack_aggregation;
+pub mod base_delay;
+pub mod delayed_ack;
 mod feedback;
 pub mod growth;
 pub mod mark_share;
+pub mod recent_min;
+pub mod round_rtt;
+pub mod segment_credit;
 pub mod slow_start;
 pub mod windowed_max;
 
 use bloatlab_units::Nanos;
 
+pub use bloatlab_params::{Description, Parameter};
 pub use feedback::EcnFeedback;
-pub use registry::{Description, Law, Parameter, PythonParams};
+pub use registry::{Law, PythonParams};
 
 // The laws: one line each, `Variant(file) = "name"`.
 registry! {
@@ -20,9 +26,29 @@ registry! {
     Newreno(newreno) = "newreno",
     Cubic(cubic) = "cubic",
     Bbr(bbr) = "bbr",
+    Vegas(vegas) = "vegas",
+    Westwood(westwood) = "westwood",
+    Illinois(illinois) = "illinois",
+    Veno(veno) = "veno",
+    Yeah(yeah) = "yeah",
+    Cdg(cdg) = "cdg",
+    Lp(lp) = "lp",
+    Ledbat(ledbat) = "ledbat",
+    LedbatPlusPlus(ledbat_plus_plus) = "ledbat++",
+    Nice(nice) = "nice",
     Dctcp(dctcp) = "dctcp",
     Prague(prague) = "prague",
+    Scalable(scalable) = "scalable",
+    Highspeed(highspeed) = "highspeed",
+    Bic(bic) = "bic",
+    Htcp(htcp) = "htcp",
+    Hybla(hybla) = "hybla",
+    Bbr3(bbr3) = "bbr3",
+    Compound(compound) = "compound",
+    Copa(copa) = "copa",
+    Vivace(vivace) = "vivace",
     Fixed(fixed) = "fixed",
+    FixedRate(fixed_rate) = "fixed_rate",
 }
 
 /// What a law steers. All in bytes; the TCP sender reads it after every call.
@@ -132,6 +158,9 @@ pub enum Signal {
 pub trait CongestionControl: Send {
     /// The connection is established.
     fn on_start(&mut self, _window: &mut Window, _now: Nanos) {}
+
+    /// How long the handshake took, the first RTT sample; right after `on_start`, unless a SYN was repeated.
+    fn on_handshake(&mut self, _window: &mut Window, _rtt: Nanos) {}
 
     /// An ACK came while data were outstanding, whatever the sender is doing; `on_congestion` and `on_ack` may follow. For laws that measure at all
     /// times.

@@ -19,6 +19,10 @@ pub enum FlightSize {
 }
 
 /// NewReno with RFC 5681's per-ACK arithmetic, as in ns-3: delayed ACKs halve its growth.
+///
+/// The window grows by one segment an ACK in slow start and by MSS squared over the window after it, so that a receiver which acknowledges
+/// every second segment halves its growth. A loss halves what is in flight. Use it where ns-3's `TcpNewReno` or the letter of the RFC is
+/// compared; hosts of today count bytes, as `reno` does. It shares all of Reno's weaknesses on fast and long paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

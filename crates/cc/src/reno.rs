@@ -8,6 +8,11 @@ use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
 /// Reno with appropriate byte counting, as in Linux: one segment more per window acknowledged, half the window at a loss.
+///
+/// Slow start doubles the window each round trip until the first loss; from then on it grows by one segment a round trip and is halved by
+/// each loss or mark. Its throughput falls with the square root of the loss rate and with the round-trip time, which makes it the yardstick
+/// of every other law. In a deep buffer it fills whatever there is; on a fast, long path it needs minutes to come back from one loss. Use
+/// it where Linux's `reno` is compared, and as the fair neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -40,17 +45,7 @@ impl CongestionControl for Reno {
         if !ack.cwnd_limited {
             return;
         }
-        // What SACKs delivered before this ACK opened no window then and must not now.
-        let mut acked = ack.acked.min(ack.delivered_now);
-        if window.in_slow_start() {
-            self.starter.observe(window, ack);
-        }
-        if window.in_slow_start() {
-            let increase = self.starter.increase(window, acked);
-            let used = increase.min(window.ssthresh - window.cwnd);
-            window.cwnd += used;
-            acked = increase - used;
-        }
+        let acked = self.starter.open(window, ack);
         // RFC 3465 section 2.1: one segment when a whole window has been acknowledged.
         self.credit += acked;
         if self.credit >= window.cwnd {

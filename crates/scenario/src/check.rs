@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
+use bloatlab_link::{Quantity, RateVariation, Variation};
 use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
 use serde_json::Value;
 
@@ -146,6 +147,21 @@ fn cca(path: &str, value: &CcConfig) -> Check {
     registered(path, value.validate())
 }
 
+/// Checks how a value varies.
+fn vary<Q: Quantity>(path: impl Display, value: Option<&Variation<Q>>) -> Check {
+    value.map_or(Ok(()), |value| {
+        registered(&path.to_string(), value.validate())
+    })
+}
+
+/// Checks how a rate varies; what is in a file is read.
+fn vary_rate(path: &str, value: Option<&RateVariation>) -> Check {
+    let Some(value) = value else {
+        return Ok(());
+    };
+    registered(path, value.clone().load().map(|_| ()))
+}
+
 /// Checks everything that needs no path through the network.
 pub(crate) fn scenario(s: &Scenario) -> Check {
     name("name", &s.name)?;
@@ -253,6 +269,9 @@ fn dumbbell(d: &Dumbbell) -> Check {
     delay("dumbbell.rtt", d.rtt)?;
     queue("dumbbell.queue", &d.queue)?;
     loss("dumbbell.loss", d.loss)?;
+    vary_rate("dumbbell.vary.rate", d.vary.rate.as_ref())?;
+    vary("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
+    vary("dumbbell.vary.loss", d.vary.loss.as_ref())?;
     if let Some(value) = d.reverse_rate {
         rate("dumbbell.reverse_rate", value)?;
     }
@@ -290,6 +309,7 @@ fn boxes(specs: &[BoxSpec]) -> Check {
             BoxSpec::Link {
                 rate: r,
                 delay: d,
+                vary: v,
                 queue: q,
                 device_packets,
                 overhead,
@@ -298,11 +318,25 @@ fn boxes(specs: &[BoxSpec]) -> Check {
             } => {
                 rate(format!("{path}.rate"), *r)?;
                 delay(format!("{path}.delay"), *d)?;
+                vary_rate(&format!("{path}.vary.rate"), v.rate.as_ref())?;
+                vary(format!("{path}.vary.delay"), v.delay.as_ref())?;
                 queue(&format!("{path}.queue"), q)?;
                 device(&path, *device_packets, *overhead, *header)?;
             }
-            BoxSpec::Delay { delay: d, .. } => delay(format!("{path}.delay"), *d)?,
-            BoxSpec::Loss { probability, .. } => loss(format!("{path}.probability"), *probability)?,
+            BoxSpec::Delay {
+                delay: d, vary: v, ..
+            } => {
+                delay(format!("{path}.delay"), *d)?;
+                vary(format!("{path}.vary"), v.as_ref())?;
+            }
+            BoxSpec::Loss {
+                probability,
+                vary: v,
+                ..
+            } => {
+                loss(format!("{path}.probability"), *probability)?;
+                vary(format!("{path}.vary"), v.as_ref())?;
+            }
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ mod parking_lot;
 use std::collections::{HashMap, HashSet};
 
 use bloatlab_aqm::QueueConfig;
+use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation};
 use bloatlab_units::{Nanos, Rate};
 
 use self::dumbbell::DumbbellPaths;
@@ -14,7 +15,8 @@ use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
 use crate::{
-    Direction, Flow, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Scenario, ScenarioError, cost,
+    Direction, Flow, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Scenario, ScenarioError,
+    VaryDelay, cost,
 };
 
 /// Box indices from the sender to the receiver, and back.
@@ -35,11 +37,11 @@ impl Scenario {
             (Some(dumbbell), _) => self.on_each(
                 &names,
                 &mut boxes,
-                DumbbellPaths::new(dumbbell, &self.flows),
+                DumbbellPaths::new(dumbbell, &self.flows)?,
             )?,
             (None, Some(lot)) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
             (None, None) => {
-                let paths = NamedPaths::new(&self.boxes, &mut boxes);
+                let paths = NamedPaths::new(&self.boxes, &mut boxes)?;
                 self.on_each(&names, &mut boxes, paths)?
             }
         };
@@ -148,15 +150,21 @@ impl Boxes {
     fn delay(&mut self, name: String, delay: Nanos) -> usize {
         self.add(PlanBox {
             name,
-            kind: PlanBoxKind::Delay { delay },
+            kind: PlanBoxKind::Delay { delay, vary: None },
         })
     }
 
-    fn loss(&mut self, name: &str, probability: f64) -> Option<usize> {
-        (probability > 0.0).then(|| {
+    fn loss(
+        &mut self,
+        name: &str,
+        probability: f64,
+        vary: Option<&Variation<Probability>>,
+    ) -> Option<usize> {
+        let vary = vary.cloned();
+        (probability > 0.0 || vary.is_some()).then(|| {
             self.add(PlanBox {
                 name: name.to_owned(),
-                kind: PlanBoxKind::Loss { probability },
+                kind: PlanBoxKind::Loss { probability, vary },
             })
         })
     }
@@ -167,9 +175,20 @@ impl PlanBox {
     pub fn propagation(&self) -> Nanos {
         match &self.kind {
             PlanBoxKind::Link(link) => link.delay,
-            PlanBoxKind::Delay { delay } => *delay,
+            PlanBoxKind::Delay { delay, .. } => *delay,
             PlanBoxKind::Loss { .. } => 0,
         }
+    }
+
+    /// The least and the greatest value that this time can have.
+    pub fn propagation_bounds(&self) -> (Nanos, Nanos) {
+        let vary = match &self.kind {
+            PlanBoxKind::Link(link) => link.vary_delay.as_ref(),
+            PlanBoxKind::Delay { vary, .. } => vary.as_ref(),
+            PlanBoxKind::Loss { .. } => None,
+        };
+        let constant = self.propagation();
+        vary.map_or((constant, constant), VaryDelay::bounds)
     }
 }
 
@@ -188,12 +207,28 @@ fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Dev
         kind: PlanBoxKind::Link(PlanLink {
             rate,
             delay,
+            vary_rate: None,
+            vary_delay: None,
             queue: queue.clone(),
             device_packets: device.packets,
             overhead: device.overhead,
             header: device.header,
         }),
     }
+}
+
+/// A link whose rate, propagation or both change.
+fn varying(mut item: PlanBox, rate: Option<LoadedRate>, delay: Option<VaryDelay>) -> PlanBox {
+    if let PlanBoxKind::Link(link) = &mut item.kind {
+        (link.vary_rate, link.vary_delay) = (rate, delay);
+    }
+    item
+}
+
+/// What the check has accepted, with what its files hold.
+fn loaded(path: &str, rate: Option<&RateVariation>) -> Result<Option<LoadedRate>, ScenarioError> {
+    let loaded = rate.map(|rate| rate.clone().load()).transpose();
+    loaded.or_else(|why| fail(path, why))
 }
 
 /// Every flow's name, unique.

@@ -46,7 +46,7 @@ impl Elastic {
         let (mut left, mut passed) = (seconds(duration), 0.0);
         for (&size, &packets) in &self.by_size {
             let rate = per_second(
-                link.rate,
+                link.greatest_rate(),
                 f64::from(size) + f64::from(link.overhead + link.header),
             );
             let fit = packets.min(rate * left);
@@ -59,7 +59,7 @@ impl Elastic {
     fn in_flight(&self, link: &PlanLink) -> f64 {
         let smallest = self.by_size.keys().next().map_or(1, |&size| size.max(1));
         self.window
-            .min(per_second(link.rate, f64::from(smallest)) * seconds(self.rtt) + 1.0)
+            .min(per_second(link.greatest_rate(), f64::from(smallest)) * seconds(self.rtt) + 1.0)
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn check(plan: &Plan, document: &[Flow]) -> Check {
             Some(&&first) => {
                 let sum = elastic[first].get_or_insert_default();
                 sum.window += load.window;
-                sum.rtt = sum.rtt.max(flow.base_rtt);
+                sum.rtt = sum.rtt.max(rtts(plan, flow).1);
             }
             None => {
                 total += load.open + load.elastic.iter().map(|(_, packets)| packets).sum::<f64>();
@@ -126,7 +126,7 @@ fn stands_still(plan: &Plan, flow: &PlanFlow) -> Option<String> {
         .iter()
         .chain(&flow.reverse)
         .any(|&i| link(plan, i).is_some());
-    (flow.traffic.is_tcp() && flow.base_rtt == 0 && !has_link).then(|| {
+    (flow.traffic.is_tcp() && rtts(plan, flow).0 == 0 && !has_link).then(|| {
         format!(
             "`{}` crosses neither a link nor a delay, so its packets would go round in no time",
             flow.name
@@ -166,18 +166,19 @@ fn load(plan: &Plan, flow: &PlanFlow) -> Load {
         .forward
         .iter()
         .filter_map(|&i| link(plan, i))
-        .map(|link| link.rate)
+        .map(PlanLink::greatest_rate)
         .min();
     let one_way: Nanos = flow
         .forward
         .iter()
-        .map(|&i| plan.boxes[i].propagation())
+        .map(|&i| plan.boxes[i].propagation_bounds().1)
         .sum();
     // At most a window each round trip; without propagation only links hold packets back.
-    let rounds = if flow.base_rtt == 0 {
+    let rtt = rtts(plan, flow).0;
+    let rounds = if rtt == 0 {
         f64::INFINITY
     } else {
-        active / seconds(flow.base_rtt) + 1.0
+        active / seconds(rtt) + 1.0
     };
     let bulk = |packets: f64| Load {
         elastic: [(flow.tcp.mss + HEADERS, packets), (0, 0.0)],
@@ -243,7 +244,7 @@ fn load(plan: &Plan, flow: &PlanFlow) -> Load {
             let size = (response.0.min(u64::from(flow.tcp.mss)) as u32) + HEADERS;
             let on_links = slowest.map_or(0.0, |rate| 1.0 / per_second(rate, response.0 as f64));
             // Not zero: a path with neither link nor propagation is refused before.
-            let cycle = seconds(flow.base_rtt) + seconds(interval.0) + on_links;
+            let cycle = seconds(rtt) + seconds(interval.0) + on_links;
             let pages = if cycle > 0.0 {
                 active / cycle + 1.0
             } else {
@@ -261,6 +262,15 @@ fn load(plan: &Plan, flow: &PlanFlow) -> Load {
             ..Load::default()
         },
     }
+}
+
+/// The least and the greatest time that packets propagate both ways.
+fn rtts(plan: &Plan, flow: &PlanFlow) -> (Nanos, Nanos) {
+    let boxes = flow.forward.iter().chain(&flow.reverse);
+    let bounds = boxes.map(|&i| plan.boxes[i].propagation_bounds());
+    bounds.fold((0, 0), |sum, (least, greatest)| {
+        (sum.0 + least, sum.1 + greatest)
+    })
 }
 
 fn link(plan: &Plan, index: usize) -> Option<&PlanLink> {

@@ -1,6 +1,7 @@
 //! The document: the network and the run. Flows are in `flow.rs`.
 
 use bloatlab_aqm::QueueConfig;
+use bloatlab_link::{Probability, RateVariation, Variation};
 use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,9 @@ pub struct Dumbbell {
     pub rate: Rate,
     /// Propagation both ways, half of it in each direction.
     pub rtt: Duration,
+    /// What of the rate, the RTT and the loss changes over time, and how.
+    #[serde(default, skip_serializing_if = "DumbbellVary::is_empty")]
+    pub vary: DumbbellVary,
     /// Queue discipline of the bottleneck.
     #[serde(default = "default_queue")]
     pub queue: QueueConfig,
@@ -78,6 +82,47 @@ pub struct Dumbbell {
     #[serde(default)]
     #[schemars(range(min = 0, max = 255))]
     pub header: u32,
+}
+
+/// What of a dumbbell changes over time. The constant value beside it is what queues are told, and what holds until the first change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DumbbellVary {
+    /// The rate of the bottleneck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateVariation>,
+    /// The propagation both ways; all flows must have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Variation<Duration>>,
+    /// The probability that a packet is lost behind the bottleneck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Variation<Probability>>,
+}
+
+impl DumbbellVary {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What of a link changes over time. The constant value beside it is what queues are told, and what holds until the first change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkVary {
+    /// The rate of the transmitter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateVariation>,
+    /// The propagation, one way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Variation<Duration>>,
+}
+
+impl LinkVary {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Bottlenecks in a row: `hop_1`, `hop_2`, and so on.
@@ -126,6 +171,9 @@ pub enum BoxSpec {
         /// Propagation, one way.
         #[serde(default)]
         delay: Duration,
+        /// What of the rate and the delay changes over time, and how.
+        #[serde(default, skip_serializing_if = "LinkVary::is_empty")]
+        vary: LinkVary,
         /// The queue discipline.
         #[serde(default = "default_queue")]
         queue: QueueConfig,
@@ -148,6 +196,9 @@ pub enum BoxSpec {
         name: String,
         /// The time.
         delay: Duration,
+        /// How the time changes; no packet overtakes another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vary: Option<Variation<Duration>>,
     },
     /// Discards each packet independently.
     Loss {
@@ -156,6 +207,9 @@ pub enum BoxSpec {
         /// Below 1.
         #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
         probability: f64,
+        /// How the probability changes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vary: Option<Variation<Probability>>,
     },
 }
 
@@ -174,6 +228,7 @@ impl Dumbbell {
         Self {
             rate,
             rtt,
+            vary: DumbbellVary::default(),
             queue: default_queue(),
             loss: 0.0,
             reverse_rate: None,
@@ -188,6 +243,21 @@ impl Dumbbell {
 }
 
 impl Scenario {
+    /// Every rate that changes over time, with its path in the document.
+    pub(crate) fn rate_variations(&mut self) -> impl Iterator<Item = (String, &mut RateVariation)> {
+        let dumbbell = self.dumbbell.iter_mut();
+        let dumbbell = dumbbell.map(|d| ("dumbbell.vary.rate".to_owned(), &mut d.vary.rate));
+        let boxes = self.boxes.iter_mut().enumerate();
+        let boxes = boxes.filter_map(|(place, spec)| match spec {
+            BoxSpec::Link { vary, .. } => {
+                Some((format!("boxes[{place}].vary.rate"), &mut vary.rate))
+            }
+            _ => None,
+        });
+        let every = dumbbell.chain(boxes);
+        every.filter_map(|(path, rate)| rate.as_mut().map(|rate| (path, rate)))
+    }
+
     /// A scenario on a dumbbell, with defaults elsewhere.
     pub fn on_dumbbell(dumbbell: Dumbbell, duration: Duration, flows: Vec<Flow>) -> Self {
         Self {

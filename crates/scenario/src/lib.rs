@@ -13,14 +13,15 @@ mod plan;
 mod read;
 mod traffic;
 
-pub use document::{BoxSpec, Dumbbell, ParkingLot, Scenario};
+pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
-pub use plan::{Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink};
+pub use plan::{Part, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, VaryDelay};
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
+pub use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation};
 pub use bloatlab_tcp::TcpConfig;

@@ -2,8 +2,9 @@
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
+use bloatlab_link::{LoadedRate, Probability, Variation};
 use bloatlab_tcp::TcpConfig;
-use bloatlab_units::{Nanos, Rate};
+use bloatlab_units::{Duration, Nanos, Rate};
 
 use crate::Traffic;
 
@@ -42,12 +43,52 @@ pub enum PlanBoxKind {
     Delay {
         /// The time.
         delay: Nanos,
+        /// How it changes.
+        vary: Option<VaryDelay>,
     },
     /// Discards each packet independently.
     Loss {
         /// Below 1.
         probability: f64,
+        /// How it changes.
+        vary: Option<Variation<Probability>>,
     },
+}
+
+/// How a delay changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VaryDelay {
+    /// Of the whole that varies, of which the box may have a half.
+    pub how: Variation<Duration>,
+    /// The constant value of the whole.
+    pub nominal: Nanos,
+    /// What of the whole the box has.
+    pub part: Part,
+    /// Name of the random stream; boxes that share one vary together.
+    pub stream: String,
+}
+
+/// What a box has of a delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// Half of it.
+    There,
+    /// The other half; an odd nanosecond is here.
+    Back,
+}
+
+impl Part {
+    /// What the box has of this delay.
+    #[inline]
+    pub fn of(self, whole: Nanos) -> Nanos {
+        match self {
+            Self::Whole => whole,
+            Self::There => whole / 2,
+            Self::Back => whole - whole / 2,
+        }
+    }
 }
 
 /// A queue, the transmitter behind it and the propagation after that.
@@ -57,6 +98,10 @@ pub struct PlanLink {
     pub rate: Rate,
     /// Propagation, one way.
     pub delay: Nanos,
+    /// How the rate changes.
+    pub vary_rate: Option<LoadedRate>,
+    /// How the propagation changes.
+    pub vary_delay: Option<VaryDelay>,
     /// The queue discipline.
     pub queue: QueueConfig,
     /// Packets that the device holds behind the queue discipline besides the one being sent.
@@ -65,6 +110,22 @@ pub struct PlanLink {
     pub overhead: u32,
     /// Bytes of link-layer header that the queue counts too.
     pub header: u32,
+}
+
+impl PlanLink {
+    /// The greatest rate that it can have.
+    pub fn greatest_rate(&self) -> Rate {
+        let varying = self.vary_rate.as_ref();
+        varying.map_or(self.rate, |rate| rate.greatest(self.rate))
+    }
+}
+
+impl VaryDelay {
+    /// The least and the greatest delay that the box can have.
+    pub fn bounds(&self) -> (Nanos, Nanos) {
+        let (least, greatest) = self.how.bounds(self.nominal as f64);
+        (self.part.of(least as u64), self.part.of(greatest as u64))
+    }
 }
 
 /// One flow.

@@ -44,15 +44,21 @@ impl Scenario {
                 return Err(ScenarioError::new(show(&path), translate(&message)));
             }
         };
-        scenario.validate()?;
-        Ok(scenario)
+        scenario.noted()
     }
 
     /// Reads and checks a document that is a JSON value.
     pub fn from_value(value: Value) -> Result<Self, ScenarioError> {
-        let scenario = Self::read(&value)?;
-        scenario.validate()?;
-        Ok(scenario)
+        Self::read(&value)?.noted()
+    }
+
+    /// Checks, and notes the digests of the files that it names.
+    fn noted(mut self) -> Result<Self, ScenarioError> {
+        self.validate()?;
+        for (path, rate) in self.rate_variations() {
+            rate.load().map_err(|why| ScenarioError::new(path, why))?;
+        }
+        Ok(self)
     }
 
     /// The document with every default filled in and keys in a fixed order. Reading it gives the same scenario.
@@ -87,7 +93,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 8] = [
+            const LISTS: [&str; 10] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -97,6 +103,9 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 "queues",
                 "rate_steps",
                 "priomap",
+                // Values over time.
+                "steps",
+                "deliveries",
             ];
             if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
@@ -218,14 +227,8 @@ fn named_steps(name: &str) -> Vec<Step> {
         .collect()
 }
 
-/// Splits `name: message`, and the congestion controls' ``parameter `name` of `kind`: message``.
+/// Splits `name: message`.
 pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
-    if let Some((name, rest)) = message
-        .strip_prefix("parameter `")
-        .and_then(|rest| rest.split_once("` of `"))
-    {
-        return rest.split_once("`: ").map(|(_, rest)| (name, rest));
-    }
     let (name, rest) = message.split_once(": ")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
     (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))

@@ -36,9 +36,40 @@ fn delay(plan: &Plan, name: &str) -> u64 {
         .expect("a box")
         .kind
     {
-        PlanBoxKind::Delay { delay } => delay,
+        PlanBoxKind::Delay { delay, .. } => delay,
         ref other => panic!("{name} is {other:?}"),
     }
+}
+
+#[test]
+fn halves_of_a_varying_rtt_share_their_stream() {
+    let document = serde_json::json!({
+        "duration": "1s",
+        "dumbbell": {
+            "rate": "1Mbit/s", "rtt": "15ns",
+            "vary": { "rtt": { "kind": "pulse", "lower": "3ns", "upper": "9ns", "period": "1s" }, "loss": { "kind": "pulse", "lower": 0.0, "upper": 0.1, "period": "1s" } }
+        },
+        "flows": [{}]
+    });
+    let plan = Scenario::from_value(document)
+        .and_then(|s| s.compile())
+        .expect("a plan");
+    assert_eq!(plan.flows[0].base_rtt, 15);
+    let there = link(&plan, "bottleneck")
+        .vary_delay
+        .clone()
+        .expect("varies");
+    assert_eq!(there.bounds(), (1, 4));
+    let PlanBoxKind::Delay {
+        vary: Some(back), ..
+    } = &plan.boxes[plan.flows[0].reverse[0]].kind
+    else {
+        panic!("the way back varies");
+    };
+    assert_eq!(back.bounds(), (2, 5));
+    assert_eq!(there.stream, back.stream);
+    // A loss that is nothing at first has a box all the same.
+    assert_eq!(plan.boxes[plan.flows[0].forward[1]].name, "loss");
 }
 
 #[test]
@@ -282,7 +313,7 @@ fn the_examples_of_the_documentation_are_valid() {
         .iter()
         .map(|p| (p.boxes.len(), p.flows.len()))
         .collect();
-    assert_eq!(shapes, [(5, 3), (6, 4), (3, 3)]);
+    assert_eq!(shapes, [(5, 3), (3, 1), (6, 4), (3, 3)]);
     let rtts: Vec<u64> = compiled[0]
         .flows
         .iter()

@@ -83,6 +83,66 @@ fn refusal(document: &Value) -> String {
 }
 
 #[test]
+fn what_varies_is_refused_by_its_place() {
+    let vary = |value: Value| refusal(&with(dumbbell(), "/dumbbell/vary", value));
+    let pulse =
+        |lower: &str| json!({ "kind": "pulse", "lower": lower, "upper": "20ms", "period": "1s" });
+    assert_eq!(
+        vary(json!({ "rtt": pulse("30ms") })),
+        "dumbbell.vary.rtt.lower: must be at most `upper`, 20ms, not 30ms"
+    );
+    assert_eq!(
+        vary(json!({ "rtt": pulse("30") })),
+        "dumbbell.vary.rtt.lower: no unit (allowed: ns, us, µs, ms, s, min, h): `30` is not a duration such as `15ms`"
+    );
+    assert_eq!(
+        vary(json!({ "delay": pulse("1ms") })),
+        "dumbbell.vary.delay: unknown key (allowed: rate, rtt, loss)"
+    );
+    assert_eq!(
+        vary(json!({ "rtt": { "kind": "poisson" } })),
+        "dumbbell.vary.rtt.kind: unknown value `poisson` (allowed: steps, pulse, random_walk)"
+    );
+    let steps = |at: &str| {
+        let step = |at: &str| json!({ "at": at, "value": "1Mbit/s" });
+        json!({ "rate": { "kind": "steps", "steps": [step("2s"), step(at)] } })
+    };
+    assert_eq!(
+        vary(steps("1s")),
+        "dumbbell.vary.rate.steps[1].at: must be after 2s, the step before it, not 1s"
+    );
+    assert_eq!(
+        vary(json!({ "rate": { "kind": "mahimahi", "file": "no/such/trace" } })),
+        "dumbbell.vary.rate.file: `no/such/trace` cannot be read: No such file or directory (os error 2)"
+    );
+    assert_eq!(
+        vary(json!({ "rate": { "kind": "mahimahi", "deliveries": [4, 3] } })),
+        "dumbbell.vary.rate.deliveries[1]: goes back from 4 to 3 ms"
+    );
+    let mut own = with(dumbbell(), "/dumbbell/vary", json!({ "rtt": pulse("1ms") }));
+    own["flows"] = json!([{ "rtt": "1ms" }, {}]);
+    assert_eq!(
+        refusal(&own),
+        "dumbbell.vary.rtt: needs flows with one RTT; some have an `rtt` of their own"
+    );
+    // A delay that comes down to nothing is no delay.
+    let nothing = with(
+        boxes(),
+        "/boxes/1/vary",
+        json!({ "kind": "steps", "steps": [{ "at": "1s", "value": "0s" }] }),
+    );
+    let nothing = with(
+        with(nothing, "/flows/0/path", json!(["back"])),
+        "/flows/0/return_path",
+        json!([]),
+    );
+    assert_eq!(
+        refusal(&nothing),
+        "flows[0]: `flow_1` crosses neither a link nor a delay, so its packets would go round in no time"
+    );
+}
+
+#[test]
 fn golden_refusals() {
     let d = dumbbell;
     let p = parking_lot;

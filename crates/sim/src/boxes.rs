@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
+use bloatlab_link::Course;
 use bloatlab_units::{Nanos, Rate, Rng};
 
 use crate::calendar::Key;
@@ -10,6 +11,7 @@ use crate::histogram::{Histogram, TimeMean};
 use crate::loss_events::LossEvents;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
+use crate::varying::{VaryingDelay, VaryingLink};
 
 /// A packet on its way, and the event at which it arrives.
 struct InFlight {
@@ -138,6 +140,8 @@ pub(crate) struct Link {
     pub number: u32,
     pub rate: Rate,
     pub delay: Nanos,
+    /// What of rate and propagation changes over time.
+    pub varying: Option<Box<VaryingLink>>,
     pub overhead: u32,
     /// Bytes that the queue counts besides the IP packet, and the wire carries.
     pub header: u32,
@@ -248,16 +252,68 @@ impl Link {
     #[inline]
     pub fn transmit(&mut self, schedule: &mut Schedule, packet: &Packet) {
         let size = packet.length() + self.header + self.overhead;
-        let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
-        let done = schedule.now + time;
-        self.remainder = remainder;
+        let (done, arrival) = if self.varying.is_some() {
+            self.vary(schedule.now, size)
+        } else {
+            let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
+            self.remainder = remainder;
+            let done = schedule.now + time;
+            (done, done + self.delay)
+        };
         self.busy = true;
         self.busy_until = done;
         self.sending = size;
-        self.stats.busy += time;
+        self.stats.busy += done - schedule.now;
         let key = schedule.key(done, event::LINK_DONE, self.flight.index);
         schedule.set(self.done_slot, key);
-        self.flight.push(schedule, done + self.delay, packet);
+        self.flight.push(schedule, arrival, packet);
+    }
+
+    /// When a packet of this size that is put on the wire now has left, and when it arrives, if something of the link changes.
+    #[cold]
+    #[inline(never)]
+    fn vary(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
+        let varying = self.varying.as_deref_mut();
+        let (carrier, delay) =
+            varying.map_or((None, None), |v| (v.carrier.as_mut(), v.delay.as_mut()));
+        let done = match carrier {
+            Some(carrier) => carrier.transmit(now, u64::from(size)),
+            None => {
+                let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
+                self.remainder = remainder;
+                now + time
+            }
+        };
+        let arrival = delay.map_or(done + self.delay, |delay| delay.arrival(done));
+        (done, arrival)
+    }
+
+    /// The transmitter has nothing to send: a fraction of a nanosecond is carried over only while it stays busy.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.remainder = 0;
+        if let Some(varying) = &mut self.varying {
+            varying.rest();
+        }
+    }
+
+    /// Utilization and, if it changes, mean rate (bit/s) of the time since the last sample, which was `span` ns ago.
+    pub fn sample(&mut self, now: Nanos, span: Nanos) -> (f64, f64) {
+        let busy = self.take_busy(now) as f64 / span as f64;
+        let varying = self
+            .varying
+            .as_mut()
+            .and_then(|varying| varying.sample(now));
+        varying.map_or((busy, f64::NAN), |(rate, utilization)| {
+            (utilization.unwrap_or(f64::NAN), rate)
+        })
+    }
+
+    /// Mean rate (bit/s) and utilization over the `span` ns that are measured.
+    pub fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
+        let varying = self.varying.as_ref().and_then(|varying| varying.whole());
+        let busy = self.stats.busy as f64 / span as f64;
+        varying.unwrap_or((self.rate.0 as f64, Some(busy)))
     }
 
     /// The transmission is over: the device's next packet follows.
@@ -278,7 +334,7 @@ impl Link {
     }
 
     /// The same since the last sample.
-    pub fn take_busy(&mut self, now: Nanos) -> Nanos {
+    fn take_busy(&mut self, now: Nanos) -> Nanos {
         let busy = self.busy(now);
         busy.wrapping_sub(std::mem::replace(&mut self.busy_sampled, busy))
     }
@@ -286,6 +342,9 @@ impl Link {
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
         self.set_length(now, self.packets, self.bytes);
+        if let Some(varying) = &mut self.varying {
+            varying.reset(now);
+        }
         self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
         self.stats = LinkStats {
             busy: self.busy_until.saturating_sub(now),
@@ -305,6 +364,8 @@ impl Link {
 /// Holds every packet for the same time.
 pub(crate) struct DelayLine {
     pub delay: Nanos,
+    /// How the time changes.
+    pub varying: Option<Box<VaryingDelay>>,
     pub flight: Flight,
     pub count: Count,
 }
@@ -313,8 +374,11 @@ impl DelayLine {
     #[inline]
     pub fn enter(&mut self, schedule: &mut Schedule, packet: &Packet) {
         self.count.arrivals += 1;
-        self.flight
-            .push(schedule, schedule.now + self.delay, packet);
+        let arrival = match &mut self.varying {
+            None => schedule.now + self.delay,
+            Some(varying) => varying.arrival(schedule.now),
+        };
+        self.flight.push(schedule, arrival, packet);
     }
 }
 
@@ -323,13 +387,26 @@ pub(crate) struct LossyStretch {
     /// Its number among the plan's boxes.
     pub number: u32,
     pub probability: f64,
+    /// How the probability changes.
+    pub varying: Option<Course>,
     pub rng: Rng,
     pub count: Count,
 }
 
 impl LossyStretch {
+    #[cold]
+    #[inline(never)]
+    fn vary(&mut self, now: Nanos) {
+        if let Some(course) = &mut self.varying {
+            self.probability = course.at(now);
+        }
+    }
+
     /// Counts a packet that enters and says whether it is lost.
-    pub fn loses(&mut self) -> bool {
+    pub fn loses(&mut self, now: Nanos) -> bool {
+        if self.varying.is_some() {
+            self.vary(now);
+        }
         let lost = self.rng.chance(self.probability);
         self.count.arrivals += 1;
         self.count.drops += u64::from(lost);

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
-use bloatlab_scenario::{Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
+use bloatlab_scenario::{
+    Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
+};
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::{NEVER, Nanos};
 
@@ -18,6 +20,7 @@ use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
 use crate::schedule::{Slot, application, clock, event};
+use crate::varying::{VaryingDelay, VaryingLink};
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
@@ -82,14 +85,19 @@ impl<'a> Engine<'a> {
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
                 PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
-                PlanBoxKind::Delay { delay } => engine.add_delay(*delay),
-                PlanBoxKind::Loss { probability } => {
+                PlanBoxKind::Delay { delay, vary } => engine.add_delay(*delay, vary.as_ref()),
+                PlanBoxKind::Loss { probability, vary } => {
+                    let varying = vary.as_ref().map(|vary| {
+                        let stream = format!("vary/{}/loss", planned.name);
+                        vary.course(*probability, engine.streams.stream(&stream))
+                    });
                     let rng = engine.streams.stream(&format!("loss/{}", planned.name));
                     let count = Count::default();
                     let losses = &mut engine.network.losses;
                     losses.push(LossyStretch {
                         number: number as u32,
                         probability: *probability,
+                        varying,
                         rng,
                         count,
                     });
@@ -126,10 +134,12 @@ impl<'a> Engine<'a> {
                 .ok_or_else(|| format!("no queue named {}", known.kind()))?,
         };
         let index = self.network.links.len() as u32;
+        let varying = VaryingLink::new(name, link, &self.streams, self.end);
         let mut link = Link {
             number: number as u32,
             rate: link.rate,
             delay: link.delay,
+            varying,
             overhead: link.overhead,
             header: link.header,
             queue,
@@ -155,11 +165,12 @@ impl<'a> Engine<'a> {
         Ok(Place::Link(index))
     }
 
-    fn add_delay(&mut self, delay: Nanos) -> Place {
+    fn add_delay(&mut self, delay: Nanos, vary: Option<&VaryDelay>) -> Place {
         let index = self.network.delays.len() as u32;
         let flight = Flight::new(event::DELAY, index);
         self.network.delays.push(DelayLine {
             delay,
+            varying: vary.map(|vary| Box::new(VaryingDelay::new(vary, &self.streams))),
             flight,
             count: Count::default(),
         });
@@ -197,14 +208,6 @@ impl<'a> Engine<'a> {
                 index as u32 * application::KINDS + application::START,
             );
             self.network.passages.push(passage);
-            let slowest = planned
-                .forward
-                .iter()
-                .filter_map(|&b| match &plan.boxes[b].kind {
-                    PlanBoxKind::Link(link) => Some(link.rate.0 as f64),
-                    _ => None,
-                });
-            self.bottlenecks.push(slowest.fold(f64::INFINITY, f64::min));
             let probe = matches!(
                 planned.traffic,
                 Traffic::Ping { .. } | Traffic::Fetch { .. }
@@ -227,7 +230,7 @@ impl<'a> Engine<'a> {
         if places.iter().all(|place| matches!(place, Place::Loss(_))) {
             // A path on which nothing takes time still takes an event, so that no host is reached while it sends.
             let place = *nothing.get_or_insert_with(|| {
-                let place = self.add_delay(0);
+                let place = self.add_delay(0, None);
                 self.places.push(place);
                 self.box_names.push(String::from("(nothing)"));
                 place
@@ -375,6 +378,7 @@ impl<'a> Engine<'a> {
             "utilization",
             "drops",
             "marks",
+            "rate_mbps",
         ]);
         self.probe_series = Series::new(&["rtt_ms"]);
     }

@@ -36,8 +36,6 @@ pub(crate) struct Engine<'a> {
     pub probe_series: Series,
     /// Rank of each plan flow among flows of data, and among probes.
     pub ranks: Vec<(Option<u32>, Option<u32>)>,
-    /// Slowest link on each flow's data path, bit/s.
-    pub bottlenecks: Vec<f64>,
 }
 
 impl<'a> Engine<'a> {
@@ -61,7 +59,6 @@ impl<'a> Engine<'a> {
             link_series: Series::default(),
             probe_series: Series::default(),
             ranks: Vec::new(),
-            bottlenecks: Vec::new(),
         }
     }
 

@@ -21,6 +21,7 @@ mod sample;
 mod schedule;
 mod summary;
 mod traffic;
+mod varying;
 
 use std::fmt;
 

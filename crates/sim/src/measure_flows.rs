@@ -117,7 +117,7 @@ impl Engine<'_> {
         let stats = &flow.stats;
         let sent = since(&flow.sender_stats(), &stats.base);
         let base_rtt = self.plan.flows[index].base_rtt as f64;
-        let rate = self.bottlenecks[index];
+        let rate = self.bottleneck(&self.plan.flows[index]);
         let (arrived, delivered) = stats.by_stop.unwrap_or((flow.arrived(), stats.delivered));
         let throughput = mbps((arrived - stats.arrived_base) as f64, lifetime);
         let srtt = stats.srtt.mean();

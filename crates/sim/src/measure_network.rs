@@ -1,10 +1,11 @@
 //! Metrics of links and of the network as a whole.
 
-use bloatlab_scenario::PlanBoxKind;
+use bloatlab_scenario::PlanFlow;
 
 use crate::engine::Engine;
 use crate::loss_events::NOT_GREEDY;
 use crate::metrics::*;
+use crate::network::Place;
 use crate::outcome::{Distribution, Outcome};
 use crate::sample::mbps;
 use crate::summary::{MS, Sheet};
@@ -55,7 +56,7 @@ impl Engine<'_> {
             let together = losses.synchronization(flows).filter(|_| flows > 1);
             sheet.put(index, L_LOSS_SYNCHRONIZATION, together);
             sheet.put(index, L_THROUGHPUT, mbps(stats.sent_bytes as f64, span));
-            sheet.put(index, L_UTILIZATION, stats.busy as f64 / span as f64);
+            sheet.put(index, L_UTILIZATION, link.whole(span).1);
             let reported = link.queue.stats();
             outcome.queue_stats.extend(
                 reported
@@ -152,23 +153,35 @@ impl Engine<'_> {
     /// Mbit/s of all links that are the slowest on some flow's data path.
     fn capacity(&self) -> f64 {
         let mut used = vec![false; self.plan.boxes.len()];
-        for (flow, &slowest) in self.plan.flows.iter().zip(&self.bottlenecks) {
+        for flow in &self.plan.flows {
+            let slowest = self.bottleneck(flow);
             for &number in &flow.forward {
-                if let PlanBoxKind::Link(link) = &self.plan.boxes[number].kind {
-                    used[number] |= link.rate.0 as f64 == slowest;
-                }
+                used[number] |= self.mean_rate(number) == Some(slowest);
             }
         }
-        let rates = self
-            .plan
-            .boxes
+        let every = used.iter().enumerate().filter(|(_, used)| **used);
+        let rates = every.filter_map(|(number, _)| self.mean_rate(number));
+        rates.map(|rate| rate * 1e-6).sum()
+    }
+
+    /// bit/s of the slowest link on a flow's data path, in the mean of what is measured.
+    pub(crate) fn bottleneck(&self, flow: &PlanFlow) -> f64 {
+        let rates = flow
+            .forward
             .iter()
-            .zip(&used)
-            .filter(|(_, used)| **used)
-            .map(|(b, _)| match &b.kind {
-                PlanBoxKind::Link(link) => link.rate.0 as f64 * 1e-6,
-                _ => 0.0,
-            });
-        rates.sum()
+            .filter_map(|&number| self.mean_rate(number));
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// bit/s of a box that is a link, in the mean of what is measured.
+    fn mean_rate(&self, number: usize) -> Option<f64> {
+        match self.places[number] {
+            Place::Link(i) => Some(
+                self.network.links[i as usize]
+                    .whole(self.end - self.warmup)
+                    .0,
+            ),
+            _ => None,
+        }
     }
 }

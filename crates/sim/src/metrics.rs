@@ -174,7 +174,7 @@ metrics! {
         L_THROUGHPUT = "throughput", "Mbit/s", Higher,
             "bits on the wire whose transmission ended / time", "RFC 7928";
         L_UTILIZATION = "utilization", "", Higher,
-            "time the transmitter is busy / time", "RFC 7928";
+            "time the transmitter is busy / time; of a rate that varies: bits sent / bits that could have been sent", "RFC 7928";
     }
 }
 

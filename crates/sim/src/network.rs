@@ -103,7 +103,7 @@ impl Network {
 
     fn is_lost(&mut self, index: usize, packet: &Packet) -> bool {
         let stretch = &mut self.losses[index];
-        let lost = stretch.loses();
+        let lost = stretch.loses(self.schedule.now);
         if lost {
             self.log
                 .note(self.schedule.now, Step::Drop, stretch.number, packet);
@@ -161,8 +161,7 @@ impl Network {
         self.fill_device(index);
         let link = &mut self.links[index];
         if !link.busy {
-            // A fraction of a nanosecond is carried over only while the link stays busy.
-            link.remainder = 0;
+            link.rest();
         }
     }
 

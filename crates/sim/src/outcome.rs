@@ -159,7 +159,11 @@ impl Outcome {
         for series in [&self.flow_series, &self.link_series, &self.probe_series] {
             series.time.iter().for_each(|&v| value(v));
             series.entity.iter().for_each(|&v| value(f64::from(v)));
-            for (_, column) in &series.columns {
+            for (name, column) in &series.columns {
+                // Where no rate varies this column says nothing.
+                if *name == "rate_mbps" && column.iter().all(|v| v.is_nan()) {
+                    continue;
+                }
                 // One NaN for all: its payload carries nothing.
                 column
                     .iter()

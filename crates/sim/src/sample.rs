@@ -41,7 +41,7 @@ impl Engine<'_> {
                 drops,
                 marks,
             } = std::mem::take(&mut link.stats.interval);
-            let busy = link.take_busy(now);
+            let (utilization, rate) = link.sample(now, span);
             self.link_series.push(
                 time,
                 index,
@@ -54,9 +54,10 @@ impl Engine<'_> {
                         f64::NAN
                     },
                     mbps(bytes as f64, span),
-                    busy as f64 / span as f64,
+                    utilization,
                     drops as f64,
                     marks as f64,
+                    rate * 1e-6,
                 ],
             );
         }

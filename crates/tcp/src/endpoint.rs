@@ -200,14 +200,16 @@ impl Endpoint {
         sender.una = 1;
         sender.next = 1;
         sender.edge = unwrap(1, segment.ack) + u64::from(segment.window);
-        if self.syn_tries == 1 {
-            sender.rtt.sample(now - self.syn_sent_at);
-        }
         sender.first_sent = now;
         sender.delivered_at = now;
         sender.window.pacing = 0;
         sender.tally.begin(segment.tsval);
         sender.cc.on_start(&mut sender.window, now);
+        if self.syn_tries == 1 {
+            let rtt = now - self.syn_sent_at;
+            sender.rtt.sample(rtt);
+            sender.cc.on_handshake(&mut sender.window, rtt);
+        }
     }
 
     /// Writes the next segment to send now and answers the code point it leaves with; call until it answers None.

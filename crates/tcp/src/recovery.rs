@@ -75,8 +75,13 @@ impl Sender {
 
     fn leave_recovery(&mut self, ack: &Ack) {
         self.end_recovery(ack);
-        if self.board.to_retransmit > 0 {
-            // What was sent during recovery was lost too: a new episode.
+        // What was sent during recovery was lost too: a new episode.
+        let missing = if self.prr.counts_repeated() {
+            self.board.any_lost()
+        } else {
+            self.board.to_retransmit > 0
+        };
+        if missing {
             self.enter_recovery(ack);
         }
     }

@@ -189,6 +189,12 @@ impl Scoreboard {
             .sum()
     }
 
+    /// Whether anything judged lost is still outstanding, retransmitted or not.
+    pub fn any_lost(&self) -> bool {
+        let missing = |record: &Record| record.flags & (LOST | SACKED) == LOST;
+        self.to_retransmit > 0 || self.records.iter().any(missing)
+    }
+
     /// Whether anything outstanding was ever sent again.
     pub fn repeats(&self) -> bool {
         let repeated = |r: &Record| r.flags & (EVER_RETRANSMITTED | SACKED) == EVER_RETRANSMITTED;

@@ -57,6 +57,12 @@ impl Rng {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
+
+    /// Normally distributed round 0 with this standard deviation (Box and Muller 1958).
+    pub fn normal(&mut self, deviation: f64) -> f64 {
+        let radius = libm::sqrt(self.exponential(2.0));
+        deviation * radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
 }
 
 #[cfg(test)]
@@ -80,5 +86,12 @@ mod tests {
         assert!((uniform - 0.5).abs() < 4.0 * 0.289 / f64::from(n).sqrt());
         assert!((exponential - 3.0).abs() < 4.0 * 3.0 / f64::from(n).sqrt());
         assert!((0..1000).all(|_| rng.below(7) < 7));
+        let normal: Vec<f64> = (0..n).map(|_| rng.normal(2.0)).collect();
+        let mean = normal.iter().sum::<f64>() / f64::from(n);
+        let square = normal.iter().map(|x| x * x).sum::<f64>() / f64::from(n);
+        assert!(mean.abs() < 4.0 * 2.0 / f64::from(n).sqrt());
+        assert!((square - 4.0).abs() < 4.0 * 4.0 * (2.0 / f64::from(n)).sqrt());
+        let within = normal.iter().filter(|x| x.abs() < 2.0).count() as f64 / f64::from(n);
+        assert!((within - 0.6827).abs() < 4.0 * 0.466 / f64::from(n).sqrt());
     }
 }

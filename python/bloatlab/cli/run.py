@@ -17,7 +17,7 @@ from bloatlab.experiments.claims import claims_of, note_claims
 from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.store import Store, Writer
-from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan
+from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan_all
 
 INTERRUPTED = 130
 
@@ -52,8 +52,7 @@ def run_request(request: Request) -> int:
     """Runs it and gives the exit code."""
     base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
-    axes = request.source.axes(base, given)
-    runs = plan(request.source, base, axes, replications=request.replications, seed=request.seed)
+    runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed)
     experiment = request.experiment
 
     def after(writer: Writer, summary: Summary) -> None:

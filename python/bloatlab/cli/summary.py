@@ -43,7 +43,7 @@ def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
     at = f", means over {ranking.points} points" if ranking.points > 1 else ""
     table = Table(title=f"{name}, {runs} runs{at}", caption="score: mean rank over the groups of criteria, 1 is best")
     table.add_column("#", justify="right")
-    table.add_column("queue", no_wrap=True)
+    table.add_column(ranking.subject, no_wrap=True)
     table.add_column("score", justify="right")
     shown = [criterion for criterion in ranking.criteria if not criterion.minor]
     for criterion in shown:

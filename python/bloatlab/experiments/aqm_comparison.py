@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.errors import ParameterError
 from bloatlab.experiments import criteria, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.base import Experiment
@@ -15,15 +14,6 @@ from bloatlab.experiments.queues import SMALLEST, comparable
 
 BUFFER = 4
 """Bandwidth-delay products that every queue may hold: enough to bloat where nothing manages it."""
-
-
-def _kinds(value: Any) -> str:
-    """Names of congestion controls with `+` between them, each checked."""
-    one = read.algorithm("congestion_controls")
-    names = [name.strip() for name in str(value).split("+")]
-    if not all(names):
-        raise ParameterError(f"`{value}`: an empty name between `+`")
-    return "+".join(str(one(name)) for name in names)
 
 
 class AqmComparison(Experiment):
@@ -53,7 +43,7 @@ class AqmComparison(Experiment):
             "ccas", "cubic+newreno+bbr", "",
             allowed="congestion controls of `bloatlab algorithms` with + between them",
             help="congestion controls of the bulk flows",
-            read=_kinds,
+            read=read.names("congestion_controls"),
         ),
         shared.count("flows", 1, "flows", "bulk flows of each congestion control", low=1, high=1000),
         Parameter(
@@ -92,7 +82,7 @@ class AqmComparison(Experiment):
                 "cca": kind,
                 "tcp": shared.tcp(params),
             }
-            for kind in dict.fromkeys(params["ccas"].split("+"))
+            for kind in dict.fromkeys(read.split_names(params["ccas"]))
         ]
         page = {"kind": "fetch", "response": params["page"], "interval": "1s"}
         return {

@@ -75,6 +75,11 @@ class Experiment:
     compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")
     """Parameters that make a contender of the ranking."""
 
+    @property
+    def subject(self) -> str:
+        """What is compared, in words."""
+        return {"cca": "congestion control"}.get(self.compared[0], self.compared[0])
+
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario document that resolved parameters make."""
         raise NotImplementedError

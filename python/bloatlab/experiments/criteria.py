@@ -71,12 +71,17 @@ def jain(name: str) -> Callable[[Metrics], float | None]:
     return read
 
 
+def _those(flows: str) -> str:
+    """Flows of this name, in words; those that have no other name are all of them."""
+    return "the flows" if flows == "flow" else f"the {flows} flows"
+
+
 def delay(flows: str = "bulk", *, title: str = "queueing delay", group: str = "bulk delay") -> tuple[Criterion, ...]:
     """Queueing delay of long flows at the median and in the tail."""
     return tuple(
         Criterion(
             f"{flows}_delay_p{percentile}", f"{title} p{percentile}", "ms", "lower", group,
-            f"mean over the {flows} flows of p{percentile}_sojourn_l4",
+            f"mean over {_those(flows)} of p{percentile}_sojourn_l4",
             mean_of("flow", flows, f"p{percentile}_sojourn_l4"), percentile < 99,
         )
         for percentile in (50, 95, 99)
@@ -85,14 +90,14 @@ def delay(flows: str = "bulk", *, title: str = "queueing delay", group: str = "b
 
 def goodput(flows: str = "bulk", *, title: str = "goodput", group: str = "throughput") -> Criterion:
     """Goodput of long flows together."""
-    formula = f"sum over the {flows} flows of mean_throughput_l7"
+    formula = f"sum over {_those(flows)} of mean_throughput_l7"
     read = sum_of("flow", flows, "mean_throughput_l7")
     return Criterion(f"{flows}_goodput", title, "Mbit/s", "higher", group, formula, read)
 
 
 def fairness(flows: str = "bulk", *, group: str = "fairness") -> Criterion:
     """How evenly long flows share."""
-    formula = f"(sum x)^2 / (n sum x^2) over mean_throughput_l7 of the {flows} flows"
+    formula = f"(sum x)^2 / (n sum x^2) over mean_throughput_l7 of {_those(flows)}"
     return Criterion(f"{flows}_fairness", "fairness (Jain)", "", "higher", group, formula, jain(flows))
 
 
@@ -135,14 +140,14 @@ def loss_bursts() -> Criterion:
 def start_up(flows: str = "bulk") -> Criterion:
     """How soon the first byte comes (RFC 7928 section 2.2)."""
     read = mean_of("flow", flows, "flow_start_up_time_l4")
-    formula = f"mean over the {flows} flows of flow_start_up_time_l4"
+    formula = f"mean over {_those(flows)} of flow_start_up_time_l4"
     return Criterion(f"{flows}_start_up", f"start-up of {flows} flows", "ms", "lower", "start-up", formula, read)
 
 
 def completion(flows: str, *, group: str = "completion") -> Criterion:
     """How long finite flows take (RFC 7928 section 2.1)."""
     read = mean_of("flow", flows, "flow_completion_time_l4")
-    formula = f"mean over the {flows} flows of flow_completion_time_l4"
+    formula = f"mean over {_those(flows)} of flow_completion_time_l4"
     return Criterion(f"{flows}_completion", f"completion of {flows} flows", "s", "lower", group, formula, read)
 
 
@@ -151,18 +156,18 @@ def voip(flows: str = "voip", *, title: str = "VoIP", group: str = "sparse flows
     delays = tuple(
         Criterion(
             f"{flows}_delay_p{percentile}", f"{title} one-way delay p{percentile}", "ms", "lower", group,
-            f"mean over the {flows} flows of p{percentile}_one_way_delay_l4",
+            f"mean over {_those(flows)} of p{percentile}_one_way_delay_l4",
             mean_of("flow", flows, f"p{percentile}_one_way_delay_l4"), percentile < 99,
         )
         for percentile in (50, 95, 99)
     )  # fmt: skip
     jitter = Criterion(
         f"{flows}_jitter", f"{title} jitter", "ms", "lower", group,
-        f"mean over the {flows} flows of mean_jitter_l4", mean_of("flow", flows, "mean_jitter_l4"), minor=True,
+        f"mean over {_those(flows)} of mean_jitter_l4", mean_of("flow", flows, "mean_jitter_l4"), minor=True,
     )  # fmt: skip
     lost = Criterion(
         f"{flows}_loss", f"{title} loss", "", "lower", group,
-        f"mean over the {flows} flows of loss_rate_l4", mean_of("flow", flows, "loss_rate_l4"),
+        f"mean over {_those(flows)} of loss_rate_l4", mean_of("flow", flows, "loss_rate_l4"),
     )  # fmt: skip
     return (*delays, jitter, lost)
 

@@ -14,7 +14,6 @@ from bloatlab.experiments.queues import with_limit
 PAGE = "CCPerf, Deep Buffers Experiment, experiment 1 (doi 10.1109/COMST.2025.3533303)"
 FLOW = "flow_metrics.flow_1."
 RATE_PER_FLOW = "16Mbit/s"
-PACKETS_PER_FLOW = 80
 
 
 def _claim(
@@ -32,7 +31,9 @@ class DeepBuffers(Experiment):
         "Greedy flows cross one bottleneck whose queue holds more than the bandwidth-delay product; vary qlen and cca."
     )
     source = PAGE
-    figures = (
+    compared = ("cca",)
+    packets_per_flow: ClassVar[int] = 80
+    figures: ClassVar[tuple[str, ...]] = (
         "in_flight", "operating_point", "delay_throughput", "time_series", "ecdf", "queue", "queue_distribution",
         "rtt_histogram", "comparison",
     )  # fmt: skip
@@ -269,7 +270,7 @@ class DeepBuffers(Experiment):
             values["bw"] = units.write_rate(flows * units.rate(RATE_PER_FLOW))
         # What tc's words leave out is tc's default; a limit that was asked for still counts.
         if values["qlen"] is None and not read.is_tc(values["queue"]):
-            values["qlen"] = f"{PACKETS_PER_FLOW * flows}p"
+            values["qlen"] = f"{self.packets_per_flow * flows}p"
         return values
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -68,6 +69,21 @@ def whole(low: int, high: int) -> Reader:
     return read
 
 
+def number(low: float, high: float) -> Reader:
+    """A number from `low` to `high`."""
+
+    def read(value: Any) -> float:
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            found = float("nan")
+        if isinstance(value, bool) or not low <= found <= high:
+            raise ParameterError(f"`{value}` is not a number from {low:g} to {high:g}")
+        return found
+
+    return read
+
+
 def probability(value: Any) -> float:
     """A number from 0 to below 1."""
     try:
@@ -129,6 +145,25 @@ def algorithm(what: str) -> Reader:
         raise ParameterError(f"`{value}` is neither a name nor a table with its `kind`")
 
     return read
+
+
+def names(what: str) -> Reader:
+    """Names of several algorithms with `+` between them, each checked.
+
+    Args:
+        what: As for `algorithm`.
+    """
+    one = algorithm(what)
+
+    def read(value: Any) -> str:
+        return "+".join(str(one(name)) for name in split_names(str(value)))
+
+    return read
+
+
+def split_names(text: str) -> list[str]:
+    """Names with `+` between them; one may end in `+` (`ledbat++`), so what separates stands before a letter."""
+    return [name.strip() for name in re.split(r"\+\s*(?=[A-Za-z])", text)]
 
 
 def is_tc(value: Any) -> TypeGuard[str]:

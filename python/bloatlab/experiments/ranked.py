@@ -9,6 +9,7 @@ from typing import Any
 
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Observation, Ranking, observe, rank
+from bloatlab.experiments.suite import Suite, overall
 from bloatlab.store import Store
 from bloatlab.sweeps.plan import PlannedRun
 
@@ -26,8 +27,18 @@ def of_plan(
     experiment: Experiment | None, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]
 ) -> Ranking | None:
     """Who came where, if the experiment ranks and there are at least two to rank."""
+    if isinstance(experiment, Suite):
+        return _overall(experiment, runs, metrics)
     found = _ranked(experiment, {run.run_id: run.parameters for run in runs}, metrics)
     return found.ranking if found else None
+
+
+def _overall(suite: Suite, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]) -> Ranking | None:
+    rankings = {
+        member.name: of_plan(member, [run for run in runs if run.experiment == member.name], metrics)
+        for member in suite.members
+    }
+    return overall(suite, rankings)
 
 
 def of_store(store: Store, experiment: Experiment | None) -> Ranked | None:
@@ -42,6 +53,12 @@ def of_store(store: Store, experiment: Experiment | None) -> Ranked | None:
     return _ranked(experiment, parameters, store.run_metrics(list(parameters)))
 
 
+def overall_of_store(store: Store, suite: Suite) -> Ranking | None:
+    """The ranking over all members of the suite that a store holds."""
+    found = {member.name: of_store(store, member) for member in suite.members}
+    return overall(suite, {name: ranked.ranking if ranked else None for name, ranked in found.items()})
+
+
 def _ranked(
     experiment: Experiment | None,
     parameters: Mapping[str, Mapping[str, Any]],
@@ -52,7 +69,7 @@ def _ranked(
     runs = [(given, metrics[run_id]) for run_id, given in parameters.items()]
     derived = [parameter.name for parameter in experiment.parameters if parameter.default is None]
     observed = observe(experiment.criteria, experiment.compared, runs, derived)
-    ranking = rank(experiment.criteria, observed)
+    ranking = rank(experiment.criteria, observed, experiment.subject)
     if len(ranking.contenders) < 2:
         return None
     return Ranked(ranking, dict(zip(parameters, observed, strict=True)))

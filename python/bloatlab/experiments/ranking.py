@@ -57,6 +57,8 @@ class Ranking:
     """Those for which at least one run has a value."""
     contenders: tuple[Contender, ...]
     points: int
+    subject: str = "queue"
+    """What the contenders are."""
 
 
 def observe(
@@ -121,7 +123,7 @@ def _key(value: float | None, better: Better) -> tuple[int, float]:
     return (0, -rounded if better == "higher" else rounded)
 
 
-def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> Ranking:
+def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], subject: str = "queue") -> Ranking:
     """The table of contenders, the best first."""
     known = tuple(
         criterion for criterion in criteria if any(one.values[criterion.name] is not None for one in observations)
@@ -160,7 +162,29 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation]) -> 
         )  # fmt: skip
     rows.sort(key=lambda row: (round(row.score, 9), row.name))
     placed = (replace(row, position=index + 1) for index, row in enumerate(rows))
-    return Ranking(known, tuple(placed), len(points))
+    return Ranking(known, tuple(placed), len(points), subject)
+
+
+def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking | None:
+    """The places at each point by the score there, contenders in the order of the ranking; nothing of one point alone."""
+    points = list(dict.fromkeys(one.point for one in observations))
+    if len(points) < 2:
+        return None
+    scores: dict[str, dict[str, float]] = {}
+    for point in points:
+        here = rank(ranking.criteria, [one for one in observations if one.point == point], ranking.subject)
+        scores[point] = {row.name: row.score for row in here.contenders}
+    criteria = [
+        Criterion(point, point, "", "lower", point, f"score at {point}", lambda _: None, minor=True) for point in points
+    ]
+    observed = [
+        Observation(row.name, "", {point: of.get(row.name) for point, of in scores.items()})
+        for row in ranking.contenders
+    ]
+    found = rank(criteria, observed, ranking.subject)
+    order = {row.name: row.position for row in ranking.contenders}
+    placed = sorted((replace(row, position=order[row.name]) for row in found.contenders), key=lambda row: row.position)
+    return replace(found, contenders=tuple(placed))
 
 
 def _values(observations: Sequence[Observation], name: str, criterion: Criterion) -> list[float]:

@@ -28,7 +28,7 @@ class Path:
 
     Attributes:
         link: Name of the bottleneck.
-        capacity_mbps: Its rate in Mbit/s, on the wire.
+        capacity_mbps: Its rate in Mbit/s, on the wire; of one that varies, the mean.
         base_rtt_ms: Lowest base RTT of the flows, ms.
         packet: Bytes of a full packet on the wire.
     """
@@ -57,6 +57,9 @@ def path(tables: Tables) -> Path:
             capacity = min(finite.values())
             slowest = [name for name, rate in finite.items() if rate == capacity]
             link = slowest[0] if len(slowest) == 1 else max(slowest, key=lambda name: _mean_queue(tables, name))
+    moving = varying_rate(tables, link)
+    if not moving.is_empty():
+        capacity = prepare.mean(moving["rate_mbps"])
     base = prepare.low(flows["base_rtt_ms"]) if "base_rtt_ms" in flows.columns else 0.0
     mss = prepare.high(flows["mss"]) if "mss" in flows.columns else 0.0
     return Path(
@@ -65,6 +68,15 @@ def path(tables: Tables) -> Path:
         base_rtt_ms=base or None,
         packet=(mss or 1448) + HEADERS,
     )
+
+
+def varying_rate(tables: Tables, link: str | None) -> pl.DataFrame:
+    """`time_s` and `rate_mbps` of a link whose rate varies; empty where it does not."""
+    series = table(tables, "link_series")
+    if link is None or not {"time_s", "link", "rate_mbps"} <= set(series.columns):
+        return pl.DataFrame()
+    mine = series.filter(pl.col("link").cast(pl.String) == link)
+    return mine.select("time_s", pl.col("rate_mbps").cast(pl.Float64)).drop_nulls().sort("time_s")
 
 
 def _mean_queue(tables: Tables, link: str) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 from altair.utils.schemapi import debug_mode
 
 from bloatlab.figures import contenders, histogram, network, prepare, sweep
+from bloatlab.figures.charts import coexistence
 from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.criteria import criteria
 from bloatlab.figures.charts.delay_ranges import delay_ranges
@@ -19,6 +20,7 @@ from bloatlab.figures.charts.operating_point import operating_point
 from bloatlab.figures.charts.queue import queue
 from bloatlab.figures.charts.queue_distribution import queue_distribution
 from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
+from bloatlab.figures.charts.scores import places, scores
 from bloatlab.figures.charts.time_series import time_series
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import HALF, WIDE
@@ -210,6 +212,25 @@ REGISTRY: Mapping[str, Figure] = {
             of_runs=True,
         ),
         Figure(
+            "share_matrix",
+            "Who gets how much",
+            "A row is the newcomer, a column the incumbent; blue is more than half for the newcomer. Rows are in the order "
+            "of what they take from others on average.",
+            ("runs", "parameters", "metrics"),
+            coexistence.share_matrix,
+            lambda tables: coexistence.cells(tables).height > 1,
+            of_runs=True,
+        ),
+        Figure(
+            "delay_matrix",
+            "What the incumbent suffers",
+            "Mean queueing delay of the incumbent's packets (column) while the newcomer (row) is there.",
+            ("runs", "parameters", "metrics"),
+            coexistence.delay_matrix,
+            lambda tables: coexistence.cells(tables).height > 1,
+            of_runs=True,
+        ),
+        Figure(
             "delay_ranges",
             "Delay of every contender",
             "In the order of the ranking. The dot is the median, the thick bar reaches to the 95th percentile and the "
@@ -239,6 +260,26 @@ REGISTRY: Mapping[str, Figure] = {
             lambda tables: not samples(tables).is_empty(),
             of_runs=True,
             note=_points_left,
+        ),
+        Figure(
+            "scores",
+            "Place by experiment",
+            "A row a contender in the order of the ranking, a column an experiment. The number is the place by the score "
+            "there, 1 being the best; equal scores share the mean of their places.",
+            ("overall",),
+            scores,
+            lambda _: True,
+            of_runs=True,
+        ),
+        Figure(
+            "places",
+            "Place by point",
+            "A row a contender in the order of the ranking, a column a point of what else was varied. The number is the place "
+            "by the score there, 1 being the best; equal scores share the mean of their places.",
+            ("places",),
+            places,
+            lambda _: True,
+            of_runs=True,
         ),
         Figure(
             "criteria",

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bloatlab.experiments import CATALOGUE
-from bloatlab.experiments.ranked import Ranked, of_store
+from bloatlab.experiments import CATALOGUE, suite_of
+from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
+from bloatlab.experiments.ranking import by_point
 
 if TYPE_CHECKING:
+    from bloatlab.experiments.ranking import Ranking
     from bloatlab.store import Store
 
 RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
@@ -37,15 +39,34 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     """Tables over all runs, for figures that compare them; with the ranking where one experiment made them and ranks."""
     tables = {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
     experiments = tables["runs"]["experiment"].unique().to_list()
+    suite = suite_of(experiments)
+    if suite is not None:
+        return tables | of_overall(overall_of_store(store, suite))
     if len(experiments) != 1:
         return tables
     return tables | of_ranking(of_store(store, CATALOGUE.get(experiments[0])))
 
 
 def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
-    """`ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes."""
+    """What a ranking gives to draw.
+
+    `ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes;
+    `places`: as `ranking` for the score at each of several points.
+    """
     if ranked is None:
         return {}
+    runs = [{"run_id": run, "contender": one.contender, "point": one.point} for run, one in ranked.observations.items()]
+    tables = {"ranking": _rows(ranked.ranking), "contenders": pl.DataFrame(runs)}
+    places = by_point(ranked.ranking, list(ranked.observations.values()))
+    return tables if places is None else {**tables, "places": _rows(places)}
+
+
+def of_overall(ranking: Ranking | None) -> dict[str, pl.DataFrame]:
+    """`overall`: a row a contender and experiment of a suite; its value is the score there."""
+    return {} if ranking is None else {"overall": _rows(ranking)}
+
+
+def _rows(ranking: Ranking) -> pl.DataFrame:
     rows = [
         {
             "contender": row.name,
@@ -60,12 +81,11 @@ def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
             "high": row.high[criterion.name],
             "rank": row.ranks.get(criterion.name),
         }
-        for row in ranked.ranking.contenders
-        for criterion in ranked.ranking.criteria
+        for row in ranking.contenders
+        for criterion in ranking.criteria
     ]
     numbers = dict.fromkeys(("score", "value", "low", "high", "rank"), pl.Float64)
-    runs = [{"run_id": run, "contender": one.contender, "point": one.point} for run, one in ranked.observations.items()]
-    return {"ranking": pl.DataFrame(rows, schema_overrides=numbers), "contenders": pl.DataFrame(runs)}
+    return pl.DataFrame(rows, schema_overrides=numbers)
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:

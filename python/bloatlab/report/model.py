@@ -204,8 +204,8 @@ def ranking_view(ranking: Ranking) -> RankingView:
         for criterion in ranking.criteria
     ]
     return RankingView(
-        PlainTable(["#", "queue", "score", *groups], scores, "Ranking", sortable=True, note=f"{MEANING}{over}"),
-        PlainTable(["queue", *titles], values, "Values", sortable=True, note="In brackets the rank."),
+        PlainTable(["#", ranking.subject, "score", *groups], scores, "Ranking", sortable=True, note=f"{MEANING}{over}"),
+        PlainTable([ranking.subject, *titles], values, "Values", sortable=True, note="In brackets the rank."),
         PlainTable(["criterion", "group", "better", "what it is"], meanings, "Criteria"),
     )
 

@@ -14,14 +14,16 @@ import jinja2
 import polars as pl
 
 from bloatlab.errors import StoreError
-from bloatlab.experiments.ranked import Ranked, of_store
-from bloatlab.report import metric_tables, model, text, verdict
+from bloatlab.experiments import suite_of
+from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
+from bloatlab.report import metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.store import Store
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
+    from bloatlab.experiments.suite import Suite
     from bloatlab.figures.registry import Figure
     from bloatlab.figures.sweep import Sweep
 
@@ -52,14 +54,37 @@ def make_report(directory: Path | str) -> Path:
         if tables["runs"].is_empty():
             raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
         names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
+        suite = suite_of(names)
+        if suite is not None:
+            return _site(store, renderer, tables, suite, names)
         views = [_experiment(store, renderer, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
-        page = _template().render(
+        page = _template("report.html").render(
             views=views,
             definitions=_used_definitions(views),
             scopes=metric_tables.TITLES,
             grades=verdict.MEANING,
         )
     return _write(store.directory / NAME, page)
+
+
+def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
+    """A page for each experiment, and their index."""
+    commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
+    views = {name: _experiment(store, renderer, tables, name, "e1") for name in names}
+    figures = _figures(renderer, {name: tables[name] for name in ("overall",) if name in tables}, "o-", of_runs=True)
+    for name, view in views.items():
+        view.commands = commands
+        page = _template("report.html").render(
+            views=[view],
+            definitions=_used_definitions([view]),
+            scopes=metric_tables.TITLES,
+            grades=verdict.MEANING,
+            home=site.INDEX,
+            suite=suite.name,
+        )
+        _write(store.directory / site.page_of(name), page)
+    whole = site.index(suite, views, overall_of_store(store, suite), figures, commands, _facts(tables["runs"]))
+    return _write(store.directory / site.INDEX, _template("site.html").render(site=whole))
 
 
 def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
@@ -215,10 +240,10 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
 
 
 @cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     loader = jinja2.PackageLoader("bloatlab.report")
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _write(path: Path, page: str) -> Path:

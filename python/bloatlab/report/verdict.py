@@ -150,6 +150,17 @@ def of_ranking(ranking: Ranking) -> Verdict:
     return Verdict("", sentence, numbers)
 
 
+def of_places(ranking: Ranking) -> Verdict:
+    """Say who came first and last over several experiments."""
+    first, last = ranking.contenders[0], ranking.contenders[-1]
+    best = sum(1 for place in first.ranks.values() if place < 2)
+    sentence = (
+        f"{first.name} comes first of {len(ranking.contenders)} over {len(ranking.criteria)} experiments with a mean place of "
+        f"{first.score:.2f}, and leads {best} of them; {last.name} comes last with {last.score:.2f}."
+    )
+    return Verdict("", sentence, [])
+
+
 def label(swept: Sweep, run_id: str) -> str:
     """A run by what sets it apart, such as `cca = cubic, qlen = 80p`."""
     row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)

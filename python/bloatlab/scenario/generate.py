@@ -44,7 +44,7 @@ def shaped(schema: Schema) -> Schema:
         if variants and all("const" in variant for variant in variants):
             definition = {"type": "string", "enum": [variant["const"] for variant in variants]}
         elif variants:
-            definition = {**definition, "oneOf": [_hoist(variant, definitions) for variant in variants]}
+            definition = {**definition, "oneOf": [_hoist(name, variant, definitions) for variant in variants]}
         definitions[name] = definition
         if definition.get("type") == "string" or "properties" not in definition:
             inlined[name] = definitions.pop(name)
@@ -55,11 +55,13 @@ def shaped(schema: Schema) -> Schema:
     return whole
 
 
-def _hoist(variant: Schema, definitions: Schema) -> Schema:
-    """Gives a variant of a tagged union a definition of its own."""
+def _hoist(union: str, variant: Schema, definitions: Schema) -> Schema:
+    """Gives a variant of a tagged union a definition of its own; of those of values over time, one for each quantity."""
     kind = variant["properties"]["kind"]
     word = kind["const"] if "const" in kind else kind["enum"][0]
     name = "".join(part.capitalize() for part in word.split("_"))
+    if union.endswith("Variation"):
+        name = union.removesuffix("Variation") + name
     definitions[name] = variant
     return {"$ref": f"#/$defs/{name}"}
 

@@ -3,5 +3,6 @@
 from bloatlab.sweeps.executor import Summary, execute
 from bloatlab.sweeps.plan import PlannedRun, Source, plan
 from bloatlab.sweeps.source import ExperimentSource, ScenarioSource
+from bloatlab.sweeps.suite import plan_all
 
-__all__ = ["ExperimentSource", "PlannedRun", "ScenarioSource", "Source", "Summary", "execute", "plan"]
+__all__ = ["ExperimentSource", "PlannedRun", "ScenarioSource", "Source", "Summary", "execute", "plan", "plan_all"]

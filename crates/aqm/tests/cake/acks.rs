@@ -1,6 +1,7 @@
 //! The ACK filter.
 
-use super::{Log, Wire, cake, stat, wire};
+use super::cake;
+use super::common::{Log, TestPacket, packet, stat};
 use bloatlab_aqm::cake::ack_filter::superseded;
 use bloatlab_aqm::{DropReason, PureAck};
 use bloatlab_units::{MILLISECOND, Streams};
@@ -102,10 +103,10 @@ fn filtered(mode: &str, arrivals: &[Option<u32>]) -> Vec<u64> {
     let params = json!({ "ack_filter": mode, "diffserv": "besteffort" });
     let (mut queue, mut log) = (cake(params), Log::default());
     for (id, number) in arrivals.iter().enumerate() {
-        let packet = Wire {
+        let packet = TestPacket {
             ack: number.map(ack),
             size: if number.is_some() { 52 } else { 1500 },
-            ..wire(id as u64, 1)
+            ..packet(id as u64, 1)
         };
         queue.enqueue(0, packet, &mut log);
     }
@@ -113,7 +114,7 @@ fn filtered(mode: &str, arrivals: &[Option<u32>]) -> Vec<u64> {
     assert_eq!(acks, log.dropped.len() as f64);
     assert!(log.dropped.iter().all(|(_, why)| *why == DropReason::Law));
     assert_eq!(queue.packets() as usize, arrivals.len() - log.dropped.len());
-    log.dropped.iter().map(|(id, _)| *id).collect()
+    log.dropped_ids()
 }
 
 #[test]
@@ -142,9 +143,9 @@ fn flows_in_one_queue_are_told_apart() {
         let ack = Some(ack(100 * (id as u32 + 1)));
         queue.enqueue(
             0,
-            Wire {
+            TestPacket {
                 ack,
-                ..wire(id, flow)
+                ..packet(id, flow)
             },
             &mut log,
         );
@@ -152,14 +153,13 @@ fn flows_in_one_queue_are_told_apart() {
     assert!(log.dropped.is_empty());
     queue.enqueue(
         0,
-        Wire {
+        TestPacket {
             ack: Some(ack(400)),
-            ..wire(3, 1)
+            ..packet(3, 1)
         },
         &mut log,
     );
-    assert_eq!(log.dropped.len(), 1);
-    assert_eq!(log.dropped[0].0, 0);
+    assert_eq!(log.dropped_ids(), [0]);
 }
 
 #[test]
@@ -173,10 +173,10 @@ fn every_ack_leaves_once_and_the_last_gets_through() {
             let flow = rng.below(5) as usize;
             numbers[flow] += rng.below(3) as u32 * 1448;
             let pure = rng.below(8) > 0;
-            let packet = Wire {
+            let packet = TestPacket {
                 ack: pure.then(|| ack(numbers[flow])),
                 size: if pure { 52 } else { 1500 },
-                ..wire(id, flow as u64)
+                ..packet(id, flow as u64)
             };
             queue.enqueue(now, packet, &mut log);
             now += rng.below(2 * MILLISECOND);
@@ -195,12 +195,13 @@ fn every_ack_leaves_once_and_the_last_gets_through() {
         }));
         assert_eq!((queue.packets(), queue.bytes()), (0, 0));
         let mut all: Vec<u64> = sent.iter().map(|packet| packet.id).collect();
-        all.extend(log.dropped.iter().map(|(id, _)| *id));
+        all.extend(log.dropped_ids());
         all.sort_unstable();
         assert!(all.into_iter().eq(0..5000));
         assert!(stat(queue.as_ref(), "ack_drop") > 100.0);
         for flow in 0..5 {
-            let of_flow: Vec<&Wire> = sent.iter().filter(|packet| packet.flow == flow).collect();
+            let of_flow: Vec<&TestPacket> =
+                sent.iter().filter(|packet| packet.flow == flow).collect();
             assert!(of_flow.is_sorted_by_key(|packet| packet.id));
             let heard = of_flow
                 .iter()

@@ -9,83 +9,13 @@ mod overhead;
 mod shaper;
 mod tins;
 
-use bloatlab_aqm::{Context, DropReason, Ecn, Hosts, Packet, PureAck, Qdisc, QueueConfig, Sink};
+use bloatlab_aqm::{Context, Hosts, Qdisc, QueueConfig};
 use bloatlab_units::Nanos;
+use common::{Log, TestPacket};
 use serde_json::{Value, json};
 
-/// A packet that may be a pure ACK and has a code point to lose.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Wire {
-    pub id: u64,
-    pub flow: u64,
-    pub size: u32,
-    pub ecn: Ecn,
-    pub dscp: u8,
-    pub ack: Option<PureAck>,
-    pub enqueued_at: Nanos,
-}
-
-impl Packet for Wire {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn flow(&self) -> u64 {
-        self.flow
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ce(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
-    fn enqueued_at(&self) -> Nanos {
-        self.enqueued_at
-    }
-    fn set_enqueued_at(&mut self, now: Nanos) {
-        self.enqueued_at = now;
-    }
-    fn dscp(&self) -> u8 {
-        self.dscp
-    }
-    fn set_dscp(&mut self, dscp: u8) {
-        self.dscp = dscp;
-    }
-    fn pure_ack(&self) -> Option<PureAck> {
-        self.ack
-    }
-}
-
-/// A packet of 1500 bytes without ECN.
-pub(crate) fn wire(id: u64, flow: u64) -> Wire {
-    Wire {
-        id,
-        flow,
-        size: 1500,
-        ecn: Ecn::NotEct,
-        dscp: 0,
-        ack: None,
-        enqueued_at: 0,
-    }
-}
-
-/// Remembers what was dropped and marked.
-#[derive(Debug, Default)]
-pub(crate) struct Log {
-    pub dropped: Vec<(u64, DropReason)>,
-    pub marked: Vec<u64>,
-}
-
-impl Sink<Wire> for Log {
-    fn dropped(&mut self, packet: &Wire, reason: DropReason) {
-        self.dropped.push((packet.id, reason));
-    }
-    fn marked(&mut self, packet: &Wire) {
-        self.marked.push(packet.id);
-    }
-}
-
 /// A CAKE with these parameters at this place.
-pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<Wire>> {
+pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<TestPacket>> {
     params["kind"] = json!("cake");
     let config: QueueConfig = serde_json::from_value(params).unwrap();
     config.validate().unwrap();
@@ -93,12 +23,12 @@ pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<Wire>> {
 }
 
 /// A CAKE with these parameters, every flow between hosts of its own.
-pub(crate) fn cake(params: Value) -> Box<dyn Qdisc<Wire>> {
+pub(crate) fn cake(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     at(params, common::context(1))
 }
 
 /// A CAKE whose flows join these hosts.
-pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdisc<Wire>> {
+pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdisc<TestPacket>> {
     let context = Context {
         hosts: Hosts::new(hosts),
         ..common::context(1)
@@ -106,15 +36,12 @@ pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdis
     at(params, context)
 }
 
-/// A reported value by its name.
-pub(crate) fn stat(queue: &dyn Qdisc<Wire>, name: &str) -> f64 {
-    let stats = queue.stats();
-    let found = stats.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).unwrap()
-}
-
 /// The next packet and when it may leave, from `now` on: the queue is woken as it asks.
-pub(crate) fn next(queue: &mut dyn Qdisc<Wire>, now: &mut Nanos, log: &mut Log) -> Option<Wire> {
+pub(crate) fn next(
+    queue: &mut dyn Qdisc<TestPacket>,
+    now: &mut Nanos,
+    log: &mut Log,
+) -> Option<TestPacket> {
     loop {
         let packet = queue.dequeue(*now, log);
         if packet.is_some() || queue.packets() == 0 {

@@ -1,6 +1,7 @@
 //! The shaper: departures to the nanosecond.
 
-use super::{Log, cake, next, wire};
+use super::common::{Log, packet};
+use super::{cake, next};
 use bloatlab_units::{MILLISECOND, Nanos};
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 fn departures(params: Value, start: Nanos, packets: u64) -> Vec<Nanos> {
     let (mut queue, mut log, mut now) = (cake(params), Log::default(), start);
     for id in 0..packets {
-        queue.enqueue(start, wire(id, 1), &mut log);
+        queue.enqueue(start, packet(id, 1), &mut log);
     }
     (0..packets)
         .map(|_| {
@@ -41,7 +42,7 @@ fn idle_time_is_not_made_up_for_and_a_late_link_is() {
         Log::default(),
     );
     for id in 0..10 {
-        queue.enqueue(0, wire(id, 1), &mut log);
+        queue.enqueue(0, packet(id, 1), &mut log);
     }
     assert!(queue.dequeue(0, &mut log).is_some());
     // The link comes back at 5.5 ms: those due at 1, 2, 3, 4 and 5 ms leave at once.
@@ -53,7 +54,7 @@ fn idle_time_is_not_made_up_for_and_a_late_link_is() {
     assert_eq!(now, 9 * MILLISECOND);
     // Empty until 50 ms: one leaves at once, the next a millisecond later.
     for id in 10..12 {
-        queue.enqueue(50 * MILLISECOND, wire(id, 1), &mut log);
+        queue.enqueue(50 * MILLISECOND, packet(id, 1), &mut log);
     }
     assert!(queue.dequeue(50 * MILLISECOND, &mut log).is_some());
     assert!(queue.dequeue(50 * MILLISECOND, &mut log).is_none());
@@ -65,14 +66,14 @@ fn after_two_drops(ingress: bool) -> Vec<Nanos> {
     let params = json!({ "bandwidth": "12Mbit/s", "diffserv": "besteffort", "memlimit": "3000B", "ingress": ingress });
     let (mut queue, mut log, mut now) = (cake(params), Log::default(), 0);
     for id in 0..4 {
-        queue.enqueue(0, wire(id, 1), &mut log);
+        queue.enqueue(0, packet(id, 1), &mut log);
     }
     assert_eq!(log.dropped.len(), 2);
     next(queue.as_mut(), &mut now, &mut log).unwrap();
     assert_eq!(queue.dequeue(now, &mut log), None);
     let first = queue.next_wake().unwrap();
     next(queue.as_mut(), &mut now, &mut log).unwrap();
-    queue.enqueue(now, wire(9, 1), &mut log);
+    queue.enqueue(now, packet(9, 1), &mut log);
     assert_eq!(queue.dequeue(now, &mut log), None);
     vec![first, queue.next_wake().unwrap()]
 }

@@ -1,6 +1,7 @@
 //! Tins: code points, settings, priority and shares.
 
-use super::{Log, Wire, cake, next, stat, wire};
+use super::common::{Log, TestPacket, packet, stat};
+use super::{cake, next};
 use bloatlab_aqm::cake::tins::Diffserv;
 use bloatlab_units::{MICROSECOND, MILLISECOND, Rate};
 use serde_json::{Value, json};
@@ -83,10 +84,10 @@ fn low_rates_stretch_target_and_interval() {
     );
 }
 
-fn with_dscp(id: u64, flow: u64, dscp: u8) -> Wire {
-    Wire {
+fn with_dscp(id: u64, flow: u64, dscp: u8) -> TestPacket {
+    TestPacket {
         dscp,
-        ..wire(id, flow)
+        ..packet(id, flow)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the tests of queues share: a packet, and a sink that remembers.
 #![allow(dead_code, reason = "each test uses its part")]
 
-use bloatlab_aqm::{Context, DropReason, Ecn, Packet, Qdisc, QueueConfig, Sink};
+use bloatlab_aqm::{Context, DropReason, Ecn, Packet, PureAck, Qdisc, QueueConfig, Sink};
 use bloatlab_units::{MILLISECOND, Nanos, Rate, Streams};
 
 /// A packet with an identity.
@@ -12,6 +12,7 @@ pub struct TestPacket {
     pub size: u32,
     pub ecn: Ecn,
     pub dscp: u8,
+    pub ack: Option<PureAck>,
     pub enqueued_at: Nanos,
 }
 
@@ -37,6 +38,12 @@ impl Packet for TestPacket {
     fn dscp(&self) -> u8 {
         self.dscp
     }
+    fn set_dscp(&mut self, dscp: u8) {
+        self.dscp = dscp;
+    }
+    fn pure_ack(&self) -> Option<PureAck> {
+        self.ack
+    }
 }
 
 /// A full-sized packet without ECN.
@@ -47,8 +54,46 @@ pub fn packet(id: u64, flow: u64) -> TestPacket {
         size: 1500,
         ecn: Ecn::NotEct,
         dscp: 0,
+        ack: None,
         enqueued_at: 0,
     }
+}
+
+/// Puts in a full-sized packet of each flow, with identities from `first` on.
+pub fn enqueue(
+    queue: &mut dyn Qdisc<TestPacket>,
+    log: &mut Log,
+    now: Nanos,
+    first: u64,
+    flows: &[u64],
+) {
+    for (id, &flow) in (first..).zip(flows) {
+        queue.enqueue(now, packet(id, flow), log);
+    }
+}
+
+/// Puts in, at time 0, packets of these flows and sizes, with identities from `first` on.
+pub fn enqueue_sized(
+    queue: &mut dyn Qdisc<TestPacket>,
+    log: &mut Log,
+    first: u64,
+    packets: &[(u64, u32)],
+) {
+    for (id, &(flow, size)) in (first..).zip(packets) {
+        let packet = TestPacket {
+            size,
+            ..packet(id, flow)
+        };
+        queue.enqueue(0, packet, log);
+    }
+}
+
+/// Flows of the next `n` packets.
+pub fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<u64> {
+    (0..n)
+        .map_while(|_| queue.dequeue(0, log))
+        .map(|packet| packet.flow)
+        .collect()
 }
 
 /// Remembers what was dropped and marked, in order.
@@ -62,6 +107,11 @@ impl Log {
     /// Identities of the packets dropped so far.
     pub fn dropped_ids(&self) -> Vec<u64> {
         self.dropped.iter().map(|(packet, _)| packet.id).collect()
+    }
+
+    /// Identities of the packets marked so far.
+    pub fn marked_ids(&self) -> Vec<u64> {
+        self.marked.iter().map(|packet| packet.id).collect()
     }
 }
 

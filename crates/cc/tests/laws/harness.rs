@@ -140,7 +140,12 @@ impl Path {
         let (start, delivered) = (driver.now, driver.una);
         for segment in 1..=segments {
             driver.now = start + rtt * segment / segments;
-            let mut ack = driver.ack(MSS, rtt);
+            // A paced flight finds the queue as the one before left it, and changes it bit by bit.
+            let seen = match driver.window.pacing {
+                0 => rtt,
+                _ => (spread * (segments - segment) + rtt * segment) / segments,
+            };
+            let mut ack = driver.ack(MSS, seen);
             ack.prior_in_flight = flight;
             ack.in_flight = flight - MSS;
             ack.next = delivered + flight + segment * MSS;
@@ -154,6 +159,9 @@ impl Path {
                 (ack.ecn_echo, ack.marked_now) = (true, MSS);
             }
             driver.tell(&ack);
+            // What the ACK lets go.
+            let now = driver.now;
+            driver.law.on_send(&mut driver.window, now, flight, false);
         }
         if let Some(signal) = signal {
             driver.congestion(signal);

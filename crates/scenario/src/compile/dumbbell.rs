@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use bloatlab_link::LoadedRate;
 use bloatlab_units::Nanos;
 
-use super::{Boxes, Device, Network, Paths, link};
-use crate::check::span;
+use super::{Boxes, Device, Network, Paths, link, loaded, varying};
+use crate::check::{fail, span};
 use crate::document::fifo;
-use crate::{Dumbbell, Flow, PlanBox, ScenarioError};
+use crate::{Dumbbell, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
 
 /// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
 /// link's queue drops nothing in practice.
@@ -15,6 +16,7 @@ const ACCESS_QUEUE: u64 = 100_000_000;
 
 pub(super) struct DumbbellPaths<'a> {
     dumbbell: &'a Dumbbell,
+    vary_rate: Option<LoadedRate>,
     /// All flows have the same two-way propagation.
     equal: bool,
     /// Boxes that all flows cross: the bottleneck's side, and the way back.
@@ -24,17 +26,33 @@ pub(super) struct DumbbellPaths<'a> {
 }
 
 impl<'a> DumbbellPaths<'a> {
-    pub(super) fn new(dumbbell: &'a Dumbbell, flows: &[Flow]) -> Self {
+    pub(super) fn new(dumbbell: &'a Dumbbell, flows: &[Flow]) -> Result<Self, ScenarioError> {
         let rtts: HashSet<Nanos> = flows
             .iter()
             .map(|flow| flow.rtt.unwrap_or(dumbbell.rtt).0)
             .collect();
-        Self {
+        let equal = rtts.len() <= 1;
+        if dumbbell.vary.rtt.is_some() && !equal {
+            let why = "needs flows with one RTT; some have an `rtt` of their own";
+            return fail("dumbbell.vary.rtt", why);
+        }
+        Ok(Self {
             dumbbell,
-            equal: rtts.len() <= 1,
+            vary_rate: loaded("dumbbell.vary.rate", dumbbell.vary.rate.as_ref())?,
+            equal,
             shared: None,
             delays: BTreeMap::new(),
-        }
+        })
+    }
+
+    /// How this half of the propagation changes: both halves by one draw.
+    fn vary_rtt(&self, rtt: Nanos, part: Part) -> Option<VaryDelay> {
+        self.dumbbell.vary.rtt.as_ref().map(|how| VaryDelay {
+            how: how.clone(),
+            nominal: rtt,
+            part,
+            stream: "vary/rtt".to_owned(),
+        })
     }
 
     fn device(&self, packets: u32) -> Device {
@@ -59,21 +77,31 @@ impl<'a> DumbbellPaths<'a> {
             &d.queue,
             self.device(d.device_packets),
         );
+        let there = self.vary_rtt(rtt, Part::There);
+        let bottleneck = varying(bottleneck, self.vary_rate.clone(), there);
         let mut forward = vec![boxes.add(bottleneck)];
-        forward.extend(boxes.loss("loss", d.loss));
+        forward.extend(boxes.loss("loss", d.loss, d.vary.loss.as_ref()));
         let mut reverse = Vec::new();
         if let Some(rate) = d.reverse_rate {
-            reverse.push(boxes.add(link(
+            let way_back = link(
                 "reverse".to_owned(),
                 rate,
                 back,
                 &d.reverse_queue,
                 self.device(0),
-            )));
+            );
+            let vary = self.vary_rtt(rtt, Part::Back);
+            reverse.push(boxes.add(varying(way_back, None, vary)));
         }
-        reverse.extend(boxes.loss("reverse_loss", d.reverse_loss));
+        reverse.extend(boxes.loss("reverse_loss", d.reverse_loss, None));
         if self.equal && d.reverse_rate.is_none() {
-            reverse.push(boxes.delay("delay".to_owned(), back));
+            reverse.push(boxes.add(PlanBox {
+                name: "delay".to_owned(),
+                kind: PlanBoxKind::Delay {
+                    delay: back,
+                    vary: self.vary_rtt(rtt, Part::Back),
+                },
+            }));
         }
         self.shared.insert((forward, reverse)).clone()
     }

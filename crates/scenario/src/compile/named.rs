@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{Boxes, Device, Network, Paths, link};
+use bloatlab_link::Variation;
+use bloatlab_units::Duration;
+
+use super::{Boxes, Device, Network, Paths, link, loaded, varying};
 use crate::check::fail;
 use crate::error::suggest;
-use crate::{BoxSpec, Flow, PlanBox, PlanBoxKind, ScenarioError};
+use crate::{BoxSpec, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
 
 /// The boxes of a network given box by box; the plan has them in the document's order.
 pub(super) struct NamedPaths<'a> {
@@ -14,49 +17,67 @@ pub(super) struct NamedPaths<'a> {
 }
 
 impl<'a> NamedPaths<'a> {
-    pub(super) fn new(specs: &'a [BoxSpec], boxes: &mut Boxes) -> Self {
-        for spec in specs {
+    pub(super) fn new(specs: &'a [BoxSpec], boxes: &mut Boxes) -> Result<Self, ScenarioError> {
+        for (place, spec) in specs.iter().enumerate() {
+            let vary_delay = |nominal: Duration, how: Option<&Variation<Duration>>| {
+                how.map(|how| VaryDelay {
+                    how: how.clone(),
+                    nominal: nominal.0,
+                    part: Part::Whole,
+                    stream: format!("vary/{}/delay", spec.name()),
+                })
+            };
             boxes.add(match spec {
                 BoxSpec::Link {
                     name,
                     rate,
                     delay,
+                    vary,
                     queue,
                     device_packets,
                     overhead,
                     header,
-                } => link(
-                    name.clone(),
-                    *rate,
-                    delay.0,
-                    queue,
-                    Device {
+                } => {
+                    let device = Device {
                         packets: *device_packets,
                         overhead: *overhead,
                         header: *header,
-                    },
-                ),
-                BoxSpec::Delay { name, delay } => PlanBox {
+                    };
+                    let at = format!("boxes[{place}].vary.rate");
+                    let vary_rate = loaded(&at, vary.rate.as_ref())?;
+                    let vary_delay = vary_delay(*delay, vary.delay.as_ref());
+                    let link = link(name.clone(), *rate, delay.0, queue, device);
+                    varying(link, vary_rate, vary_delay)
+                }
+                BoxSpec::Delay { name, delay, vary } => PlanBox {
                     name: name.clone(),
-                    kind: PlanBoxKind::Delay { delay: delay.0 },
+                    kind: PlanBoxKind::Delay {
+                        delay: delay.0,
+                        vary: vary_delay(*delay, vary.as_ref()),
+                    },
                 },
-                BoxSpec::Loss { name, probability } => PlanBox {
+                BoxSpec::Loss {
+                    name,
+                    probability,
+                    vary,
+                } => PlanBox {
                     name: name.clone(),
                     kind: PlanBoxKind::Loss {
                         probability: *probability,
+                        vary: vary.clone(),
                     },
                 },
             });
         }
         let names: Vec<&str> = specs.iter().map(BoxSpec::name).collect();
-        Self {
+        Ok(Self {
             indices: names
                 .iter()
                 .enumerate()
                 .map(|(i, &name)| (name, i))
                 .collect(),
             names,
-        }
+        })
     }
 
     fn resolve(&self, at: &str, names: &[String]) -> Result<Vec<usize>, ScenarioError> {

@@ -14,7 +14,11 @@ pub fn documents() -> Vec<Value> {
             "dumbbell": {
                 "rate": "16Mbit/s", "rtt": "15ms", "queue": { "kind": "fifo", "limit": "80p" }, "loss": 0.01,
                 "reverse_rate": "1Mbit/s", "reverse_queue": "codel", "reverse_loss": 0.1, "access_rate": "1Gbit/s",
-                "device_packets": 2, "overhead": 14
+                "device_packets": 2, "overhead": 14,
+                "vary": {
+                    "rate": { "kind": "steps", "steps": [{ "at": "1s", "value": "8Mbit/s" }, { "at": "2s", "value": "0bit/s" }] },
+                    "loss": { "kind": "pulse", "lower": 0.0, "upper": 0.1, "period": "2s", "first": "lower" }
+                }
             },
             "flows": [
                 {
@@ -64,11 +68,25 @@ pub fn documents() -> Vec<Value> {
                     "kind": "link", "name": "up", "rate": "10Mbit/s", "delay": "5ms",
                     "queue": { "kind": "fq_codel" }, "device_packets": 1, "overhead": 14
                 },
-                { "kind": "link", "name": "down", "rate": "50Mbit/s", "queue": "head_drop" },
-                { "kind": "delay", "name": "sea", "delay": "40ms" },
-                { "kind": "loss", "name": "radio", "probability": 0.001 }
+                {
+                    "kind": "link", "name": "down", "rate": "50Mbit/s", "queue": "head_drop",
+                    "vary": {
+                        "rate": { "kind": "mahimahi", "deliveries": [0, 3, 3, 9] },
+                        "delay": { "kind": "pulse", "lower": "1ms", "upper": "2ms", "period": "10ms" }
+                    }
+                },
+                {
+                    "kind": "delay", "name": "sea", "delay": "40ms",
+                    "vary": { "kind": "random_walk", "min": "30ms", "max": "50ms", "sigma": "1ms", "rho": 0.5, "interval": "1s" }
+                },
+                {
+                    "kind": "loss", "name": "radio", "probability": 0.001,
+                    "vary": { "kind": "steps", "steps": [{ "at": "1s", "value": 1.0 }] }
+                },
+                { "kind": "link", "name": "cell", "rate": "3Mbit/s", "vary": { "rate": { "kind": "poisson" } } }
             ],
             "flows": [
+                { "path": ["up", "cell"] },
                 { "path": ["up", "radio", "sea"], "return_path": ["sea", "down"] },
                 { "path": ["down", "sea"], "return_path": ["up"], "cca": { "kind": "fixed" } },
                 { "path": ["up"], "return_path": ["down"], "direction": "reverse", "traffic": "ping" }
@@ -87,31 +105,42 @@ pub fn examples(page: &str) -> Vec<Value> {
 
 fn toml(text: &str) -> Value {
     let mut document = json!({});
-    let mut place = String::new();
+    let mut place: Vec<&str> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         if let Some(name) = line
             .strip_prefix("[[")
             .and_then(|rest| rest.strip_suffix("]]"))
         {
-            let list = &mut document[name];
+            place = name.split('.').collect();
+            let list = table(&mut document, &place);
             if list.is_null() {
                 *list = json!([]);
             }
             let list = list.as_array_mut().expect("a list of tables");
             list.push(json!({}));
-            place = format!("/{name}/{}", list.len() - 1);
         } else if let Some(name) = line
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'))
         {
-            document[name] = json!({});
-            place = format!("/{name}");
+            place = name.split('.').collect();
         } else {
             let (key, value) = line.split_once(" = ").expect("key = value");
-            document.pointer_mut(&place).expect("a table")[key] = scalar(value);
+            let mut place = table(&mut document, &place);
+            if let Value::Array(list) = place {
+                place = list.last_mut().expect("a table");
+            }
+            place[key] = scalar(value);
         }
     }
     document
+}
+
+/// The table or list at these keys; of a list on the way there, its last table.
+fn table<'a>(document: &'a mut Value, keys: &[&str]) -> &'a mut Value {
+    keys.iter().fold(document, |place, &key| match place {
+        Value::Array(list) => &mut list.last_mut().expect("a table")[key],
+        other => &mut other[key],
+    })
 }
 
 fn scalar(text: &str) -> Value {

@@ -8,6 +8,7 @@ mod invariants;
 mod queueing_theory;
 mod scalable;
 mod shapers;
+mod varying;
 mod wire;
 
 use bloatlab_scenario::{Plan, Scenario};

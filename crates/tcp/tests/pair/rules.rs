@@ -321,3 +321,42 @@ fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
         assert_eq!(acked, acks * MSS, "{recovery:?}");
     }
 }
+
+#[test]
+fn in_linux_a_loss_during_recovery_is_a_new_episode_though_it_was_repeated() {
+    // What leaves after recovery began and is lost is congestion again: Linux asks for what is still missing, ns-2's Sack1 for what is still
+    // to be repeated.
+    for (recovery, episodes) in [(Reduction::Prr, 2), (Reduction::Classic, 1)] {
+        let config = TcpConfig {
+            recovery,
+            initial_window: 32,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 300 * MSS);
+        let first = 1 + 4 * MSS as u32;
+        let (mut repeated, mut fresh) = (0, 0);
+        world.sieve = Some(lose(move |end, sent| {
+            if end != 0 || sent.segment.length == 0 {
+                return false;
+            }
+            if sent.segment.seq == first {
+                // The segment and its first repetition, so that recovery lasts for another round trip.
+                repeated += 1;
+                return repeated <= 2;
+            }
+            // The first new segment after recovery began.
+            let new = repeated == 2 && !sent.again;
+            fresh += u32::from(new);
+            new && fresh == 1
+        }));
+        world.open();
+        assert!(world.run(LONG, 100_000));
+        let stats = world.ends[0].sender.stats;
+        assert_eq!(world.delivered[1], 300 * MSS);
+        assert_eq!(
+            (stats.recoveries, stats.rtos),
+            (episodes, 0),
+            "{recovery:?}"
+        );
+    }
+}

@@ -40,7 +40,7 @@ def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
         rule = _reference(base, f"base RTT {parts.number(base, 'ms')}", wide, top) if base else []
         panels.append(axis.panel(series, "srtt_ms", "sRTT (ms)", rule))
     if prepare.has_values(series, "throughput_mbps"):
-        panels.extend(_throughput(series, axis, path))
+        panels.extend(_throughput(series, axis, path, network.varying_rate(tables, path.link)))
     last = len(panels) - 1
     return themed(alt.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
 
@@ -150,9 +150,17 @@ def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
     return draw
 
 
-def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path) -> list[Any]:
+def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.DataFrame) -> list[Any]:
     capacity = path.capacity_mbps
     rules = parts.level(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width) if capacity else []
+    if not rate.is_empty():
+        light = prepare.thin(rate, "time_s", "rate_mbps")
+        # A sample is the mean of the interval before it.
+        rules = [
+            parts.drawn(
+                prepare.values(light), "line", interpolate="step-before", color=NEUTRAL, strokeDash=[4, 3]
+            ).encode(x=axis.time(False), y=alt.Y("rate_mbps:Q"))
+        ]
     title = "throughput (Mbit/s)"
     if axis.groups.flows == 1:
         return [axis.panel(series, "throughput_mbps", title, rules)]

@@ -13,6 +13,7 @@ from bloatlab import Result, units
 from bloatlab.experiments.queues import with_ecn
 from bloatlab.figures import parts, prepare
 from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from panels import lines, time
 
 RATE = "20Mbit/s"
 BASE_RTT = "40ms"
@@ -71,24 +72,6 @@ def figure(result: Result) -> Any:
     return themed(stacked.resolve_scale(color="independent"))
 
 
-def _time(titled: bool = False) -> Any:
-    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10)
-    return alt.X("time_s:Q", scale=options(domain=[0, END_S], nice=False), axis=axis)
-
-
-def _lines(frame: pl.DataFrame, title: str, names: list[str], scale: str = "linear") -> Any:
-    light = prepare.thin(frame, "time_s", "value", by="label")
-    return (
-        parts.drawn(prepare.values(light), "line")
-        .encode(
-            x=_time(),
-            y=alt.Y("value:Q", axis=options(title=title), scale=options(type=scale, zero=True)),
-            color=parts.colour(names, [COLOURS[name.split(" ")[0]] for name in names]),
-        )
-        .properties(width=plot_width(WIDE), height=110)
-    )
-
-
 def _delays(result: Result) -> Any:
     link = pl.DataFrame(result.link_series).filter(pl.col("link") == "bottleneck")
     queue = link.select("time_s", pl.col("sojourn_ms").alias("value"), pl.lit("queue (every packet)").alias("label"))
@@ -97,7 +80,8 @@ def _delays(result: Result) -> Any:
     )
     both = pl.concat([queue, pings]).drop_nulls()
     # A target of 5 ms stays visible beside the half second of the burst.
-    return _lines(both, "delay (ms)", ["queue (every packet)", "ping (a sparse flow)"], scale="sqrt")
+    colours = {"queue (every packet)": COLOURS["queue"], "ping (a sparse flow)": COLOURS["ping"]}
+    return lines(both, "delay (ms)", colours, time(END_S), scale="sqrt")
 
 
 def _throughputs(result: Result) -> Any:
@@ -108,7 +92,7 @@ def _throughputs(result: Result) -> Any:
         .group_by("time_s", "label", maintain_order=True)
         .agg(pl.col("throughput_mbps").sum().alias("value"))
     )
-    return _lines(rates, "Mbit/s", list(GROUPS))
+    return lines(rates, "Mbit/s", {group: COLOURS[group] for group in GROUPS}, time(END_S))
 
 
 def _events(result: Result) -> Any:
@@ -124,7 +108,7 @@ def _events(result: Result) -> Any:
     return (
         parts.drawn(prepare.values(counts), "rule", strokeWidth=1.5)
         .encode(
-            x=_time(titled=True),
+            x=time(END_S, titled=True),
             y=alt.Y(
                 "packets:Q", axis=options(title=f"{'/'.join(kinds)} in 0.1 s", tickCount=2), scale=options(type="sqrt")
             ),

@@ -1,0 +1,109 @@
+//! What a transmitter with a varying rate can do, and did.
+
+use bloatlab_units::Nanos;
+
+/// Work of a byte: its bits times 10^9, so that bit/s times ns is work too.
+pub(crate) const WORK: u128 = 8_000_000_000;
+
+/// What may be sent over time, read from front to back.
+pub(crate) trait Supply: Send {
+    /// Goes to this instant; what was left until then is lost.
+    fn skip(&mut self, now: Nanos);
+
+    /// Sends these bytes from `now` on, where it stands; says when that ends, or `None` if not before the horizon is over.
+    fn send(&mut self, now: Nanos, bytes: u64, horizon: Nanos) -> Option<Nanos>;
+
+    /// Work that could have been done up to where it stands.
+    fn offered(&self) -> u128;
+
+    /// Of this, what the next packet may still use.
+    fn spare(&self) -> u128;
+}
+
+/// Bits since the start, times 10^9.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// That could have been sent.
+    pub offered: u128,
+    /// That were sent.
+    pub used: u128,
+}
+
+impl Reading {
+    /// Share of what could have been sent since an earlier reading that was; `None` if nothing could.
+    pub fn utilization(self, since: Self) -> Option<f64> {
+        let offered = self.offered - since.offered;
+        (offered > 0).then(|| (self.used - since.used) as f64 / offered as f64)
+    }
+
+    /// Mean rate since an earlier reading of `span` ns ago, bit/s.
+    pub fn rate(self, since: Self, span: Nanos) -> f64 {
+        (self.offered - since.offered) as f64 / span.max(1) as f64
+    }
+}
+
+/// A transmitter with a varying rate. It looks ahead as far as the packet that it sends; a second copy of the same source stays with the
+/// clock, for what is measured.
+pub struct Carrier {
+    ahead: Box<dyn Supply>,
+    seen: Box<dyn Supply>,
+    /// Nothing is looked for after this instant.
+    horizon: Nanos,
+    resting: bool,
+    /// Work of the packets before the last.
+    sent: u128,
+    /// Work of the last packet, and what was offered when it began.
+    packet: u128,
+    began: u128,
+    until: Nanos,
+}
+
+impl Carrier {
+    /// From two copies of one supply.
+    pub(crate) fn new(copies: [Box<dyn Supply>; 2], horizon: Nanos) -> Self {
+        let [ahead, seen] = copies;
+        Self {
+            ahead,
+            seen,
+            horizon,
+            resting: true,
+            sent: 0,
+            packet: 0,
+            began: 0,
+            until: 0,
+        }
+    }
+
+    /// Sends a packet from now on; says when its last bit is out (after the horizon: at some instant after it).
+    pub fn transmit(&mut self, now: Nanos, bytes: u64) -> Nanos {
+        if std::mem::take(&mut self.resting) {
+            self.ahead.skip(now);
+        }
+        self.sent += self.packet;
+        self.packet = u128::from(bytes) * WORK;
+        self.began = self.ahead.offered() - self.ahead.spare();
+        let end = self.ahead.send(now, bytes, self.horizon);
+        self.until = end.unwrap_or(Nanos::MAX).min(self.horizon + 1);
+        self.until
+    }
+
+    /// Nothing follows the packet that has just been sent.
+    pub fn rest(&mut self) {
+        self.resting = true;
+    }
+
+    /// What could have been sent up to now, and what was.
+    pub fn read(&mut self, now: Nanos) -> Reading {
+        self.seen.skip(now);
+        let offered = self.seen.offered();
+        let of_packet = if now >= self.until {
+            self.packet
+        } else {
+            self.packet.min(offered.saturating_sub(self.began))
+        };
+        Reading {
+            offered,
+            used: self.sent + of_packet,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Instants at which a link may deliver 1500 bytes each, and a transmitter that waits for them.
+
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::carrier::{Supply, WORK};
+
+/// Bytes of one delivery (mahimahi: one MTU).
+pub const DELIVERY_BYTES: u64 = 1500;
+
+/// Yields one delivery after the other. Instants never go back; several may be alike; `NEVER`: there is none left.
+pub trait Deliveries: Send {
+    /// The next instant.
+    fn next(&mut self) -> Nanos;
+}
+
+/// A transmitter that sends at its deliveries only: as mahimahi's (Netravali et al. 2015), a delivery that finds nothing waiting is lost,
+/// what one packet leaves of a delivery goes to the next that is waiting, and a packet larger than a delivery takes several.
+pub(crate) struct Opportunities {
+    source: Box<dyn Deliveries>,
+    next: Nanos,
+    /// Bytes of the last delivery that nothing has used.
+    left: u64,
+    taken: u64,
+}
+
+impl Opportunities {
+    pub fn new(mut source: Box<dyn Deliveries>) -> Self {
+        let next = source.next();
+        Self {
+            source,
+            next,
+            left: 0,
+            taken: 0,
+        }
+    }
+
+    fn take(&mut self) {
+        self.taken += 1;
+        let next = self.source.next();
+        debug_assert!(next >= self.next);
+        self.next = next;
+    }
+}
+
+impl Supply for Opportunities {
+    fn skip(&mut self, now: Nanos) {
+        self.left = 0;
+        while self.next <= now && self.next < NEVER {
+            self.take();
+        }
+    }
+
+    fn send(&mut self, now: Nanos, bytes: u64, horizon: Nanos) -> Option<Nanos> {
+        let (mut wanted, mut at) = (bytes, now);
+        while wanted > self.left {
+            wanted -= std::mem::take(&mut self.left);
+            if self.next > horizon {
+                return None;
+            }
+            at = self.next;
+            self.take();
+            self.left = DELIVERY_BYTES;
+        }
+        self.left -= wanted;
+        Some(at)
+    }
+
+    fn offered(&self) -> u128 {
+        u128::from(self.taken * DELIVERY_BYTES) * WORK
+    }
+
+    fn spare(&self) -> u128 {
+        u128::from(self.left) * WORK
+    }
+}

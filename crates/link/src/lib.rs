@@ -1,0 +1,26 @@
+//! What a link carries over time: a rate, a delay or a loss that varies.
+//!
+//! A [`Source`] says when a value changes and to what: one file each, with the parameters that a user sets and the law that draws from them.
+//! A [`Deliveries`] says at which instants a link may deliver, as the traces of mahimahi do. Neither knows a packet. Both are functions of their
+//! parameters and a random stream alone, so what they will do can be asked for ahead of time: the end of a transmission is known when it
+//! begins, and no event is needed for a change.
+
+mod carrier;
+mod course;
+mod deliveries;
+mod fluid;
+pub mod mahimahi;
+pub mod poisson;
+pub mod pulse;
+mod quantity;
+pub mod random_walk;
+mod registry;
+mod source;
+pub mod steps;
+
+pub use carrier::{Carrier, Reading};
+pub use course::Course;
+pub use deliveries::{DELIVERY_BYTES, Deliveries};
+pub use quantity::{Probability, Quantity};
+pub use registry::{LoadedRate, RateVariation, Variation};
+pub use source::{Change, Source};

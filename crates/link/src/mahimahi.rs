@@ -1,0 +1,173 @@
+//! Deliveries from a trace of mahimahi.
+
+use std::sync::Arc;
+
+use bloatlab_units::{MILLISECOND, NEVER, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::{DELIVERY_BYTES, Deliveries};
+
+/// Deliveries that a trace may have.
+const MOST: usize = 10_000_000;
+
+/// Deliveries of 1500 bytes at the instants of a mahimahi trace: one whole number of milliseconds a line, ascending. After the last line it begins anew,
+/// with that line as its origin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The trace's file; a relative path starts at the working directory. Either this or `deliveries`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The trace itself: milliseconds, ascending. Either this or `file`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000_000))]
+    pub deliveries: Vec<u32>,
+    /// XXH3 (128 bits, hexadecimal) of the file. Filled in when the scenario is read; where it is given, another file is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// A trace in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    milliseconds: Arc<[u32]>,
+}
+
+impl Params {
+    /// Reads the file, if there is one, and notes its digest.
+    ///
+    /// # Errors
+    /// `parameter: file:line: reason`, in one line.
+    pub fn read(&mut self) -> Result<Trace, String> {
+        let Some(file) = &self.file else {
+            if self.digest.is_some() {
+                return Err("digest: goes with `file`".to_owned());
+            }
+            let values = self.deliveries.iter().copied();
+            return Trace::new(values.map(Ok), |place| format!("deliveries[{place}]")).map_err(
+                |why| match why {
+                    Why::At(place, why) => format!("{place}: {why}"),
+                    Why::All(why) => format!("deliveries: {why}"),
+                },
+            );
+        };
+        if !self.deliveries.is_empty() {
+            return Err("deliveries: give either `file` or `deliveries`".to_owned());
+        }
+        let bytes = std::fs::read(file)
+            .map_err(|error| format!("file: `{file}` cannot be read: {error}"))?;
+        let digest = format!("{:032x}", xxh3_128(&bytes));
+        if let Some(given) = self.digest.as_ref().filter(|given| **given != digest) {
+            return Err(format!(
+                "digest: `{file}` is another file now: its digest is {digest}, not {given}"
+            ));
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(|line| {
+            line.trim_end().parse::<u32>().map_err(|_| {
+                let shown: String = line.chars().take(40).collect();
+                format!(
+                    "must be a whole number of milliseconds, not `{}`",
+                    shown.escape_debug()
+                )
+            })
+        });
+        let trace =
+            Trace::new(lines, |place| format!("`{file}` line {}", place + 1)).map_err(|why| {
+                match why {
+                    Why::At(place, why) => format!("file: {place}: {why}"),
+                    Why::All(why) => format!("file: `{file}` {why}"),
+                }
+            })?;
+        self.digest = Some(digest);
+        Ok(trace)
+    }
+}
+
+/// What is wrong with a trace: one of its lines, or the whole.
+enum Why {
+    At(String, String),
+    All(String),
+}
+
+impl Trace {
+    fn new(
+        values: impl Iterator<Item = Result<u32, String>>,
+        name: impl Fn(usize) -> String,
+    ) -> Result<Self, Why> {
+        let mut milliseconds: Vec<u32> = Vec::new();
+        for (place, value) in values.enumerate() {
+            let value = value.map_err(|why| Why::At(name(place), why))?;
+            if let Some(&last) = milliseconds.last().filter(|last| **last > value) {
+                return Err(Why::At(
+                    name(place),
+                    format!("goes back from {last} to {value} ms"),
+                ));
+            }
+            if place >= MOST {
+                return Err(Why::All(format!("has more than {MOST} deliveries")));
+            }
+            milliseconds.push(value);
+        }
+        match milliseconds.last() {
+            None => Err(Why::All("holds no delivery".to_owned())),
+            Some(0) => Err(Why::All(
+                "must end after 0 ms, where it begins anew".to_owned(),
+            )),
+            Some(_) => Ok(Self {
+                milliseconds: milliseconds.into(),
+            }),
+        }
+    }
+
+    /// Mean rate over one pass, bit/s.
+    pub fn mean_rate(&self) -> f64 {
+        let last = self.milliseconds.last().copied().unwrap_or(1);
+        (self.milliseconds.len() as u64 * DELIVERY_BYTES * 8_000) as f64 / f64::from(last.max(1))
+    }
+
+    /// The most that any second holds, bit/s.
+    pub fn peak_rate(&self) -> f64 {
+        let trace = &self.milliseconds;
+        let mut first = 0;
+        let most = (0..trace.len()).map(|last| {
+            while trace[last] - trace[first] >= 1000 {
+                first += 1;
+            }
+            last + 1 - first
+        });
+        let second = (most.max().unwrap_or(0) as u64 * DELIVERY_BYTES * 8) as f64;
+        // A trace shorter than a second comes round within it.
+        second.max(self.mean_rate())
+    }
+
+    /// The deliveries, endlessly.
+    pub fn deliveries(&self) -> Box<dyn Deliveries> {
+        Box::new(Replay {
+            milliseconds: self.milliseconds.clone(),
+            place: 0,
+            origin: 0,
+        })
+    }
+}
+
+struct Replay {
+    milliseconds: Arc<[u32]>,
+    place: usize,
+    /// Where the pass under way began, ms.
+    origin: u64,
+}
+
+impl Deliveries for Replay {
+    fn next(&mut self) -> Nanos {
+        let at = self.origin + u64::from(self.milliseconds[self.place]);
+        self.place += 1;
+        if self.place == self.milliseconds.len() {
+            self.place = 0;
+            self.origin = at;
+        }
+        at.checked_mul(MILLISECOND).unwrap_or(NEVER)
+    }
+}

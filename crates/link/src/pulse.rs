@@ -1,0 +1,85 @@
+//! A square wave.
+
+use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::registry::{HOUR, Law, between};
+use crate::{Change, Quantity, Source};
+
+/// The level with which a wave begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// The upper one.
+    #[default]
+    Upper,
+    /// The lower one.
+    Lower,
+}
+
+/// A square wave: half of each period at one level, half at the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, bound = "Q: Quantity")]
+#[schemars(bound = "Q: Quantity")]
+pub struct Params<Q> {
+    /// The lower level.
+    pub lower: Q,
+    /// The upper level.
+    pub upper: Q,
+    /// Time from one rise to the next, from 1 ms to 1 h.
+    pub period: Duration,
+    /// The level of the first half.
+    #[serde(default)]
+    pub first: Level,
+}
+
+impl<Q: Quantity> Law for Params<Q> {
+    fn validate(&self) -> Result<(), String> {
+        self.upper.check("upper")?;
+        if !(self.lower.number() <= self.upper.number()) {
+            let (lower, upper) = (self.lower, self.upper);
+            return Err(format!(
+                "lower: must be at most `upper`, {upper}, not {lower}"
+            ));
+        }
+        self.lower.check("lower")?;
+        between("period", self.period, MILLISECOND, HOUR)
+    }
+
+    fn bounds(&self, _nominal: f64) -> (f64, f64) {
+        (self.lower.number(), self.upper.number())
+    }
+
+    fn source(&self, _nominal: f64, _rng: Rng) -> Box<dyn Source> {
+        let (lower, upper) = (self.lower.number(), self.upper.number());
+        Box::new(Pulse {
+            period: self.period.0,
+            levels: match self.first {
+                Level::Upper => [upper, lower],
+                Level::Lower => [lower, upper],
+            },
+            halves: 0,
+        })
+    }
+}
+
+struct Pulse {
+    period: Nanos,
+    /// Of the first half of a period, and of the second.
+    levels: [f64; 2],
+    /// Halves that have begun.
+    halves: u64,
+}
+
+impl Source for Pulse {
+    fn next(&mut self) -> Change {
+        let (whole, half) = (self.halves / 2, self.halves % 2);
+        self.halves += 1;
+        // From the start of the period each time, so that an odd period is not shortened.
+        Change {
+            at: whole * self.period + half * (self.period / 2),
+            value: self.levels[half as usize],
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Links whose rate, delay and loss vary, seen from outside.
+
+use bloatlab_scenario::Scenario;
+use bloatlab_sim::{Outcome, Step};
+use bloatlab_units::MILLISECOND;
+use serde_json::{Value, json};
+
+use crate::{compiled, logged, measured, value};
+
+fn dumbbell(rate: &str, vary: Value, flows: Value) -> Scenario {
+    let document = json!({
+        "duration": "10s",
+        "dumbbell": { "rate": rate, "rtt": "40ms", "queue": { "kind": "fifo", "limit": "100p" }, "vary": vary },
+        "flows": flows
+    });
+    Scenario::from_value(document).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn column<'a>(outcome: &'a Outcome, name: &str) -> &'a [f64] {
+    let found = outcome.link_series.columns.iter().find(|(n, _)| *n == name);
+    &found.expect("a column").1
+}
+
+#[test]
+fn what_never_changes_is_constant() {
+    let steps = |value: &str| json!({ "kind": "steps", "steps": [{ "at": "3333us", "value": value }, { "at": "1s", "value": value }] });
+    let (rate, rtt) = (steps("12345678bit/s"), steps("40ms"));
+    let flows = json!([{ "cca": "cubic", "count": 2 }, { "traffic": "ping" }]);
+    let constant = measured(
+        &compiled(&dumbbell("12345678bit/s", json!({}), flows.clone())),
+        1,
+    );
+    let varying = measured(
+        &compiled(&dumbbell(
+            "12345678bit/s",
+            json!({ "rate": rate, "rtt": rtt }),
+            flows,
+        )),
+        1,
+    );
+    assert!(column(&constant, "rate_mbps").iter().all(|v| v.is_nan()));
+    assert!(
+        column(&varying, "rate_mbps")
+            .iter()
+            .all(|v| (v - 12.345678).abs() < 1e-9)
+    );
+    // As text: of NaN, the mark of a missing value, none equals another.
+    let text = |outcome: &Outcome| {
+        format!(
+            "{:?} {:?}",
+            outcome.flow_series.columns, outcome.probe_series.columns
+        )
+    };
+    assert!(text(&varying) == text(&constant));
+    assert_eq!(varying.events, constant.events);
+    for (ours, theirs) in varying.link_metrics.iter().zip(&constant.link_metrics) {
+        assert!(
+            (ours.value - theirs.value).abs() <= 1e-6 * theirs.value.abs(),
+            "{ours:?} {theirs:?}"
+        );
+    }
+}
+
+#[test]
+fn utilization_is_of_the_capacity_that_there_was() {
+    let pulse = json!({ "rate": { "kind": "pulse", "lower": "5Mbit/s", "upper": "20Mbit/s", "period": "2s" } });
+    let mut scenario = dumbbell("20Mbit/s", pulse, json!([{ "cca": "cubic" }]));
+    scenario.warmup = "2500ms".parse().expect("a duration");
+    let outcome = measured(&compiled(&scenario), 1);
+    // From 2.5 s to 10 s: 4 s of 20 (less half a second at the start of it) and 4 s of 5.
+    let mean = (20.0 * 3.5 + 5.0 * 4.0) / 7.5;
+    let throughput = value(&outcome.link_metrics, 0, "throughput").expect("a throughput");
+    let utilization = value(&outcome.link_metrics, 0, "utilization").expect("a utilization");
+    assert!(
+        (utilization - throughput / mean).abs() < 2e-3,
+        "{utilization} {throughput}"
+    );
+    assert!(utilization > 0.9 && utilization <= 1.0);
+    let share = value(&outcome.network_metrics, 0, "capacity_share").expect("a share");
+    let total = value(&outcome.network_metrics, 0, "agg_throughput").expect("a sum");
+    assert!((share - total / mean).abs() < 1e-9);
+    for (time, rate) in outcome
+        .link_series
+        .time
+        .iter()
+        .zip(column(&outcome, "rate_mbps"))
+    {
+        let upper = (time - 0.05).rem_euclid(2.0) < 1.0;
+        assert!(
+            (rate - if upper { 20.0 } else { 5.0 }).abs() < 1e-9,
+            "{time} {rate}"
+        );
+    }
+    for (throughput, (rate, used)) in column(&outcome, "throughput_mbps").iter().zip(
+        column(&outcome, "rate_mbps")
+            .iter()
+            .zip(column(&outcome, "utilization")),
+    ) {
+        assert!((0.0..=1.0 + 1e-9).contains(used));
+        assert!(
+            (throughput / rate - used).abs() < 0.03,
+            "{throughput} {rate} {used}"
+        );
+    }
+}
+
+#[test]
+fn a_shorter_delay_overtakes_nothing() {
+    let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
+    let walk = json!({ "rtt": { "kind": "random_walk", "min": "1ms", "max": "300ms", "sigma": "40ms", "interval": "5ms" } });
+    let outcome = logged(&compiled(&dumbbell("10Mbit/s", walk, flows)), 1);
+    let arrivals: Vec<(u64, u32)> = outcome
+        .packets
+        .iter()
+        .filter(|e| e.step == Step::Receive)
+        .map(|e| (e.at, e.packet.segment.seq))
+        .collect();
+    assert!(arrivals.len() > 5000);
+    assert!(
+        arrivals
+            .windows(2)
+            .all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 < pair[1].1)
+    );
+    let spans: Vec<u64> = arrivals
+        .windows(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    // Some wait for the one before them, and some gaps open: the delay did vary.
+    assert!(spans.iter().filter(|&&span| span == 0).count() > 50);
+    assert!(spans.iter().any(|&span| span > 10 * MILLISECOND));
+}
+
+#[test]
+fn loss_follows_its_course() {
+    let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
+    let pulse = json!({ "loss": { "kind": "pulse", "lower": 0.0, "upper": 0.4, "period": "2s" } });
+    let outcome = logged(&compiled(&dumbbell("10Mbit/s", pulse, flows)), 1);
+    let drops: Vec<u64> = outcome
+        .packets
+        .iter()
+        .filter(|e| e.step == Step::Drop)
+        .map(|e| e.at)
+        .collect();
+    // 5 s of 1000 packets each, at 0.4.
+    assert!(
+        (drops.len() as f64 - 2000.0).abs() < 4.0 * (5000.0 * 0.24_f64).sqrt(),
+        "{}",
+        drops.len()
+    );
+    assert!(drops.iter().all(|&at| at % 2_000_000_000 < 1_000_000_000));
+}
+
+#[test]
+fn packets_leave_at_the_deliveries_of_a_trace() {
+    let trace: Vec<u64> = (0..400).map(|i| i * i % 7 + i * 3).collect();
+    let mut sorted = trace.clone();
+    sorted.sort_unstable();
+    let flows = json!([{ "traffic": { "kind": "cbr", "rate": "10Mbit/s", "packet": "1472B" } }]);
+    let outcome = logged(
+        &compiled(&dumbbell(
+            "4Mbit/s",
+            json!({ "rate": { "kind": "mahimahi", "deliveries": sorted } }),
+            flows,
+        )),
+        1,
+    );
+    let period = sorted[sorted.len() - 1];
+    let mut expected = Vec::new();
+    for pass in 0..=10_000 / period {
+        expected.extend(
+            sorted
+                .iter()
+                .map(|at| (pass * period + at + 20) * MILLISECOND),
+        );
+    }
+    let arrivals: Vec<u64> = outcome
+        .packets
+        .iter()
+        .filter(|e| e.step == Step::Receive)
+        .map(|e| e.at)
+        .collect();
+    // Packets of 1500 bytes and a queue that is never empty: every delivery after the first instant carries one packet.
+    let expected: Vec<u64> = expected
+        .into_iter()
+        .filter(|&at| at > arrivals[0] || at == arrivals[0])
+        .collect();
+    assert!(arrivals.len() > 3000);
+    assert_eq!(arrivals, expected[..arrivals.len()]);
+    let used = value(&outcome.link_metrics, 0, "utilization").expect("a utilization");
+    assert!(used > 0.999, "{used}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_no_draw_shifts_another() {
+    let flows = json!([{ "cca": "cubic" }, { "traffic": "ping" }]);
+    let walk = |sigma: &str| json!({ "kind": "random_walk", "min": "2Mbit/s", "max": "20Mbit/s", "sigma": sigma });
+    let vary = json!({ "rate": walk("1Mbit/s"), "rtt": { "kind": "random_walk", "min": "10ms", "max": "90ms", "sigma": "5ms" }, "loss": { "kind": "random_walk", "min": 0.0, "max": 0.02, "sigma": 0.002 } });
+    let plan = compiled(&dumbbell("10Mbit/s", vary.clone(), flows.clone()));
+    let digest = measured(&plan, 1).digest();
+    assert_eq!(measured(&plan, 1).digest(), digest);
+    assert_ne!(measured(&plan, 2).digest(), digest);
+    // The rate's walk is the same without the others.
+    let alone = compiled(&dumbbell(
+        "10Mbit/s",
+        json!({ "rate": vary["rate"] }),
+        flows,
+    ));
+    assert_eq!(
+        column(&measured(&alone, 1), "rate_mbps"),
+        column(&measured(&plan, 1), "rate_mbps")
+    );
+}

@@ -1,0 +1,158 @@
+"""What the experiments of CCPerf share: greedy flows over a dumbbell with the connection settings of deep-buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import criteria
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.congestion_controls import comparable
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.deep_buffers import DeepBuffers
+from bloatlab.experiments.parameters import Parameter
+
+FLOWS = "flow"
+"""What the flows are called: `flow_1`, `flow_2`, ..."""
+CCPERF = "CCPerf (C. L. Vielhaus et al., doi 10.1109/COMST.2025.3533303)"
+
+DELAYS = criteria.delay(FLOWS, group="delay")
+EFFORT = (
+    Criterion(
+        "retransmitted", "share retransmitted", "", "lower", "loss",
+        "sum of total_retransmissions_l4 / arrivals at the bottleneck",
+        lambda metrics: _retransmitted(metrics),
+    ),
+    Criterion(
+        "timeouts", "timeouts", "", "lower", "loss", "sum over the flows of total_rtos_l4",
+        criteria.sum_of("flow", FLOWS, "total_rtos_l4"), minor=True,
+    ),
+)  # fmt: skip
+POWER = Criterion(
+    "power", "network power", "Mbit/s per s", "higher", "power",
+    "mean over the flows of mean_network_power_l4", criteria.mean_of("flow", FLOWS, "mean_network_power_l4"),
+)  # fmt: skip
+STEADINESS = Criterion(
+    "unsteadiness", "variation of throughput", "", "lower", "steadiness",
+    "mean over the flows of cov_throughput_l4", criteria.mean_of("flow", FLOWS, "cov_throughput_l4"),
+)  # fmt: skip
+FAIRNESS = (
+    criteria.fairness(FLOWS),
+    Criterion(
+        "evenness", "least / most of a flow", "", "higher", "fairness",
+        "smallest / largest mean_throughput_l7 of a flow", lambda metrics: _evenness(metrics),
+    ),
+)  # fmt: skip
+ONE_FLOW = (criteria.goodput(FLOWS), *DELAYS, POWER, STEADINESS, *EFFORT)
+"""A constant path and one flow."""
+VARYING = (criteria.utilization(), *DELAYS, POWER, *EFFORT)
+"""A path that changes: throughput is to be seen against what there was, and must vary."""
+SHARED = (criteria.utilization(), *FAIRNESS, *DELAYS, *EFFORT)
+"""Several flows."""
+
+
+def _retransmitted(metrics: criteria.Metrics) -> float | None:
+    sent = criteria.values(metrics, "link", criteria.BOTTLENECK, "arrivals")
+    again = criteria.values(metrics, "flow", FLOWS, "total_retransmissions_l4")
+    return sum(again) / sum(sent) if again and sum(sent) > 0 else None
+
+
+def _evenness(metrics: criteria.Metrics) -> float | None:
+    found = criteria.values(metrics, "flow", FLOWS, "mean_throughput_l7")
+    return min(found) / max(found) if len(found) > 1 and max(found) > 0 else None
+
+
+class CcPerf(DeepBuffers):
+    """One experiment of the family; a subclass says what differs from a deep buffer."""
+
+    claims = ()
+    comparison = ()
+    reproduce_params: ClassVar[Mapping[str, Any]] = {}
+    compared = ("cca",)
+    packets_per_flow = 20
+    figures: ClassVar[tuple[str, ...]] = (
+        "places", "goodput_delay", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
+        "queue_distribution", "rtt_histogram", "ecdf",
+    )  # fmt: skip
+    criteria: ClassVar[tuple[Criterion, ...]] = ONE_FLOW
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Defaults of parameters of deep-buffers that differ here; `None`: derived."""
+    own: ClassVar[tuple[Parameter, ...]] = ()
+    """Parameters besides those of deep-buffers."""
+    own_axes: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """What is varied besides the congestion control."""
+
+    def __init_subclass__(cls) -> None:
+        """Parameters are those of deep-buffers with other defaults, behind those of its own."""
+        super().__init_subclass__()
+        cls.source = CCPERF
+        shared = [_with_default(parameter, cls.defaults) for parameter in DeepBuffers.parameters]
+        first, *rest = shared
+        cls.parameters = (first, *cls.own, *rest)
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """Every congestion control that reacts, and what the experiment varies."""
+        return {"cca": comparable(), **self.own_axes}
+
+    def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """What of the dumbbell varies."""
+        return {}
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The dumbbell of deep-buffers with what varies."""
+        document = super().scenario(params)
+        vary = self.vary(params)
+        if vary:
+            document["dumbbell"]["vary"] = vary
+        return document
+
+
+def _with_default(parameter: Parameter, defaults: Mapping[str, Any]) -> Parameter:
+    if parameter.name == "cca":
+        return replace(parameter, help=f"{parameter.help}; swept over all that react unless set or swept")
+    if parameter.name == "qlen":
+        parameter = replace(parameter, published=None, help="limit of the bottleneck's queue; when not given 20p x k")
+    parameter = replace(parameter, published=None)
+    return replace(parameter, default=defaults[parameter.name]) if parameter.name in defaults else parameter
+
+
+def target(default: str = "rate") -> Parameter:
+    """What of the path changes."""
+    return Parameter(
+        "target", default, "", allowed="rate, rtt, loss", help="what of the path changes",
+        read=read.choice("rate", "rtt", "loss"),
+    )  # fmt: skip
+
+
+def bound(name: str, help_: str) -> Parameter:
+    """A value of the target, in the target's unit."""
+    return Parameter(
+        name, None, "", allowed="a rate, a duration or a probability, as `target` says", help=help_, read=of_target,
+    )  # fmt: skip
+
+
+def of_target(value: Any) -> Any:
+    """A rate, a duration or a probability; which of them it must be is checked when the target is known."""
+    for reader in (read.rate, read.duration, read.probability):
+        try:
+            return reader(value)
+        except ParameterError:
+            continue
+    raise ParameterError(f"`{value}` is no rate, duration or probability")
+
+
+READERS = {"rate": read.rate, "rtt": read.duration, "loss": read.probability}
+
+
+def settle(values: dict[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> None:
+    """Fills in what the target's bounds are by default, and checks those given against the target."""
+    for name, of in defaults[values["target"]].items():
+        if values[name] is None:
+            values[name] = of
+        else:
+            try:
+                values[name] = READERS[values["target"]](values[name])
+            except ParameterError as error:
+                raise ParameterError(f"{name}: {error} (the target is {values['target']})") from error

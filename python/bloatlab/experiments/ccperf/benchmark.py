@@ -1,0 +1,92 @@
+"""Every congestion control through the whole family: one site, one ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from bloatlab.errors import ParameterError, unknown
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.ccperf.base import CCPERF
+from bloatlab.experiments.ccperf.deep import DeepBuffersSweep
+from bloatlab.experiments.ccperf.fairness import RttFairness, StartTimeFairness, SynchronousFairness
+from bloatlab.experiments.ccperf.paths import SteadyState
+from bloatlab.experiments.ccperf.responsiveness import ResponsivenessPulse, ResponsivenessStep
+from bloatlab.experiments.ccperf.static import LossResilience, ShallowBuffers
+from bloatlab.experiments.ccperf.varying import RandomWalk, ReplayRateTrace
+from bloatlab.experiments.congestion_controls import comparable
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.suite import Part, Suite
+
+FAMILY: tuple[Experiment, ...] = (
+    SteadyState(),
+    SynchronousFairness(),
+    StartTimeFairness(),
+    RttFairness(),
+    ResponsivenessStep(),
+    ResponsivenessPulse(),
+    LossResilience(),
+    ShallowBuffers(),
+    DeepBuffersSweep(),
+    ReplayRateTrace(),
+    RandomWalk(),
+)
+NAMES = tuple(member.name for member in FAMILY)
+
+
+def _members(value: Any) -> str:
+    """Names of members with `+` between them."""
+    given = [name.strip().replace("_", "-") for name in str(value).split("+")]
+    for name in given:
+        if name not in NAMES:
+            raise unknown("experiment of cc-benchmark", name, NAMES)
+    return "+".join(dict.fromkeys(given))
+
+
+class CcBenchmark(Suite):
+    """The family as one benchmark."""
+
+    name = "cc-benchmark"
+    title = "Every congestion control through CCPerf"
+    summary = (
+        "All congestion controls that react to a path go through the whole family: constant and varying paths, shallow "
+        "and deep buffers, random loss, and company. Each experiment ranks them, and the places make one ranking."
+    )
+    source = CCPERF
+    compared = ("cca",)
+    figures: ClassVar[tuple[str, ...]] = ("scores",)
+    members = FAMILY
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "ccas", None, "",
+            allowed="congestion controls of `bloatlab algorithms` with + between them",
+            help="the contenders; when not given all that react", read=read.names("congestion_controls"),
+        ),
+        Parameter(
+            "experiments", "+".join(NAMES), "",
+            allowed=" + ".join(NAMES), help="what they go through", read=_members,
+        ),
+        Parameter(
+            "stop", None, "s",
+            allowed=shared.A_DURATION, help="length of every run; when not given each experiment's own",
+            read=read.duration,
+        ),
+    )  # fmt: skip
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """All contenders, unless some are named."""
+        if values["ccas"] is None:
+            values["ccas"] = "+".join(comparable())
+        return values
+
+    def parts(self, values: Mapping[str, Any]) -> list[Part]:
+        """The members asked for, each over its own axes."""
+        ccas: Sequence[str] = list(dict.fromkeys(read.split_names(values["ccas"])))
+        if len(ccas) < 2:
+            raise ParameterError("ccas: a ranking needs two or more")
+        base = {"stop": values["stop"]} if values["stop"] is not None else {}
+        asked = values["experiments"].split("+")
+        members = [member for member in self.members if member.name in asked]
+        return [Part(member, base, {**member.axes(), "cca": ccas}) for member in members]

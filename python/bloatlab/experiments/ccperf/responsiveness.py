@@ -1,0 +1,89 @@
+"""A path that changes at once: a step, and a square wave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.ccperf.base import VARYING, CcPerf, bound, settle, target
+from bloatlab.experiments.parameters import Parameter
+
+BOUNDS: Mapping[str, Mapping[str, Any]] = {
+    "rate": {"lower": "4Mbit/s", "upper": "16Mbit/s"},
+    "rtt": {"lower": "15ms", "upper": "60ms"},
+    "loss": {"lower": 0.0, "upper": 0.02},
+}
+"""Ours: CCPerf names the parameters, its values are not at hand."""
+PARAMETER = {"rate": "bw", "rtt": "rtt", "loss": "loss"}
+
+
+class _Responsiveness(CcPerf):
+    criteria = VARYING
+    defaults: ClassVar[Mapping[str, Any]] = {"rtt": None, "loss": None}
+    own_axes: ClassVar[Mapping[str, Any]] = {"target": list(BOUNDS)}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The bounds, and the constant value of what varies: the rate's upper one, the RTT's and the loss's lower one."""
+        settle(values, BOUNDS)
+        varied = PARAMETER[values["target"]]
+        if values[varied] is None:
+            values[varied] = values["upper" if varied == "bw" else "lower"]
+        values["rtt"] = values["rtt"] or "15ms"
+        values["loss"] = values["loss"] or 0.0
+        return super().derive(values)
+
+
+class ResponsivenessStep(_Responsiveness):
+    """One change."""
+
+    name = "responsiveness-step"
+    title = "A path that changes once"
+    summary = (
+        "The rate, the RTT or the loss of the path steps up or down in the middle of the run: what is lost of the new "
+        "rate, and what queue is left standing by the old one."
+    )
+    own = (
+        target(),
+        Parameter(
+            "direction", "down", "", allowed="up, down", help="whether the target's value steps up or down",
+            read=read.choice("up", "down"),
+        ),
+        bound("lower", "the lower value; when not given 4Mbit/s, 15ms or 0"),
+        bound("upper", "the upper value; when not given 16Mbit/s, 60ms or 0.02"),
+        Parameter("at", "7.5s", "s", allowed="a duration such as 7.5s", help="when it steps", read=read.duration),
+    )  # fmt: skip
+    own_axes: ClassVar[Mapping[str, Any]] = {"target": list(BOUNDS), "direction": ["up", "down"]}
+
+    def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One value up to the step, the other from it on."""
+        first, second = params["lower"], params["upper"]
+        if params["direction"] == "down":
+            first, second = second, first
+        steps = [{"at": "0s", "value": first}, {"at": params["at"], "value": second}]
+        return {params["target"]: {"kind": "steps", "steps": steps}}
+
+
+class ResponsivenessPulse(_Responsiveness):
+    """Changes without end."""
+
+    name = "responsiveness-pulse"
+    title = "A path that changes to and fro"
+    summary = (
+        "The rate, the RTT or the loss of the path is a square wave: how much of the rate is used, and how long packets "
+        "wait, when nothing stays as it was."
+    )
+    own = (
+        target(),
+        bound("lower", "the lower value; when not given 4Mbit/s, 15ms or 0"),
+        bound("upper", "the upper value; when not given 16Mbit/s, 60ms or 0.02"),
+        Parameter(
+            "period", "3s", "s", allowed="a duration such as 3s", help="time from one rise to the next",
+            read=read.duration,
+        ),
+    )  # fmt: skip
+
+    def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The wave, from its upper level on."""
+        wave = {"kind": "pulse", **{name: params[name] for name in ("lower", "upper", "period")}}
+        return {params["target"]: wave}

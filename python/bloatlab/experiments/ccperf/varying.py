@@ -1,0 +1,102 @@
+"""Paths that never rest: a random walk, and a recorded rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.ccperf import traces
+from bloatlab.experiments.ccperf.base import VARYING, CcPerf, bound, settle, target
+from bloatlab.experiments.parameters import Parameter
+
+GENERATED = "generated"
+WALKS: Mapping[str, Mapping[str, Any]] = {
+    "rate": {"min": "2Mbit/s", "max": "30Mbit/s", "sigma": "800kbit/s", "start": "16Mbit/s"},
+    "rtt": {"min": "10ms", "max": "100ms", "sigma": "2ms", "start": "30ms"},
+    "loss": {"min": 0.0, "max": 0.05, "sigma": 0.001, "start": 0.005},
+}
+"""Ours: CCPerf gives the law, its values are not at hand."""
+PARAMETER = {"rate": "bw", "rtt": "rtt", "loss": "loss"}
+
+
+class RandomWalk(CcPerf):
+    """The rate, the RTT or the loss wanders."""
+
+    name = "random-walk"
+    title = "A path that wanders"
+    summary = (
+        "The rate, the RTT or the loss of the path is a random walk between bounds, dX_t = rho dX_(t-1) + N(0, sigma^2): "
+        "how much of the rate is used, and how long packets wait."
+    )
+    criteria = VARYING
+    defaults: ClassVar[Mapping[str, Any]] = {"rtt": None, "loss": None, "stop": "30s"}
+    own = (
+        target(),
+        bound("min", "the lower bound; when not given 2Mbit/s, 10ms or 0"),
+        bound("max", "the upper bound; when not given 30Mbit/s, 100ms or 0.05"),
+        bound("sigma", "standard deviation of a move's random part; when not given 800kbit/s, 2ms or 0.001"),
+        bound("start", "the first value; when not given 16Mbit/s, 30ms or 0.005"),
+        Parameter(
+            "rho", 0.5, "", allowed="0 to below 1", help="share of a move that the next one repeats",
+            read=read.probability,
+        ),
+        Parameter(
+            "interval", "100ms", "s", allowed="a duration such as 100ms", help="time between two moves",
+            read=read.duration,
+        ),
+    )  # fmt: skip
+    own_axes: ClassVar[Mapping[str, Any]] = {"target": list(WALKS)}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The walk's bounds, and its first value as the constant one."""
+        settle(values, WALKS)
+        varied = PARAMETER[values["target"]]
+        if values[varied] is None:
+            values[varied] = values["start"]
+        values["rtt"] = values["rtt"] or "15ms"
+        values["loss"] = values["loss"] or 0.0
+        return super().derive(values)
+
+    def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The walk, from the constant value on."""
+        walk = {name: params[name] for name in ("min", "max", "sigma", "rho", "interval")}
+        return {params["target"]: {"kind": "random_walk", **walk}}
+
+
+class ReplayRateTrace(CcPerf):
+    """The rate is one that was recorded."""
+
+    name = "replay-rate-trace"
+    title = "A rate that was recorded"
+    summary = (
+        "The bottleneck delivers at the instants of a mahimahi trace; without a file, at those of a generated one that "
+        "wanders, jitters and fails for moments as cellular links do."
+    )
+    criteria = VARYING
+    defaults: ClassVar[Mapping[str, Any]] = {"rtt": "40ms", "stop": "30s"}
+    packets_per_flow = 100
+    own = (
+        Parameter(
+            "trace", GENERATED, "",
+            allowed="a mahimahi trace file, or generated",
+            help="milliseconds of deliveries of 1500 bytes, one a line, from its start again after the last",
+            read=str,
+        ),
+    )  # fmt: skip
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The rate that is told to queues is the trace's mean."""
+        if values["bw"] is None:
+            known = traces.generated()
+            mean = len(known) * traces.DELIVERY_BITS * 1e3 / known[-1]
+            if values["trace"] != GENERATED:
+                mean = traces.mean_rate(values["trace"]) or mean
+            values["bw"] = f"{round(mean / 1e3)}kbit/s"
+        return super().derive(values)
+
+    def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The trace."""
+        if params["trace"] == GENERATED:
+            return {"rate": {"kind": "mahimahi", "deliveries": list(traces.generated())}}
+        return {"rate": {"kind": "mahimahi", "file": params["trace"]}}

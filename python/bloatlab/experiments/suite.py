@@ -1,0 +1,56 @@
+"""Experiments that are run together and compared as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.ranking import Observation, Ranking, rank
+
+
+@dataclass(frozen=True)
+class Part:
+    """A member with what is set and swept of it."""
+
+    experiment: Experiment
+    base: Mapping[str, Any]
+    axes: Mapping[str, Sequence[Any]]
+
+
+class Suite(Experiment):
+    """Runs other experiments into one directory; its report is a site with a page for each, and an overall ranking."""
+
+    members: ClassVar[tuple[Experiment, ...]]
+
+    def parts(self, values: Mapping[str, Any]) -> list[Part]:
+        """What is run, from resolved parameters."""
+        raise NotImplementedError
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A suite has no scenario of its own."""
+        names = ", ".join(member.name for member in self.members)
+        raise ParameterError(f"{self.name}: makes the scenarios of several experiments; name one of them ({names})")
+
+
+def overall(suite: Suite, rankings: Mapping[str, Ranking | None]) -> Ranking | None:
+    """The ranking over members: by each member's score, each member counting alike; of one member alone its own."""
+    ranked = {name: ranking for name, ranking in rankings.items() if ranking is not None}
+    if len(ranked) < 2:
+        return next(iter(ranked.values()), None)
+    titles = {member.name: member.title for member in suite.members}
+    criteria = [
+        Criterion(
+            name, name.replace("-", " "), "", "lower", name, f"score in {name}: {titles[name]}", lambda _: None, True
+        )
+        for name in ranked
+    ]
+    scores = {name: {row.name: row.score for row in ranking.contenders} for name, ranking in ranked.items()}
+    contenders = dict.fromkeys(row.name for ranking in ranked.values() for row in ranking.contenders)
+    observed = [
+        Observation(contender, "", {name: of.get(contender) for name, of in scores.items()}) for contender in contenders
+    ]
+    return rank(criteria, observed, suite.subject)

@@ -1,0 +1,74 @@
+"""Every contender's place in every experiment of a suite, or at every point of an experiment."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures.theme import INK, WIDE, options, themed
+
+ROW = 22
+NAMES = 90
+"""Pixels for the contenders' names."""
+HEADS = 180
+"""Most pixels above the plot for the columns' names, which stand on end."""
+NARROW = 560
+
+
+def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A heat map: a row a contender, a column an experiment of a suite.
+
+    Args:
+        tables: `overall`.
+        width: Width of the whole figure, pixels; below 560 the places are whole numbers.
+
+    Returns:
+        The chart.
+    """
+    return _places(network.table(tables, "overall"), width)
+
+
+def places(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A heat map: a row a contender, a column a point of the experiment's other axes.
+
+    Args:
+        tables: `places`.
+        width: Width of the whole figure, pixels; below 560 the places are whole numbers.
+
+    Returns:
+        The chart.
+    """
+    return _places(network.table(tables, "places"), width)
+
+
+def _places(ranking: pl.DataFrame, width: int) -> Any:
+    names = contenders.order(ranking)
+    experiments = ranking["title"].unique(maintain_order=True).to_list()
+    style = "{:.0f}" if width < NARROW else "{:.3g}"
+    shown = ranking.drop_nulls("rank").select(
+        "contender", "title", "rank",
+        pl.col("rank").map_elements(style.format, return_dtype=pl.String).alias("text"),
+        # Dark cells have light text.
+        (pl.col("rank") > 0.6 * len(names)).alias("dark"),
+    )  # fmt: skip
+    data = prepare.values(shown)
+    x = alt.X(
+        "title:N", sort=experiments, scale=options(domain=experiments),
+        axis=options(
+            title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left",
+            ticks=False, domain=False,
+        ),
+    )  # fmt: skip
+    y = alt.Y(
+        "contender:N", sort=names, scale=options(domain=names),
+        axis=options(title=None, labelLimit=NAMES, minExtent=NAMES, ticks=False, domain=False),
+    )  # fmt: skip
+    shade = alt.Color(
+        "rank:Q", scale=options(domain=[1, max(2, len(names))], range=["#dcebf7", "#123a63"]), legend=None
+    )
+    tone = alt.Color("dark:N", scale=options(domain=[True, False], range=["#ffffff", INK]), legend=None)
+    cells = parts.drawn(data, "rect").encode(x=x, y=y, color=shade)
+    numbers = parts.drawn(data, "text", fontSize=11, baseline="middle").encode(x=x, y=y, text="text:N", color=tone)
+    layers = alt.layer(cells, numbers, width=width - NAMES - 30, height=ROW * len(names))
+    return themed(layers.resolve_scale(color="independent"))

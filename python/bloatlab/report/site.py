@@ -1,0 +1,99 @@
+"""Makes the site of a suite: a page for each experiment, and an index with the ranking over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bloatlab.experiments.ranking import Ranking
+from bloatlab.report import verdict
+from bloatlab.report.metric_tables import Cell
+from bloatlab.report.model import Drawn, ExperimentView, PlainTable
+from bloatlab.report.verdict import Verdict
+
+if TYPE_CHECKING:
+    from bloatlab.experiments.suite import Suite
+
+INDEX = "index.html"
+MEANING = (
+    "A contender's place in an experiment is that of its score there; the score here is the mean of its places, lower being "
+    "better. In an experiment contenders are ranked by several criteria at every point of its axes; its page says how."
+)
+
+
+@dataclass
+class SiteView:
+    """What the index says."""
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    commands: list[str]
+    verdict: Verdict | None
+    scores: PlainTable | None
+    figures: list[Drawn]
+    pages: PlainTable
+    facts: list[tuple[str, str]]
+
+
+def page_of(name: str) -> str:
+    """File of an experiment's page."""
+    return f"{name}.html"
+
+
+def scores(ranking: Ranking) -> PlainTable:
+    """A row a contender: its score, and where it came off best and worst."""
+    rows = [
+        [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
+        for row in ranking.contenders
+    ]
+    for cells, row in zip(rows, ranking.contenders, strict=True):
+        best, worst = min(row.ranks.values()), max(row.ranks.values())
+        for place in (best, worst):
+            where = [criterion.title for criterion in ranking.criteria if row.ranks.get(criterion.name) == place]
+            cells.append(Cell(f"{place:.3g} in {', '.join(where)}", place))
+    columns = ["#", ranking.subject, "score", "best place", "worst place"]
+    return PlainTable(columns, rows, "Ranking over all experiments", sortable=True, note=MEANING)
+
+
+def pages(suite: Suite, views: Mapping[str, ExperimentView]) -> PlainTable:
+    """A row an experiment: what it shows, and who came first and last there."""
+    rows = []
+    for member in suite.members:
+        view = views.get(member.name)
+        if view is None:
+            continue
+        order = [str(row[1].text) for row in view.ranking.scores.rows] if view.ranking else []
+        runs = next((value for name, value in view.facts if name == "runs"), "")
+        rows.append(
+            [
+                Cell(member.name, link=page_of(member.name)), Cell(member.title),
+                Cell(", ".join(order[:3])), Cell(order[-1] if order else ""), Cell(runs),
+            ]
+        )  # fmt: skip
+    return PlainTable(["experiment", "what it shows", "first three", "last", "runs"], rows, "Experiments")
+
+
+def index(
+    suite: Suite,
+    views: Mapping[str, ExperimentView],
+    ranking: Ranking | None,
+    figures: list[Drawn],
+    commands: list[str],
+    facts: list[tuple[str, str]],
+) -> SiteView:
+    """All of the index."""
+    return SiteView(
+        suite.name,
+        suite.title,
+        suite.summary,
+        suite.source,
+        commands,
+        verdict.of_places(ranking) if ranking else None,
+        scores(ranking) if ranking else None,
+        figures,
+        pages(suite, views),
+        facts,
+    )

@@ -1,0 +1,37 @@
+"""The plan of a suite: the plans of its members, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments.suite import Suite
+from bloatlab.sweeps.plan import PlannedRun, Source, plan
+from bloatlab.sweeps.source import ExperimentSource
+
+
+def plan_all(
+    source: Source,
+    base: Mapping[str, Any],
+    given: Mapping[str, Sequence[Any]],
+    *,
+    replications: int = 1,
+    seed: int = 42,
+) -> tuple[list[PlannedRun], dict[str, Sequence[Any]]]:
+    """The runs of a source, and the axes that they lie on; a suite has none in common.
+
+    Raises:
+        ParameterError: A value is not allowed, or a suite's parameter is swept.
+        ScenarioError: The engine refuses one of the scenarios.
+    """
+    experiment = source.experiment if isinstance(source, ExperimentSource) else None
+    if not isinstance(experiment, Suite):
+        axes = source.axes(base, given)
+        return plan(source, base, axes, replications=replications, seed=seed), axes
+    if given:
+        raise ParameterError(f"{next(iter(given))}: {experiment.name} sweeps by itself; sweep one of its experiments")
+    runs: list[PlannedRun] = []
+    for part in experiment.parts(experiment.resolve(base)):
+        runs += plan(ExperimentSource(part.experiment), part.base, part.axes, replications=replications, seed=seed)
+    return runs, {}

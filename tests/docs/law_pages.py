@@ -1,0 +1,123 @@
+"""A page per congestion control, made from the code: `python tests/docs/law_pages.py` writes docs/congestion-controls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from bloatlab import Result
+from bloatlab._core import algorithms
+from law_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
+from page_parts import DOCS, Page, deviations, parameters, save, table
+
+PAGES = DOCS / "congestion-controls"
+SHOWN = next(iter(QUEUES))
+COLUMNS = (
+    "alone (Mbit/s)",
+    "alone: queueing (ms)",
+    "beside cubic (Mbit/s)",
+    "cubic's part (Mbit/s)",
+    "together: queueing (ms)",
+    "retransmissions",
+    "marks",
+)
+SETTLED = 5.0
+"""Seconds after which a phase counts."""
+
+
+@cache
+def described() -> list[dict[str, Any]]:
+    """Every congestion control of the registry."""
+    return [law for law in json.loads(algorithms())["congestion_controls"] if law["kind"] != "python"]
+
+
+def _outcome(result: Result) -> tuple[str, ...]:
+    """What a run came to, by the columns."""
+    samples = series(result)
+
+    def mean(flow: str, column: str, start: float, stop: float) -> float:
+        phase = samples.filter((pl.col("flow") == flow) & pl.col("time_s").is_between(start + SETTLED, stop))
+        return float(phase[column].mean() or 0.0)  # type: ignore[arg-type]
+
+    start, stop = JOINED
+    return (
+        f"{mean('test', 'throughput_mbps', 0, start):.2f}",
+        f"{max(0.0, mean('test', 'srtt_ms', 0, start) - BASE_RTT_MS):.1f}",
+        f"{mean('test', 'throughput_mbps', start, stop):.2f}",
+        f"{mean('cubic', 'throughput_mbps', start, stop):.2f}",
+        f"{max(0.0, mean('cubic', 'srtt_ms', start, stop) - BASE_RTT_MS):.1f}",
+        f"{result.flow_metrics['test']['total_retransmissions_l4']:.0f}",
+        f"{result.link_metrics['bottleneck']['marks']:.0f}",
+    )
+
+
+def page(law: Mapping[str, Any], results: Mapping[str, Result]) -> str:
+    """One congestion control's page, in Markdown."""
+    kind = law["kind"]
+    others = ", ".join(f"`{name}`" for name in law["aliases"])
+    rows = [("queue", *COLUMNS), *((queue, *_outcome(result)) for queue, result in results.items())]
+    lines = [
+        f"# `{kind}`",
+        "",
+        law["summary"].strip() + (f" Also written {others}." if others else ""),
+        "",
+        law["details"],
+        "",
+        f"Source: {law['source']}.",
+        "",
+        "## Parameters",
+        "",
+        *parameters(law),
+        "",
+        "## Deviations",
+        "",
+        *(deviations("Congestion controls", kind) or ["None known."]),
+        "",
+        "## In the common scenario",
+        "",
+        DESCRIPTION,
+        "",
+        f"![{kind}: window, RTT and throughput over time](images/{kind}.svg)",
+        "",
+        f"The same with other queues; each phase from its {SETTLED:g}th second on:",
+        "",
+        *table(rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
+    """The page that names them all."""
+    rows: list[tuple[str, ...]] = [("congestion control", *COLUMNS)]
+    rows += [(f"[`{kind}`]({kind}.md)", *cells) for kind, cells in outcomes.items()]
+    lines = [
+        "# Congestion controls",
+        "",
+        "Written by `make docs` from the code. `bloatlab algorithms` lists parameters on the command line,",
+        "[adding a congestion control](../adding-a-congestion-control.md) says how to write one.",
+        "",
+        DESCRIPTION,
+        "",
+        *table(rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def write() -> Iterator[Page]:
+    """Every page with its path and the result that its figure shows."""
+    outcomes = {}
+    for law in described():
+        results = {queue: run(law["kind"], queue) for queue in QUEUES}
+        outcomes[law["kind"]] = _outcome(results[SHOWN])
+        yield PAGES / f"{law['kind']}.md", page(law, results), results[SHOWN]
+    yield PAGES / "README.md", index(outcomes), None
+
+
+if __name__ == "__main__":
+    save(write(), figure)

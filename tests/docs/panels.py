@@ -1,0 +1,34 @@
+"""Panels over time, one above the other, as the pages of algorithms show behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import parts, prepare
+from bloatlab.figures.theme import WIDE, options, plot_width
+
+
+def time(end_s: float, *, titled: bool = False) -> Any:
+    """The axis that all panels share; the lowest has its title."""
+    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10)
+    return alt.X("time_s:Q", scale=options(domain=[0, end_s], nice=False), axis=axis)
+
+
+def lines(
+    frame: pl.DataFrame, title: str, colours: Mapping[str, str], x: Any, *, scale: str = "linear", height: int = 110
+) -> Any:
+    """Columns `time_s`, `value`, `label` as a line a label; `colours` names the labels in their order."""
+    light = prepare.thin(frame, "time_s", "value", by="label")
+    return (
+        parts.drawn(prepare.values(light), "line")
+        .encode(
+            x=x,
+            y=alt.Y("value:Q", axis=options(title=title), scale=options(type=scale, zero=True)),
+            color=parts.colour(list(colours), list(colours.values())),
+        )
+        .properties(width=plot_width(WIDE), height=height)
+    )

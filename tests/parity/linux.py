@@ -1,0 +1,95 @@
+"""The dumbbell of the Linux reference in our words.
+
+Linux 7.2 in virtual time: one htb class as the bottleneck with the queue as its leaf, netem as the base delay of the way
+back, MSS 1448, no offload, 1514 B a packet; `ss_` columns count from `ss_from_s` to `measured_s`. Each cell was run with
+two seeds, and is run here with the same two.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from frame import Row, read, runs
+
+FULL_SIZE = 1514
+PING_SIZE = 98
+LAWS: dict[str, str | dict[str, Any]] = {"cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}}
+"""Congestion controls that Linux sets otherwise than their sources do."""
+
+
+def qdisc(row: Row) -> str:
+    """The queue's name in tc's words."""
+    return row["qdisc"].split()[0]
+
+
+def flows(row: Row) -> int:
+    """How many flows of TCP there are."""
+    return len(row["flow_starts_s"].split())
+
+
+def uses(row: Row, *queues: str) -> bool:
+    """Whether the queue is one of these."""
+    return qdisc(row) in queues
+
+
+@cache
+def cells(path: Path) -> tuple[list[Row], ...]:
+    """The rows of each cell, which differ by seed only; those that this engine has the algorithms for."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in read(path):
+        if runs(scenario(row)):
+            key = tuple(row[k] for k in ("group", "rate_mbit", "base_rtt_ms", "cc", "qdisc", "ecn", "measured_s"))
+            found.setdefault((*key, str(flows(row))), []).append(row)
+    return tuple(found.values())
+
+
+def _queue(words: str) -> str | dict[str, Any]:
+    """The queue: tc's own words, but for the one that needs filters."""
+    if words.startswith("drr"):
+        # A class of its own for every flow, each a pfifo of 100 packets.
+        return {"kind": "drr", "classifier": "exact", "quantum": "1514B", "flow_limit": "100p", "limit": "100000p"}
+    return words
+
+
+def transmission(row: Row, size: int) -> float:
+    """Milliseconds that the bottleneck takes for a packet."""
+    return size * 8 / float(row["rate_mbit"]) * 1e-3
+
+
+def scenario(row: Row) -> dict[str, Any]:
+    """The row's dumbbell in our words."""
+    laws, rtts, starts = row["cc"].split(), row["base_rtt_ms"].split(), row["flow_starts_s"].split()
+    # htb hands a packet on as it leaves the queue and makes the next one wait; our link hands it on once it is sent.
+    rtt = [float(r) - transmission(row, FULL_SIZE) for r in rtts]
+    hosts = {"source": "A", "destination": "B"}
+    bulk: list[dict[str, Any]] = [
+        {
+            "cca": LAWS.get(law := laws[i % len(laws)], law),
+            "start": f"{start}s",
+            "rtt": f"{rtt[i % len(rtt)]:.6f}ms",
+            "tcp": {
+                "mss": 1448,
+                "quick_acks": 16,
+                "send_buffer": "64MB",
+                "receive_buffer": "64MB",
+                "ecn": row["ecn"] == "1",
+            },
+            **hosts,
+        }
+        for i, start in enumerate(starts)
+    ]
+    ping = {"traffic": {"kind": "ping", "interval": "20ms", "size": f"{PING_SIZE - 14}B"}, **hosts}
+    return {
+        "name": "linux",
+        "duration": f"{row['measured_s']}s",
+        "warmup": f"{row['ss_from_s']}s",
+        "dumbbell": {
+            "rate": f"{row['rate_mbit']}Mbit/s",
+            "rtt": f"{rtt[0]:.6f}ms",
+            "queue": _queue(row["qdisc"]),
+            "header": 14,
+        },
+        "flows": [*bulk, ping],
+    }
