@@ -331,11 +331,12 @@ impl Station<'_> {
 
 /// Reads the whole log; what it says about each flow of the plan.
 pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseError> {
-    // hhf puts a flow that has become a heavy hitter into another queue than its first packets wait in.
-    let reorders = plan
-        .boxes
-        .iter()
-        .any(|planned| format!("{:?}", planned.kind).contains("Hhf("));
+    // hhf puts a flow that has become a heavy hitter into another queue than its first packets wait in; dualpi2 takes what an earlier hop has
+    // marked for L4S (RFC 9331 section 5.4).
+    let reorders = plan.boxes.iter().any(|planned| {
+        let kind = format!("{:?}", planned.kind);
+        kind.contains("Hhf(") || kind.contains("Dualpi2(")
+    });
     let witness = |_| Witness {
         reorders,
         ..Witness::default()
