@@ -96,8 +96,7 @@ impl Hybla {
         let segments = (window.cwnd / window.mss).max(1);
         let started = window.in_slow_start();
         let increase = if started {
-            // Linux loses as many segments in its first overshoot as growth by segments, not by ACKs, explains.
-            self.in_slow_start() * (acked / window.mss).max(1)
+            self.in_slow_start()
         } else {
             // Caini and Firrincieli 2004 section 4: rho^2 / w for an ACK.
             let increase = 2 * self.rho * self.rho / segments;

@@ -42,6 +42,18 @@ pub enum Pacing {
     Off,
 }
 
+/// How much the receiver offers at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiveWindow {
+    /// The whole buffer.
+    #[default]
+    Full,
+    /// As Linux: 64 KiB, two segments more with each that comes, up to half of the buffer (tcp(7), `tcp_adv_win_scale` 1); as long as it grows,
+    /// every segment is acknowledged at once.
+    Growing,
+}
+
 /// A TCP connection's settings, alike at both ends. Defaults are Linux's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -65,6 +77,8 @@ pub struct TcpConfig {
     pub send_buffer: Bytes,
     /// Bytes the receiver holds; bounds the advertised window.
     pub receive_buffer: Bytes,
+    /// How much of that is offered at first.
+    pub receive_window: ReceiveWindow,
     /// ECN and how marks are told: `false`, `true` (RFC 3168: an echo until the sender has reduced), `dctcp` (RFC 8257: the echo follows the marks
     /// exactly), `accecn` (RFC 9768: counters). `dctcp` and `prague` negotiate what they need by themselves.
     pub ecn: EcnFeedback,
@@ -96,6 +110,7 @@ impl Default for TcpConfig {
             initial_window: 10,
             send_buffer: Bytes(4_000_000),
             receive_buffer: Bytes(32_000_000),
+            receive_window: ReceiveWindow::Full,
             ecn: EcnFeedback::Off,
             min_rto: Duration(200 * MILLISECOND),
             initial_rto: Duration(SECOND),

@@ -6,12 +6,17 @@ use bloatlab_aqm::Ecn;
 use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{NEVER, Nanos};
 
-use crate::TcpConfig;
 use crate::marks::Echo;
 use crate::segment::{ACK, Block, CWR, ECE, Segment, unwrap};
+use crate::{ReceiveWindow, TcpConfig};
 
 /// A half-open range of sequence numbers.
 type Range = (u64, u64);
+
+/// Bytes that a growing receive window begins with: what a SYN, which is not scaled, can offer.
+const FIRST_OFFER: u64 = 65_535;
+/// Payload bytes of the smallest segment at which it grows (Linux).
+const LEAST_TO_GROW: u16 = 128;
 
 /// What arrived, in order, and what waits behind holes.
 #[derive(Clone, Debug)]
@@ -40,6 +45,9 @@ pub struct Receiver {
     /// An ACK must leave now.
     pub(crate) ack_now: bool,
     buffer: u64,
+    /// Bytes offered, and the most that will be.
+    offer: u64,
+    most: u64,
     scale: u32,
     /// Highest edge ever advertised: it never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
@@ -64,6 +72,10 @@ struct Prior {
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig) -> Self {
         let buffer = config.receive_buffer.0.min(1 << 30);
+        let (offer, most) = match config.receive_window {
+            ReceiveWindow::Full => (buffer, buffer),
+            ReceiveWindow::Growing => (FIRST_OFFER.min(buffer / 2), buffer / 2),
+        };
         // RFC 7323 section 2.3: the shift lets 16 bits carry the buffer.
         let scale = (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14);
         Self {
@@ -82,6 +94,8 @@ impl Receiver {
             ack_deadline: NEVER,
             ack_now: false,
             buffer,
+            offer,
+            most,
             scale,
             advertised: 0,
             echo: Echo::new(),
@@ -130,6 +144,9 @@ impl Receiver {
         if self.quick_acks > 0 {
             self.expect_little(now, segment, ecn, rto);
         }
+        if self.offer < self.most {
+            self.open(segment);
+        }
         let hastened = self.note_mark(segment, ecn);
         let start = unwrap(self.next, segment.seq);
         let end = start + u64::from(segment.length) + u64::from(fin);
@@ -166,6 +183,14 @@ impl Receiver {
         }
         // Among the bits of AccECN's counter this one says nothing.
         self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
+    }
+
+    /// Offers more. Linux: as fast as a sender in slow start can need, and an ACK at once, since it tells of the larger window.
+    fn open(&mut self, segment: &Segment) {
+        if segment.length >= LEAST_TO_GROW {
+            self.offer = (self.offer + 2 * u64::from(segment.length)).min(self.most);
+            self.quick = self.quick.max(1);
+        }
     }
 
     /// Takes note of a segment's code point; true if the feedback wants it acknowledged at once.
@@ -325,7 +350,8 @@ impl Receiver {
     #[inline]
     fn window(&mut self) -> u32 {
         // The application reads at once, so only data behind holes takes room.
-        let free = (self.buffer - self.held_bytes.min(self.buffer)) >> self.scale << self.scale;
+        let free = (self.most - self.held_bytes.min(self.most)).min(self.offer);
+        let free = free >> self.scale << self.scale;
         self.advertised = self.advertised.max(self.next + free);
         (self.advertised - self.next) as u32
     }
@@ -360,7 +386,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bloatlab_units::SECOND;
+    use bloatlab_units::{Bytes, SECOND};
     use proptest::prelude::*;
 
     fn receiver(ack_every: u32) -> Receiver {
@@ -394,6 +420,38 @@ mod tests {
         assert!(r.ack_now);
         assert_eq!(ack(&mut r).ack, 200);
         assert_eq!(r.ack_deadline, NEVER);
+    }
+
+    #[test]
+    fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
+        let mut r = Receiver::new(&TcpConfig {
+            receive_buffer: Bytes(2 * 68_000),
+            receive_window: ReceiveWindow::Growing,
+            ..Default::default()
+        });
+        let mut offered = Vec::new();
+        for i in 0..4 {
+            r.on_data(0, &data(i * 1000, 1000), false, Ecn::NotEct, SECOND);
+            offered.push((r.ack_now, r.window() >> r.scale << r.scale));
+            if r.ack_now {
+                ack(&mut r);
+            }
+        }
+        // From 65535 by 2000 to 68000, in units of 4 bytes; then ACKs are delayed.
+        let expected = [
+            (true, 67_532),
+            (true, 68_000),
+            (false, 68_000),
+            (true, 68_000),
+        ];
+        assert_eq!(offered, expected);
+        // What is too small to be data's bulk opens nothing.
+        let mut r = Receiver::new(&TcpConfig {
+            receive_window: ReceiveWindow::Growing,
+            ..Default::default()
+        });
+        r.on_data(0, &data(0, 127), false, Ecn::NotEct, SECOND);
+        assert!(!r.ack_now);
     }
 
     #[test]

@@ -215,10 +215,26 @@ fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
     Ok(())
 }
 
-/// The law's window never falls below what is in flight: proportional rate reduction follows it down.
+/// The law's window never falls below what is in flight: it falls in recovery alone, where proportional rate reduction follows it down.
 fn falls_with_pipe(flow: &PlanFlow) -> bool {
-    let TcpConfig { recovery, .. } = flow.tcp;
-    recovery == Reduction::Prr && !matches!(flow.cca, CcConfig::Bbr(_) | CcConfig::Fixed(_))
+    use CcConfig::{Bic, Cubic, Dctcp, Highspeed, Htcp, Hybla, Illinois, Newreno, Reno};
+    use CcConfig::{Scalable, Veno, Westwood};
+    let falls_in_recovery_alone = matches!(
+        flow.cca,
+        Bic(_)
+            | Cubic(_)
+            | Dctcp(_)
+            | Highspeed(_)
+            | Htcp(_)
+            | Hybla(_)
+            | Illinois(_)
+            | Newreno(_)
+            | Reno(_)
+            | Scalable(_)
+            | Veno(_)
+            | Westwood(_)
+    );
+    flow.tcp.recovery == Reduction::Prr && falls_in_recovery_alone
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::{CcConfig, EcnFeedback};
-use bloatlab_tcp::{LossDetection, Pacing, Reduction, State, TcpConfig};
+use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, State, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, NEVER, Streams};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,7 +42,12 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     );
     let kinds = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        (any::<bool>(), any::<bool>(), any::<bool>()),
+        (
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+            select(vec![ReceiveWindow::Full, ReceiveWindow::Growing]),
+        ),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
         select(FEEDBACK.to_vec()),
@@ -58,6 +63,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         tail_loss_probe: kinds.1.0,
         frto: kinds.1.1,
         undo: kinds.1.2,
+        receive_window: kinds.1.3,
         recovery: kinds.2,
         pacing: kinds.3,
         ecn: kinds.4,
