@@ -1,10 +1,10 @@
 //! What the queues that hold other queues have in common.
 
+use bloatlab_params::within;
 use bloatlab_units::Nanos;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::registry::within;
 use crate::{Context, Packet, Qdisc, QueueConfig};
 
 /// The queue that a wrapper holds, unless told otherwise.

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::describe::{Description, Names};
 use crate::{Context, Packet, Qdisc, Tc, tc};
+use bloatlab_params::Names;
 use bloatlab_units::suggestion;
 
 /// What an algorithm's file provides on its `Params`, besides the queue itself.
@@ -137,51 +137,6 @@ fn allowed(names: &[Names]) -> String {
     format!("allowed: {}", kinds.join(", "))
 }
 
-/// Reads an algorithm's parameters; every complaint names the parameter.
-pub(crate) fn read<T: DeserializeOwned>(
-    description: &Description,
-    table: Map<String, Value>,
-) -> Result<T, String> {
-    let kind = description.kind;
-    let known = || description.parameters.iter().map(|p| p.name.as_str());
-    for (name, value) in &table {
-        if !known().any(|k| k == name) {
-            let near = suggestion(name, known());
-            let allowed: Vec<&str> = known().collect();
-            let allowed = allowed.join(", ");
-            return Err(format!(
-                "{name}: unknown parameter of `{kind}`{near} (allowed: {allowed})"
-            ));
-        }
-        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
-        serde_json::from_value::<T>(alone).map_err(|error| {
-            let message = error.to_string();
-            let holds_queues = description
-                .parameters
-                .iter()
-                .any(|p| p.name == *name && p.kind.ends_with("queue"));
-            if holds_queues {
-                within(name, &message)
-            } else {
-                format!("{name}: {message}")
-            }
-        })?;
-    }
-    serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())
-}
-
-/// The complaint of a queue inside another, `target: ...`, as the outer one's, which holds it in this parameter: `queue.target: ...`.
-pub(crate) fn within(parameter: &str, message: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
-    match message.split_once(": ") {
-        Some((name, rest)) if !name.is_empty() && name.chars().all(plain) => {
-            let dot = if name.starts_with('[') { "" } else { "." };
-            format!("{parameter}{dot}{name}: {rest}")
-        }
-        _ => format!("{parameter}: {message}"),
-    }
-}
-
 /// How many queues may stand inside each other, so that no document or text reaches the end of the stack.
 pub(crate) const DEEPEST: usize = 8;
 
@@ -247,7 +202,7 @@ macro_rules! registry {
 
         impl QueueConfig {
             /// Every kind with its other names.
-            fn names() -> Vec<describe::Names> {
+            fn names() -> Vec<bloatlab_params::Names> {
                 vec![
                     $((stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),)+
                     ("python", &[]),
@@ -266,7 +221,7 @@ macro_rules! registry {
             pub fn validate(&self) -> Result<(), String> {
                 match self {
                     $(Self::$variant(params) => {
-                        describe::check_ranges(params, self.description())?;
+                        bloatlab_params::check_ranges(params, self.description())?;
                         registry::Algorithm::check(params)
                     })+
                     Self::Python(params) => params.check(),
@@ -282,7 +237,7 @@ macro_rules! registry {
             }
 
             /// What documentation says of its kind.
-            pub fn description(&self) -> &'static describe::Description {
+            pub fn description(&self) -> &'static bloatlab_params::Description {
                 describe_kind(self.kind())
             }
 
@@ -321,20 +276,20 @@ macro_rules! registry {
         }
 
         /// Every kind of queue and its parameters, from the schema and the doc comments of the `Params`.
-        pub fn describe() -> &'static [describe::Description] {
+        pub fn describe() -> &'static [bloatlab_params::Description] {
             // Read from the schemas once: every queue that is read or checked asks.
-            static ALL: std::sync::OnceLock<Vec<describe::Description>> = std::sync::OnceLock::new();
+            static ALL: std::sync::OnceLock<Vec<bloatlab_params::Description>> = std::sync::OnceLock::new();
             ALL.get_or_init(|| vec![
-                $(describe::description::<$module::Params>(
+                $(bloatlab_params::description::<$module::Params>(
                     (stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),
                     <$module::Params as registry::Algorithm>::SOURCE,
                 ),)+
-                describe::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
+                bloatlab_params::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
             ])
         }
 
         /// The description of a kind of the registry.
-        fn describe_kind(kind: &str) -> &'static describe::Description {
+        fn describe_kind(kind: &str) -> &'static bloatlab_params::Description {
             let known = describe();
             known.iter().find(|description| description.kind == kind).unwrap_or(&known[0])
         }
@@ -357,15 +312,15 @@ macro_rules! registry {
                 let (kind, params) = registry::split(value, &Self::names(), Self::tc_kinds()).map_err(D::Error::custom)?;
                 let description = describe_kind(kind);
                 $(if kind == stringify!($module) {
-                    return registry::read(description, params).map(Self::$variant).map_err(D::Error::custom);
+                    return bloatlab_params::read(description, params).map(Self::$variant).map_err(D::Error::custom);
                 })+
-                registry::read(description, params).map(Self::Python).map_err(D::Error::custom)
+                bloatlab_params::read(description, params).map(Self::Python).map_err(D::Error::custom)
             }
         }
 
         impl schemars::JsonSchema for QueueConfig {
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                describe::QUEUE.into()
+                bloatlab_params::QUEUE.into()
             }
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -183,7 +183,7 @@ impl Cubic {
                 self.w_est = (self.whole.reno * mss) as f64;
             }
         }
-        window.cwnd += self.whole.earn(acked, mss) * mss;
+        window.cwnd += self.whole.earn(acked, mss);
     }
 
     /// Linux's windows after a loss: the next threshold and, with fast convergence, the next turning point.

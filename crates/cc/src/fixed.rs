@@ -26,6 +26,7 @@ impl Default for Params {
 }
 
 impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["fixed_window"];
     const SOURCE: &'static str =
         "RFC 9293 section 3.8.6: the sliding window alone, without congestion control";
 

@@ -3,12 +3,22 @@
 #[macro_use]
 mod registry;
 pub mod ack_aggregation;
+pub mod base_delay;
+pub mod delayed_ack;
+mod feedback;
+pub mod growth;
+pub mod mark_share;
+pub mod recent_min;
+pub mod round_rtt;
+pub mod segment_credit;
 pub mod slow_start;
 pub mod windowed_max;
 
 use bloatlab_units::Nanos;
 
-pub use registry::{Description, Law, Parameter, PythonParams};
+pub use bloatlab_params::{Description, Parameter};
+pub use feedback::EcnFeedback;
+pub use registry::{Law, PythonParams};
 
 // The laws: one line each, `Variant(file) = "name"`.
 registry! {
@@ -16,7 +26,29 @@ registry! {
     Newreno(newreno) = "newreno",
     Cubic(cubic) = "cubic",
     Bbr(bbr) = "bbr",
+    Vegas(vegas) = "vegas",
+    Westwood(westwood) = "westwood",
+    Illinois(illinois) = "illinois",
+    Veno(veno) = "veno",
+    Yeah(yeah) = "yeah",
+    Cdg(cdg) = "cdg",
+    Lp(lp) = "lp",
+    Ledbat(ledbat) = "ledbat",
+    LedbatPlusPlus(ledbat_plus_plus) = "ledbat++",
+    Nice(nice) = "nice",
+    Dctcp(dctcp) = "dctcp",
+    Prague(prague) = "prague",
+    Scalable(scalable) = "scalable",
+    Highspeed(highspeed) = "highspeed",
+    Bic(bic) = "bic",
+    Htcp(htcp) = "htcp",
+    Hybla(hybla) = "hybla",
+    Bbr3(bbr3) = "bbr3",
+    Compound(compound) = "compound",
+    Copa(copa) = "copa",
+    Vivace(vivace) = "vivace",
     Fixed(fixed) = "fixed",
+    FixedRate(fixed_rate) = "fixed_rate",
 }
 
 /// What a law steers. All in bytes; the TCP sender reads it after every call.
@@ -100,9 +132,9 @@ pub struct Ack {
     pub cwnd_limited: bool,
     /// The sender is in loss recovery.
     pub in_recovery: bool,
-    /// The ACK carried an ECN echo (RFC 3168).
+    /// The ACK told of a mark: an ECN echo (RFC 3168), or counters that went up (RFC 9768).
     pub ecn_echo: bool,
-    /// Bytes newly delivered that came marked, as far as the echo tells (RFC 8257 section 3.3: all of them, if there is one).
+    /// Payload bytes that this ACK newly says came marked: exact with the feedback of DCTCP and AccECN; else all that it delivers, if it carries an echo.
     pub marked_now: u64,
     /// The delivery-rate sample.
     pub rate: RateSample,
@@ -127,6 +159,9 @@ pub trait CongestionControl: Send {
     /// The connection is established.
     fn on_start(&mut self, _window: &mut Window, _now: Nanos) {}
 
+    /// How long the handshake took, the first RTT sample; right after `on_start`, unless a SYN was repeated.
+    fn on_handshake(&mut self, _window: &mut Window, _rtt: Nanos) {}
+
     /// An ACK came while data were outstanding, whatever the sender is doing; `on_congestion` and `on_ack` may follow. For laws that measure at all
     /// times.
     fn observe(&mut self, _window: &Window, _ack: &Ack) {}
@@ -143,11 +178,35 @@ pub trait CongestionControl: Send {
     /// The retransmission timer fired; `on_congestion` with [`Signal::Timeout`] came just before (only at the first of a series); `cwnd` is one MSS.
     fn on_timeout(&mut self, _window: &mut Window, _now: Nanos) {}
 
+    /// The last reduction was needless and is taken back: `cwnd` and `ssthresh` are at least what they were before it, unless the law owns recovery;
+    /// `on_recovered` came just before if the recovery still went on.
+    fn on_undo(&mut self, _window: &mut Window, _ack: &Ack) {}
+
     /// Sending resumes after an idle period longer than the RTO.
     fn on_idle_restart(&mut self, _window: &mut Window, _now: Nanos, _idle: Nanos) {}
 
     /// A segment leaves; `in_flight` includes it.
     fn on_send(&mut self, _window: &mut Window, _now: Nanos, _in_flight: u64, _app_limited: bool) {}
+
+    /// The ECN feedback that the law needs; it is negotiated whether the user asked for ECN or not, and then every packet of the connection is
+    /// ECN-capable, also SYN, ACK and retransmission (RFC 8257 section 3.5, RFC 8311 section 4.3).
+    fn needs_ecn(&self) -> EcnFeedback {
+        EcnFeedback::Off
+    }
+
+    /// The law is scalable in the sense of RFC 9331: its packets say ECT(1), if the feedback it needs was agreed on.
+    fn is_l4s(&self) -> bool {
+        false
+    }
+
+    /// The handshake agreed on this feedback; `on_start` follows.
+    fn on_negotiated(&mut self, _feedback: EcnFeedback) {}
+
+    /// True for laws that lower `cwnd` for marks themselves, in `on_ack`; else a mark is an `on_congestion` and a reduction like a loss's. Asked once,
+    /// after the handshake.
+    fn answers_marks(&self) -> bool {
+        false
+    }
 
     /// True for laws that set `cwnd` themselves during recovery (BBR).
     fn owns_recovery(&self) -> bool {

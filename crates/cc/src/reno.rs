@@ -45,17 +45,7 @@ impl CongestionControl for Reno {
         if !ack.cwnd_limited {
             return;
         }
-        // What SACKs delivered before this ACK opened no window then and must not now.
-        let mut acked = ack.acked.min(ack.delivered_now);
-        if window.in_slow_start() {
-            self.starter.observe(window, ack);
-        }
-        if window.in_slow_start() {
-            let increase = self.starter.increase(window, acked);
-            let used = increase.min(window.ssthresh - window.cwnd);
-            window.cwnd += used;
-            acked = increase - used;
-        }
+        let acked = self.starter.open(window, ack);
         // RFC 3465 section 2.1: one segment when a whole window has been acknowledged.
         self.credit += acked;
         if self.credit >= window.cwnd {

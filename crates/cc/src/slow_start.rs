@@ -92,6 +92,23 @@ impl Starter {
         }
     }
 
+    /// Opens the window by what this ACK acknowledged, if it is in slow start; gives what is left of it for congestion avoidance.
+    #[inline]
+    pub fn open(&mut self, window: &mut Window, ack: &Ack) -> u64 {
+        // What SACKs delivered before this ACK opened no window then and must not now.
+        let acked = ack.acked.min(ack.delivered_now);
+        if window.in_slow_start() {
+            self.observe(window, ack);
+        }
+        if !window.in_slow_start() {
+            return acked;
+        }
+        let increase = self.increase(window, acked);
+        let used = increase.min(window.ssthresh - window.cwnd);
+        window.cwnd += used;
+        increase - used
+    }
+
     /// How far `acked` bytes open the window in slow start.
     #[inline]
     pub fn increase(&self, window: &Window, acked: u64) -> u64 {

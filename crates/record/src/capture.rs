@@ -7,7 +7,7 @@ use std::time::Duration;
 use bloatlab_aqm::Packet as _;
 use bloatlab_sim::{Handshake, Outcome, Packet, PacketEvent, Protocol, Step};
 use bloatlab_tcp::Segment;
-use bloatlab_tcp::segment::{HEADER, SYN, SYN_HEADER};
+use bloatlab_tcp::segment::{AE, COUNTERS, COUNTERS_SIZE, HEADER, SYN, SYN_HEADER};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
@@ -174,9 +174,7 @@ fn tcp(packet: &Packet, handshake: Handshake) -> Vec<u8> {
     let mut bytes = ports(packet).to_vec();
     bytes.extend(segment.seq.to_be_bytes());
     bytes.extend(segment.ack.to_be_bytes());
-    bytes.push(((20 + options.len()) as u8 / 4) << 4);
-    // Segments with payload are pushed, as a sender without more to say does.
-    bytes.push(segment.flags | if segment.length > 0 { 0x08 } else { 0 });
+    bytes.extend(flags(segment, options.len()));
     let window = if syn {
         segment.window
     } else {
@@ -186,6 +184,15 @@ fn tcp(packet: &Packet, handshake: Handshake) -> Vec<u8> {
     bytes.extend([0, 0, 0, 0]);
     bytes.extend(options);
     bytes
+}
+
+/// The header's length and the flags.
+fn flags(segment: &Segment, options: usize) -> [u8; 2] {
+    // RFC 9768 section 3.2: AE is the last of the bits that follow the length.
+    let length = ((20 + options) as u8 / 4) << 4 | u8::from(segment.has(AE));
+    // Segments with payload are pushed, as a sender without more to say does.
+    let push = if segment.length > 0 { 0x08 } else { 0 };
+    [length, segment.flags & !(AE | COUNTERS) | push]
 }
 
 fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {
@@ -212,6 +219,13 @@ fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {
         for (start, end) in segment.sack_blocks() {
             bytes.extend(start.to_be_bytes());
             bytes.extend(end.to_be_bytes());
+        }
+    }
+    if let Some(counters) = segment.counters() {
+        // RFC 9768 section 3.2.3: kind, length, and two of the three counters of 24 bits.
+        bytes.extend([if counters.l4s { 174 } else { 172 }, COUNTERS_SIZE as u8]);
+        for counter in [counters.unmarked, counters.marked] {
+            bytes.extend(&counter.to_be_bytes()[1..]);
         }
     }
     bytes
@@ -245,11 +259,25 @@ mod tests {
     }
 
     #[test]
+    fn accecn_is_written_as_on_the_wire() {
+        // RFC 9768 sections 3.2 and 3.2.3: AE beside the header's length, CWR and ECE among the flags; kind 174 begins with ECT(1)'s bytes.
+        let mut segment = Segment {
+            flags: 0x10 | COUNTERS,
+            sack: [(0, 0), (0, 0), (1 << 24 | 0x01_0203, 0x04_0506)],
+            ..Segment::default()
+        };
+        segment.set_ace(0b101);
+        let options = options(&segment, Handshake::default());
+        assert_eq!(flags(&segment, options.len()), [10 << 4 | 1, 0x10 | 0x40]);
+        assert_eq!(options[12..], [174, 8, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
     fn options_fill_the_header_that_was_counted() {
-        for blocks in 0..=3 {
+        for (blocks, counters) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 8), (1, 8), (2, 8)] {
             let segment = Segment {
                 blocks,
-                flags: 0x10,
+                flags: 0x10 | counters,
                 ..Segment::default()
             };
             assert_eq!(

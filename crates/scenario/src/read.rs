@@ -227,14 +227,8 @@ fn named_steps(name: &str) -> Vec<Step> {
         .collect()
 }
 
-/// Splits `name: message`, and the congestion controls' ``parameter `name` of `kind`: message``.
+/// Splits `name: message`.
 pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
-    if let Some((name, rest)) = message
-        .strip_prefix("parameter `")
-        .and_then(|rest| rest.split_once("` of `"))
-    {
-        return rest.split_once("`: ").map(|(_, rest)| (name, rest));
-    }
     let (name, rest) = message.split_once(": ")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
     (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))

@@ -7,7 +7,7 @@ use bloatlab_cc::{CcConfig, CongestionControl};
 use bloatlab_scenario::{
     Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
 };
-use bloatlab_tcp::Endpoint;
+use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::{Application, Fetch, WriteLog};
@@ -315,9 +315,11 @@ impl<'a> Engine<'a> {
         let other = CcConfig::Reno(Default::default())
             .build(stream(1))
             .ok_or_else(|| missing("reno"))?;
+        // The receiving end gives the feedback that the sender's law needs.
+        let ecn = EcnPlan::of(&planned.tcp, law.as_ref());
         Ok([
-            Endpoint::new(&planned.tcp, law),
-            Endpoint::new(&planned.tcp, other),
+            Endpoint::with_ecn(&planned.tcp, law, ecn),
+            Endpoint::with_ecn(&planned.tcp, other, ecn),
         ])
     }
 

@@ -1,6 +1,6 @@
 //! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
 
-use bloatlab_aqm::Ecn;
+use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos};
 
@@ -126,7 +126,7 @@ impl TcpFlow {
     /// Takes a segment that reached an end; returns the payload bytes now readable there.
     #[inline]
     pub fn on_segment(&mut self, now: Nanos, end: usize, packet: &Packet) -> u64 {
-        let bytes = self.ends[end].on_segment(now, &packet.segment, packet.is_ce());
+        let bytes = self.ends[end].on_segment(now, &packet.segment, packet.ecn());
         if end == 0 {
             self.on_acknowledged();
             self.feed(now);
@@ -142,16 +142,14 @@ impl TcpFlow {
         let now = network.schedule.now;
         loop {
             let mut packet = Packet::new(index as u32, self.connection, end as u8, Protocol::Tcp);
-            let Some(capable) = self.ends[end].poll(now, &mut packet.segment) else {
+            let Some(ecn) = self.ends[end].poll(now, &mut packet.segment) else {
                 break;
             };
             if end == 0 && packet.segment.length > 0 {
                 self.on_departure(now);
             }
             packet.set_length(packet.segment.wire_size());
-            if capable {
-                packet.set_ecn(Ecn::Ect0);
-            }
+            packet.set_ecn(ecn);
             network.send(&mut packet);
         }
         if end == 0 {
@@ -257,6 +255,7 @@ fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> Sen
         recovered: f(a.recovered, b.recovered),
         recovery_time: f(a.recovery_time, b.recovery_time),
         ecn_reductions: f(a.ecn_reductions, b.ecn_reductions),
+        undone: f(a.undone, b.undone),
     }
 }
 

@@ -119,11 +119,6 @@ impl Packet {
         self.meta = self.meta & !3 | ecn as u8;
     }
 
-    #[inline]
-    pub(crate) fn is_ce(&self) -> bool {
-        self.meta & 3 == Ecn::Ce as u8
-    }
-
     /// Stamps the departure of a datagram or echo.
     pub(crate) fn stamp(&mut self, now: Nanos) {
         self.segment.tsval = now as u32;
@@ -194,7 +189,7 @@ impl bloatlab_aqm::Packet for Packet {
             PureAck {
                 number: s.ack,
                 sack,
-                ecn_flags: s.flags & (segment::ECE | segment::CWR),
+                ecn_flags: s.flags & (segment::ECE | segment::CWR | segment::AE),
                 tsval: s.tsval,
                 tsecr: s.tsecr,
             }
@@ -223,7 +218,7 @@ mod tests {
             (Protocol::Udp, 1500, Ecn::Ect0)
         );
         p.set_ce();
-        assert!(p.is_ce());
+        assert_eq!(p.ecn(), Ecn::Ce);
         let flow = p.flow();
         p.set_dscp(63);
         assert_eq!(

@@ -1,5 +1,6 @@
 //! What a user sets on a TCP connection.
 
+use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{Bytes, Duration, MILLISECOND, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,8 +65,9 @@ pub struct TcpConfig {
     pub send_buffer: Bytes,
     /// Bytes the receiver holds; bounds the advertised window.
     pub receive_buffer: Bytes,
-    /// Negotiate ECN (RFC 3168).
-    pub ecn: bool,
+    /// ECN and how marks are told: `false`, `true` (RFC 3168: an echo until the sender has reduced), `dctcp` (RFC 8257: the echo follows the marks
+    /// exactly), `accecn` (RFC 9768: counters). `dctcp` and `prague` negotiate what they need by themselves.
+    pub ecn: EcnFeedback,
     /// Smallest retransmission timeout (200 ms in Linux, 1 s in RFC 6298).
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
@@ -74,6 +76,10 @@ pub struct TcpConfig {
     pub loss_detection: LossDetection,
     /// Tail-loss probe (RFC 8985 section 7); only with `rack`.
     pub tail_loss_probe: bool,
+    /// Look for signs that a timeout was needless, sending new data before old (F-RTO, RFC 5682).
+    pub frto: bool,
+    /// Take a reduction back when time stamps or duplicate reports show that nothing was lost (RFC 3522, RFC 3708, RFC 4015).
+    pub undo: bool,
     /// How the window falls in recovery.
     pub recovery: Reduction,
     /// Pacing.
@@ -90,11 +96,13 @@ impl Default for TcpConfig {
             initial_window: 10,
             send_buffer: Bytes(4_000_000),
             receive_buffer: Bytes(32_000_000),
-            ecn: false,
+            ecn: EcnFeedback::Off,
             min_rto: Duration(200 * MILLISECOND),
             initial_rto: Duration(SECOND),
             loss_detection: LossDetection::Rack,
             tail_loss_probe: true,
+            frto: true,
+            undo: true,
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
         }

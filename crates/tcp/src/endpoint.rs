@@ -1,11 +1,13 @@
 //! One end of a connection: handshake, sending and receiving halves, close. Sans-IO.
 
-use bloatlab_cc::CongestionControl;
+use bloatlab_aqm::Ecn;
+use bloatlab_cc::{CongestionControl, EcnFeedback};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::TcpConfig;
+use crate::marks::{self, EcnPlan};
 use crate::receiver::Receiver;
-use crate::segment::{ACK, CWR, ECE, FIN, SYN, Segment, unwrap};
+use crate::segment::{ACK, FIN, SYN, Segment, unwrap};
 use crate::sender::Sender;
 
 /// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
@@ -34,12 +36,23 @@ pub struct Endpoint {
     syn_wanted: bool,
     /// When the handshake was over; `NEVER` before.
     established_at: Nanos,
-    ecn_wanted: bool,
+    ecn: EcnPlan,
+    /// What the handshake agreed on.
+    feedback: EcnFeedback,
+    /// The code point that the other end's SYN or SYN-ACK came with; an end that opened the connection tells it once.
+    syn_came: Ecn,
+    tells_syn: bool,
 }
 
 impl Endpoint {
     /// A closed endpoint.
     pub fn new(config: &TcpConfig, cc: Box<dyn CongestionControl>) -> Self {
+        let ecn = EcnPlan::of(config, cc.as_ref());
+        Self::with_ecn(config, cc, ecn)
+    }
+
+    /// A closed endpoint that follows the ECN plan of another end's law.
+    pub fn with_ecn(config: &TcpConfig, cc: Box<dyn CongestionControl>, ecn: EcnPlan) -> Self {
         Self {
             sender: Sender::new(config, cc),
             receiver: Receiver::new(config),
@@ -49,7 +62,10 @@ impl Endpoint {
             syn_tries: 0,
             syn_wanted: false,
             established_at: NEVER,
-            ecn_wanted: config.ecn,
+            ecn,
+            feedback: EcnFeedback::Off,
+            syn_came: Ecn::NotEct,
+            tells_syn: false,
         }
     }
 
@@ -108,10 +124,10 @@ impl Endpoint {
         self.sender.fin_sent && self.sender.una == self.sender.next
     }
 
-    /// Takes a segment from the network; `ce` says that it came with congestion experienced. Returns the payload bytes now readable in order.
+    /// Takes a segment from the network; `ecn` is the code point it came with. Returns the payload bytes now readable in order.
     #[inline]
-    pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool) -> u64 {
-        if self.phase != Phase::Established && !self.on_handshake(now, segment) {
+    pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
+        if self.phase != Phase::Established && !self.on_handshake(now, segment, ecn) {
             return 0;
         }
         if segment.has(SYN) {
@@ -119,25 +135,29 @@ impl Endpoint {
             self.receiver.ack_now = true;
             return 0;
         }
+        if self.feedback == EcnFeedback::Accurate {
+            self.receiver.echo.count(segment, ecn);
+        }
         let fin = segment.has(FIN);
         let delivered = if segment.length > 0 || fin {
             let rto = self.sender.rtt.rto();
-            self.receiver.on_data(now, segment, fin, ce, rto)
+            self.receiver.on_data(now, segment, fin, ecn, rto)
         } else {
             0
         };
-        self.sender.on_ack(now, segment, segment.has(ECE));
+        self.sender.on_ack(now, segment);
         delivered
     }
 
     /// Handles a segment before the connection stands; true if the segment is to be processed further.
     #[cold]
-    fn on_handshake(&mut self, now: Nanos, segment: &Segment) -> bool {
+    fn on_handshake(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> bool {
         match self.phase {
             Phase::Listen if segment.has(SYN) => {
                 self.receiver.next = 1;
                 self.receiver.ts_recent = segment.tsval;
-                self.sender.ecn &= segment.has(ECE) && segment.has(CWR);
+                self.syn_came = ecn;
+                self.agree(self.ecn.agree(marks::offered_by_syn(segment)));
                 self.sender.edge = u64::from(segment.window) + 1;
                 self.phase = Phase::SynReceived;
                 self.syn_wanted = true;
@@ -146,7 +166,9 @@ impl Endpoint {
             Phase::SynSent if segment.has(SYN) && segment.has(ACK) => {
                 self.receiver.next = 1;
                 self.receiver.ts_recent = segment.tsval;
-                self.sender.ecn &= segment.has(ECE);
+                self.syn_came = ecn;
+                self.agree(self.ecn.agree(marks::offered_by_syn_ack(segment)));
+                self.tells_syn = self.feedback == EcnFeedback::Accurate;
                 self.receiver.ack_now = true;
                 self.establish(now, segment);
                 false
@@ -163,6 +185,12 @@ impl Endpoint {
         }
     }
 
+    fn agree(&mut self, feedback: EcnFeedback) {
+        self.feedback = feedback;
+        self.receiver.echo.feedback = feedback;
+        self.sender.agree(feedback);
+    }
+
     fn establish(&mut self, now: Nanos, segment: &Segment) {
         self.phase = Phase::Established;
         self.established_at = now;
@@ -172,47 +200,71 @@ impl Endpoint {
         sender.una = 1;
         sender.next = 1;
         sender.edge = unwrap(1, segment.ack) + u64::from(segment.window);
-        if self.syn_tries == 1 {
-            sender.rtt.sample(now - self.syn_sent_at);
-        }
         sender.first_sent = now;
         sender.delivered_at = now;
         sender.window.pacing = 0;
+        sender.tally.begin(segment.tsval);
         sender.cc.on_start(&mut sender.window, now);
+        if self.syn_tries == 1 {
+            let rtt = now - self.syn_sent_at;
+            sender.rtt.sample(rtt);
+            sender.cc.on_handshake(&mut sender.window, rtt);
+        }
     }
 
-    /// Writes the next segment to send now and says whether it is ECN-capable; call until it answers None.
+    /// Writes the next segment to send now and answers the code point it leaves with; call until it answers None.
     ///
     /// The segment is written in place, because it goes into a packet: a copy of what has just been written stalls a processor.
     #[inline]
-    pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<bool> {
+    pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
         if self.phase != Phase::Established {
             return self.poll_handshake(now, segment);
         }
-        let capable = if self.sender.poll(now, segment) {
-            // RFC 3168 section 6.1.5: retransmissions are Not-ECT.
+        if self.receiver.has_prior() {
+            self.write_ack(now, segment);
+            self.receiver.stamp_prior(segment);
+            return Some(self.ecn.of_control(self.feedback));
+        }
+        let new_data = if self.sender.poll(now, segment) {
             let seq = unwrap(self.sender.next, segment.seq);
-            self.sender.ecn && segment.length > 0 && !self.sender.is_retransmission(seq)
+            segment.length > 0
+                && self.feedback != EcnFeedback::Off
+                && !self.sender.is_retransmission(seq)
         } else if self.receiver.ack_now {
-            *segment = Segment {
-                seq: self.sender.next as u32,
-                flags: ACK,
-                tsval: (now / 1000) as u32,
-                ..Segment::default()
-            };
+            self.write_ack(now, segment);
             false
         } else {
             return None;
         };
         self.receiver.stamp(segment);
-        if self.receiver.echo && self.sender.ecn {
-            segment.flags |= ECE;
+        if self.feedback == EcnFeedback::Off {
+            return Some(Ecn::NotEct);
         }
-        Some(capable)
+        self.receiver.echo.tell(segment);
+        if self.tells_syn {
+            // RFC 9768 section 3.2.2.1: the ACK that ends the handshake says how the SYN-ACK came.
+            self.tells_syn = false;
+            segment.set_ace(marks::handshake_ace(self.syn_came));
+        }
+        Some(if new_data {
+            self.ecn.of_data(self.feedback)
+        } else {
+            self.ecn.of_control(self.feedback)
+        })
+    }
+
+    #[inline]
+    fn write_ack(&self, now: Nanos, segment: &mut Segment) {
+        *segment = Segment {
+            seq: self.sender.next as u32,
+            flags: ACK,
+            tsval: (now / 1000) as u32,
+            ..Segment::default()
+        };
     }
 
     #[cold]
-    fn poll_handshake(&mut self, now: Nanos, segment: &mut Segment) -> Option<bool> {
+    fn poll_handshake(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
         if !self.syn_wanted {
             return None;
         }
@@ -225,21 +277,26 @@ impl Endpoint {
             tsval: (now / 1000) as u32,
             ..Segment::default()
         };
+        self.receiver.stamp(segment);
         if self.phase == Phase::SynReceived {
-            self.receiver.stamp(segment);
             segment.flags |= ACK;
-            if self.sender.ecn {
-                segment.flags |= ECE;
+            match self.feedback {
+                EcnFeedback::Off => {}
+                EcnFeedback::Classic | EcnFeedback::Dctcp => segment.set_ace(0b001),
+                // RFC 9768 section 3.1.2: it says how the SYN came as well.
+                EcnFeedback::Accurate => segment.set_ace(marks::handshake_ace(self.syn_came)),
             }
-        } else {
-            self.receiver.stamp(segment);
-            segment.ack = 0;
-            if self.ecn_wanted {
-                // RFC 3168 section 6.1.1: an ECN-setup SYN.
-                segment.flags |= ECE | CWR;
-            }
+            return Some(self.ecn.of_control(self.feedback));
         }
-        Some(false)
+        segment.ack = 0;
+        match self.ecn.wanted {
+            EcnFeedback::Off => {}
+            // RFC 3168 section 6.1.1: an ECN-setup SYN.
+            EcnFeedback::Classic | EcnFeedback::Dctcp => segment.set_ace(0b011),
+            // RFC 9768 section 3.1.1.
+            EcnFeedback::Accurate => segment.set_ace(0b111),
+        }
+        Some(self.ecn.of_control(self.ecn.wanted))
     }
 
     /// The earliest instant at which [`on_timer`](Self::on_timer) has something to do.

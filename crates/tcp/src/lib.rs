@@ -3,6 +3,7 @@
 mod config;
 mod endpoint;
 mod loss;
+mod marks;
 mod prr;
 mod receiver;
 mod recovery;
@@ -11,9 +12,11 @@ mod scoreboard;
 pub mod segment;
 mod sender;
 mod transmit;
+mod undo;
 
 pub use config::{LossDetection, Pacing, Reduction, TcpConfig};
 pub use endpoint::Endpoint;
+pub use marks::EcnPlan;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use segment::Segment;

@@ -72,6 +72,11 @@ impl Rack {
         self.retransmissions.push_back((now, seq, next));
     }
 
+    /// First transmissions from here on wait for a judgment again.
+    pub fn judge_again(&mut self, seq: u64) {
+        self.scanned = self.scanned.min(seq);
+    }
+
     /// Time still to wait for a segment before it is lost; None if nothing sent later was delivered.
     fn remaining(&self, now: Nanos, sent_at: Nanos, end: u64, window: Nanos) -> Option<Nanos> {
         ((self.sent_at, self.end) > (sent_at, end))
@@ -87,6 +92,11 @@ pub(crate) struct Highest {
 }
 
 impl Highest {
+    /// Segments from here on wait for a judgment again.
+    pub fn judge_again(&mut self, seq: u64) {
+        self.scanned = self.scanned.min(seq);
+    }
+
     pub fn note(&mut self, seq: u64) {
         let mut seq = seq;
         for slot in &mut self.top {

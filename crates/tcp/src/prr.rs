@@ -38,6 +38,11 @@ impl Prr {
         self.kind == Reduction::Prr
     }
 
+    /// Whether what left during a recovery and was lost begins another one even if it has been repeated (Linux), or only if it has not.
+    pub fn counts_repeated(&self) -> bool {
+        self.kind == Reduction::Prr
+    }
+
     /// A segment left during recovery.
     pub fn on_send(&mut self, bytes: u64) {
         self.out += bytes;

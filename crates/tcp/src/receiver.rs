@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 
+use bloatlab_aqm::Ecn;
+use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::TcpConfig;
-use crate::segment::{Block, CWR, Segment, unwrap};
+use crate::marks::Echo;
+use crate::segment::{ACK, Block, CWR, ECE, Segment, unwrap};
 
 /// A half-open range of sequence numbers.
 type Range = (u64, u64);
@@ -40,9 +43,22 @@ pub struct Receiver {
     scale: u32,
     /// Highest edge ever advertised: it never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
-    pub(crate) echo: bool,
+    pub(crate) echo: Echo,
+    /// An ACK for what came before the marks began or ended, which leaves first (RFC 8257 section 3.2).
+    prior: Option<Prior>,
     pub(crate) ts_recent: u32,
+    /// The acknowledgment number that left last (RFC 7323's Last.ACK.sent).
+    last_ack: u64,
     fin: Option<u64>,
+}
+
+/// An ACK as it would have left before the segment that made it due.
+#[derive(Clone, Copy, Debug)]
+struct Prior {
+    next: u64,
+    window: u32,
+    echo: bool,
+    tsecr: u32,
 }
 
 impl Receiver {
@@ -68,8 +84,10 @@ impl Receiver {
             buffer,
             scale,
             advertised: 0,
-            echo: false,
+            echo: Echo::new(),
+            prior: None,
             ts_recent: 0,
+            last_ack: 0,
             fin: None,
         }
     }
@@ -97,7 +115,7 @@ impl Receiver {
         self.scale
     }
 
-    /// Takes a segment with payload or FIN; `ce` says that it came with congestion experienced. Returns the payload bytes that it put in order.
+    /// Takes a segment with payload or FIN; `ecn` is the code point it came with. Returns the payload bytes that it put in order.
     ///
     /// `rto` is this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
     #[inline]
@@ -106,29 +124,29 @@ impl Receiver {
         now: Nanos,
         segment: &Segment,
         fin: bool,
-        ce: bool,
+        ecn: Ecn,
         rto: Nanos,
     ) -> u64 {
         if self.quick_acks > 0 {
-            self.expect_little(now, segment, ce, rto);
+            self.expect_little(now, segment, ecn, rto);
         }
-        // RFC 3168 section 6.1.3: echo from CE until CWR.
-        if segment.has(CWR) {
-            self.echo = false;
-        }
-        self.echo |= ce;
+        let hastened = self.note_mark(segment, ecn);
         let start = unwrap(self.next, segment.seq);
         let end = start + u64::from(segment.length) + u64::from(fin);
         if fin {
             self.fin = Some(end - 1);
         }
+        // RFC 7323 section 4.3: the echo is of the earliest segment that an ACK covers, so that it tells of the ACK's delay as well; of a repeated
+        // one, so that it tells how long the repetition took.
+        if start <= self.last_ack && segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = segment.tsval;
+        }
         let before = self.next;
         if start == before && self.held.is_empty() {
-            self.ts_recent = segment.tsval;
             self.next = end;
-            self.count_towards_ack(now, ce || fin);
+            self.count_towards_ack(now, hastened || fin);
         } else {
-            self.out_of_order(start, end, segment.tsval);
+            self.out_of_order(start, end);
             self.ack_now = true;
         }
         let delivered = self.next - before;
@@ -138,15 +156,75 @@ impl Receiver {
 
     /// Linux delays no ACK that a sender with a small window may be waiting for: after a silence, a duplicate, a reduction.
     #[inline]
-    fn expect_little(&mut self, now: Nanos, segment: &Segment, ce: bool, rto: Nanos) {
+    fn expect_little(&mut self, now: Nanos, segment: &Segment, ecn: Ecn, rto: Nanos) {
         if now.saturating_sub(self.last_data) > rto {
             self.quick = self.quick.max(self.quick_acks);
         }
         self.last_data = now;
-        if ce && !self.echo {
+        if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && !self.echo.on {
             self.quick = self.quick.max(self.quick_acks.min(2));
         }
-        self.ack_now |= segment.has(CWR);
+        // Among the bits of AccECN's counter this one says nothing.
+        self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
+    }
+
+    /// Takes note of a segment's code point; true if the feedback wants it acknowledged at once.
+    #[inline]
+    fn note_mark(&mut self, segment: &Segment, ecn: Ecn) -> bool {
+        let marked = ecn == Ecn::Ce;
+        match self.echo.feedback {
+            EcnFeedback::Off => false,
+            EcnFeedback::Classic => {
+                // RFC 3168 section 6.1.3: echo from CE until CWR.
+                self.echo.on = marked || (self.echo.on && !segment.has(CWR));
+                marked
+            }
+            EcnFeedback::Dctcp if self.echo.on == marked => false,
+            EcnFeedback::Dctcp => {
+                self.turn_echo(marked);
+                true
+            }
+            EcnFeedback::Accurate => self.echo.hastens(marked),
+        }
+    }
+
+    /// RFC 8257 section 3.2: when marks begin or end, what waits for its ACK is acknowledged as it came; the segment itself at once, as in Linux.
+    #[cold]
+    fn turn_echo(&mut self, marked: bool) {
+        if self.unacked > 0 {
+            self.prior = Some(Prior {
+                next: self.next,
+                window: self.window(),
+                echo: self.echo.on,
+                tsecr: self.ts_recent,
+            });
+            self.forget_ack();
+        }
+        self.echo.on = marked;
+    }
+
+    /// Whether an ACK of its own leaves before anything else.
+    #[inline]
+    pub(crate) fn has_prior(&self) -> bool {
+        self.prior.is_some()
+    }
+
+    /// Writes that ACK.
+    #[cold]
+    pub(crate) fn stamp_prior(&mut self, segment: &mut Segment) {
+        if let Some(prior) = self.prior.take() {
+            segment.flags = ACK | if prior.echo { ECE } else { 0 };
+            segment.ack = prior.next as u32;
+            segment.tsecr = prior.tsecr;
+            segment.window = prior.window;
+        }
+    }
+
+    fn forget_ack(&mut self) {
+        self.last_ack = self.next;
+        self.unacked = 0;
+        self.ack_now = false;
+        self.ack_deadline = NEVER;
     }
 
     #[inline]
@@ -161,12 +239,10 @@ impl Receiver {
     }
 
     #[cold]
-    fn out_of_order(&mut self, start: u64, end: u64, tsval: u32) {
+    fn out_of_order(&mut self, start: u64, end: u64) {
         let at = self.held.partition_point(|&(_, e)| e < end);
         if end <= self.next {
             self.duplicate = Some((start, end));
-            // RFC 7323 section 4.3: an old segment's time stamp counts, so that the echo tells how long the repetition took.
-            self.ts_recent = tsval;
             self.quick = self.quick.max(self.quick_acks);
             return;
         }
@@ -180,7 +256,6 @@ impl Receiver {
             return;
         }
         if start <= self.next {
-            self.ts_recent = tsval;
             self.next = end;
             while let Some(&(s, e)) = self.held.front()
                 && s <= self.next
@@ -244,9 +319,7 @@ impl Receiver {
         if self.duplicate.is_some() || !self.held.is_empty() {
             self.report(segment);
         }
-        self.unacked = 0;
-        self.ack_now = false;
-        self.ack_deadline = NEVER;
+        self.forget_ack();
     }
 
     #[inline]
@@ -314,19 +387,50 @@ mod tests {
     #[test]
     fn acks_every_second_segment_or_after_the_timer() {
         let mut r = receiver(2);
-        assert_eq!(r.on_data(0, &data(0, 100), false, false, SECOND), 100);
+        assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, SECOND), 100);
         assert!(!r.ack_now);
         assert_eq!(r.ack_deadline, 40_000_000);
-        r.on_data(1, &data(100, 100), false, false, SECOND);
+        r.on_data(1, &data(100, 100), false, Ecn::NotEct, SECOND);
         assert!(r.ack_now);
         assert_eq!(ack(&mut r).ack, 200);
         assert_eq!(r.ack_deadline, NEVER);
     }
 
     #[test]
+    fn the_echo_is_of_the_earliest_segment_acknowledged() {
+        // RFC 7323 section 4.3's cases, in its order: delayed ACKs, a hole, a filled hole; then a repetition.
+        let mut r = receiver(3);
+        let arrive = |r: &mut Receiver, seq: u64, tsval: u32| {
+            let segment = Segment {
+                tsval,
+                ..data(seq, 10)
+            };
+            r.on_data(0, &segment, false, Ecn::NotEct, SECOND);
+            r.ack_now.then(|| ack(r).tsecr)
+        };
+        assert_eq!(arrive(&mut r, 0, 1), None);
+        assert_eq!(arrive(&mut r, 10, 2), None);
+        assert_eq!(arrive(&mut r, 20, 3), Some(1), "A, B, C");
+        assert_eq!(arrive(&mut r, 30, 4), None);
+        r.ack_now = true;
+        assert_eq!(ack(&mut r).tsecr, 4);
+        assert_eq!(arrive(&mut r, 50, 6), Some(4), "behind a hole");
+        assert_eq!(arrive(&mut r, 60, 7), Some(4));
+        assert_eq!(arrive(&mut r, 40, 8), Some(8), "which is filled");
+        assert_eq!(arrive(&mut r, 0, 9), Some(9), "a repetition");
+        assert_eq!(arrive(&mut r, 0, 5), Some(9), "an old one");
+    }
+
+    #[test]
     fn hastens_acks_while_the_sender_may_have_little_in_flight() {
         let arrive = |r: &mut Receiver, now, segment: &Segment, ce| {
-            r.on_data(now, segment, false, ce, SECOND);
+            r.on_data(
+                now,
+                segment,
+                false,
+                if ce { Ecn::Ce } else { Ecn::Ect0 },
+                SECOND,
+            );
             let at_once = r.ack_now;
             ack(r);
             r.unacked = 0;
@@ -337,6 +441,7 @@ mod tests {
                 quick_acks,
                 ..Default::default()
             });
+            r.echo.feedback = EcnFeedback::Classic;
             let quick = quick_acks > 0;
             for i in 0..4 {
                 let at_once = arrive(&mut r, i, &data(i * 10, 10), false);
@@ -366,27 +471,27 @@ mod tests {
     #[test]
     fn reports_holes_newest_first_and_duplicates() {
         let mut r = receiver(1);
-        r.on_data(0, &data(100, 100), false, false, SECOND);
-        r.on_data(0, &data(300, 100), false, false, SECOND);
-        r.on_data(0, &data(500, 100), false, false, SECOND);
-        r.on_data(0, &data(700, 100), false, false, SECOND);
+        r.on_data(0, &data(100, 100), false, Ecn::NotEct, SECOND);
+        r.on_data(0, &data(300, 100), false, Ecn::NotEct, SECOND);
+        r.on_data(0, &data(500, 100), false, Ecn::NotEct, SECOND);
+        r.on_data(0, &data(700, 100), false, Ecn::NotEct, SECOND);
         let a = ack(&mut r);
         assert_eq!(a.sack_blocks(), [(700, 800), (500, 600), (300, 400)]);
-        r.on_data(0, &data(200, 100), false, false, SECOND);
+        r.on_data(0, &data(200, 100), false, Ecn::NotEct, SECOND);
         assert_eq!(
             ack(&mut r).sack_blocks(),
             [(100, 400), (700, 800), (500, 600)]
         );
-        r.on_data(0, &data(150, 50), false, false, SECOND);
+        r.on_data(0, &data(150, 50), false, Ecn::NotEct, SECOND);
         assert_eq!(
             ack(&mut r).sack_blocks()[0],
             (150, 200),
             "D-SACK comes first"
         );
-        r.on_data(0, &data(520, 80), false, false, SECOND);
+        r.on_data(0, &data(520, 80), false, Ecn::NotEct, SECOND);
         let blocks = [(520, 600), (500, 600), (100, 400)];
         assert_eq!(ack(&mut r).sack_blocks(), blocks, "and what encloses it");
-        assert_eq!(r.on_data(0, &data(0, 100), false, false, SECOND), 400);
+        assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, SECOND), 400);
         assert_eq!(ack(&mut r).ack, 400);
         assert_eq!(r.held_bytes(), 200);
     }
@@ -394,14 +499,82 @@ mod tests {
     #[test]
     fn echoes_congestion_until_told() {
         let mut r = receiver(2);
-        r.on_data(0, &data(0, 10), false, true, SECOND);
-        assert!(r.echo && r.ack_now);
+        r.echo.feedback = EcnFeedback::Classic;
+        r.on_data(0, &data(0, 10), false, Ecn::Ce, SECOND);
+        assert!(r.echo.on && r.ack_now);
         let cwr = Segment {
             flags: CWR,
             ..data(10, 10)
         };
-        r.on_data(0, &cwr, false, false, SECOND);
-        assert!(!r.echo);
+        r.on_data(0, &cwr, false, Ecn::NotEct, SECOND);
+        assert!(!r.echo.on);
+    }
+
+    /// Marks of the segments that come, and (acknowledged up to, echo) of the ACKs that leave at once.
+    fn answers(r: &mut Receiver, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
+        let mut seq = r.next;
+        let answer = |&marked: &bool| {
+            let ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
+            let segment = data(seq, 10);
+            seq += 10;
+            if r.echo.feedback == EcnFeedback::Accurate {
+                r.echo.count(&segment, ecn);
+            }
+            r.on_data(0, &segment, false, ecn, SECOND);
+            let mut left = Vec::new();
+            if r.has_prior() {
+                let mut segment = Segment::default();
+                r.stamp_prior(&mut segment);
+                left.push((segment.ack, segment.has(ECE)));
+            }
+            if r.ack_now {
+                let mut segment = ack(r);
+                r.echo.tell(&mut segment);
+                left.push((segment.ack, segment.has(ECE)));
+            }
+            left
+        };
+        marks.iter().map(answer).collect()
+    }
+
+    #[test]
+    fn dctcp_s_echo_follows_the_marks() {
+        // RFC 8257 section 3.2, figure 1: an ACK for two while nothing changes; at a change one for what waits, as it came.
+        let mut r = receiver(2);
+        r.echo.feedback = EcnFeedback::Dctcp;
+        let marks = [false, false, false, true, true, true, true, false, false];
+        let expected: [&[(u32, bool)]; 9] = [
+            &[],
+            &[(20, false)],
+            &[],
+            &[(30, false), (40, true)],
+            &[],
+            &[(60, true)],
+            &[],
+            &[(70, true), (80, false)],
+            &[],
+        ];
+        assert_eq!(answers(&mut r, &marks), expected);
+        assert_ne!(r.ack_deadline, NEVER, "the last one waits");
+    }
+
+    #[test]
+    fn accecn_counts_packets_and_bytes_and_hastens() {
+        // RFC 9768 section 3.2.2.5.1: the first mark after none at once, then every second mark; ACKs for four otherwise.
+        let mut r = receiver(4);
+        r.echo.feedback = EcnFeedback::Accurate;
+        let marks = [false, true, true, true, false, false, false, false, true];
+        let left = answers(&mut r, &marks).into_iter().flatten();
+        let left: Vec<u32> = left.map(|(ack, _)| ack).collect();
+        assert_eq!(left, [20, 40, 80, 90]);
+        let mut segment = ack(&mut r);
+        r.echo.tell(&mut segment);
+        assert_eq!(segment.ace(), (5 + 4) % 8);
+        let counters = segment.counters().unwrap();
+        assert_eq!(
+            (counters.marked, counters.unmarked, counters.l4s),
+            (40, 51, false)
+        );
     }
 
     proptest! {
@@ -410,7 +583,7 @@ mod tests {
             let mut r = receiver(1);
             let mut delivered = 0;
             for &i in order.iter().chain(&again) {
-                delivered += r.on_data(0, &data(i * 10, 10), false, false, SECOND);
+                delivered += r.on_data(0, &data(i * 10, 10), false, Ecn::NotEct, SECOND);
                 let a = ack(&mut r);
                 prop_assert_eq!(u64::from(a.ack), r.next);
                 prop_assert_eq!(delivered, r.next);

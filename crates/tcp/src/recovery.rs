@@ -3,19 +3,21 @@
 use bloatlab_cc::{Ack, Signal};
 
 use crate::sender::{Sender, State};
+use crate::undo::Signs;
 
 impl Sender {
     /// Moves the congestion state machine and the window.
     #[inline]
-    pub(crate) fn respond(&mut self, mut ack: Ack, echo: bool, duplicate: bool) {
+    pub(crate) fn respond(&mut self, mut ack: Ack, signs: &Signs) {
         self.cc.observe(&self.window, &ack);
         if self.probe_end != 0 && self.una >= self.probe_end {
-            self.end_probe(&ack, duplicate);
+            self.end_probe(&ack, signs.duplicate.is_some());
         }
         let was = self.state;
+        self.look_for_undo(&mut ack, signs);
         match self.state {
             State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
-            State::Open if echo && self.ecn => {
+            State::Open if signs.echo && !self.answers_marks => {
                 self.stats.ecn_reductions += 1;
                 self.enter_cwr(Signal::Ecn, &ack);
             }
@@ -47,11 +49,14 @@ impl Sender {
     }
 
     pub(crate) fn enter_recovery(&mut self, ack: &Ack) {
-        if self.state != State::Cwr {
+        if self.state == State::Cwr {
+            self.undo.forget();
+        } else {
+            self.begin_undo();
             self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
             self.prr.begin(self.next - self.una);
             // RFC 3168 section 6.1.2: CWR follows a reduction for any reason, so that an echo of the same window reduces no more.
-            self.cwr_wanted = self.ecn;
+            self.cwr_wanted = self.tells_cwr();
         }
         self.stats.recoveries += 1;
         self.recovery_began = ack.now;
@@ -60,14 +65,28 @@ impl Sender {
     }
 
     fn enter_cwr(&mut self, signal: Signal, ack: &Ack) {
+        self.undo.forget();
         self.cc.on_congestion(&mut self.window, signal, ack);
         self.prr.begin(self.next - self.una);
         self.state = State::Cwr;
         self.recover = self.next;
-        self.cwr_wanted = self.ecn;
+        self.cwr_wanted = self.tells_cwr();
     }
 
     fn leave_recovery(&mut self, ack: &Ack) {
+        self.end_recovery(ack);
+        // What was sent during recovery was lost too: a new episode.
+        let missing = if self.prr.counts_repeated() {
+            self.board.any_lost()
+        } else {
+            self.board.to_retransmit > 0
+        };
+        if missing {
+            self.enter_recovery(ack);
+        }
+    }
+
+    pub(crate) fn end_recovery(&mut self, ack: &Ack) {
         if self.state == State::Recovery {
             self.stats.recovered += 1;
             self.stats.recovery_time += ack.now - self.recovery_began;
@@ -77,10 +96,6 @@ impl Sender {
         }
         self.state = State::Open;
         self.cc.on_recovered(&mut self.window, ack);
-        if self.board.to_retransmit > 0 {
-            // What was sent during recovery was lost too: a new episode.
-            self.enter_recovery(ack);
-        }
     }
 
     /// RFC 8985 section 7.4.2: a probe that repeated data and was needed means a loss that recovery never saw.

@@ -189,6 +189,32 @@ impl Scoreboard {
             .sum()
     }
 
+    /// Whether anything judged lost is still outstanding, retransmitted or not.
+    pub fn any_lost(&self) -> bool {
+        let missing = |record: &Record| record.flags & (LOST | SACKED) == LOST;
+        self.to_retransmit > 0 || self.records.iter().any(missing)
+    }
+
+    /// Whether anything outstanding was ever sent again.
+    pub fn repeats(&self) -> bool {
+        let repeated = |r: &Record| r.flags & (EVER_RETRANSMITTED | SACKED) == EVER_RETRANSMITTED;
+        self.records.iter().any(repeated)
+    }
+
+    /// What counts as lost and was not sent again is in flight after all.
+    pub fn take_back_losses(&mut self) {
+        if self.to_retransmit == 0 {
+            return;
+        }
+        for record in &mut self.records {
+            if record.flags & (LOST | SACKED | RETRANSMITTED) == LOST {
+                record.flags &= !LOST;
+                self.pipe += u64::from(record.length);
+            }
+        }
+        self.to_retransmit = 0;
+    }
+
     /// Bytes of the next segment to retransmit.
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.to_retransmit == 0 {
@@ -278,6 +304,7 @@ mod tests {
                             board.retransmit(index, |_| {});
                         }
                     }
+                    5 if at == 0 => board.take_back_losses(),
                     _ => {
                         una = (una + 10 * at).min(next);
                         while board.pop_acked(una).is_some() {}

@@ -11,10 +11,19 @@ pub const ECE: u8 = 0x40;
 /// Congestion window reduced (RFC 3168).
 pub const CWR: u8 = 0x80;
 
+/// Accurate ECN (RFC 9768), the bit that RFC 3168 left reserved; kept here where URG is on the wire, which nothing sends.
+pub const AE: u8 = 0x20;
+/// The AccECN option is there; kept where PSH is on the wire, which follows from the payload.
+pub const COUNTERS: u8 = 0x08;
+
 /// IPv4 and TCP headers with the timestamps option (RFC 7323), padded: 20 + 20 + 12 bytes.
 pub const HEADER: u32 = 52;
 /// The same of a SYN, which carries MSS, SACK-permitted, timestamps and window scale.
 pub const SYN_HEADER: u32 = 60;
+/// Bytes of an AccECN option with two counters (RFC 9768 section 3.2.3).
+pub const COUNTERS_SIZE: u32 = 8;
+/// SACK blocks that leave room for it beside the timestamps.
+pub const COUNTERS_BLOCKS: u8 = 2;
 
 /// A half-open range of sequence numbers on the wire.
 pub type Block = (u32, u32);
@@ -35,12 +44,23 @@ pub struct Segment {
     pub tsecr: u32,
     /// Payload bytes.
     pub length: u16,
-    /// SYN, FIN, ACK, ECE, CWR.
+    /// SYN, FIN, ACK, ECE, CWR, AE, COUNTERS.
     pub flags: u8,
     /// SACK blocks that follow (RFC 2018; at most 3 beside timestamps). The first may be a duplicate report (RFC 2883).
     pub blocks: u8,
-    /// The SACK blocks.
+    /// The SACK blocks; with `COUNTERS` the third place holds these.
     pub sack: [Block; 3],
+}
+
+/// The AccECN option (RFC 9768 section 3.2.3): payload bytes received, modulo 2^24.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// In ECN-capable packets that carry no mark; of ECT(1) if `l4s`, else of ECT(0).
+    pub unmarked: u32,
+    /// In marked packets.
+    pub marked: u32,
+    /// Option kind 174, whose first counter is that of ECT(1), instead of 172.
+    pub l4s: bool,
 }
 
 impl Segment {
@@ -57,7 +77,44 @@ impl Segment {
         } else {
             0
         };
-        header + sack + u32::from(self.length)
+        let counters = if self.has(COUNTERS) { COUNTERS_SIZE } else { 0 };
+        header + sack + counters + u32::from(self.length)
+    }
+
+    /// The ACE field (RFC 9768 section 3.2): AE, CWR and ECE as a number.
+    #[inline]
+    pub fn ace(&self) -> u8 {
+        u8::from(self.has(AE)) << 2 | u8::from(self.has(CWR)) << 1 | u8::from(self.has(ECE))
+    }
+
+    /// Writes the ACE field.
+    #[inline]
+    pub fn set_ace(&mut self, number: u8) {
+        let bits = [(4, AE), (2, CWR), (1, ECE)];
+        for (bit, flag) in bits {
+            self.flags = self.flags & !flag | if number & bit == 0 { 0 } else { flag };
+        }
+    }
+
+    /// The AccECN option, if there is one.
+    #[inline]
+    pub fn counters(&self) -> Option<Counters> {
+        let (first, marked) = self.sack[2];
+        self.has(COUNTERS).then_some(Counters {
+            unmarked: first & 0xff_ffff,
+            marked,
+            l4s: first >> 24 != 0,
+        })
+    }
+
+    /// Adds the AccECN option; at most [`COUNTERS_BLOCKS`] SACK blocks leave room for it.
+    pub(crate) fn set_counters(&mut self, counters: Counters) {
+        debug_assert!(self.blocks <= COUNTERS_BLOCKS);
+        self.flags |= COUNTERS;
+        self.sack[2] = (
+            counters.unmarked & 0xff_ffff | u32::from(counters.l4s) << 24,
+            counters.marked & 0xff_ffff,
+        );
     }
 
     /// The SACK blocks present.
@@ -110,5 +167,35 @@ mod tests {
             .wire_size(),
             80
         );
+    }
+
+    #[test]
+    fn the_counters_and_the_ace_field_leave_the_rest_alone() {
+        let mut segment = Segment {
+            flags: ACK | SYN,
+            blocks: 2,
+            sack: [(1, 2), (3, 4), (0, 0)],
+            ..Default::default()
+        };
+        assert_eq!(segment.counters(), None);
+        for number in 0..8 {
+            segment.set_ace(number);
+            assert_eq!(
+                (segment.ace(), segment.flags & (ACK | SYN)),
+                (number, ACK | SYN)
+            );
+        }
+        segment.set_ace(0);
+        segment.flags = ACK;
+        let counters = Counters {
+            unmarked: 0xff_fffe,
+            marked: 7,
+            l4s: true,
+        };
+        segment.set_counters(counters);
+        assert_eq!(segment.counters(), Some(counters));
+        assert_eq!(segment.sack_blocks(), [(1, 2), (3, 4)]);
+        // 52 bytes of headers, 20 of SACK, 8 of the option: 60 bytes of TCP header, the most there is.
+        assert_eq!(segment.wire_size(), 80);
     }
 }

@@ -1,13 +1,15 @@
 //! The sending half: what an acknowledgment does to the scoreboard, the estimators and the window.
 
-use bloatlab_cc::{Ack, CongestionControl, RateSample, Window};
+use bloatlab_cc::{Ack, CongestionControl, EcnFeedback, RateSample, Window};
 use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 
 use crate::loss::{Highest, Rack};
+use crate::marks::{News, Tally};
 use crate::prr::Prr;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{EVER_RETRANSMITTED, Record, SACKED, Scoreboard};
-use crate::segment::{Segment, unwrap};
+use crate::segment::{ECE, Segment, unwrap};
+use crate::undo::{Signs, Undo};
 use crate::{LossDetection, Pacing, TcpConfig};
 
 /// What the sender is doing about congestion.
@@ -44,6 +46,8 @@ pub struct SenderStats {
     pub recovery_time: Nanos,
     /// Reductions after an ECN echo.
     pub ecn_reductions: u64,
+    /// Reductions taken back, because nothing had been lost.
+    pub undone: u64,
 }
 
 /// The sending half of a connection.
@@ -97,14 +101,19 @@ pub struct Sender {
     pub(crate) probe_end: u64,
     pub(crate) probe_repeated: bool,
     pub(crate) max_ack_delay: Nanos,
-    pub(crate) ecn: bool,
+    pub(crate) feedback: EcnFeedback,
+    /// The law lowers the window for marks itself.
+    pub(crate) answers_marks: bool,
+    pub(crate) tally: Tally,
     pub(crate) cwr_wanted: bool,
+    pub(crate) undo: Undo,
 }
 
 /// What one ACK delivered, while it is being worked out.
 #[derive(Default)]
 pub(crate) struct Delivery {
     bytes: u64,
+    segments: u64,
     /// RTT of the oldest and of the newest segment, never retransmitted, that this ACK acknowledged.
     oldest_rtt: Nanos,
     newest_rtt: Nanos,
@@ -116,6 +125,8 @@ pub(crate) struct Delivery {
     any: bool,
     /// Highest end SACKed before this ACK.
     highest_sacked: u64,
+    /// Something sent only once, before the timer of the last timeout was started.
+    original: bool,
 }
 
 impl Sender {
@@ -160,9 +171,25 @@ impl Sender {
             probe_end: 0,
             probe_repeated: false,
             max_ack_delay: config.delayed_ack.0,
-            ecn: config.ecn,
+            feedback: EcnFeedback::Off,
+            answers_marks: false,
+            tally: Tally::new(),
             cwr_wanted: false,
+            undo: Undo::new(config),
         }
+    }
+
+    /// The handshake agreed on this feedback.
+    pub(crate) fn agree(&mut self, feedback: EcnFeedback) {
+        self.feedback = feedback;
+        self.cc.on_negotiated(feedback);
+        self.answers_marks = self.cc.answers_marks();
+    }
+
+    /// Whether ECE and CWR mean what RFC 3168 says.
+    #[inline]
+    pub(crate) fn tells_cwr(&self) -> bool {
+        matches!(self.feedback, EcnFeedback::Classic | EcnFeedback::Dctcp)
     }
 
     /// What the sender is doing about congestion.
@@ -188,15 +215,19 @@ impl Sender {
     }
 
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, echo: bool) {
+    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment) {
         let ack = unwrap(self.una, segment.ack);
         if ack > self.next || ack < self.una {
             return;
         }
         self.edge = self.edge.max(ack + u64::from(segment.window));
+        let mut echo = self.tells_cwr() && segment.has(ECE);
         if self.board.is_empty() && self.at_rest(segment, echo) {
             self.ack_rtt = 0;
             self.rate = RateSample::default();
+            if self.feedback == EcnFeedback::Accurate {
+                self.tally.read(segment, News::default());
+            }
             return;
         }
         let before = self.una;
@@ -222,7 +253,12 @@ impl Sender {
             self.una = ack;
             self.rtt.reset_back_off();
         }
-        let duplicate = segment.blocks > 0 && self.on_sack(now, segment, &mut delivery);
+        let in_sequence = delivery.segments;
+        let duplicate = if segment.blocks > 0 {
+            self.on_sack(now, segment, &mut delivery)
+        } else {
+            None
+        };
         if delivery.oldest_rtt > 0 {
             self.rtt.sample(delivery.oldest_rtt);
         } else if ack > before {
@@ -237,6 +273,15 @@ impl Sender {
         } else {
             0
         };
+        let mut marked_now = if echo { delivery.bytes } else { 0 };
+        if self.feedback == EcnFeedback::Accurate {
+            let news = News {
+                segments: delivery.segments,
+                bytes: delivery.bytes,
+                mss: self.window.mss,
+            };
+            (echo, marked_now) = self.tally.read(segment, news);
+        }
         let ack = Ack {
             now,
             acked: self.una - before,
@@ -255,10 +300,17 @@ impl Sender {
             cwnd_limited: self.limited_at >= before,
             in_recovery: self.state != State::Open,
             ecn_echo: echo,
-            marked_now: if echo { delivery.bytes } else { 0 },
+            marked_now,
             rate,
         };
-        self.respond(ack, echo, duplicate);
+        let signs = Signs {
+            echo,
+            duplicate,
+            original: delivery.original,
+            sacked: delivery.segments > in_sequence,
+            tsecr: segment.tsecr,
+        };
+        self.respond(ack, &signs);
         if self.board.is_empty() {
             self.timer = NEVER;
             self.reorder_timer = NEVER;
@@ -281,7 +333,7 @@ impl Sender {
     #[inline]
     fn at_rest(&self, segment: &Segment, echo: bool) -> bool {
         debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
-        let calm = self.state == State::Open && self.probe_end == 0 && !(echo && self.ecn);
+        let calm = self.state == State::Open && self.probe_end == 0 && !echo;
         segment.blocks == 0 && calm && !self.owns_recovery
     }
 
@@ -297,7 +349,9 @@ impl Sender {
     #[inline]
     fn on_delivered(&mut self, now: Nanos, record: &Record, delivery: &mut Delivery) {
         delivery.bytes += u64::from(record.length);
+        delivery.segments += 1;
         if !record.is(EVER_RETRANSMITTED) {
+            delivery.original |= record.sent_at <= self.undo.waited_since;
             let rtt = now - record.sent_at;
             if delivery.oldest_rtt == 0 {
                 delivery.oldest_rtt = rtt;
@@ -319,25 +373,30 @@ impl Sender {
         }
     }
 
-    /// Walks the SACK blocks; true if the first reports a duplicate (RFC 2883 section 4).
+    /// Walks the SACK blocks; answers the bytes and the end of a duplicate, if the first reports one (RFC 2883 section 4).
     #[cold]
-    fn on_sack(&mut self, now: Nanos, segment: &Segment, delivery: &mut Delivery) -> bool {
+    fn on_sack(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        delivery: &mut Delivery,
+    ) -> Option<(u64, u64)> {
         let mut blocks = [(0, 0); 3];
         let mut count = 0;
-        let mut duplicate = false;
+        let mut duplicate = None;
         for (i, &(start, end)) in segment.sack_blocks().iter().enumerate() {
             let block = (unwrap(self.una, start), unwrap(self.una, end));
             let inside_next = segment.sack_blocks().get(1).is_some_and(|&(s, e)| {
                 unwrap(self.una, s) <= block.0 && block.1 <= unwrap(self.una, e)
             });
             if i == 0 && (block.1 <= self.una || inside_next) {
-                duplicate = true;
+                duplicate = Some((block.1.saturating_sub(block.0), block.1));
             } else if block.0 < block.1 && block.1 <= self.next {
                 blocks[count] = block;
                 count += 1;
             }
         }
-        if duplicate {
+        if duplicate.is_some() {
             self.rack.on_duplicate();
         }
         let mut board = std::mem::take(&mut self.board);

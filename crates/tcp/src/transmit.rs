@@ -27,7 +27,7 @@ impl Sender {
             }
             return false;
         }
-        if self.board.to_retransmit > 0 {
+        if self.board.to_retransmit > 0 && !self.undo.sends_new {
             return self.poll_lost(now, segment);
         }
         if self.next >= self.limit && (!self.fin_wanted || self.fin_sent) {
@@ -149,6 +149,7 @@ impl Sender {
             self.rack.on_retransmit(now, record.seq, self.next);
         }
         self.stats.retransmissions += 1;
+        self.undo.on_repeat(time_stamp(now));
         let payload = u64::from(record.length) - u64::from(record.is(WITH_FIN));
         self.after_transmit(now, payload);
         // The oldest segment outstanding gets a whole timeout for its repetition.
@@ -246,13 +247,18 @@ impl Sender {
     /// RFC 6298 section 5.4-5.7, RFC 5681 section 3.1.
     fn on_timeout(&mut self, now: Nanos) {
         self.stats.rtos += 1;
+        if self.state == State::Open {
+            self.begin_undo();
+        }
+        let waited = self.rtt.rto();
+        self.undo.on_timeout(self.state, now.saturating_sub(waited));
         if self.state != State::Loss || self.una >= self.recover {
             let ack = self.snapshot(now);
             self.cc
                 .on_congestion(&mut self.window, Signal::Timeout, &ack);
         }
         self.lost += self.board.mark_all_lost();
-        self.cwr_wanted = self.ecn;
+        self.cwr_wanted = self.tells_cwr();
         self.state = State::Loss;
         self.recover = self.next;
         self.probe_end = 0;
@@ -273,13 +279,18 @@ impl Sender {
     }
 }
 
+/// RFC 7323's clock: microseconds, as Linux has it.
+fn time_stamp(now: Nanos) -> u32 {
+    (now / 1000) as u32
+}
+
 fn write(segment: &mut Segment, record: &Record, now: Nanos) {
     let fin = record.is(WITH_FIN);
     *segment = Segment {
         seq: record.seq as u32,
         length: (record.length - u32::from(fin)) as u16,
         flags: if fin { ACK | FIN } else { ACK },
-        tsval: (now / 1000) as u32,
+        tsval: time_stamp(now),
         ..Segment::default()
     };
 }

@@ -9,6 +9,7 @@ from bloatlab.experiments.aqm_comparison import AqmComparison
 from bloatlab.experiments.base import Claim, Experiment, Verdict
 from bloatlab.experiments.ccperf import FAMILY as CCPERF
 from bloatlab.experiments.ccperf import CcBenchmark
+from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
@@ -19,6 +20,7 @@ CATALOGUE: dict[str, Experiment] = {
     for experiment in (
         DeepBuffers(),
         AqmComparison(),
+        Coexistence(),
         CcBenchmark(),
         *CCPERF,
         *RFC7928,

@@ -82,7 +82,7 @@ class AqmComparison(Experiment):
                 "cca": kind,
                 "tcp": shared.tcp(params),
             }
-            for kind in dict.fromkeys(params["ccas"].split("+"))
+            for kind in dict.fromkeys(read.split_names(params["ccas"]))
         ]
         page = {"kind": "fetch", "response": params["page"], "interval": "1s"}
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -64,6 +65,21 @@ def whole(low: int, high: int) -> Reader:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise ParameterError(f"`{value}` is not a whole number from {low} to {high}")
         return value
+
+    return read
+
+
+def number(low: float, high: float) -> Reader:
+    """A number from `low` to `high`."""
+
+    def read(value: Any) -> float:
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            found = float("nan")
+        if isinstance(value, bool) or not low <= found <= high:
+            raise ParameterError(f"`{value}` is not a number from {low:g} to {high:g}")
+        return found
 
     return read
 
@@ -140,12 +156,14 @@ def names(what: str) -> Reader:
     one = algorithm(what)
 
     def read(value: Any) -> str:
-        given = [name.strip() for name in str(value).split("+")]
-        if not all(given):
-            raise ParameterError(f"`{value}`: an empty name between `+`")
-        return "+".join(str(one(name)) for name in given)
+        return "+".join(str(one(name)) for name in split_names(str(value)))
 
     return read
+
+
+def split_names(text: str) -> list[str]:
+    """Names with `+` between them; one may end in `+` (`ledbat++`), so what separates stands before a letter."""
+    return [name.strip() for name in re.split(r"\+\s*(?=[A-Za-z])", text)]
 
 
 def is_tc(value: Any) -> TypeGuard[str]:

@@ -75,10 +75,16 @@ def count(name: str, default: int, unit: str, help_: str, *, low: int = 0, high:
     return Parameter(name, default, unit, allowed=f"{low} to {high}", help=help_, read=read.whole(low, high))
 
 
-def cca(default: str, help_: str = "congestion control of the long flows", published: str | None = None) -> Parameter:
+def cca(
+    default: str,
+    help_: str = "congestion control of the long flows",
+    published: str | None = None,
+    *,
+    name: str = "cca",
+) -> Parameter:
     """A congestion control."""
     return Parameter(
-        "cca", default, "",
+        name, default, "",
         allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
         help=help_, read=read.algorithm("congestion_controls"), published=published,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bloatlab.figures.charts.coexistence import delay_matrix, share_matrix
     from bloatlab.figures.charts.comparison import comparison
     from bloatlab.figures.charts.criteria import criteria
     from bloatlab.figures.charts.delay_ranges import delay_ranges
@@ -35,6 +36,7 @@ _HOME = {
     "save": "saving",
     "comparison": "charts.comparison",
     "criteria": "charts.criteria",
+    "delay_matrix": "charts.coexistence",
     "delay_ranges": "charts.delay_ranges",
     "delay_throughput": "charts.delay_throughput",
     "ecdf": "charts.ecdf",
@@ -47,6 +49,7 @@ _HOME = {
     "queue": "charts.queue",
     "queue_distribution": "charts.queue_distribution",
     "rtt_histogram": "charts.rtt_histogram",
+    "share_matrix": "charts.coexistence",
     "time_series": "charts.time_series",
 }
 
@@ -55,6 +58,7 @@ __all__ = [
     "Figure",
     "comparison",
     "criteria",
+    "delay_matrix",
     "delay_ranges",
     "delay_throughput",
     "draw",
@@ -72,6 +76,7 @@ __all__ = [
     "rtt_histogram",
     "save",
     "scores",
+    "share_matrix",
     "time_series",
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 from altair.utils.schemapi import debug_mode
 
 from bloatlab.figures import contenders, histogram, network, prepare, sweep
+from bloatlab.figures.charts import coexistence
 from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.criteria import criteria
 from bloatlab.figures.charts.delay_ranges import delay_ranges
@@ -208,6 +209,25 @@ REGISTRY: Mapping[str, Figure] = {
             ("runs", "metrics"),
             delay_throughput,
             lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+            of_runs=True,
+        ),
+        Figure(
+            "share_matrix",
+            "Who gets how much",
+            "A row is the newcomer, a column the incumbent; blue is more than half for the newcomer. Rows are in the order "
+            "of what they take from others on average.",
+            ("runs", "parameters", "metrics"),
+            coexistence.share_matrix,
+            lambda tables: coexistence.cells(tables).height > 1,
+            of_runs=True,
+        ),
+        Figure(
+            "delay_matrix",
+            "What the incumbent suffers",
+            "Mean queueing delay of the incumbent's packets (column) while the newcomer (row) is there.",
+            ("runs", "parameters", "metrics"),
+            coexistence.delay_matrix,
+            lambda tables: coexistence.cells(tables).height > 1,
             of_runs=True,
         ),
         Figure(

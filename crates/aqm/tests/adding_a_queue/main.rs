@@ -2,8 +2,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../src/describe.rs"]
-mod describe;
 #[macro_use]
 #[path = "../../src/registry.rs"]
 mod registry;

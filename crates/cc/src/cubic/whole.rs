@@ -2,6 +2,8 @@
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
+use crate::segment_credit::SegmentCredit;
+
 /// Linux looks at the cubic again when the window has changed, or after a 32nd of a second.
 const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
 /// Growth at which the cubic is flat: a segment for this many windows.
@@ -14,9 +16,9 @@ const LEAST_PRICE: u64 = 2;
 /// The counters of an epoch. Windows are segments, what was acknowledged bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Whole {
-    /// Acknowledged segments that earn one, and the bytes paid in so far.
+    /// Acknowledged segments that earn one, and what was paid in so far.
     price: u64,
-    paid: u64,
+    credit: SegmentCredit,
     /// The window and the instant of the last look at the cubic.
     seen: u64,
     seen_at: Nanos,
@@ -35,7 +37,7 @@ impl Whole {
 
     /// Congestion: what was paid in is lost.
     pub fn forget(&mut self) {
-        self.paid = 0;
+        self.credit.forget();
     }
 
     /// Counts what an ACK acknowledged.
@@ -75,19 +77,10 @@ impl Whole {
         }
     }
 
-    /// Pays in what was acknowledged; gives the segments earned.
+    /// Pays in what was acknowledged; gives the bytes earned, whole segments.
     pub fn earn(&mut self, acked: u64, mss: u64) -> u64 {
         self.price = self.price.max(LEAST_PRICE);
-        let price = self.price * mss;
-        // What was saved at a higher price buys one segment, not several.
-        let saved = u64::from(self.paid >= price);
-        if saved > 0 {
-            self.paid = 0;
-        }
-        self.paid += acked;
-        let earned = self.paid / price;
-        self.paid -= earned * price;
-        saved + earned
+        self.credit.earn(acked, self.price, mss)
     }
 }
 

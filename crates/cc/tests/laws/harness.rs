@@ -30,6 +30,7 @@ impl Driver {
     pub fn of(config: &CcConfig, initial_segments: u64) -> Self {
         let mut law = config.build(Streams::new(1).stream("cc")).unwrap();
         let mut window = Window::new(MSS, initial_segments);
+        law.on_negotiated(law.needs_ecn());
         law.on_start(&mut window, 0);
         Self {
             law,
@@ -78,6 +79,10 @@ impl Driver {
 
     /// Congestion and the end of the recovery that follows, at once.
     pub fn congestion(&mut self, signal: Signal) {
+        if signal == Signal::Ecn && self.law.answers_marks() {
+            // Its ACKs have told it.
+            return;
+        }
         let ack = self.ack(0, 0);
         self.law.on_congestion(&mut self.window, signal, &ack);
         if signal == Signal::Timeout {
@@ -135,7 +140,12 @@ impl Path {
         let (start, delivered) = (driver.now, driver.una);
         for segment in 1..=segments {
             driver.now = start + rtt * segment / segments;
-            let mut ack = driver.ack(MSS, rtt);
+            // A paced flight finds the queue as the one before left it, and changes it bit by bit.
+            let seen = match driver.window.pacing {
+                0 => rtt,
+                _ => (spread * (segments - segment) + rtt * segment) / segments,
+            };
+            let mut ack = driver.ack(MSS, seen);
             ack.prior_in_flight = flight;
             ack.in_flight = flight - MSS;
             ack.next = delivered + flight + segment * MSS;
@@ -149,6 +159,9 @@ impl Path {
                 (ack.ecn_echo, ack.marked_now) = (true, MSS);
             }
             driver.tell(&ack);
+            // What the ACK lets go.
+            let now = driver.now;
+            driver.law.on_send(&mut driver.window, now, flight, false);
         }
         if let Some(signal) = signal {
             driver.congestion(signal);

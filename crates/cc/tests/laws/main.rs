@@ -1,10 +1,32 @@
 //! The laws against numbers computed by hand, against invariants, and against their own golden tables.
 
 mod bbr;
+mod bbr3;
+mod bic;
+mod cdg;
+mod compound;
+mod copa;
 mod cubic;
+mod dctcp;
+mod fixed_rate;
 mod golden;
 mod harness;
+mod highspeed;
+mod htcp;
+mod hybla;
 mod hystart;
+mod illinois;
+mod ledbat;
+mod ledbat_plus_plus;
+mod lp;
+mod nice;
 mod operations;
+mod prague;
 mod registry;
 mod reno;
+mod scalable;
+mod vegas;
+mod veno;
+mod vivace;
+mod westwood;
+mod yeah;

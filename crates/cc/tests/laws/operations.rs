@@ -186,6 +186,9 @@ impl Sender {
     }
 
     fn congestion(&mut self, signal: Signal) {
+        if signal == Signal::Ecn && self.driver.law.answers_marks() {
+            return;
+        }
         // Once a round trip: a second loss in recovery is the same event, a timeout is not.
         if self.recovery && signal != Signal::Timeout {
             return;

@@ -85,7 +85,7 @@ fn a_value_that_is_no_number_is_refused() {
         c: f64::NAN,
         ..cubic::Params::default()
     });
-    assert!(law.validate().unwrap_err().contains("`c`"));
+    assert!(law.validate().unwrap_err().starts_with("c: "));
 }
 
 #[test]
@@ -114,7 +114,10 @@ fn describes_every_parameter() {
             );
             assert!(!parameter.kind.is_empty(), "{name} has no type");
             let numeric = matches!(parameter.kind.as_str(), "number" | "integer");
-            assert_eq!(numeric, parameter.range.is_some(), "{name} needs a range");
+            assert!(
+                !numeric || parameter.range.is_some(),
+                "{name} needs a range"
+            );
         }
     }
 }

@@ -4,23 +4,23 @@
 use bloatlab_cc::{Ack, CongestionControl, Law, Signal, Window, slow_start};
 use bloatlab_units::Streams;
 
-mod scalable;
+mod aimd;
 
 const PAGE: &str = include_str!("../../../../docs/adding-a-congestion-control.md");
-const FILE: &str = include_str!("scalable.rs");
+const FILE: &str = include_str!("aimd.rs");
 const LIB: &str = include_str!("../../src/lib.rs");
 
 #[test]
 fn the_page_shows_the_file_that_is_compiled_here() {
     assert!(
         PAGE.contains(&format!("```rust\n{FILE}```\n")),
-        "the page and scalable.rs differ"
+        "the page and aimd.rs differ"
     );
 }
 
 #[test]
 fn the_registry_has_the_lines_that_the_page_extends() {
-    let line = "    Scalable(scalable) = \"scalable\",\n";
+    let line = "    Aimd(aimd) = \"aimd\",\n";
     let shown = PAGE
         .split_once(line)
         .expect("the page shows the registry line")
@@ -36,20 +36,20 @@ fn the_registry_has_the_lines_that_the_page_extends() {
 }
 
 #[test]
-fn it_grows_by_a_hundredth_and_falls_by_an_eighth() {
-    let mut law = scalable::Params::default().build(Streams::new(1).stream("cc"));
+fn it_grows_by_a_segment_a_window_and_falls_by_an_eighth() {
+    let mut law = aimd::Params::default().build(Streams::new(1).stream("cc"));
     let mut window = Window::new(1000, 10);
     window.ssthresh = 10_000;
     let ack = Ack {
-        acked: 1050,
-        delivered_now: 1050,
+        acked: 1005,
+        delivered_now: 1005,
         cwnd_limited: true,
         ..Ack::default()
     };
     law.on_ack(&mut window, &ack);
-    assert_eq!(window.cwnd, 10_010, "10.5 bytes, the half is kept");
+    assert_eq!(window.cwnd, 10_100, "100.5 bytes, the half is kept");
     law.on_ack(&mut window, &ack);
-    assert_eq!(window.cwnd, 10_021);
+    assert_eq!(window.cwnd, 10_200, "99.5 bytes and the half");
     law.on_congestion(&mut window, Signal::Loss, &ack);
-    assert_eq!(window.ssthresh, 8_768);
+    assert_eq!(window.ssthresh, 8_925);
 }

@@ -1,7 +1,8 @@
 //! Random scenarios over everything a document can say, small enough to run by the hundred.
 
+use bloatlab_cc::EcnFeedback;
 use bloatlab_scenario::{
-    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, LinkVary, ParkingLot,
+    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, ParkingLot,
     QueueConfig, Scenario, TcpConfig, Traffic, Transport,
 };
 use bloatlab_tcp::{LossDetection, Pacing, Reduction};
@@ -11,6 +12,13 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
+
+const FEEDBACK: [EcnFeedback; 4] = [
+    EcnFeedback::Off,
+    EcnFeedback::Classic,
+    EcnFeedback::Dctcp,
+    EcnFeedback::Accurate,
+];
 
 /// A duration between two numbers of milliseconds, not rounded to anything.
 fn millis(low: u64, high: u64) -> impl Strategy<Value = Duration> {
@@ -68,7 +76,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
     );
@@ -76,8 +84,14 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         select(vec![10_u64, 200, 200, 1000]),
         select(vec![100_u64, 1000]),
     );
-    (segments, buffers, recovery, timers, any::<bool>()).prop_map(
-        |(segments, buffers, recovery, timers, ecn)| {
+    (
+        segments,
+        buffers,
+        recovery,
+        timers,
+        select(FEEDBACK.to_vec()),
+    )
+        .prop_map(|(segments, buffers, recovery, timers, ecn)| {
             let (mss, ack_every, delayed_ack, quick_acks, initial_window) = segments;
             let least = 2 * u64::from(mss);
             TcpConfig {
@@ -93,12 +107,13 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 min_rto: Duration(timers.0 * MILLISECOND),
                 initial_rto: Duration(timers.1 * MILLISECOND),
                 loss_detection: recovery.0,
-                tail_loss_probe: recovery.1,
+                tail_loss_probe: recovery.1.0,
+                frto: recovery.1.1,
+                undo: recovery.1.2,
                 recovery: recovery.2,
                 pacing: recovery.3,
             }
-        },
-    )
+        })
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {
@@ -323,7 +338,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
     );
     let kinds = prop_oneof![
         4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link {
-            name: String::new(), rate, delay, vary: LinkVary::default(), queue, device_packets, overhead, header,
+            name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header,
         }),
         1 => millis(0, 40).prop_map(|delay| BoxSpec::Delay { name: String::new(), delay, vary: None }),
         1 => chance().prop_map(|probability| BoxSpec::Loss { name: String::new(), probability, vary: None }),
@@ -335,7 +350,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 name: String::new(),
                 rate,
                 delay: Duration(100 * MICROSECOND),
-                vary: LinkVary::default(),
+                vary: Box::default(),
                 queue: QueueConfig::all().remove(0),
                 device_packets: 0,
                 overhead: 0,

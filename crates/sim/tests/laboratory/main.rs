@@ -6,6 +6,7 @@ mod generator;
 mod independence;
 mod invariants;
 mod queueing_theory;
+mod scalable;
 mod shapers;
 mod varying;
 mod wire;

@@ -1,5 +1,7 @@
 //! Two endpoints against each other, without the engine: everything arrives once and in order, and it ends.
 
 mod faults;
+mod marks;
 mod rules;
+mod undo;
 mod world;

@@ -1,6 +1,6 @@
 //! Single rules of the RFCs, each with the segments that show it.
 
-use bloatlab_cc::CcConfig;
+use bloatlab_cc::{CcConfig, EcnFeedback};
 use bloatlab_tcp::segment::{CWR, ECE, SYN};
 use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
@@ -175,7 +175,7 @@ fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
 fn an_ecn_echo_reduces_once_a_window() {
     // RFC 3168 section 6.1.2: every segment of one second is marked, of about 50 round trips.
     let config = TcpConfig {
-        ecn: true,
+        ecn: EcnFeedback::Classic,
         ..TcpConfig::default()
     };
     let mut world = established(&config, 100_000_000);
@@ -199,7 +199,7 @@ fn an_ecn_echo_reduces_once_a_window() {
 fn a_loss_and_marks_of_one_window_reduce_it_once() {
     // RFC 3168 section 6.1.2: the echo of a mark from before the reduction, whatever that was for, reduces no more.
     let config = TcpConfig {
-        ecn: true,
+        ecn: EcnFeedback::Classic,
         ..TcpConfig::default()
     };
     // Of the 20 segments of the second round trip one is lost; the mark is on one before, or after it.
@@ -319,5 +319,44 @@ fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
         }
         let acked = world.ends[0].sender.una() - since.unwrap();
         assert_eq!(acked, acks * MSS, "{recovery:?}");
+    }
+}
+
+#[test]
+fn in_linux_a_loss_during_recovery_is_a_new_episode_though_it_was_repeated() {
+    // What leaves after recovery began and is lost is congestion again: Linux asks for what is still missing, ns-2's Sack1 for what is still
+    // to be repeated.
+    for (recovery, episodes) in [(Reduction::Prr, 2), (Reduction::Classic, 1)] {
+        let config = TcpConfig {
+            recovery,
+            initial_window: 32,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 300 * MSS);
+        let first = 1 + 4 * MSS as u32;
+        let (mut repeated, mut fresh) = (0, 0);
+        world.sieve = Some(lose(move |end, sent| {
+            if end != 0 || sent.segment.length == 0 {
+                return false;
+            }
+            if sent.segment.seq == first {
+                // The segment and its first repetition, so that recovery lasts for another round trip.
+                repeated += 1;
+                return repeated <= 2;
+            }
+            // The first new segment after recovery began.
+            let new = repeated == 2 && !sent.again;
+            fresh += u32::from(new);
+            new && fresh == 1
+        }));
+        world.open();
+        assert!(world.run(LONG, 100_000));
+        let stats = world.ends[0].sender.stats;
+        assert_eq!(world.delivered[1], 300 * MSS);
+        assert_eq!(
+            (stats.recoveries, stats.rtos),
+            (episodes, 0),
+            "{recovery:?}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use bloatlab_aqm::Ecn;
 use bloatlab_cc::CcConfig;
 use bloatlab_tcp::segment::{ACK, FIN, SYN};
 use bloatlab_tcp::{Endpoint, Segment, TcpConfig};
@@ -33,7 +34,7 @@ pub struct Sent {
     pub segment: Segment,
     /// Sequence numbers that left before: a retransmission.
     pub again: bool,
-    pub capable: bool,
+    pub ecn: Ecn,
 }
 
 impl Sent {
@@ -59,6 +60,8 @@ pub enum Fate {
     Pass,
     Lose,
     Mark,
+    /// Arrives this much later.
+    Delay(Nanos),
 }
 
 /// Decides the fate of a segment that leaves this end.
@@ -79,7 +82,7 @@ pub struct World {
     rng: Rng,
     events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     order: u64,
-    under_way: Vec<(Segment, bool)>,
+    under_way: Vec<(Segment, Ecn)>,
     /// After the highest sequence number that left each end, and the edge of the window it was told.
     next: [u64; 2],
     edge: [u64; 2],
@@ -193,12 +196,12 @@ impl World {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Arrive(end, index) => {
-                let (segment, ce) = self.under_way[index];
+                let (segment, ecn) = self.under_way[index];
                 if segment.has(ACK) {
                     let edge = u64::from(segment.ack) + u64::from(segment.window);
                     self.edge[end] = self.edge[end].max(edge);
                 }
-                self.delivered[end] += self.ends[end].on_segment(self.now, &segment, ce);
+                self.delivered[end] += self.ends[end].on_segment(self.now, &segment, ecn);
                 self.pump(end);
             }
             Event::Write(end, bytes) => {
@@ -215,7 +218,7 @@ impl World {
 
     fn pump(&mut self, end: usize) {
         let mut segment = Segment::default();
-        while let Some(capable) = self.ends[end].poll(self.now, &mut segment) {
+        while let Some(ecn) = self.ends[end].poll(self.now, &mut segment) {
             let flags = u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
             let start = u64::from(segment.seq);
             let after = start + u64::from(segment.length) + flags;
@@ -236,7 +239,7 @@ impl World {
                 at: self.now,
                 segment,
                 again,
-                capable,
+                ecn,
             };
             self.sent[end].push(sent);
             self.transfer(end, sent);
@@ -256,11 +259,16 @@ impl World {
         let copies = 1 + usize::from(self.rng.chance(way.duplicated));
         for _ in 0..copies {
             let mut at = self.now + way.delay;
+            if let Fate::Delay(more) = fate {
+                at += more;
+            }
             if self.rng.chance(way.reordered) {
                 at += self.rng.below(2 * way.delay + 1);
             }
-            let ce = sent.capable && (fate == Fate::Mark || self.rng.chance(way.marked));
-            self.under_way.push((sent.segment, ce));
+            let capable = sent.ecn != Ecn::NotEct;
+            let marked = capable && (fate == Fate::Mark || self.rng.chance(way.marked));
+            let ecn = if marked { Ecn::Ce } else { sent.ecn };
+            self.under_way.push((sent.segment, ecn));
             let index = self.under_way.len() - 1;
             self.schedule(at, Event::Arrive(1 - end, index));
         }

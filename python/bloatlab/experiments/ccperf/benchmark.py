@@ -83,7 +83,7 @@ class CcBenchmark(Suite):
 
     def parts(self, values: Mapping[str, Any]) -> list[Part]:
         """The members asked for, each over its own axes."""
-        ccas: Sequence[str] = list(dict.fromkeys(values["ccas"].split("+")))
+        ccas: Sequence[str] = list(dict.fromkeys(read.split_names(values["ccas"])))
         if len(ccas) < 2:
             raise ParameterError("ccas: a ranking needs two or more")
         base = {"stop": values["stop"]} if values["stop"] is not None else {}

@@ -1,4 +1,4 @@
-//! Scalable TCP: the window grows by a share of itself, so that recovery takes the same time at any rate.
+//! AIMD: the window grows by a constant a round trip and falls by a share of itself.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -7,14 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
-/// Scalable TCP: exponential growth in congestion avoidance, an eighth less after a loss.
+/// AIMD with DECbit's constants: a segment more a round trip, an eighth less after congestion.
+///
+/// It is the family that Reno belongs to, and the one whose flows become equal: adding keeps the difference between two windows and multiplying shrinks it. With
+/// an eighth instead of Reno's half it uses a shallow queue better. Beside Reno it takes more than its share, and flows that start
+/// later wait longer for theirs. Over long paths of high rate it needs as long as Reno to grow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Share of the bytes acknowledged that opens the window.
-    #[schemars(range(min = 0.001, max = 1.0))]
+    /// What a round trip adds to the window.
+    #[schemars(range(min = 0.01, max = 100.0), extend("unit" = "segments"))]
     pub increase: f64,
-    /// Share of the window that a loss takes.
+    /// Share of the window that congestion takes.
     #[schemars(range(min = 0.01, max = 0.9))]
     pub decrease: f64,
     /// How slow start ends.
@@ -23,9 +27,9 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        // Kelly 2003, section 2: a = 0.01, b = 0.125.
+        // Ramakrishnan and Jain 1990: one packet more, 0.875 of the window left.
         Self {
-            increase: 0.01,
+            increase: 1.0,
             decrease: 0.125,
             slow_start: SlowStart::Standard,
         }
@@ -33,11 +37,10 @@ impl Default for Params {
 }
 
 impl Law for Params {
-    const ALIASES: &'static [&'static str] = &["TcpScalable"];
-    const SOURCE: &'static str = "T. Kelly, Scalable TCP, ACM SIGCOMM CCR 33(2), 2003";
+    const SOURCE: &'static str = "D. Chiu, R. Jain, Analysis of the increase and decrease algorithms for congestion avoidance in computer networks, 1989";
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
-        Box::new(Scalable {
+        Box::new(Aimd {
             starter: Starter::new(self.slow_start),
             params: self.clone(),
             fraction: 0.0,
@@ -46,28 +49,21 @@ impl Law for Params {
 }
 
 /// The law.
-struct Scalable {
+struct Aimd {
     starter: Starter,
     params: Params,
     /// Part of a byte that the window could not take.
     fraction: f64,
 }
 
-impl CongestionControl for Scalable {
+impl CongestionControl for Aimd {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.cwnd_limited {
             return;
         }
-        let acked = ack.acked.min(ack.delivered_now);
-        if window.in_slow_start() {
-            self.starter.observe(window, ack);
-        }
-        if window.in_slow_start() {
-            window.cwnd += self.starter.increase(window, acked);
-            return;
-        }
-        // Kelly 2003, section 2: cwnd += 0.01 for each segment acknowledged.
-        self.fraction += self.params.increase * acked as f64;
+        let acked = self.starter.open(window, ack);
+        // Chiu and Jain 1989: a constant for every window acknowledged.
+        self.fraction += self.params.increase * (window.mss * acked) as f64 / window.cwnd as f64;
         let bytes = self.fraction as u64;
         self.fraction -= bytes as f64;
         window.cwnd += bytes;

@@ -1,15 +1,16 @@
-//! What the schema of an algorithm's `Params` says of its parameters, for documentation and for checking values.
+//! What the schema of an algorithm's `Params` says of its parameters.
 
-use bloatlab_units::{Bytes, Duration, Limit, Rate};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Name of the schema of any queue, which wrappers refer to.
-pub(crate) const QUEUE: &str = "Queue";
+use crate::check::measure;
+
+/// Name of the schema of any queue, which queues that hold others refer to.
+pub const QUEUE: &str = "Queue";
 
 /// The names an algorithm goes by.
-pub(crate) type Names = (&'static str, &'static [&'static str]);
+pub type Names = (&'static str, &'static [&'static str]);
 
 /// An algorithm as documentation pages and the command line show it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,6 +38,8 @@ pub struct Parameter {
     /// `any`, and `list of` these.
     #[serde(rename = "type")]
     pub kind: String,
+    /// Unit of a bare number, if it has one.
+    pub unit: Option<String>,
     /// The standard's value; null means absent.
     pub default: Value,
     /// What it does.
@@ -58,55 +61,8 @@ impl Parameter {
     }
 }
 
-/// Checks values against the ranges that the schema states.
-pub(crate) fn check_ranges<T: Serialize>(
-    params: &T,
-    description: &Description,
-) -> Result<(), String> {
-    let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
-    for parameter in &description.parameters {
-        let value = &values[&parameter.name];
-        let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
-            // A float that is not finite has no JSON form; one that may be absent has null as its default.
-            let absent = parameter.default.is_null();
-            if value.is_null() && !absent && parameter.kind == "number" {
-                return Err(format!("{}: must be a finite number", parameter.name));
-            }
-            continue;
-        };
-        let [minimum, maximum] = parameter.bounds();
-        let low = minimum.is_some_and(|minimum| size < minimum);
-        let high = maximum.is_some_and(|maximum| size > maximum);
-        if low || high {
-            let value = plain(value);
-            return Err(format!(
-                "{}: {value} is out of range (allowed: {range})",
-                parameter.name
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The size of a value in its base unit; a limit's unit is not compared, only its number.
-fn measure(value: &Value, kind: &str) -> Option<f64> {
-    let Value::String(text) = value else {
-        return value.as_f64();
-    };
-    let size = match kind {
-        "duration" => text.parse::<Duration>().ok()?.0,
-        "bytes" => text.parse::<Bytes>().ok()?.0,
-        "rate" => text.parse::<Rate>().ok()?.0,
-        "limit" => match text.parse::<Limit>().ok()? {
-            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
-        },
-        _ => return None,
-    };
-    Some(size as f64)
-}
-
 /// A value without the quotes of JSON.
-fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
@@ -144,6 +100,7 @@ fn parameter(name: &str, property: &Value, definitions: &Value) -> Parameter {
     Parameter {
         name: name.to_owned(),
         kind,
+        unit: property["unit"].as_str().map(str::to_owned),
         default: property.get("default").cloned().unwrap_or(Value::Null),
         description: text(property, "description"),
         range,
@@ -218,10 +175,7 @@ fn paragraphs(schema: &Value) -> (String, String) {
 }
 
 /// An algorithm's entry in the documentation.
-pub(crate) fn description<T: JsonSchema>(
-    (kind, aliases): Names,
-    source: &'static str,
-) -> Description {
+pub fn description<T: JsonSchema>((kind, aliases): Names, source: &'static str) -> Description {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let (summary, details) = paragraphs(schema.as_value());
     Description {

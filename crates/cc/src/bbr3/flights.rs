@@ -1,0 +1,85 @@
+//! How much was in flight, and had been lost, when what is delivered now was sent.
+
+use std::collections::VecDeque;
+
+use crate::Ack;
+
+/// What a segment found as it left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Departure {
+    /// Bytes delivered until then, which an ACK's rate sample tells.
+    delivered: u64,
+    /// Bytes in flight, itself included.
+    pub in_flight: u64,
+    /// Bytes lost until then.
+    lost: u64,
+}
+
+/// The departures of about a round trip, one for every state of `delivered`.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    departures: VecDeque<Departure>,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Flights {
+    /// A segment leaves.
+    pub fn on_send(&mut self, in_flight: u64) {
+        let (delivered, lost) = (self.delivered, self.lost);
+        let departure = Departure {
+            delivered,
+            in_flight,
+            lost,
+        };
+        match self.departures.back_mut() {
+            Some(last) if last.delivered == delivered => *last = departure,
+            _ => self.departures.push_back(departure),
+        }
+    }
+
+    /// What was in flight as the newest segment left that this ACK delivered, and what was lost since then; zeros when it is not known.
+    pub fn on_ack(&mut self, ack: &Ack) -> (u64, u64) {
+        (self.delivered, self.lost) = (ack.delivered, ack.lost);
+        if ack.rate.interval == 0 {
+            return (0, 0);
+        }
+        let prior = ack.rate.prior_delivered;
+        while self.departures.len() > 1 && self.departures[0].delivered < prior {
+            self.departures.pop_front();
+        }
+        self.departures
+            .front()
+            .map_or((0, 0), |d| (d.in_flight, ack.lost - d.lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RateSample;
+
+    #[test]
+    fn finds_what_the_newest_segment_left_behind() {
+        let mut flights = Flights::default();
+        let ack = |delivered, lost, prior_delivered| Ack {
+            delivered,
+            lost,
+            rate: RateSample {
+                interval: 1,
+                prior_delivered,
+                ..RateSample::default()
+            },
+            ..Ack::default()
+        };
+        flights.on_send(10);
+        flights.on_send(20);
+        assert_eq!(flights.on_ack(&ack(10, 0, 0)), (20, 0));
+        flights.on_send(30);
+        assert_eq!(flights.on_ack(&ack(20, 5, 0)), (20, 5));
+        flights.on_send(40);
+        assert_eq!(flights.on_ack(&ack(30, 8, 10)), (30, 8));
+        assert_eq!(flights.on_ack(&ack(40, 9, 20)), (40, 4));
+        assert_eq!(flights.departures.len(), 1);
+    }
+}

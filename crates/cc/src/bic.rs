@@ -1,0 +1,200 @@
+//! BIC: after a loss the window searches, by halving, for the size at which the loss came.
+
+use bloatlab_units::{MILLISECOND, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::segment_credit::SegmentCredit;
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// BIC: binary search between the window a loss left and the window at which it came, then a search beyond.
+///
+/// After a loss the window climbs in steps, large ones while it is far from the window of the last loss and small ones near it, and beyond that window the
+/// steps grow again. It was Linux's default before CUBIC, made for long paths of high rate. It stays near the full queue most of the
+/// time. On short paths it is much more aggressive than Reno, since its steps are counted in round trips, and flows with a
+/// shorter RTT win by more than under Reno.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Share of the window that a loss leaves (Linux: 819 of 1024).
+    #[schemars(range(min = 0.1, max = 0.99))]
+    pub beta: f64,
+    /// Window up to which it is Reno.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
+    pub low_window: u32,
+    /// The largest step of a round trip (Xu, Harfoush and Rhee 2004: S_max).
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
+    pub max_increment: u32,
+    /// Round trips that the last segment before the goal takes, and the first ones beyond it.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
+    pub smooth_part: u32,
+    /// A step goes this part of the way to the goal: 2 halves the distance, as the paper has it.
+    #[schemars(range(min = 2, max = 64))]
+    pub divisor: u32,
+    /// Give way to new flows: aim lower when the window is below its last maximum.
+    pub fast_convergence: bool,
+    /// How slow start ends.
+    pub slow_start: SlowStart,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // Linux's module parameters.
+        Self {
+            beta: 0.8,
+            low_window: 14,
+            max_increment: 16,
+            smooth_part: 20,
+            divisor: 4,
+            fast_convergence: true,
+            slow_start: SlowStart::Standard,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpBic"];
+    const SOURCE: &'static str = "L. Xu, K. Harfoush, I. Rhee, Binary increase congestion control (BIC) for fast long-distance networks, IEEE INFOCOM 2004; Linux";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Bic {
+            starter: Starter::new(self.slow_start),
+            // Linux's beta is 819 / 1024.
+            beta: libm::round(self.beta * 1024.0) as u64,
+            params: self.clone(),
+            price: 0,
+            credit: SegmentCredit::default(),
+            last_max: 0,
+            seen: 0,
+            seen_at: 0,
+            ack_ratio: 2 * RATIO,
+        })
+    }
+}
+
+/// Linux looks at the search again when the window has changed, or after a 32nd of a second.
+const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
+/// Before the first loss a segment for 20 at most: 5 % a round trip.
+const FIRST_PRICE: u64 = 20;
+/// Unit of the segments per ACK.
+const RATIO: u64 = 16;
+
+/// The law. Windows are whole segments.
+struct Bic {
+    starter: Starter,
+    params: Params,
+    /// Share of the window that a loss leaves, 1024ths.
+    beta: u64,
+    /// Acknowledged segments that earn one; 0 before the first look of an epoch.
+    price: u64,
+    credit: SegmentCredit,
+    /// The window that the last loss found, 0 if none did.
+    last_max: u64,
+    /// The window and the instant of the last look.
+    seen: u64,
+    seen_at: Nanos,
+    /// Segments that an ACK covers, on average, 16ths.
+    ack_ratio: u64,
+}
+
+impl Bic {
+    /// Acknowledged segments that should earn one at this window.
+    fn price_of(&self, cwnd: u64) -> u64 {
+        let params = &self.params;
+        let step = u64::from(params.max_increment);
+        let divisor = u64::from(params.divisor);
+        let smooth = cwnd * u64::from(params.smooth_part) / divisor;
+        if cwnd <= u64::from(params.low_window) {
+            return cwnd;
+        }
+        if cwnd < self.last_max {
+            // Xu et al. section III.B: a share of the distance, neither more than S_max nor less than S_min.
+            return match (self.last_max - cwnd) / divisor {
+                0 | 1 => smooth,
+                distance => cwnd / distance.min(step),
+            };
+        }
+        // Section III.B, max probing: slowly away from the old maximum, then by S_max.
+        let beyond = cwnd - self.last_max;
+        if beyond < divisor {
+            smooth
+        } else if beyond < step * (divisor - 1) {
+            cwnd * (divisor - 1) / beyond
+        } else {
+            cwnd / step
+        }
+    }
+
+    fn look(&mut self, now: Nanos, cwnd: u64) {
+        if self.price > 0 && self.seen == cwnd && now - self.seen_at <= LOOK_AGAIN {
+            return;
+        }
+        self.seen = cwnd;
+        self.seen_at = now;
+        self.price = self.price_of(cwnd);
+        // Linux's window of Reno is not held to what follows.
+        if cwnd > u64::from(self.params.low_window) {
+            if self.last_max == 0 {
+                self.price = self.price.min(FIRST_PRICE);
+            }
+            // Linux makes up for delayed ACKs though it counts segments: a step is twice as large with two segments an ACK.
+            self.price = self.price * RATIO / self.ack_ratio;
+        }
+        self.price = self.price.max(1);
+    }
+}
+
+impl CongestionControl for Bic {
+    fn observe(&mut self, window: &Window, ack: &Ack) {
+        if !ack.in_recovery && ack.acked > 0 {
+            let segments = ack.acked.div_ceil(window.mss);
+            self.ack_ratio = self.ack_ratio - self.ack_ratio / RATIO + segments;
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.cwnd_limited {
+            return;
+        }
+        let acked = self.starter.open(window, ack);
+        if acked > 0 {
+            self.look(ack.now, window.cwnd / window.mss);
+            window.cwnd += self.credit.earn(acked, self.price, window.mss);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: &Ack) {
+        let cwnd = window.cwnd / window.mss;
+        self.last_max = if self.params.fast_convergence && cwnd < self.last_max {
+            (cwnd * (1024 + self.beta)) >> 11
+        } else {
+            cwnd
+        };
+        let left = if cwnd <= u64::from(self.params.low_window) {
+            cwnd >> 1
+        } else {
+            (cwnd * self.beta) >> 10
+        };
+        window.ssthresh = left.max(2) * window.mss;
+        if signal == Signal::Timeout {
+            // Linux forgets everything.
+            self.last_max = 0;
+            self.ack_ratio = 2 * RATIO;
+        }
+        self.price = 0;
+        self.credit.forget();
+        self.starter.on_congestion();
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("last_max", self.last_max as f64),
+            ("price", self.price as f64),
+        ]
+    }
+}

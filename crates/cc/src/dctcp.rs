@@ -1,0 +1,97 @@
+//! Data Center TCP (RFC 8257): the window falls with the share of packets that came marked.
+
+use bloatlab_units::{Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::growth::{Growth, half, segments};
+use crate::mark_share::MarkShare;
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, EcnFeedback, Law, Signal, Window};
+
+/// DCTCP: Reno's growth, and at marks a reduction by half the share of marked bytes, so that a short queue keeps the link busy.
+///
+/// The receiver tells exactly which bytes came marked. Once a round trip the sender takes their share into an average, alpha; a round trip with
+/// marks costs the window the share alpha/2 instead of a half. It is made for data centres whose switches mark at a low, sharp threshold (`red` with
+/// `min` next to `max`, or CoDel's `ce_threshold`), where the queue then stands at the threshold. Losses halve the window. Beside Reno or CUBIC in one
+/// queue it takes nearly everything, since it yields to marks by far less. It needs no setting of `ecn`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Weight of a round trip's share in alpha.
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub g: f64,
+    /// How slow start ends, besides at a mark.
+    pub slow_start: SlowStart,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            // RFC 8257 section 4.2: 1/16.
+            g: 1.0 / 16.0,
+            slow_start: SlowStart::Standard,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpDctcp"];
+    const SOURCE: &'static str = "RFC 8257, in whole segments as in Linux";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Dctcp {
+            share: MarkShare::new(self.g),
+            starter: Starter::new(self.slow_start),
+            growth: Growth::default(),
+        })
+    }
+}
+
+/// The law.
+struct Dctcp {
+    share: MarkShare,
+    starter: Starter,
+    growth: Growth,
+}
+
+impl CongestionControl for Dctcp {
+    fn needs_ecn(&self) -> EcnFeedback {
+        EcnFeedback::Dctcp
+    }
+
+    fn observe(&mut self, _: &Window, ack: &Ack) {
+        // RFC 8257 section 3.3, steps 1 to 7: at all times, also while the window is being reduced.
+        if self.share.observe(ack) {
+            self.share.update(ack);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        // RFC 8257 section 3.4: growth is not changed.
+        self.growth.reno(window, &mut self.starter, ack);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: &Ack) {
+        window.ssthresh = match signal {
+            // RFC 8257 section 3.3 step 9: cwnd * (1 - alpha/2); in Linux less whole segments, at least two are left.
+            Signal::Ecn => {
+                let cwnd = segments(window);
+                let cut = (cwnd as f64 * self.share.alpha / 2.0) as u64;
+                (cwnd - cut).max(2) * window.mss
+            }
+            // RFC 8257 section 3.5: a loss is answered as by other laws.
+            Signal::Loss | Signal::Timeout => half(window),
+        };
+        self.growth.forget();
+        self.starter.on_congestion();
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![("alpha", self.share.alpha)]
+    }
+}

@@ -1,0 +1,240 @@
+//! Illinois: how fast the window grows and how much a loss takes follow the mean queueing delay.
+
+use bloatlab_units::{NEVER, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::growth::{segments, slow_start};
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// Illinois: fast growth and small cuts while the queue is short, slow growth and halving while it is long.
+///
+/// Losses decide when the window is cut, delay decides by how much. Once a round trip the mean queueing delay, as a share of the
+/// largest one seen, sets the increase `alpha` (10 segments a round trip down to 0.3) and the decrease `beta` (an eighth up to a half).
+/// So the window is concave: it comes close to the loss quickly and stays there long. It was made for long fast paths. It is bad
+/// at short RTTs with little queue, where delay says nothing, and it fills the queue like every law that waits for losses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Segments a round trip while the queue is long.
+    #[schemars(range(min = 0.01, max = 1.0), extend("unit" = "segments"))]
+    pub alpha_min: f64,
+    /// Segments a round trip while the queue is empty.
+    #[schemars(range(min = 1.0, max = 100.0), extend("unit" = "segments"))]
+    pub alpha_max: f64,
+    /// Share of the window that a loss takes while the queue is short.
+    #[schemars(range(min = 0.01, max = 0.9))]
+    pub beta_min: f64,
+    /// Share of the window that a loss takes while the queue is long.
+    #[schemars(range(min = 0.01, max = 0.9))]
+    pub beta_max: f64,
+    /// Share of the largest queueing delay up to which the queue counts as empty.
+    #[schemars(range(min = 0.0, max = 0.99))]
+    pub empty: f64,
+    /// Share of the largest queueing delay up to which a loss takes `beta_min`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub short: f64,
+    /// Share of the largest queueing delay from which a loss takes `beta_max`.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub long: f64,
+    /// Smaller windows behave as Reno's.
+    #[schemars(range(min = 1, max = 10000), extend("unit" = "segments"))]
+    pub reno_below: u32,
+    /// Round trips with an empty queue that bring `alpha_max` back after a queue was seen.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
+    pub theta: u32,
+    /// How slow start ends.
+    pub slow_start: SlowStart,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // Liu, Basar and Srikant 2008, section 4; Linux has the same but for `reno_below`, 10 in the paper.
+        Self {
+            alpha_min: 0.3,
+            alpha_max: 10.0,
+            beta_min: 0.125,
+            beta_max: 0.5,
+            empty: 0.01,
+            short: 0.1,
+            long: 0.8,
+            reno_below: 15,
+            theta: 5,
+            slow_start: SlowStart::Standard,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpIllinois"];
+    const SOURCE: &'static str = "S. Liu, T. Basar and R. Srikant, TCP-Illinois: A loss and delay-based congestion control algorithm for \
+         high-speed networks, VALUETOOLS 2006; as in Linux";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Illinois {
+            alpha: self.alpha_max,
+            beta: self.beta_max,
+            starter: Starter::new(self.slow_start),
+            params: self.clone(),
+            base: NEVER,
+            longest: 0,
+            sum: 0,
+            samples: 0,
+            round_end: 0,
+            queue_seen: false,
+            empty_rounds: 0,
+            acked: 0,
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.beta_min > self.beta_max {
+            return Err("`beta_min` is more than `beta_max`".to_owned());
+        }
+        if self.short > self.long {
+            return Err("`short` is more than `long`".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The law.
+struct Illinois {
+    params: Params,
+    starter: Starter,
+    /// Segments a round trip; share that a loss takes.
+    alpha: f64,
+    beta: f64,
+    /// Smallest and largest RTT so far.
+    base: Nanos,
+    longest: Nanos,
+    /// RTTs of this round trip.
+    sum: Nanos,
+    samples: u64,
+    round_end: u64,
+    /// The queue was not empty, and for how many round trips in a row it has been since.
+    queue_seen: bool,
+    empty_rounds: u32,
+    /// Bytes acknowledged since the window last grew.
+    acked: u64,
+}
+
+impl Illinois {
+    fn restart_round(&mut self, next: u64) {
+        self.round_end = next;
+        self.sum = 0;
+        self.samples = 0;
+    }
+
+    fn reno(&mut self) {
+        self.alpha = 1.0;
+        self.beta = self.params.beta_max;
+    }
+
+    /// Once a round trip: `alpha` and `beta` from the mean queueing delay.
+    fn adapt(&mut self, window: &Window) {
+        if segments(window) < u64::from(self.params.reno_below) {
+            self.reno();
+        } else if let Some(mean) = self.sum.checked_div(self.samples) {
+            let delay = mean.saturating_sub(self.base) as f64;
+            let longest = (self.longest - self.base) as f64;
+            self.alpha = self.increase(delay, longest);
+            self.beta = self.decrease(delay, longest);
+        }
+    }
+
+    /// Section 3: alpha = k1 / (k2 + d), from `alpha_max` at the empty queue to `alpha_min` at the longest.
+    fn increase(&mut self, delay: f64, longest: f64) -> f64 {
+        let Params {
+            alpha_min,
+            alpha_max,
+            empty,
+            theta,
+            ..
+        } = self.params;
+        let low = empty * longest;
+        if delay <= low {
+            if self.queue_seen {
+                // Section 4: a queue that seems empty must seem so for `theta` round trips.
+                self.empty_rounds += 1;
+                if self.empty_rounds < theta {
+                    return self.alpha;
+                }
+                self.empty_rounds = 0;
+                self.queue_seen = false;
+            }
+            return alpha_max;
+        }
+        self.queue_seen = true;
+        let (range, over) = (longest - low, delay - low);
+        range * alpha_max / (range + over * (alpha_max - alpha_min) / alpha_min)
+    }
+
+    /// Section 3: beta = k3 + k4 d, between `beta_min` and `beta_max`.
+    fn decrease(&self, delay: f64, longest: f64) -> f64 {
+        let (low, high) = (self.params.short * longest, self.params.long * longest);
+        let (least, most) = (self.params.beta_min, self.params.beta_max);
+        if delay <= low {
+            least
+        } else if delay >= high {
+            most
+        } else {
+            least + (most - least) * (delay - low) / (high - low)
+        }
+    }
+}
+
+impl CongestionControl for Illinois {
+    fn observe(&mut self, _: &Window, ack: &Ack) {
+        if ack.rtt > 0 {
+            self.base = self.base.min(ack.rtt);
+            self.longest = self.longest.max(ack.rtt);
+            self.sum += ack.rtt;
+            self.samples += 1;
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.una > self.round_end {
+            self.adapt(window);
+            self.restart_round(ack.next);
+        }
+        if !ack.cwnd_limited {
+            return;
+        }
+        if window.in_slow_start() {
+            slow_start(window, &mut self.starter, ack);
+            return;
+        }
+        self.acked += ack.acked.min(ack.delivered_now);
+        let earned = (self.acked as f64 * self.alpha / window.cwnd as f64) as u64;
+        if earned > 0 {
+            // Linux: what is left over is forgotten.
+            self.acked = 0;
+            window.cwnd += earned * window.mss;
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack) {
+        let cwnd = segments(window);
+        let cut = (cwnd as f64 * self.beta) as u64;
+        window.ssthresh = (cwnd - cut).max(2) * window.mss;
+        self.acked = 0;
+        self.starter.on_congestion();
+        if signal == Signal::Timeout {
+            self.reno();
+            self.queue_seen = false;
+            self.empty_rounds = 0;
+            self.restart_round(ack.next);
+        }
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![("alpha", self.alpha), ("beta", self.beta)]
+    }
+}

@@ -1,0 +1,163 @@
+//! LEDBAT: keeps the queueing delay at a target, and so leaves the link to everyone who queues more.
+
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base_delay::BaseDelay;
+use crate::growth::slow_start;
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// LEDBAT: background transport that adds at most `target` of queueing delay.
+///
+/// The one-way delay beyond the smallest one of ten minutes is the queueing delay. The window grows in proportion to what is missing to the
+/// target, at most by a segment a round trip, and shrinks in proportion to what is beyond it. So it gives way to flows that
+/// queue more, and takes what they leave. It is used for updates and peer-to-peer transfers. It is bad among its own kind: a flow that
+/// comes late measures its base on the queue of the others and starves them. A queue that never holds the target makes it Reno.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Queueing delay to keep; RFC 6817 section 2.5 allows 100 ms at most.
+    pub target: Duration,
+    /// How fast the window follows: segments a round trip when the queue is empty.
+    #[schemars(range(min = 0.001, max = 1.0))]
+    pub gain: f64,
+    /// Time over which the smallest delay is the base.
+    pub base_history: Duration,
+    /// Samples whose smallest is the current delay.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "samples"))]
+    pub current_filter: u32,
+    /// How much the window may exceed what is in flight.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
+    pub allowed_increase: u32,
+    /// The smallest window, but after a timeout.
+    #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
+    pub min_window: u32,
+    /// Begins with slow start, up to the target (as many implementations do); else the law holds from the initial window on.
+    pub startup: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // RFC 6817 section 2.5.
+        Self {
+            target: Duration(100 * MILLISECOND),
+            gain: 1.0,
+            base_history: Duration(600 * SECOND),
+            current_filter: 4,
+            allowed_increase: 1,
+            min_window: 2,
+            startup: true,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpLedbat"];
+    const SOURCE: &'static str = "RFC 6817";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Ledbat {
+            delays: BaseDelay::new(self.base_history, self.current_filter),
+            starter: Starter::new(SlowStart::Standard),
+            startup: self.startup,
+            timed_out: false,
+            fraction: 0.0,
+            params: self.clone(),
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.target.0 == 0 {
+            return Err("`target` is 0".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The law.
+struct Ledbat {
+    params: Params,
+    delays: BaseDelay,
+    starter: Starter,
+    /// In the slow start of a new connection.
+    startup: bool,
+    /// In the slow start after a timeout.
+    timed_out: bool,
+    /// Part of a byte that the window could not take.
+    fraction: f64,
+}
+
+impl Ledbat {
+    /// Section 2.4.2: (TARGET - queuing_delay) / TARGET.
+    fn off_target(&self) -> f64 {
+        let target = self.params.target.0 as f64;
+        (target - self.delays.queueing() as f64) / target
+    }
+
+    /// Whether slow start goes on.
+    fn in_slow_start(&self, window: &Window) -> bool {
+        (self.startup || self.timed_out) && window.in_slow_start() && self.off_target() > 0.0
+    }
+}
+
+impl CongestionControl for Ledbat {
+    fn observe(&mut self, _: &Window, ack: &Ack) {
+        if ack.one_way > 0 {
+            self.delays.observe(ack.now, ack.one_way);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if self.in_slow_start(window) {
+            if ack.cwnd_limited {
+                slow_start(window, &mut self.starter, ack);
+            }
+            return;
+        }
+        self.startup = false;
+        self.timed_out = false;
+        let mss = window.mss;
+        let acked = ack.acked.min(ack.delivered_now);
+        // Section 2.4.2: cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd.
+        let step = self.params.gain * self.off_target() * (acked * mss) as f64 / window.cwnd as f64;
+        self.fraction += step;
+        let bytes = self.fraction as i64;
+        self.fraction -= bytes as f64;
+        let cwnd = window.cwnd.saturating_add_signed(bytes);
+        // Section 2.4.2: no more than what was in flight and ALLOWED_INCREASE; a window that holds the sender back is all in flight, but
+        // for the part of a segment that does not fit.
+        let used = if ack.cwnd_limited {
+            ack.prior_in_flight.max(window.cwnd)
+        } else {
+            ack.prior_in_flight
+        };
+        let most = used + u64::from(self.params.allowed_increase) * mss;
+        let least = u64::from(self.params.min_window) * mss;
+        window.cwnd = cwnd.min(most).max(least);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
+        // Section 2.4.2: at most half, once a round trip, and not below MIN_CWND.
+        let least = u64::from(self.params.min_window.max(2)) * window.mss;
+        window.ssthresh = (window.cwnd / 2).max(least);
+        self.startup = false;
+        self.fraction = 0.0;
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.timed_out = true;
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        let base = match self.delays.base() {
+            NEVER => 0.0,
+            base => base as f64 * 1e-9,
+        };
+        vec![
+            ("base_delay", base),
+            ("queueing_delay", self.delays.queueing() as f64 * 1e-9),
+        ]
+    }
+}

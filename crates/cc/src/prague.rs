@@ -1,0 +1,250 @@
+//! Prague: DCTCP made safe for the Internet, the scalable law of L4S (RFC 9330).
+
+use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::growth::{Growth, half};
+use crate::mark_share::MarkShare;
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, EcnFeedback, Law, Signal, Window};
+
+/// Prague: a scalable congestion control that keeps queues below a millisecond where the network marks L4S packets (ECT(1)) at once.
+///
+/// Every unmarked byte opens the window, every round trip with marks closes it by half the average share of marked bytes, alpha; so it stands about
+/// two marks a round trip at any rate. Packets are paced at the window a round trip. After `rtt_rounds` round trips flows whose RTT is below
+/// `reference_rtt` grow and yield as if it were that long, so that flows of different RTT get equal rates. Use it with `dualpi2`, or a queue with a
+/// low marking threshold. In a shared queue without L4S it takes more than its share; losses and a connection without AccECN make it a Reno.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Weight of a round trip's share of marks in alpha.
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub g: f64,
+    /// The RTT that shorter ones behave like; 0 for none.
+    pub reference_rtt: Duration,
+    /// Round trips after slow start before they do.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub rtt_rounds: u32,
+    /// How slow start ends, besides at a mark.
+    pub slow_start: SlowStart,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // draft-briscoe-iccrg-prague-congestion-control-04 and Linux's module: g 1/16, 25 ms, 500 rounds.
+        Self {
+            g: 1.0 / 16.0,
+            reference_rtt: Duration(25 * MILLISECOND),
+            rtt_rounds: 500,
+            slow_start: SlowStart::Standard,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &[];
+    const SOURCE: &'static str =
+        "draft-briscoe-iccrg-prague-congestion-control-04, as in L4S Linux";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Prague {
+            reference: self.reference_rtt.0,
+            rtt_rounds: self.rtt_rounds,
+            share: MarkShare::new(self.g),
+            starter: Starter::new(self.slow_start),
+            fallback: None,
+            window: 0.0,
+            shown: 0,
+            news: News::default(),
+            marks_seen: false,
+            rounds: 0,
+            updated: 0,
+            reduced: Reduction::default(),
+        })
+    }
+}
+
+/// What ACKs brought since the window last answered.
+#[derive(Default)]
+struct News {
+    unmarked: u64,
+    marks: bool,
+}
+
+/// The last reduction: when, and the stream offset whose acknowledgement ends its round trip.
+#[derive(Default)]
+struct Reduction {
+    at: Nanos,
+    round_end: u64,
+}
+
+/// The law.
+struct Prague {
+    reference: Nanos,
+    rtt_rounds: u32,
+    share: MarkShare,
+    starter: Starter,
+    /// Reno's growth, without AccECN.
+    fallback: Option<Growth>,
+    /// The window with its fraction of a byte, and what the sender was shown of it: whole segments, rounded up.
+    window: f64,
+    shown: u64,
+    news: News,
+    marks_seen: bool,
+    /// Round trips since slow start.
+    rounds: u32,
+    /// When alpha was last updated.
+    updated: Nanos,
+    reduced: Reduction,
+}
+
+impl Prague {
+    /// The flow is old enough to behave like one of the reference RTT.
+    fn is_independent(&self, window: &Window) -> bool {
+        self.rounds >= self.rtt_rounds && !window.in_slow_start()
+    }
+
+    /// Whether a virtual round trip has passed since then (draft section 2.4.5): that of the reference, if the flow follows it.
+    fn virtual_round_is_over(&self, window: &Window, now: Nanos, since: Nanos) -> bool {
+        !self.is_independent(window) || now - since >= self.reference
+    }
+
+    /// Segments a round trip: one, or less by the square of the RTT's share of the reference, which gives flows of both equal rates.
+    fn increase(&self, window: &Window, srtt: Nanos) -> f64 {
+        if !self.is_independent(window) || srtt >= self.reference {
+            return 1.0;
+        }
+        let share = srtt as f64 / self.reference as f64;
+        share * share
+    }
+
+    fn open(&mut self, window: &mut Window, ack: &Ack) {
+        let mut acked = self.news.unmarked;
+        if window.in_slow_start() {
+            self.starter.observe(window, ack);
+        }
+        if window.in_slow_start() {
+            let increase = self.starter.increase(window, acked);
+            let used = increase.min(window.ssthresh - window.cwnd);
+            self.window += used as f64;
+            acked = increase - used;
+        }
+        // Draft section 2.4.4: each unmarked byte counts, also in a round trip with marks.
+        let mss = window.mss as f64;
+        self.window += acked as f64 * mss / self.window * self.increase(window, ack.srtt);
+    }
+
+    /// Draft section 2.4.3: at most once a (virtual) round trip.
+    fn close(&mut self, window: &mut Window, ack: &Ack) {
+        let over = ack.una >= self.reduced.round_end;
+        if !over || !self.virtual_round_is_over(window, ack.now, self.reduced.at) {
+            return;
+        }
+        self.reduced = Reduction {
+            at: ack.now,
+            round_end: ack.next,
+        };
+        self.window -= self.window * self.share.alpha / 2.0;
+        self.window = self.window.max(2.0 * window.mss as f64);
+        window.ssthresh = self.window as u64;
+        self.starter.on_congestion();
+    }
+
+    /// Shows the sender the window and its pace.
+    fn show(&mut self, window: &mut Window, srtt: Nanos) {
+        window.cwnd = (self.window as u64).div_ceil(window.mss) * window.mss;
+        self.shown = window.cwnd;
+        if srtt > 0 {
+            // Linux: the window a round trip; twice that in slow start, where each ACK lets two segments go.
+            let ratio = if window.cwnd < window.ssthresh / 2 {
+                2.0
+            } else {
+                1.0
+            };
+            window.pacing = (ratio * self.window * SECOND as f64 / srtt as f64) as u64;
+        }
+    }
+}
+
+impl CongestionControl for Prague {
+    fn needs_ecn(&self) -> EcnFeedback {
+        EcnFeedback::Accurate
+    }
+
+    fn is_l4s(&self) -> bool {
+        true
+    }
+
+    fn on_negotiated(&mut self, feedback: EcnFeedback) {
+        // RFC 9331 section 4.3: without the feedback of a scalable law it must be a classic one.
+        self.fallback = (feedback != EcnFeedback::Accurate).then(Growth::default);
+    }
+
+    fn answers_marks(&self) -> bool {
+        self.fallback.is_none()
+    }
+
+    fn observe(&mut self, window: &Window, ack: &Ack) {
+        let over = self.share.observe(ack);
+        self.marks_seen |= ack.ecn_echo;
+        self.news.marks |= ack.ecn_echo;
+        self.news.unmarked += ack.delivered_now.saturating_sub(ack.marked_now);
+        if !over || !self.virtual_round_is_over(window, ack.now, self.updated) {
+            return;
+        }
+        // Linux: before the first mark nothing says that the path has a queue that marks.
+        if self.marks_seen {
+            self.share.update(ack);
+            self.updated = ack.now;
+        } else {
+            self.share.skip(ack);
+        }
+        if !window.in_slow_start() {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if let Some(growth) = &mut self.fallback {
+            return growth.reno(window, &mut self.starter, ack);
+        }
+        if window.cwnd != self.shown {
+            // The sender set it: at the start, after a recovery, a timeout or a silence.
+            self.window = window.cwnd as f64;
+        }
+        if ack.cwnd_limited {
+            self.open(window, ack);
+        }
+        if self.news.marks {
+            self.close(window, ack);
+        }
+        self.news = News::default();
+        self.show(window, ack.srtt);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
+        // Draft section 2.4.2: a loss is answered as by Reno; without AccECN so is a mark.
+        window.ssthresh = half(window);
+        if let Some(growth) = &mut self.fallback {
+            growth.forget();
+        }
+        self.starter.on_congestion();
+    }
+
+    fn on_recovered(&mut self, _: &mut Window, _: &Ack) {
+        // What recovery delivered has been answered by it.
+        self.news = News::default();
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("alpha", self.share.alpha),
+            ("rounds", f64::from(self.rounds)),
+        ]
+    }
+}

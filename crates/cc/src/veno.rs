@@ -1,0 +1,156 @@
+//! Veno: Reno that asks Vegas's estimate whether a loss came from a full queue or by chance.
+
+use bloatlab_units::{NEVER, Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::growth::{Growth, half, segments, slow_start};
+use crate::round_rtt::RoundRtt;
+use crate::slow_start::{SlowStart, Starter};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// Veno: Reno's growth, halved while segments of its own are queued, and small cuts for losses on an empty queue.
+///
+/// As Vegas does, it takes the RTT beyond the smallest one for segments queued. With fewer than `beta` of them the path is not full: the
+/// window grows as Reno's, and a loss is taken for chance and costs a fifth. With more it grows every other time, and a loss
+/// halves it. It was made for wireless access, where segments are lost without congestion. It is bad where delay misleads: a
+/// base RTT measured on a standing queue lets it cut too little.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Queued segments from which the path counts as congested.
+    #[schemars(range(min = 0.0, max = 10000.0), extend("unit" = "segments"))]
+    pub beta: f64,
+    /// Share of the window that a loss by chance takes; one by congestion takes half.
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub chance_cut: f64,
+    /// How slow start ends.
+    pub slow_start: SlowStart,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // Fu and Liew 2003, section III; Linux.
+        Self {
+            beta: 3.0,
+            chance_cut: 0.2,
+            slow_start: SlowStart::Standard,
+        }
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["TcpVeno"];
+    const SOURCE: &'static str = "C. Fu and S. Liew, TCP Veno: TCP enhancement for transmission over wireless access networks, IEEE JSAC 21(2), \
+         2003; as in Linux";
+
+    fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Veno {
+            starter: Starter::new(self.slow_start),
+            params: self.clone(),
+            rtts: RoundRtt::default(),
+            growth: Growth::default(),
+            open: true,
+            skip: false,
+            queued: 0.0,
+        })
+    }
+}
+
+/// The law.
+struct Veno {
+    params: Params,
+    rtts: RoundRtt,
+    growth: Growth,
+    starter: Starter,
+    /// Nothing was lost: the queue is asked. Else the window grows as Reno's.
+    open: bool,
+    /// The next segment that is earned on a congested path is not given.
+    skip: bool,
+    /// Segments queued, at the last ACK.
+    queued: f64,
+}
+
+impl Veno {
+    fn is_congested(&self) -> bool {
+        self.queued >= self.params.beta
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        let left = if window.in_slow_start() {
+            slow_start(window, &mut self.starter, ack)
+        } else {
+            ack.acked.min(ack.delivered_now)
+        };
+        if left == 0 {
+            return;
+        }
+        let before = window.cwnd;
+        self.growth.avoid(window, before, left);
+        if self.is_congested() && window.cwnd > before {
+            // Section III-B: a segment every other round trip.
+            if self.skip {
+                window.cwnd = before;
+            }
+            self.skip = !self.skip;
+        }
+    }
+}
+
+impl CongestionControl for Veno {
+    fn observe(&mut self, _: &Window, ack: &Ack) {
+        self.rtts.observe(ack);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !self.open {
+            return self.growth.reno(window, &mut self.starter, ack);
+        }
+        if !ack.cwnd_limited {
+            return;
+        }
+        if self.rtts.is_trusted() && self.rtts.min != NEVER {
+            // Section II: N = Actual (RTT - BaseRTT); Linux takes the smallest RTT since the last ACK, and half segments.
+            let halves = 2 * segments(window);
+            let carried =
+                u128::from(halves) * u128::from(self.rtts.base) / u128::from(self.rtts.min);
+            self.queued = (halves - carried as u64) as f64 / 2.0;
+            self.grow(window, ack);
+        } else {
+            self.growth.reno(window, &mut self.starter, ack);
+        }
+        window.cwnd = window.cwnd.max(2 * window.mss);
+        self.rtts.min = NEVER;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
+        window.ssthresh = if self.is_congested() {
+            half(window)
+        } else {
+            // Section III-C: the loss was chance.
+            let left = segments(window) as f64 * (1.0 - self.params.chance_cut);
+            (libm::floor(left + 1e-9) as u64).max(2) * window.mss
+        };
+        self.growth.forget();
+        self.starter.on_congestion();
+        self.open = false;
+    }
+
+    fn on_recovered(&mut self, _: &mut Window, _: &Ack) {
+        self.open = true;
+        self.rtts.min = NEVER;
+    }
+
+    fn on_timeout(&mut self, _: &mut Window, _: Nanos) {
+        self.starter.on_timeout();
+    }
+
+    fn on_idle_restart(&mut self, _: &mut Window, _: Nanos, _: Nanos) {
+        self.rtts = RoundRtt::default();
+        self.skip = false;
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![("queued", self.queued)]
+    }
+}

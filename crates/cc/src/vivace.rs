@@ -1,0 +1,414 @@
+//! PCC Vivace: tries a little more and a little less, and moves its rate up the slope of a utility.
+
+mod interval;
+
+use std::collections::VecDeque;
+
+use bloatlab_units::{Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::interval::{Interval, Role};
+use crate::{Ack, CongestionControl, Law, Signal, Window};
+
+/// What the utility punishes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Utility {
+    /// A growing RTT, and losses.
+    #[default]
+    Latency,
+    /// Losses only.
+    Loss,
+}
+
+/// PCC Vivace: online learning of the rate, by the gradient of a utility of throughput, latency and loss.
+///
+/// It sends at a rate for a round trip at a time, above and below its base rate in turns, and computes from what became of each interval which of the two was
+/// worth more. The base rate then moves by that gradient, faster the longer the direction stays. It was made to need no
+/// assumption on what causes loss or delay: it keeps its rate under random loss of some percent. It reacts in several round
+/// trips only, so it is slow on paths that vary, and gets little beside flows that fill the queue if latency counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// What is punished: `latency` or `loss`.
+    pub utility: Utility,
+    /// Power of the rate (in Mbit/s) that is rewarded.
+    #[schemars(range(min = 0.1, max = 0.99))]
+    pub exponent: f64,
+    /// Weight of the slope of the RTT.
+    #[schemars(range(min = 0.0, max = 100_000.0))]
+    pub latency_weight: f64,
+    /// Weight of the loss ratio.
+    #[schemars(range(min = 0.0, max = 10_000.0))]
+    pub loss_weight: f64,
+    /// How far above and below the base rate it tries.
+    #[schemars(range(min = 0.001, max = 0.5))]
+    pub epsilon: f64,
+    /// Mbit/s of change for a unit of the gradient.
+    #[schemars(range(min = 0.001, max = 100.0))]
+    pub step: f64,
+    /// Largest share by which the rate changes at first...
+    #[schemars(range(min = 0.001, max = 1.0))]
+    pub bound: f64,
+    /// ... and by how much that grows each time it was reached.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub bound_step: f64,
+    /// Slopes of the RTT smaller than this are noise.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub slope_tolerance: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // Dong et al. 2018 sections 3 and 4.
+        Self {
+            utility: Utility::Latency,
+            exponent: 0.9,
+            latency_weight: 900.0,
+            loss_weight: 11.35,
+            epsilon: 0.05,
+            step: 1.0,
+            bound: 0.05,
+            bound_step: 0.1,
+            slope_tolerance: 0.01,
+        }
+    }
+}
+
+impl Params {
+    /// Section 3: x^t - b x dRTT/dT - c x L.
+    fn utility_of(&self, interval: &Interval) -> f64 {
+        let x = interval.sent_rate();
+        let slope = match interval.slope() {
+            slope if slope.abs() < self.slope_tolerance => 0.0,
+            slope => slope,
+        };
+        let latency = match self.utility {
+            Utility::Latency => self.latency_weight * x * slope,
+            Utility::Loss => 0.0,
+        };
+        libm::pow(x, self.exponent) - latency - self.loss_weight * x * interval.loss()
+    }
+}
+
+impl Law for Params {
+    const ALIASES: &'static [&'static str] = &["pcc_vivace"];
+    const SOURCE: &'static str =
+        "M. Dong et al., PCC Vivace: online-learning congestion control, USENIX NSDI 2018";
+
+    fn build(&self, rng: Rng) -> Box<dyn CongestionControl> {
+        Box::new(Vivace::new(self, rng))
+    }
+}
+
+/// Intervals that are remembered at once; more than can be in flight.
+const CAPACITY: usize = 16;
+/// An interval is a round trip, or as long as this many segments take.
+const MIN_SEGMENTS: f64 = 10.0;
+/// The window is this many round trips of the rate: it must not limit.
+const WINDOW_GAIN: f64 = 2.0;
+/// The smallest rate, segments a round trip.
+const MIN_RATE: f64 = 2.0;
+/// The largest rate, bytes per second.
+const MAX_RATE: f64 = 1e12;
+/// Bytes per second of a Mbit/s.
+const MEGABIT: f64 = 125_000.0;
+
+/// The law.
+struct Vivace {
+    params: Params,
+    rng: Rng,
+    /// The oldest first; the last is being sent.
+    intervals: VecDeque<Interval>,
+    /// Doubling.
+    starting: bool,
+    /// The base rate, bytes per second; 0 before the first RTT.
+    rate: f64,
+    /// Utility and rate of the last interval of the start.
+    best: Option<(f64, f64)>,
+    /// The rest of the pair, next last.
+    planned: Vec<Role>,
+    /// Utilities of the pair.
+    above: Option<f64>,
+    below: Option<f64>,
+    /// Decisions in one direction, and which.
+    confidence: u32,
+    rising: bool,
+    /// How often in a row the bound was reached.
+    reached: u32,
+}
+
+impl Vivace {
+    fn new(params: &Params, rng: Rng) -> Self {
+        Self {
+            rng,
+            intervals: VecDeque::with_capacity(CAPACITY),
+            starting: true,
+            rate: 0.0,
+            best: None,
+            planned: Vec::with_capacity(2),
+            above: None,
+            below: None,
+            confidence: 0,
+            rising: true,
+            reached: 0,
+            params: params.clone(),
+        }
+    }
+
+    fn plan_pair(&mut self) {
+        self.planned.clear();
+        self.planned.extend([Role::Up, Role::Down]);
+        if self.rng.chance(0.5) {
+            self.planned.reverse();
+        }
+        (self.above, self.below) = (None, None);
+    }
+
+    /// Forgets what is under way, and plans anew.
+    fn void(&mut self) {
+        self.intervals.clear();
+        self.plan_pair();
+    }
+
+    /// Begins the next interval, at this ACK.
+    fn begin(&mut self, ack: &Ack) {
+        if self.intervals.len() == CAPACITY {
+            // Nothing was delivered for that long: no result will come of it.
+            self.void();
+        }
+        let role = if self.starting {
+            Role::Starting
+        } else {
+            self.planned.pop().unwrap_or(Role::Waiting)
+        };
+        let rate = match role {
+            Role::Up => self.rate * (1.0 + self.params.epsilon),
+            Role::Down => self.rate * (1.0 - self.params.epsilon),
+            Role::Starting | Role::Waiting => self.rate,
+        };
+        if let Some(current) = self.intervals.back_mut() {
+            current.ended = ack.now;
+        }
+        self.intervals
+            .push_back(Interval::new(role, rate, ack.delivered, ack.now));
+    }
+
+    /// Adds the ACK to the interval in which the newest segment it delivered was sent, and closes those before it.
+    fn attribute(&mut self, ack: &Ack) {
+        if ack.delivered_now == 0 {
+            return;
+        }
+        let prior = ack.rate.prior_delivered;
+        while self.intervals.len() > 1 && self.intervals[1].from <= prior {
+            if let Some(done) = self.intervals.pop_front() {
+                self.finish(&done, ack);
+            }
+        }
+        if let Some(interval) = self.intervals.front_mut().filter(|i| i.from <= prior) {
+            interval.acked += ack.delivered_now;
+            interval.lost += ack.lost_now;
+            if ack.rtt > 0 {
+                interval.sample(ack.now, ack.rtt);
+            }
+        }
+    }
+
+    /// All that was sent in the interval is accounted for.
+    fn finish(&mut self, done: &Interval, ack: &Ack) {
+        let utility = self.params.utility_of(done);
+        match done.role {
+            Role::Starting if self.starting => match self.best {
+                Some((before, rate)) if utility < before => {
+                    // Section 4: back to the rate of the best interval, and learn from there.
+                    self.starting = false;
+                    self.rate = rate;
+                    self.plan_pair();
+                    self.begin(ack);
+                }
+                _ => self.best = Some((utility, done.rate)),
+            },
+            Role::Up => self.above = Some(utility),
+            Role::Down => self.below = Some(utility),
+            Role::Starting | Role::Waiting => {}
+        }
+        if let (Some(above), Some(below)) = (self.above, self.below) {
+            self.decide(above - below, ack);
+            self.plan_pair();
+            self.begin(ack);
+        }
+    }
+
+    /// Section 4: a step along the gradient, amplified by confidence, bounded.
+    fn decide(&mut self, difference: f64, ack: &Ack) {
+        let rate = self.rate / MEGABIT;
+        let gradient = difference / (2.0 * self.params.epsilon * rate);
+        let rising = gradient > 0.0;
+        if rising == self.rising {
+            self.confidence += 1;
+        } else {
+            (self.rising, self.confidence, self.reached) = (rising, 1, 0);
+        }
+        let n = f64::from(self.confidence);
+        let amplifier = if n <= 3.0 { n } else { 2.0 * n - 3.0 };
+        let change = (amplifier * self.params.step * gradient).abs();
+        let bound = self.params.bound + f64::from(self.reached) * self.params.bound_step;
+        if change > bound * rate {
+            self.reached += 1;
+        } else {
+            self.reached = 0;
+        }
+        let change = change.min(bound * rate) * MEGABIT;
+        let moved = self.rate + if rising { change } else { -change };
+        self.set_rate(moved, ack);
+    }
+
+    fn set_rate(&mut self, rate: f64, ack: &Ack) {
+        // Two segments of 536 bytes at the least, whatever the segments are.
+        let least = MIN_RATE * 536.0 * 1e9 / ack.srtt.max(1) as f64;
+        self.rate = rate.clamp(least.min(MAX_RATE), MAX_RATE);
+    }
+
+    /// What the interval in progress asks of the sender.
+    fn apply(&self, window: &mut Window, srtt: Nanos) {
+        let Some(current) = self.intervals.back() else {
+            return;
+        };
+        window.pacing = (current.rate as u64).max(1);
+        let flight = WINDOW_GAIN * current.rate * srtt as f64 * 1e-9;
+        window.cwnd = (flight as u64).clamp(window.initial, 1 << 38);
+    }
+}
+
+impl CongestionControl for Vivace {
+    fn on_handshake(&mut self, window: &mut Window, rtt: Nanos) {
+        self.rate = window.initial as f64 * 1e9 / rtt.max(1) as f64;
+        window.pacing = (self.rate as u64).max(1);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.srtt == 0 {
+            return;
+        }
+        if self.rate == 0.0 {
+            self.rate = window.initial as f64 * 1e9 / ack.srtt as f64;
+        }
+        self.attribute(ack);
+        let least = MIN_SEGMENTS * window.mss as f64 * 1e9;
+        match self.intervals.back() {
+            None => self.begin(ack),
+            Some(current) => {
+                let length = (ack.srtt as f64).max(least / current.rate);
+                if ack.delivered_now > 0 && (ack.now - current.began) as f64 >= length {
+                    if self.starting {
+                        self.set_rate(2.0 * self.rate, ack);
+                    }
+                    self.begin(ack);
+                }
+            }
+        }
+        self.apply(window, ack.srtt);
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
+        // Losses are a matter of the utility.
+        window.ssthresh = window.cwnd.max(2 * window.mss);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
+        // Nothing is heard of: half the rate, and all results are void.
+        self.rate = (self.rate / 2.0).max(1.0);
+        self.starting = false;
+        self.confidence = 0;
+        self.reached = 0;
+        self.void();
+        window.cwnd = window.initial;
+        window.pacing = (self.rate as u64).max(1);
+    }
+
+    fn on_idle_restart(&mut self, _: &mut Window, _: Nanos, _: Nanos) {
+        self.void();
+    }
+
+    fn on_send(&mut self, window: &mut Window, _: Nanos, _: u64, _: bool) {
+        if let Some(current) = self.intervals.back_mut() {
+            current.sent += window.mss;
+        }
+    }
+
+    // No window moves by losses.
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("rate", self.rate),
+            ("starting", f64::from(u8::from(self.starting))),
+            ("confidence", f64::from(self.confidence)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloatlab_units::{MILLISECOND, Streams};
+
+    fn law() -> Vivace {
+        Vivace::new(&Params::default(), Streams::new(1).stream("cc"))
+    }
+
+    #[test]
+    fn the_utility_is_that_of_the_paper() {
+        let mut interval = Interval::new(Role::Up, 1e6, 0, 0);
+        // 10 Mbit/s, an RTT that grows by 2 %, a loss of 10 %.
+        (interval.sent, interval.ended) = (125_000, 100 * MILLISECOND);
+        (interval.acked, interval.lost) = (112_500, 12_500);
+        for i in 0..5 {
+            interval.sample(
+                i * 10 * MILLISECOND,
+                100 * MILLISECOND + i * MILLISECOND / 5,
+            );
+        }
+        let reward = libm::pow(10.0, 0.9);
+        let both = Params::default().utility_of(&interval);
+        assert!((both - (reward - 900.0 * 10.0 * 0.02 - 11.35 * 10.0 * 0.1)).abs() < 1e-9);
+        let loss = Params {
+            utility: Utility::Loss,
+            ..Params::default()
+        };
+        assert!((loss.utility_of(&interval) - (reward - 11.35)).abs() < 1e-9);
+        // Slopes below the tolerance are noise.
+        let tolerant = Params {
+            slope_tolerance: 0.03,
+            ..Params::default()
+        };
+        assert!((tolerant.utility_of(&interval) - (reward - 11.35)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn steps_follow_the_gradient_grow_with_confidence_and_are_bounded() {
+        let ack = Ack {
+            srtt: 100 * MILLISECOND,
+            ..Ack::default()
+        };
+        let mut law = law();
+        law.rate = 10.0 * MEGABIT;
+        let mut rates = Vec::new();
+        // The gradient is the difference over 2 * 0.05 * rate: 0.2 each time.
+        for _ in 0..4 {
+            law.decide(0.2 * 0.1 * law.rate / MEGABIT, &ack);
+            rates.push(law.rate / MEGABIT);
+        }
+        // 0.2, 2 * 0.2; 3 * 0.2 is more than a twentieth; 5 * 0.2 is less than 0.15.
+        for (rate, expected) in rates.iter().zip([10.2, 10.6, 11.13, 12.13]) {
+            assert!((rate - expected).abs() < 1e-9, "{rates:?}");
+        }
+        // The other direction starts anew: 0.2 down.
+        law.decide(-0.2 * 0.1 * law.rate / MEGABIT, &ack);
+        assert!((law.rate / MEGABIT - 11.93).abs() < 1e-9);
+        assert_eq!((law.confidence, law.reached), (1, 0));
+    }
+}

@@ -1,0 +1,126 @@
+//! A monitor interval: what was sent at one rate, and what became of it.
+
+use bloatlab_units::Nanos;
+
+/// What the interval is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Doubling from one interval to the next.
+    Starting,
+    /// A little above, or below, the base rate.
+    Up,
+    Down,
+    /// The base rate, until the results of a pair are in.
+    Waiting,
+}
+
+/// One monitor interval.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    pub role: Role,
+    /// The pacing rate, bytes per second.
+    pub rate: f64,
+    /// The connection's delivered bytes as it began: what leaves in it carries that or more.
+    pub from: u64,
+    pub began: Nanos,
+    pub ended: Nanos,
+    /// Bytes that left, that were acknowledged, and that were lost.
+    pub sent: u64,
+    pub acked: u64,
+    pub lost: u64,
+    /// Sums over the RTT samples, for their slope: times since the first, ms, and RTTs above the first, ms.
+    samples: f64,
+    first: (Nanos, Nanos),
+    t: f64,
+    tt: f64,
+    r: f64,
+    tr: f64,
+}
+
+impl Interval {
+    pub fn new(role: Role, rate: f64, from: u64, now: Nanos) -> Self {
+        Self {
+            role,
+            rate,
+            from,
+            began: now,
+            ended: now,
+            sent: 0,
+            acked: 0,
+            lost: 0,
+            samples: 0.0,
+            first: (0, 0),
+            t: 0.0,
+            tt: 0.0,
+            r: 0.0,
+            tr: 0.0,
+        }
+    }
+
+    /// Takes an RTT sample in.
+    pub fn sample(&mut self, now: Nanos, rtt: Nanos) {
+        if self.samples == 0.0 {
+            self.first = (now, rtt);
+        }
+        let t = (now - self.first.0) as f64 * 1e-6;
+        let r = (rtt as f64 - self.first.1 as f64) * 1e-6;
+        self.samples += 1.0;
+        self.t += t;
+        self.tt += t * t;
+        self.r += r;
+        self.tr += t * r;
+    }
+
+    /// The slope of the RTT over time, by least squares; 0 where it cannot be told.
+    pub fn slope(&self) -> f64 {
+        let spread = self.samples * self.tt - self.t * self.t;
+        if spread > 0.0 {
+            (self.samples * self.tr - self.t * self.r) / spread
+        } else {
+            0.0
+        }
+    }
+
+    /// Share of what was sent that was lost.
+    pub fn loss(&self) -> f64 {
+        let known = self.acked + self.lost;
+        if known > 0 {
+            self.lost as f64 / known as f64
+        } else {
+            0.0
+        }
+    }
+
+    /// The rate at which it was sent, Mbit/s.
+    pub fn sent_rate(&self) -> f64 {
+        match self.ended - self.began {
+            0 => 0.0,
+            time => self.sent as f64 * 8e3 / time as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloatlab_units::MILLISECOND;
+
+    #[test]
+    fn measures_rate_slope_and_loss() {
+        let mut interval = Interval::new(Role::Up, 1e6, 0, 0);
+        assert_eq!(
+            (interval.slope(), interval.loss(), interval.sent_rate()),
+            (0.0, 0.0, 0.0)
+        );
+        // The RTT grows by 2 ms in every 10.
+        for i in 0..5 {
+            interval.sample(i * 10 * MILLISECOND, (100 + 2 * i) * MILLISECOND);
+        }
+        assert!((interval.slope() - 0.2).abs() < 1e-12);
+        (interval.acked, interval.lost) = (9_000, 1_000);
+        assert_eq!(interval.loss(), 0.1);
+        // 125 000 bytes in 100 ms are 10 Mbit/s.
+        (interval.sent, interval.ended) = (125_000, 100 * MILLISECOND);
+        assert!((interval.sent_rate() - 10.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,8 @@
+//! Parameters of algorithms, read once from the schema of their `Params`: for documentation, help and completion, and for checking what a user
+//! writes. Queues and congestion controls share it.
+
+mod check;
+mod describe;
+
+pub use check::{check_ranges, read, within};
+pub use describe::{Description, Names, Parameter, QUEUE, description};

@@ -1,0 +1,320 @@
+//! Congestion marks between the two ends: what the receiver says of those it saw, and what the sender makes of it.
+
+use bloatlab_aqm::Ecn;
+use bloatlab_cc::{CongestionControl, EcnFeedback};
+
+use crate::TcpConfig;
+use crate::segment::{Counters, ECE, Segment};
+
+/// RFC 9768 section 3.2.1: where the packet counters start, so that no first value passes for a feature of RFC 3168.
+const FIRST_PACKETS: u8 = 5;
+/// RFC 9768 section 3.2.1: where the counters of unmarked bytes start.
+const FIRST_UNMARKED: u32 = 1;
+/// RFC 9768 section 3.2.2.5.1: marks after which an ACK leaves at once.
+const MARKS_PER_ACK: u8 = 2;
+
+/// What a connection does about ECN, as its user and its law will have it. Alike at both ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnPlan {
+    /// The feedback to ask for.
+    pub wanted: EcnFeedback,
+    /// The feedback that the law needs; with it every packet is ECN-capable, with less only new data.
+    pub needed: EcnFeedback,
+    /// The law may say ECT(1).
+    pub l4s: bool,
+}
+
+impl EcnPlan {
+    /// The plan of a connection whose data this law steers.
+    pub fn of(config: &TcpConfig, law: &dyn CongestionControl) -> Self {
+        let needed = law.needs_ecn();
+        Self {
+            wanted: config.ecn.with_law(needed),
+            needed,
+            l4s: law.is_l4s(),
+        }
+    }
+
+    /// The code point of new data under this feedback.
+    pub(crate) fn of_data(&self, agreed: EcnFeedback) -> Ecn {
+        match agreed {
+            EcnFeedback::Off => Ecn::NotEct,
+            _ if self.l4s && agreed >= self.needed => Ecn::Ect1,
+            _ => Ecn::Ect0,
+        }
+    }
+
+    /// The code point of everything else: retransmissions, ACKs, SYNs.
+    pub(crate) fn of_control(&self, agreed: EcnFeedback) -> Ecn {
+        // RFC 3168 sections 6.1.4 and 6.1.5: Not-ECT, but for laws that RFC 8311 section 4.3 lets be.
+        if self.needed == EcnFeedback::Off || agreed < self.needed {
+            return Ecn::NotEct;
+        }
+        self.of_data(agreed)
+    }
+
+    /// What the two ends agree on when the other one offers this.
+    pub(crate) fn agree(&self, offered: EcnFeedback) -> EcnFeedback {
+        match (self.wanted, offered) {
+            (EcnFeedback::Off, _) | (_, EcnFeedback::Off) => EcnFeedback::Off,
+            // RFC 9768 section 3.1.2: what an end of RFC 3168 understands.
+            (EcnFeedback::Accurate, EcnFeedback::Classic | EcnFeedback::Dctcp) => {
+                EcnFeedback::Classic
+            }
+            (wanted, _) => wanted,
+        }
+    }
+}
+
+/// What the ACE field of a SYN offers (RFC 9768 section 3.1.1).
+pub(crate) fn offered_by_syn(segment: &Segment) -> EcnFeedback {
+    match segment.ace() {
+        0b111 => EcnFeedback::Accurate,
+        0b011 => EcnFeedback::Classic,
+        _ => EcnFeedback::Off,
+    }
+}
+
+/// What that of a SYN-ACK does (RFC 9768 table 2).
+pub(crate) fn offered_by_syn_ack(segment: &Segment) -> EcnFeedback {
+    match segment.ace() {
+        0b010 | 0b011 | 0b100 | 0b110 => EcnFeedback::Accurate,
+        0b001 | 0b101 => EcnFeedback::Classic,
+        _ => EcnFeedback::Off,
+    }
+}
+
+/// How the handshake tells which code point a SYN or SYN-ACK came with (RFC 9768 table 3).
+pub(crate) fn handshake_ace(came: Ecn) -> u8 {
+    match came {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    }
+}
+
+/// The receiver's part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Echo {
+    pub feedback: EcnFeedback,
+    /// ECE is set: a mark came and no CWR since (RFC 3168), or the last packet was marked (RFC 8257's DCTCP.CE).
+    pub on: bool,
+    /// AccECN: marked packets, marked bytes, unmarked bytes of ECT(0) and ECT(1); which of the two came last.
+    packets: u8,
+    marked: u32,
+    unmarked: [u32; 2],
+    l4s: bool,
+    /// The last packet with data was marked; marks since the last ACK left.
+    last_marked: bool,
+    since_ack: u8,
+}
+
+impl Echo {
+    pub fn new() -> Self {
+        Self {
+            feedback: EcnFeedback::Off,
+            on: false,
+            packets: FIRST_PACKETS,
+            marked: 0,
+            unmarked: [FIRST_UNMARKED; 2],
+            l4s: false,
+            last_marked: false,
+            since_ack: 0,
+        }
+    }
+
+    /// RFC 9768 section 3.2.1: packets of any sort are counted, payload in bytes.
+    pub fn count(&mut self, segment: &Segment, ecn: Ecn) {
+        let bytes = u32::from(segment.length);
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ce => {
+                self.packets = self.packets.wrapping_add(1);
+                self.marked = self.marked.wrapping_add(bytes);
+            }
+            unmarked => {
+                self.l4s = unmarked == Ecn::Ect1;
+                let counter = &mut self.unmarked[usize::from(self.l4s)];
+                *counter = counter.wrapping_add(bytes);
+            }
+        }
+    }
+
+    /// RFC 9768 section 3.2.2.5.1: whether this packet with data must be acknowledged at once.
+    pub fn hastens(&mut self, marked: bool) -> bool {
+        let first = marked && !self.last_marked;
+        self.last_marked = marked;
+        self.since_ack += u8::from(marked);
+        first || self.since_ack >= MARKS_PER_ACK
+    }
+
+    /// Writes what the feedback says into a segment about to leave.
+    pub fn tell(&mut self, segment: &mut Segment) {
+        if self.feedback != EcnFeedback::Accurate {
+            if self.on {
+                segment.flags |= ECE;
+            }
+            return;
+        }
+        self.since_ack = 0;
+        segment.set_ace(self.packets);
+        // On pure ACKs: beside a full payload there is no room.
+        if segment.length == 0 && segment.blocks <= crate::segment::COUNTERS_BLOCKS {
+            segment.set_counters(Counters {
+                unmarked: self.unmarked[usize::from(self.l4s)],
+                marked: self.marked,
+                l4s: self.l4s,
+            });
+        }
+    }
+}
+
+/// The sender's part of AccECN: how far it has followed the other end's counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tally {
+    packets: u8,
+    bytes: u32,
+    /// Bytes answered for by the packet counter alone since the byte counter was last seen.
+    guessed: u64,
+    /// Time stamp of the newest segment read.
+    newest: u32,
+}
+
+/// What an ACK delivered, for a [`Tally`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    pub segments: u64,
+    pub bytes: u64,
+    pub mss: u64,
+}
+
+impl Tally {
+    pub fn new() -> Self {
+        Self {
+            packets: FIRST_PACKETS,
+            bytes: 0,
+            guessed: 0,
+            newest: 0,
+        }
+    }
+
+    /// The handshake is over; its ACE fields are no counters.
+    pub fn begin(&mut self, tsval: u32) {
+        self.newest = tsval;
+    }
+
+    /// Whether the segment tells of new marks, and of how many payload bytes.
+    pub fn read(&mut self, segment: &Segment, news: News) -> (bool, u64) {
+        // RFC 9768 section 3.2.2.5: an old segment's counters are no news; where nothing moves on, time stamps tell.
+        let age = segment.tsval.wrapping_sub(self.newest) as i32;
+        if age < 0 || (age == 0 && news.segments == 0) {
+            return (false, 0);
+        }
+        self.newest = segment.tsval;
+        let step = u64::from(segment.ace().wrapping_sub(self.packets) & 7);
+        self.packets = segment.ace();
+        if let Some(counters) = segment.counters() {
+            let bytes = u64::from(counters.marked.wrapping_sub(self.bytes) & 0xff_ffff);
+            self.bytes = counters.marked;
+            let bytes = bytes.saturating_sub(std::mem::take(&mut self.guessed));
+            return (step > 0 || bytes > 0, bytes);
+        }
+        // RFC 9768 appendix A.2: three bits wrap unseen if ACKs were lost; then the most that fits what was delivered.
+        let marked = if news.segments > 7 {
+            news.segments - ((news.segments - step) & 7)
+        } else {
+            step
+        };
+        let bytes = (marked * news.mss).min(news.bytes);
+        self.guessed += bytes;
+        (marked > 0, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::ACK;
+
+    fn ack(tsval: u32, packets: u8, marked: Option<u32>) -> Segment {
+        let mut segment = Segment {
+            flags: ACK,
+            tsval,
+            ..Segment::default()
+        };
+        segment.set_ace(packets);
+        if let Some(marked) = marked {
+            segment.set_counters(Counters {
+                marked,
+                ..Counters::default()
+            });
+        }
+        segment
+    }
+
+    fn news(segments: u64) -> News {
+        News {
+            segments,
+            bytes: segments * 100,
+            mss: 100,
+        }
+    }
+
+    #[test]
+    fn counters_become_marks_once() {
+        let mut tally = Tally::new();
+        assert_eq!(tally.read(&ack(1, 5, Some(0)), news(2)), (false, 0));
+        assert_eq!(tally.read(&ack(2, 6, Some(70)), news(2)), (true, 70));
+        assert_eq!(tally.read(&ack(2, 6, Some(70)), news(0)), (false, 0));
+        // Without the option: packets times MSS, taken back when the option tells again.
+        assert_eq!(tally.read(&ack(3, 7, None), news(2)), (true, 100));
+        assert_eq!(tally.read(&ack(4, 0, Some(260)), news(2)), (true, 90));
+        // Reordered: neither acknowledges anything new nor is younger.
+        assert_eq!(tally.read(&ack(3, 7, Some(70)), news(0)), (false, 0));
+    }
+
+    #[test]
+    fn lost_acks_leave_the_most_that_fits() {
+        // Appendix A.2: 20 segments, one step: 1, 9 or 17 marks.
+        let mut tally = Tally::new();
+        assert_eq!(tally.read(&ack(1, 6, None), news(20)), (true, 1700));
+        let mut tally = Tally::new();
+        assert_eq!(tally.read(&ack(1, 5, None), news(7)), (false, 0));
+    }
+
+    #[test]
+    fn byte_counters_wrap_at_24_bits() {
+        let mut tally = Tally::new();
+        tally.read(&ack(1, 6, Some(0xff_ff00)), news(9));
+        assert_eq!(tally.read(&ack(2, 7, Some(0x100)), news(2)), (true, 0x200));
+    }
+
+    #[test]
+    fn ends_agree_on_what_both_understand() {
+        use EcnFeedback::{Accurate, Classic, Dctcp, Off};
+        let plan = |wanted| EcnPlan {
+            wanted,
+            ..EcnPlan::default()
+        };
+        assert_eq!(plan(Accurate).agree(Accurate), Accurate);
+        assert_eq!(plan(Accurate).agree(Classic), Classic);
+        assert_eq!(plan(Dctcp).agree(Classic), Dctcp);
+        assert_eq!(plan(Classic).agree(Accurate), Classic);
+        assert_eq!(plan(Off).agree(Accurate), Off);
+        assert_eq!(plan(Dctcp).agree(Off), Off);
+        let law = EcnPlan {
+            wanted: Accurate,
+            needed: Accurate,
+            l4s: true,
+        };
+        assert_eq!(
+            (law.of_data(Accurate), law.of_control(Accurate)),
+            (Ecn::Ect1, Ecn::Ect1)
+        );
+        assert_eq!(
+            (law.of_data(Classic), law.of_control(Classic)),
+            (Ecn::Ect0, Ecn::NotEct)
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! ECN between two ends: what the handshake agrees on, what marks come back as, and which packets are ECN-capable.
+
+use std::sync::{Arc, Mutex};
+
+use bloatlab_aqm::Ecn;
+use bloatlab_cc::{Ack, CcConfig, CongestionControl, EcnFeedback, Signal, Window};
+use bloatlab_tcp::segment::{FIN, SYN};
+use bloatlab_tcp::{Endpoint, TcpConfig};
+use bloatlab_units::Bytes;
+
+use crate::world::{Fate, LONG, RTT, Sent, World, at_once};
+
+const MSS: u64 = 1448;
+
+/// What a connection's laws were told.
+#[derive(Default)]
+struct Notes {
+    marked: u64,
+    agreed: Option<EcnFeedback>,
+}
+
+/// A window that stands.
+#[derive(Clone, Default)]
+struct Witness {
+    needs: EcnFeedback,
+    l4s: bool,
+    notes: Arc<Mutex<Notes>>,
+}
+
+impl CongestionControl for Witness {
+    fn on_negotiated(&mut self, feedback: EcnFeedback) {
+        self.notes.lock().unwrap().agreed = Some(feedback);
+    }
+
+    fn observe(&mut self, _: &Window, ack: &Ack) {
+        self.notes.lock().unwrap().marked += ack.marked_now;
+    }
+
+    fn on_ack(&mut self, _: &mut Window, _: &Ack) {}
+
+    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
+        window.ssthresh = window.cwnd;
+    }
+
+    fn needs_ecn(&self) -> EcnFeedback {
+        self.needs
+    }
+
+    fn is_l4s(&self) -> bool {
+        self.l4s
+    }
+}
+
+/// A pair whose ends were set up differently.
+fn pair(configs: [&TcpConfig; 2], laws: [&Witness; 2], bytes: u64) -> World {
+    let reno = CcConfig::Reno(Default::default());
+    let mut world = World::clean(configs[0], &reno, RTT / 2);
+    world.ends = [0, 1].map(|end| Endpoint::new(configs[end], Box::new(laws[end].clone())));
+    world.application(0, &at_once(bytes));
+    world
+}
+
+fn config(ecn: EcnFeedback) -> TcpConfig {
+    TcpConfig {
+        ecn,
+        ..TcpConfig::default()
+    }
+}
+
+/// Marks data by a pattern with runs of all lengths, and adds up their payload.
+fn mark(total: Arc<Mutex<u64>>, lose_acks: bool) -> impl FnMut(usize, &Sent) -> Fate {
+    let mut state = 1_u64;
+    move |end, sent| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let chance = state >> 60;
+        // FIN takes a sequence number and is no payload.
+        let data = sent.segment.length > 0 && !sent.segment.has(FIN);
+        if end == 0 && data && chance < 6 {
+            *total.lock().unwrap() += u64::from(sent.segment.length);
+            return Fate::Mark;
+        }
+        // Not the last ones, which bring the counters up to date.
+        let early = u64::from(sent.segment.ack) < 900 * MSS && !sent.segment.has(SYN);
+        if end == 1 && lose_acks && early && chance < 8 {
+            return Fate::Lose;
+        }
+        Fate::Pass
+    }
+}
+
+#[test]
+fn marked_bytes_come_back_exactly() {
+    for (feedback, lose_acks) in [
+        (EcnFeedback::Dctcp, false),
+        (EcnFeedback::Accurate, false),
+        (EcnFeedback::Accurate, true),
+    ] {
+        for ack_every in [1, 2, 4, 16] {
+            let config = TcpConfig {
+                ack_every,
+                initial_window: 40,
+                ..config(feedback)
+            };
+            let law = Witness::default();
+            let mut world = pair([&config; 2], [&law, &Witness::default()], 1000 * MSS + 7);
+            let total = Arc::new(Mutex::new(0));
+            world.sieve = Some(Box::new(mark(total.clone(), lose_acks)));
+            world.open();
+            assert!(world.run(LONG, 1_000_000));
+            let stats = world.ends[0].sender.stats;
+            assert_eq!(stats.retransmissions, 0);
+            let (told, marked) = (law.notes.lock().unwrap().marked, *total.lock().unwrap());
+            assert!(marked > 200 * MSS);
+            assert_eq!(told, marked, "{feedback:?}, an ACK for {ack_every}");
+        }
+    }
+}
+
+#[test]
+fn the_handshake_agrees_on_what_both_ends_know() {
+    use EcnFeedback::{Accurate, Classic, Dctcp, Off};
+    // RFC 9768 table 2: (client, server), (what each then works with), ACE of SYN, SYN-ACK and the ACK of it.
+    for (wanted, agreed, fields) in [
+        ([Accurate, Accurate], [Accurate, Accurate], [7, 2, 2]),
+        ([Accurate, Classic], [Classic, Classic], [7, 1, 0]),
+        ([Classic, Accurate], [Classic, Classic], [3, 1, 0]),
+        ([Accurate, Off], [Off, Off], [7, 0, 0]),
+        ([Off, Accurate], [Off, Off], [0, 0, 0]),
+        ([Dctcp, Dctcp], [Dctcp, Dctcp], [3, 1, 0]),
+        ([Dctcp, Accurate], [Dctcp, Classic], [3, 1, 0]),
+    ] {
+        let configs = wanted.map(config);
+        let laws = [Witness::default(), Witness::default()];
+        let mut world = pair([&configs[0], &configs[1]], [&laws[0], &laws[1]], MSS);
+        world.open();
+        assert!(world.run(LONG, 1000));
+        let found = laws.map(|law| law.notes.lock().unwrap().agreed);
+        assert_eq!(found, agreed.map(Some), "{wanted:?}");
+        let ace = |end: usize, index: usize| world.sent[end][index].segment.ace();
+        assert_eq!([ace(0, 0), ace(1, 0), ace(0, 1)], fields, "{wanted:?}");
+    }
+}
+
+/// Code points of SYN, new data, a retransmission and a pure ACK.
+fn code_points(config: &TcpConfig, law: &Witness) -> [Ecn; 4] {
+    let mut world = pair([config; 2], [law; 2], 20 * MSS);
+    let mut lost = false;
+    world.sieve = Some(Box::new(move |end, sent| {
+        let hit = end == 0 && u64::from(sent.segment.seq) == 1 + 4 * MSS && !lost;
+        lost |= hit;
+        if hit { Fate::Lose } else { Fate::Pass }
+    }));
+    world.open();
+    assert!(world.run(LONG, 10_000));
+    let data = |again| {
+        world
+            .data(0)
+            .find(|s| s.again == again && s.segment.length > 0)
+    };
+    let answer = world.sent[1].iter().find(|s| s.is_pure_ack());
+    let syn = &world.sent[0][0];
+    [Some(syn), data(false), data(true), answer].map(|sent| sent.unwrap().ecn)
+}
+
+#[test]
+fn only_laws_that_need_ecn_say_it_on_every_packet() {
+    use Ecn::{Ect0, Ect1, NotEct};
+    let law = |needs, l4s| Witness {
+        needs,
+        l4s,
+        ..Witness::default()
+    };
+    let none = law(EcnFeedback::Off, false);
+    // RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5.
+    for feedback in [
+        EcnFeedback::Classic,
+        EcnFeedback::Dctcp,
+        EcnFeedback::Accurate,
+    ] {
+        let found = code_points(&config(feedback), &none);
+        assert_eq!(found, [NotEct, Ect0, NotEct, NotEct], "{feedback:?}");
+    }
+    assert_eq!(code_points(&TcpConfig::default(), &none), [NotEct; 4]);
+    // RFC 8257 section 3.5; nobody asked for ECN.
+    let dctcp = law(EcnFeedback::Dctcp, false);
+    assert_eq!(code_points(&TcpConfig::default(), &dctcp), [Ect0; 4]);
+    // RFC 9331 section 4.1; without the feedback it needs the law is a classic one.
+    let prague = law(EcnFeedback::Accurate, true);
+    assert_eq!(code_points(&TcpConfig::default(), &prague), [Ect1; 4]);
+    let found = code_points(&config(EcnFeedback::Dctcp), &prague);
+    assert_eq!(found, [NotEct, Ect0, NotEct, NotEct]);
+}
+
+#[test]
+fn the_counters_leave_room_for_sack() {
+    // 60 bytes of TCP header hold three SACK blocks, or two and the counters (RFC 9768 section 3.2.3.3).
+    let config = TcpConfig {
+        initial_window: 20,
+        receive_buffer: Bytes(1_000_000),
+        ..config(EcnFeedback::Accurate)
+    };
+    let law = Witness::default();
+    let mut world = pair([&config; 2], [&law; 2], 20 * MSS);
+    world.sieve = Some(Box::new(|end, sent| {
+        let number = u64::from(sent.segment.seq) / MSS;
+        let hole = end == 0 && !sent.again && [3, 6, 9].contains(&number);
+        if hole { Fate::Lose } else { Fate::Pass }
+    }));
+    world.open();
+    assert!(world.run(LONG, 10_000));
+    let answers = || world.sent[1].iter().filter(|s| s.is_pure_ack());
+    for blocks in 0..=3 {
+        let with = answers().find(|s| s.segment.blocks == blocks).unwrap();
+        assert_eq!(with.segment.counters().is_some(), blocks < 3);
+        assert!(with.segment.wire_size() <= 80);
+    }
+}

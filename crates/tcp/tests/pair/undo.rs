@@ -1,0 +1,158 @@
+//! Reductions that prove needless are taken back, others stand.
+
+use bloatlab_cc::CcConfig;
+use bloatlab_tcp::segment::SYN;
+use bloatlab_tcp::{State, TcpConfig};
+use bloatlab_units::{MILLISECOND, Nanos};
+
+use crate::world::{Fate, LONG, RTT, Sent, World, at_once};
+
+const MSS: u64 = 1448;
+/// When the path misbehaves: a few windows have left in slow start.
+const SPIKE: Nanos = 5 * RTT;
+
+fn config(undo: bool, frto: bool) -> TcpConfig {
+    TcpConfig {
+        undo,
+        frto,
+        tail_loss_probe: false,
+        ..TcpConfig::default()
+    }
+}
+
+fn world(config: &TcpConfig, fate: impl Fn(usize, &Sent) -> Fate + 'static) -> World {
+    let reno = CcConfig::Reno(Default::default());
+    let mut world = World::clean(config, &reno, RTT / 2);
+    world.application(0, &at_once(3_000_000));
+    world.sieve = Some(Box::new(fate));
+    world.open();
+    world
+}
+
+/// Window and threshold before the path misbehaves and long after, and what the sender counted.
+fn before_and_after(
+    config: &TcpConfig,
+    fate: impl Fn(usize, &Sent) -> Fate + 'static,
+) -> (u64, u64, World) {
+    let mut world = world(config, fate);
+    assert!(world.run(SPIKE - 1, 100_000));
+    let before = world.ends[0].sender.window.cwnd;
+    assert!(world.run(SPIKE + 1500 * MILLISECOND, 100_000));
+    let after = world.ends[0].sender.window.ssthresh;
+    assert!(world.run(LONG, 100_000));
+    assert_eq!(world.delivered[1], 3_000_000);
+    (before, after, world)
+}
+
+fn in_spike(sent: &Sent, length: Nanos) -> bool {
+    (SPIKE..SPIKE + length).contains(&sent.at) && !sent.segment.has(SYN)
+}
+
+#[test]
+fn a_delay_longer_than_the_timeout_costs_nothing() {
+    // The path stands still for half a second, then delivers in order; the first ACK echoes a time stamp from before the repetition (RFC 3522).
+    let still = 500 * MILLISECOND;
+    let late = move |end: usize, sent: &Sent| match in_spike(sent, still) {
+        true if end == 0 => Fate::Delay(SPIKE + still - sent.at),
+        _ => Fate::Pass,
+    };
+    let (before, ssthresh, with) = before_and_after(&config(true, true), late);
+    let stats = with.ends[0].sender.stats;
+    assert_eq!((stats.rtos, stats.undone), (1, 1));
+    assert_eq!(stats.retransmissions, 1, "only what the timer sent");
+    assert!(ssthresh > 1 << 40, "slow start goes on");
+
+    let (_, ssthresh, without) = before_and_after(&config(false, false), late);
+    let stats = without.ends[0].sender.stats;
+    assert_eq!(stats.undone, 0);
+    assert!(ssthresh <= before, "{ssthresh} after a window of {before}");
+    assert!(
+        with.now < without.now,
+        "{} and {} ns",
+        with.now,
+        without.now
+    );
+}
+
+#[test]
+fn lost_acks_are_not_lost_data() {
+    // All ACKs of three round trips are lost: the repetition's says that everything has come (RFC 5682 step 3b), and that it came twice itself.
+    let mute = |end: usize, sent: &Sent| match in_spike(sent, 3 * RTT) {
+        true if end == 1 => Fate::Lose,
+        _ => Fate::Pass,
+    };
+    for frto in [true, false] {
+        let (_, ssthresh, world) = before_and_after(&config(true, frto), mute);
+        let stats = world.ends[0].sender.stats;
+        assert_eq!((stats.rtos, stats.undone, stats.retransmissions), (1, 1, 1));
+        assert!(ssthresh > 1 << 40, "slow start goes on");
+    }
+}
+
+#[test]
+fn a_late_segment_is_no_lost_one() {
+    // One segment of the spike comes 15 ms late, which RACK cannot know the first time.
+    let first = std::cell::Cell::new(0);
+    let late = move |end: usize, sent: &Sent| {
+        if end == 0
+            && in_spike(sent, RTT)
+            && (first.get() == 0 || first.get() == sent.segment.seq)
+            && !sent.again
+        {
+            first.set(sent.segment.seq);
+            return Fate::Delay(15 * MILLISECOND);
+        }
+        Fate::Pass
+    };
+    let (_, ssthresh, world) = before_and_after(&config(true, true), late);
+    let sender = &world.ends[0].sender;
+    assert_eq!((sender.stats.recoveries, sender.stats.undone), (1, 1));
+    assert_eq!(sender.stats.retransmissions, 1);
+    assert!(ssthresh > 1 << 40, "slow start goes on");
+    assert_eq!(sender.state(), State::Open);
+}
+
+#[test]
+fn what_was_lost_stays_lost() {
+    for length in [0, RTT] {
+        // One segment, or all of a round trip.
+        let lossy = move |end: usize, sent: &Sent| {
+            if end == 0 && !sent.again && in_spike(sent, length.max(1)) {
+                return Fate::Lose;
+            }
+            Fate::Pass
+        };
+        let (before, ssthresh, world) = before_and_after(&config(true, true), lossy);
+        let stats = world.ends[0].sender.stats;
+        assert!(stats.rtos + stats.recoveries > 0, "{length}");
+        assert_eq!(stats.undone, 0, "{length}");
+        assert!(ssthresh <= 2 * before, "{length}");
+    }
+}
+
+#[test]
+fn after_a_timeout_new_data_goes_first() {
+    // RFC 5682 step 2b: the ACK of the repetition lets two new segments go; their SACKs say that the rest was lost, and it follows.
+    for frto in [true, false] {
+        let lossy = |end: usize, sent: &Sent| match end == 0 && !sent.again && in_spike(sent, RTT) {
+            true => Fate::Lose,
+            false => Fate::Pass,
+        };
+        let (_, _, world) = before_and_after(&config(true, frto), lossy);
+        let repeat = world.data(0).position(|s| s.again).unwrap();
+        let next: Vec<bool> = world
+            .data(0)
+            .skip(repeat)
+            .take(4)
+            .map(|s| s.again)
+            .collect();
+        let expected = if frto {
+            [true, false, false, true]
+        } else {
+            [true; 4]
+        };
+        assert_eq!(next, expected);
+        let most = world.data(0).map(|s| u64::from(s.segment.seq)).max();
+        assert!(most > Some(MSS));
+    }
+}

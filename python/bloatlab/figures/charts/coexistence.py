@@ -1,0 +1,151 @@
+"""Pairs of congestion controls as heat maps: the newcomer's share of the throughput, and the delay that the incumbent suffers."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, parts, prepare, sweep
+from bloatlab.figures.theme import FAINT, INK, WIDE, options, themed
+
+ROLES = ("newcomer", "incumbent")
+CELL = (9, 34)
+"""Smallest and largest side of a cell, pixels."""
+ROOM_FOR_NUMBERS = 26
+LABELS = 96
+
+
+def cells(tables: network.Tables) -> pl.DataFrame:
+    """Means over replications: a row a pair and place on the other axes.
+
+    Returns:
+        `newcomer`, `incumbent`, `place` (such as `queue fifo, depth 4`), `share` (0 to 1), `delay` (ms); no rows where
+        the runs have no such roles.
+    """
+    roles = _roles(tables)
+    if roles.is_empty():
+        numbers = dict.fromkeys(("share", "delay"), pl.Float64)
+        return pl.DataFrame(schema={**dict.fromkeys((*ROLES, "place"), pl.String), **numbers})
+    joined = roles.join(_places(tables), on="run_id", maintain_order="left")
+    joined = joined.join(_outcomes(tables), on="run_id", maintain_order="left")
+    share = pl.col("mine") / (pl.col("mine") + pl.col("theirs"))
+    means = (share.mean().alias("share"), pl.col("delay").mean())
+    return joined.group_by(*ROLES, "place", maintain_order=True).agg(means)
+
+
+def _outcomes(tables: network.Tables) -> pl.DataFrame:
+    """Of each run the newcomers' and the incumbents' throughput, and the delay of the latter."""
+    metrics = network.table(tables, "metrics").filter(pl.col("scope") == "flow")
+    role = pl.col("entity").str.extract(rf"^({'|'.join(ROLES)})(?:_\d+)?$")
+
+    def of(metric: str, role: str) -> pl.Expr:
+        return pl.col("value").filter((pl.col("metric") == metric) & (pl.col("role") == role))
+
+    return (
+        metrics.with_columns(role.alias("role"))
+        .drop_nulls("role")
+        .group_by("run_id", maintain_order=True)
+        .agg(
+            of("mean_throughput_l7", "newcomer").sum().alias("mine"),
+            of("mean_throughput_l7", "incumbent").sum().alias("theirs"),
+            of("mean_sojourn_l4", "incumbent").mean().alias("delay"),
+        )
+    )
+
+
+def _places(tables: network.Tables) -> pl.DataFrame:
+    """Of each run its place on the axes that are not roles, nor follow from others."""
+    swept = sweep.read(tables)
+    frame = swept.frame
+    names = [axis.name for axis in swept.axes if axis.name not in (*ROLES, "qlen")]
+    if swept.coloured_by is not None:
+        frame = frame.rename({"series": swept.coloured_by})
+        names.insert(0, swept.coloured_by)
+    words = [pl.format("{} {}", pl.lit(name), pl.col(name)) for name in names]
+    return frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
+
+
+def _roles(tables: network.Tables) -> pl.DataFrame:
+    parameters = network.table(tables, "parameters")
+    if parameters.is_empty():
+        return pl.DataFrame()
+    own = parameters.filter(pl.col("name").is_in(ROLES))
+    own = own.with_columns(pl.col("value").map_elements(sweep.plain, return_dtype=pl.String))
+    if own["name"].n_unique() < len(ROLES):
+        return pl.DataFrame()
+    return own.pivot("name", index="run_id", values="value", aggregate_function="first").select("run_id", *ROLES)
+
+
+def order(pairs: pl.DataFrame) -> list[str]:
+    """Congestion controls, the one that takes most from the others first."""
+    taken = pairs.filter(pl.col("newcomer") != pl.col("incumbent")).group_by("newcomer").agg(pl.col("share").mean())
+    ranked = taken.sort("share", "newcomer", descending=[True, False])["newcomer"].to_list()
+    rest = sorted({*pairs["newcomer"], *pairs["incumbent"]} - set(ranked))
+    return [*ranked, *rest]
+
+
+def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A row a newcomer, a column an incumbent, a panel a place on the other axes: the newcomer's share of the throughput.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    scale = options(scheme="blueorange", domain=[0, 1], domainMid=0.5, reverse=True)
+    legend = options(title="newcomer's share of the throughput", format=".0%", gradientLength=220)
+    return _matrix(tables, "share", scale, legend, "pct", width)
+
+
+def delay_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """The same with the mean queueing delay of the incumbent's packets, in ms.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels.
+
+    Returns:
+        The chart.
+    """
+    top = prepare.high(cells(tables)["delay"]) or 1.0
+    scale = options(scheme="yelloworangered", type="sqrt", domain=[0, top])
+    legend = options(title="queueing delay of the incumbent (ms)", gradientLength=220)
+    return _matrix(tables, "delay", scale, legend, "ms", width)
+
+
+def _matrix(tables: network.Tables, column: str, scale: Any, legend: Any, unit: str, width: int) -> Any:
+    pairs = cells(tables)
+    names = order(pairs)
+    places = pairs["place"].unique(maintain_order=True).to_list()
+    # Two panels side by side while their cells can still be told apart.
+    across = 2 if len(places) > 1 and (width / 2 - LABELS) / len(names) >= CELL[0] else 1
+    side = int(max(CELL[0], min(CELL[1], (width / across - LABELS) / len(names))))
+    panels = [
+        _panel(pairs.filter(pl.col("place") == place), place, names, side, column, scale, legend, unit)
+        for place in places
+    ]
+    rows = [alt.hconcat(*panels[start : start + across], spacing=18) for start in range(0, len(panels), across)]
+    return themed(alt.vconcat(*rows, spacing=14))
+
+
+def _panel(
+    pairs: pl.DataFrame, place: str, names: list[str], side: int, column: str, scale: Any, legend: Any, unit: str
+) -> Any:
+    size = side * len(names)
+    number = (pl.col(column) * 100).round(0).cast(pl.Int64) if unit == "pct" else pl.col(column).round(1)
+    shown = pairs.drop_nulls(column).with_columns(number.cast(pl.String).alias("text"))
+    axis = options(labelFontSize=min(12, max(8, side - 2)), labelOverlap=False, ticks=False, domain=False, grid=False)
+    band = options(type="band", domain=names, paddingInner=0.04, paddingOuter=0)
+    x = alt.X("incumbent:N", scale=band, axis=options(**axis, title="incumbent", labelAngle=-60))
+    y = alt.Y("newcomer:N", scale=band, axis=options(**axis, title="newcomer", minExtent=10, labelPadding=3))
+    rows = prepare.values(shown.select(*ROLES, column, "text"))
+    layers = [
+        parts.drawn(rows, "rect", stroke=FAINT, strokeWidth=0.3).encode(
+            x=x, y=y, color=alt.Color(f"{column}:Q", scale=scale, legend=legend)
+        )
+    ]
+    if side >= ROOM_FOR_NUMBERS:
+        layers.append(parts.drawn(rows, "text", color=INK, fontSize=9).encode(x=x, y=y, text=alt.Text("text:N")))
+    return alt.layer(*layers, width=size, height=size, title=options(text=place) if place else alt.Undefined)
