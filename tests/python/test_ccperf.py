@@ -199,7 +199,7 @@ def test_the_benchmark_takes_lists_and_refuses_what_is_none() -> None:
     assert found[0].base == {"stop": "3s"}
     for base, given, said in (
         ({"experiments": "steady-stat"}, {}, "did you mean `steady-state`"),
-        ({"ccas": "cubic+"}, {}, "an empty name"),
+        ({"ccas": "cubic+bbrr"}, {}, "did you mean `bbr`"),
         ({"ccas": "cubic"}, {}, "needs two or more"),
         ({}, {"stop": ["1s"]}, "sweep one of its experiments"),
     ):
