@@ -4,7 +4,7 @@ use bloatlab_units::{MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::segment_credit::SegmentCredit;
+use crate::growth::Growth;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
@@ -64,7 +64,7 @@ impl Law for Params {
             beta: libm::round(self.beta * 1024.0) as u64,
             params: self.clone(),
             price: 0,
-            credit: SegmentCredit::default(),
+            credit: Growth::default(),
             last_max: 0,
             seen: 0,
             seen_at: 0,
@@ -88,7 +88,7 @@ struct Bic {
     beta: u64,
     /// Acknowledged segments that earn one; 0 before the first look of an epoch.
     price: u64,
-    credit: SegmentCredit,
+    credit: Growth,
     /// The window that the last loss found, 0 if none did.
     last_max: u64,
     /// The window and the instant of the last look.
@@ -160,7 +160,9 @@ impl CongestionControl for Bic {
         let acked = self.starter.open(window, ack);
         if acked > 0 {
             self.look(ack.now, window.cwnd / window.mss);
-            window.cwnd += self.credit.earn(acked, self.price, window.mss);
+            window.cwnd += self
+                .credit
+                .earn(acked, self.price.max(1) * window.mss, window.mss);
         }
     }
 

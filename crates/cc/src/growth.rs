@@ -18,45 +18,34 @@ impl Growth {
         if !ack.cwnd_limited {
             return;
         }
-        let left = slow_start(window, starter, ack);
+        let left = starter.open(window, ack);
         self.avoid(window, window.cwnd, left);
     }
 
     /// Congestion avoidance: `price` acknowledged bytes buy a segment.
     #[inline]
     pub fn avoid(&mut self, window: &mut Window, price: u64, acked: u64) {
+        window.cwnd += self.earn(acked, price, window.mss);
+    }
+
+    /// Pays in acknowledged bytes, at `price` of them for a segment; gives the bytes bought.
+    #[inline]
+    pub fn earn(&mut self, acked: u64, price: u64, mss: u64) -> u64 {
         // RFC 3465 section 2.1: bytes are counted, not ACKs. What was saved at a higher price buys one segment, not several.
-        if self.paid >= price {
+        let saved = u64::from(self.paid >= price);
+        if saved > 0 {
             self.paid = 0;
-            window.cwnd += window.mss;
         }
         self.paid += acked;
         let bought = self.paid / price;
         self.paid -= bought * price;
-        window.cwnd += bought * window.mss;
+        (saved + bought) * mss
     }
 
     /// Congestion: what was paid is lost.
     pub fn forget(&mut self) {
         self.paid = 0;
     }
-}
-
-/// Slow start, if the window is in it and limits the sender; gives the acknowledged bytes that are left for congestion avoidance.
-#[inline]
-pub fn slow_start(window: &mut Window, starter: &mut Starter, ack: &Ack) -> u64 {
-    // What SACKs delivered before this ACK opened no window then and must not now.
-    let acked = ack.acked.min(ack.delivered_now);
-    if window.in_slow_start() {
-        starter.observe(window, ack);
-    }
-    if !window.in_slow_start() {
-        return acked;
-    }
-    let increase = starter.increase(window, acked);
-    let used = increase.min(window.ssthresh - window.cwnd);
-    window.cwnd += used;
-    increase - used
 }
 
 /// The window in whole segments.
@@ -100,9 +89,9 @@ mod tests {
             delivered_now: 5,
             ..Ack::default()
         };
-        assert_eq!(slow_start(&mut window, &mut starter, &ack), 2);
+        assert_eq!(starter.open(&mut window, &ack), 2);
         assert_eq!(window.cwnd, 13);
-        assert_eq!(slow_start(&mut window, &mut starter, &ack), 5);
+        assert_eq!(starter.open(&mut window, &ack), 5);
         assert_eq!(half(&window), 6);
     }
 }

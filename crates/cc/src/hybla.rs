@@ -92,22 +92,22 @@ impl Hybla {
         }
     }
 
-    fn grow(&mut self, window: &mut Window) {
+    fn grow(&mut self, window: &mut Window, acked: u64) {
         let segments = (window.cwnd / window.mss).max(1);
         let started = window.in_slow_start();
         let increase = if started {
-            self.in_slow_start()
+            // Linux loses as many segments in its first overshoot as growth by segments, not by ACKs, explains.
+            self.in_slow_start() * (acked / window.mss).max(1)
         } else {
             // Caini and Firrincieli 2004 section 4: rho^2 / w for an ACK.
             let increase = 2 * self.rho * self.rho / segments;
             self.acks += u64::from(increase < SEGMENT);
             increase
         };
-        self.parts += increase % SEGMENT;
-        let mut grown = increase / SEGMENT;
-        if self.parts >= SEGMENT {
-            self.parts -= SEGMENT;
-            grown += 1;
+        self.parts += increase;
+        let mut grown = self.parts / SEGMENT;
+        self.parts %= SEGMENT;
+        if grown > 0 {
             self.acks = 0;
         }
         // Windows so large that an ACK adds less than a 128th grow as Reno's.
@@ -138,7 +138,7 @@ impl CongestionControl for Hybla {
         if ack.in_recovery {
             self.reno(window, ack.acked.min(ack.delivered_now));
         } else {
-            self.grow(window);
+            self.grow(window, ack.acked.min(ack.delivered_now));
         }
     }
 

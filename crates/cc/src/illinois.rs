@@ -4,7 +4,7 @@ use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::growth::{segments, slow_start};
+use crate::growth::segments;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
@@ -204,7 +204,7 @@ impl CongestionControl for Illinois {
             return;
         }
         if window.in_slow_start() {
-            slow_start(window, &mut self.starter, ack);
+            self.starter.open(window, ack);
             return;
         }
         self.acked += ack.acked.min(ack.delivered_now);

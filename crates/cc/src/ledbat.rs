@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base_delay::BaseDelay;
-use crate::growth::slow_start;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
@@ -112,7 +111,7 @@ impl CongestionControl for Ledbat {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if self.in_slow_start(window) {
             if ack.cwnd_limited {
-                slow_start(window, &mut self.starter, ack);
+                self.starter.open(window, ack);
             }
             return;
         }

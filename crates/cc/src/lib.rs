@@ -10,7 +10,6 @@ pub mod growth;
 pub mod mark_share;
 pub mod recent_min;
 pub mod round_rtt;
-pub mod segment_credit;
 pub mod slow_start;
 pub mod windowed_max;
 

@@ -4,7 +4,7 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::segment_credit::SegmentCredit;
+use crate::growth::Growth;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
@@ -46,7 +46,7 @@ impl Law for Params {
             starter: Starter::new(self.slow_start),
             price: libm::round(1.0 / self.increase) as u64,
             decrease: self.decrease,
-            credit: SegmentCredit::default(),
+            credit: Growth::default(),
         })
     }
 }
@@ -57,7 +57,7 @@ struct Scalable {
     /// Acknowledged segments that earn one.
     price: u64,
     decrease: f64,
-    credit: SegmentCredit,
+    credit: Growth,
 }
 
 impl CongestionControl for Scalable {
@@ -69,7 +69,9 @@ impl CongestionControl for Scalable {
         if acked > 0 {
             // Kelly 2003 section 2: cwnd += a for each segment; where Reno is faster, as Reno.
             let price = self.price.min(window.cwnd / window.mss);
-            window.cwnd += self.credit.earn(acked, price, window.mss);
+            window.cwnd += self
+                .credit
+                .earn(acked, price.max(1) * window.mss, window.mss);
         }
     }
 

@@ -4,7 +4,7 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::growth::{Growth, half, segments, slow_start};
+use crate::growth::{Growth, half, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
@@ -99,7 +99,7 @@ impl Vegas {
                 window.cwnd = cwnd.min(fits) * mss;
                 window.ssthresh = window.ssthresh.min(window.cwnd);
             } else if ack.cwnd_limited {
-                slow_start(window, &mut self.starter, ack);
+                self.starter.open(window, ack);
             }
         } else if self.queued > u64::from(beta) {
             window.cwnd = (cwnd - 1) * mss;
@@ -131,7 +131,7 @@ impl CongestionControl for Vegas {
             self.rtts.restart(ack);
         } else if window.in_slow_start() && ack.cwnd_limited {
             // Linux: doubles every round trip, where the paper doubles every other one.
-            slow_start(window, &mut self.starter, ack);
+            self.starter.open(window, ack);
         }
     }
 

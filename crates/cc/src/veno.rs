@@ -4,7 +4,7 @@ use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::growth::{Growth, half, segments, slow_start};
+use crate::growth::{Growth, half, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
@@ -78,7 +78,7 @@ impl Veno {
 
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
         let left = if window.in_slow_start() {
-            slow_start(window, &mut self.starter, ack)
+            self.starter.open(window, ack)
         } else {
             ack.acked.min(ack.delivered_now)
         };

@@ -4,7 +4,7 @@ mod interval;
 
 use std::collections::VecDeque;
 
-use bloatlab_units::{Nanos, Rng};
+use bloatlab_units::{Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +125,8 @@ struct Vivace {
     starting: bool,
     /// The base rate, bytes per second; 0 before the first RTT.
     rate: f64,
+    /// The smoothed RTT; a second before the first.
+    srtt: Nanos,
     /// Utility and rate of the last interval of the start.
     best: Option<(f64, f64)>,
     /// The rest of the pair, next last.
@@ -146,6 +148,7 @@ impl Vivace {
             intervals: VecDeque::with_capacity(CAPACITY),
             starting: true,
             rate: 0.0,
+            srtt: SECOND,
             best: None,
             planned: Vec::with_capacity(2),
             above: None,
@@ -234,14 +237,14 @@ impl Vivace {
             Role::Starting | Role::Waiting => {}
         }
         if let (Some(above), Some(below)) = (self.above, self.below) {
-            self.decide(above - below, ack);
+            self.decide(above - below);
             self.plan_pair();
             self.begin(ack);
         }
     }
 
     /// Section 4: a step along the gradient, amplified by confidence, bounded.
-    fn decide(&mut self, difference: f64, ack: &Ack) {
+    fn decide(&mut self, difference: f64) {
         let rate = self.rate / MEGABIT;
         let gradient = difference / (2.0 * self.params.epsilon * rate);
         let rising = gradient > 0.0;
@@ -261,12 +264,12 @@ impl Vivace {
         }
         let change = change.min(bound * rate) * MEGABIT;
         let moved = self.rate + if rising { change } else { -change };
-        self.set_rate(moved, ack);
+        self.set_rate(moved);
     }
 
-    fn set_rate(&mut self, rate: f64, ack: &Ack) {
+    fn set_rate(&mut self, rate: f64) {
         // Two segments of 536 bytes at the least, whatever the segments are.
-        let least = MIN_RATE * 536.0 * 1e9 / ack.srtt.max(1) as f64;
+        let least = MIN_RATE * 536.0 * 1e9 / self.srtt as f64;
         self.rate = rate.clamp(least.min(MAX_RATE), MAX_RATE);
     }
 
@@ -291,6 +294,7 @@ impl CongestionControl for Vivace {
         if ack.srtt == 0 {
             return;
         }
+        self.srtt = ack.srtt;
         if self.rate == 0.0 {
             self.rate = window.initial as f64 * 1e9 / ack.srtt as f64;
         }
@@ -302,7 +306,7 @@ impl CongestionControl for Vivace {
                 let length = (ack.srtt as f64).max(least / current.rate);
                 if ack.delivered_now > 0 && (ack.now - current.began) as f64 >= length {
                     if self.starting {
-                        self.set_rate(2.0 * self.rate, ack);
+                        self.set_rate(2.0 * self.rate);
                     }
                     self.begin(ack);
                 }
@@ -318,7 +322,7 @@ impl CongestionControl for Vivace {
 
     fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
         // Nothing is heard of: half the rate, and all results are void.
-        self.rate = (self.rate / 2.0).max(1.0);
+        self.set_rate(self.rate / 2.0);
         self.starting = false;
         self.confidence = 0;
         self.reached = 0;
@@ -390,16 +394,13 @@ mod tests {
 
     #[test]
     fn steps_follow_the_gradient_grow_with_confidence_and_are_bounded() {
-        let ack = Ack {
-            srtt: 100 * MILLISECOND,
-            ..Ack::default()
-        };
         let mut law = law();
+        law.srtt = 100 * MILLISECOND;
         law.rate = 10.0 * MEGABIT;
         let mut rates = Vec::new();
         // The gradient is the difference over 2 * 0.05 * rate: 0.2 each time.
         for _ in 0..4 {
-            law.decide(0.2 * 0.1 * law.rate / MEGABIT, &ack);
+            law.decide(0.2 * 0.1 * law.rate / MEGABIT);
             rates.push(law.rate / MEGABIT);
         }
         // 0.2, 2 * 0.2; 3 * 0.2 is more than a twentieth; 5 * 0.2 is less than 0.15.
@@ -407,7 +408,7 @@ mod tests {
             assert!((rate - expected).abs() < 1e-9, "{rates:?}");
         }
         // The other direction starts anew: 0.2 down.
-        law.decide(-0.2 * 0.1 * law.rate / MEGABIT, &ack);
+        law.decide(-0.2 * 0.1 * law.rate / MEGABIT);
         assert!((law.rate / MEGABIT - 11.93).abs() < 1e-9);
         assert_eq!((law.confidence, law.reached), (1, 0));
     }

@@ -4,7 +4,7 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::growth::{Growth, segments, slow_start};
+use crate::growth::{Growth, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
@@ -135,7 +135,7 @@ impl CongestionControl for Yeah {
         if !ack.cwnd_limited {
             return;
         }
-        let left = slow_start(window, &mut self.starter, ack);
+        let left = self.starter.open(window, ack);
         if left > 0 {
             let scalable = u64::from(self.params.increase) * window.mss;
             let price = if self.slow_rounds == 0 {

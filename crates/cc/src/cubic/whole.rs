@@ -2,7 +2,7 @@
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
-use crate::segment_credit::SegmentCredit;
+use crate::growth::Growth;
 
 /// Linux looks at the cubic again when the window has changed, or after a 32nd of a second.
 const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
@@ -18,7 +18,7 @@ const LEAST_PRICE: u64 = 2;
 pub(super) struct Whole {
     /// Acknowledged segments that earn one, and what was paid in so far.
     price: u64,
-    credit: SegmentCredit,
+    credit: Growth,
     /// The window and the instant of the last look at the cubic.
     seen: u64,
     seen_at: Nanos,
@@ -80,7 +80,7 @@ impl Whole {
     /// Pays in what was acknowledged; gives the bytes earned, whole segments.
     pub fn earn(&mut self, acked: u64, mss: u64) -> u64 {
         self.price = self.price.max(LEAST_PRICE);
-        self.credit.earn(acked, self.price, mss)
+        self.credit.earn(acked, self.price.max(1) * mss, mss)
     }
 }
 

@@ -62,7 +62,7 @@ fn variants(law: &CcConfig) -> Vec<CcConfig> {
 /// One snapshot a law, so that a new law is a new file and changes no other.
 #[test]
 fn windows_per_round_trip() {
-    let description = |kind| describe().into_iter().find(|law| law.kind == kind).unwrap();
+    let description = |kind| describe().iter().find(|law| law.kind == kind).unwrap();
     for law in CcConfig::all() {
         let mut text = serde_json::to_string_pretty(&description(law.kind())).unwrap() + "\n";
         for law in variants(&law) {
