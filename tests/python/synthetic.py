@@ -182,7 +182,10 @@ def sweep_tables(ccas=("newreno", "cubic", "bbr"), qlens=(20, 40, 80, 160, 320),
 
 
 def ranked_tables(queues, points=("",), seeds=(1, 2)):
-    """`ranking`, `contenders` and `metrics` of a comparison of queues, as `source.of_runs` gives them."""
+    """`ranking`, `contenders` and `metrics` of a comparison of queues, as `source.of_runs` gives them.
+
+    `places` and `overall` have the same shape as `ranking`.
+    """
     draw = random.Random(7)
     criteria = [
         *((f"bulk_delay_p{p}", f"queueing delay p{p}", "ms", "lower", p / 10) for p in (50, 95, 99)),
@@ -215,6 +218,8 @@ def ranked_tables(queues, points=("",), seeds=(1, 2)):
     ]
     return {
         "ranking": pl.DataFrame(ranking),
+        "places": pl.DataFrame(ranking),
+        "overall": pl.DataFrame(ranking),
         "contenders": pl.DataFrame(
             [{"run_id": run, "contender": queue, "point": point} for run, queue, point, _ in runs]
         ),

@@ -5,6 +5,7 @@ import pytest
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get
 from bloatlab.experiments.base import Claim, judge
+from bloatlab.experiments.suite import Suite
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -22,6 +23,11 @@ def test_every_experiment_is_complete() -> None:
         assert experiment.summary
         assert experiment.source
         values = experiment.resolve({})
+        if isinstance(experiment, Suite):
+            assert len(experiment.parts(values)) == len(experiment.members)
+            with pytest.raises(ParameterError, match="name one of them"):
+                experiment.scenario(values)
+            continue
         scenario = experiment.scenario(values)
         assert scenario["duration"]
         assert all(parameter.help and parameter.allowed for parameter in experiment.parameters)

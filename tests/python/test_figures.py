@@ -16,8 +16,9 @@ from bloatlab.figures.charts.goodput_delay import pareto
 from bloatlab.figures.source import with_limits
 
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs]
-OF_RUNS = [name for name, figure in registry.REGISTRY.items() if figure.of_runs and "ranking" not in figure.needs]
-OF_RANKING = [name for name, figure in registry.REGISTRY.items() if "ranking" in figure.needs]
+RANKINGS = {"ranking", "places", "overall"}
+OF_RUNS = [name for name, figure in registry.REGISTRY.items() if figure.of_runs and not RANKINGS & set(figure.needs)]
+OF_RANKING = [name for name, figure in registry.REGISTRY.items() if RANKINGS & set(figure.needs)]
 
 
 @pytest.fixture(scope="module")
@@ -452,7 +453,7 @@ def test_every_figure_of_a_ranking_is_valid_vega_lite_and_light(name, width, cou
 @pytest.mark.parametrize("name", OF_RANKING)
 def test_figures_of_a_ranking_need_one(name, swept):
     assert not registry.find(name).applicable(swept)
-    with pytest.raises(ValueError, match="needs values in ranking"):
+    with pytest.raises(ValueError, match=r"needs values in (ranking|places|overall)"):
         figures.draw(name, swept)
 
 

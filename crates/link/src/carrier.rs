@@ -7,17 +7,17 @@ pub(crate) const WORK: u128 = 8_000_000_000;
 
 /// What may be sent over time, read from front to back.
 pub(crate) trait Supply: Send {
-    /// Goes to this instant; what was left until then is lost.
-    fn skip(&mut self, now: Nanos);
+    /// Goes to this instant; says how much work was left undone until then. What belongs to the instant itself is passed by too.
+    fn skip(&mut self, now: Nanos) -> u128;
+
+    /// Goes to this instant, and leaves what belongs to it.
+    fn watch(&mut self, now: Nanos);
 
     /// Sends these bytes from `now` on, where it stands; says when that ends, or `None` if not before the horizon is over.
     fn send(&mut self, now: Nanos, bytes: u64, horizon: Nanos) -> Option<Nanos>;
 
     /// Work that could have been done up to where it stands.
     fn offered(&self) -> u128;
-
-    /// Of this, what the next packet may still use.
-    fn spare(&self) -> u128;
 }
 
 /// Bits since the start, times 10^9.
@@ -33,7 +33,7 @@ impl Reading {
     /// Share of what could have been sent since an earlier reading that was; `None` if nothing could.
     pub fn utilization(self, since: Self) -> Option<f64> {
         let offered = self.offered - since.offered;
-        (offered > 0).then(|| (self.used - since.used) as f64 / offered as f64)
+        (offered > 0).then(|| self.used.saturating_sub(since.used) as f64 / offered as f64)
     }
 
     /// Mean rate since an earlier reading of `span` ns ago, bit/s.
@@ -50,12 +50,9 @@ pub struct Carrier {
     /// Nothing is looked for after this instant.
     horizon: Nanos,
     resting: bool,
-    /// Work of the packets before the last.
+    /// Work of all packets, and work that was left undone between them.
     sent: u128,
-    /// Work of the last packet, and what was offered when it began.
-    packet: u128,
-    began: u128,
-    until: Nanos,
+    undone: u128,
 }
 
 impl Carrier {
@@ -68,23 +65,18 @@ impl Carrier {
             horizon,
             resting: true,
             sent: 0,
-            packet: 0,
-            began: 0,
-            until: 0,
+            undone: 0,
         }
     }
 
     /// Sends a packet from now on; says when its last bit is out (after the horizon: at some instant after it).
     pub fn transmit(&mut self, now: Nanos, bytes: u64) -> Nanos {
         if std::mem::take(&mut self.resting) {
-            self.ahead.skip(now);
+            self.undone += self.ahead.skip(now);
         }
-        self.sent += self.packet;
-        self.packet = u128::from(bytes) * WORK;
-        self.began = self.ahead.offered() - self.ahead.spare();
+        self.sent += u128::from(bytes) * WORK;
         let end = self.ahead.send(now, bytes, self.horizon);
-        self.until = end.unwrap_or(Nanos::MAX).min(self.horizon + 1);
-        self.until
+        end.unwrap_or(Nanos::MAX).min(self.horizon + 1)
     }
 
     /// Nothing follows the packet that has just been sent.
@@ -92,18 +84,15 @@ impl Carrier {
         self.resting = true;
     }
 
-    /// What could have been sent up to now, and what was.
+    /// What could have been sent before this instant, and what was. What happens at the instant itself counts after it, whatever of it has
+    /// been seen to already.
     pub fn read(&mut self, now: Nanos) -> Reading {
-        self.seen.skip(now);
+        self.seen.watch(now);
         let offered = self.seen.offered();
-        let of_packet = if now >= self.until {
-            self.packet
-        } else {
-            self.packet.min(offered.saturating_sub(self.began))
-        };
         Reading {
             offered,
-            used: self.sent + of_packet,
+            // While packets follow each other all that is offered is used.
+            used: self.sent.min(offered.saturating_sub(self.undone)),
         }
     }
 }

@@ -43,9 +43,16 @@ impl Opportunities {
 }
 
 impl Supply for Opportunities {
-    fn skip(&mut self, now: Nanos) {
-        self.left = 0;
+    fn skip(&mut self, now: Nanos) -> u128 {
+        let before = self.taken * DELIVERY_BYTES - std::mem::take(&mut self.left);
         while self.next <= now && self.next < NEVER {
+            self.take();
+        }
+        u128::from(self.taken * DELIVERY_BYTES - before) * WORK
+    }
+
+    fn watch(&mut self, now: Nanos) {
+        while self.next < now {
             self.take();
         }
     }
@@ -67,9 +74,5 @@ impl Supply for Opportunities {
 
     fn offered(&self) -> u128 {
         u128::from(self.taken * DELIVERY_BYTES) * WORK
-    }
-
-    fn spare(&self) -> u128 {
-        u128::from(self.left) * WORK
     }
 }

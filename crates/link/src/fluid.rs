@@ -43,12 +43,17 @@ impl Fluid {
 }
 
 impl Supply for Fluid {
-    fn skip(&mut self, now: Nanos) {
+    fn skip(&mut self, now: Nanos) -> u128 {
+        let before = self.offered + std::mem::take(&mut self.debt);
+        self.watch(now);
+        self.offered.saturating_sub(before)
+    }
+
+    fn watch(&mut self, now: Nanos) {
         while self.course.until() <= now {
             self.go(self.course.until());
         }
         self.go(now.max(self.at));
-        self.debt = 0;
     }
 
     fn send(&mut self, now: Nanos, bytes: u64, horizon: Nanos) -> Option<Nanos> {
@@ -77,9 +82,5 @@ impl Supply for Fluid {
 
     fn offered(&self) -> u128 {
         self.offered
-    }
-
-    fn spare(&self) -> u128 {
-        0
     }
 }

@@ -37,13 +37,13 @@ pub struct Params<Q> {
 impl<Q: Quantity> Law for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         self.upper.check("upper")?;
-        if !(self.lower.number() <= self.upper.number()) {
+        self.lower.check("lower")?;
+        if self.lower.number() > self.upper.number() {
             let (lower, upper) = (self.lower, self.upper);
             return Err(format!(
                 "lower: must be at most `upper`, {upper}, not {lower}"
             ));
         }
-        self.lower.check("lower")?;
         between("period", self.period, MILLISECOND, HOUR)
     }
 

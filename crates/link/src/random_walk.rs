@@ -34,11 +34,11 @@ fn interval() -> Duration {
 impl<Q: Quantity> Law for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         self.max.check("max")?;
-        if !(self.min.number() <= self.max.number()) {
+        self.min.check("min")?;
+        if self.min.number() > self.max.number() {
             let (min, max) = (self.min, self.max);
             return Err(format!("min: must be at most `max`, {max}, not {min}"));
         }
-        self.min.check("min")?;
         self.sigma.check("sigma")?;
         if !(0.0..1.0).contains(&self.rho) {
             return Err(format!(

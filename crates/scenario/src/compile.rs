@@ -204,7 +204,7 @@ struct Device {
 fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Device) -> PlanBox {
     PlanBox {
         name,
-        kind: PlanBoxKind::Link(PlanLink {
+        kind: PlanBoxKind::Link(Box::new(PlanLink {
             rate,
             delay,
             vary_rate: None,
@@ -213,7 +213,7 @@ fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Dev
             device_packets: device.packets,
             overhead: device.overhead,
             header: device.header,
-        }),
+        })),
     }
 }
 

@@ -173,7 +173,7 @@ pub enum BoxSpec {
         delay: Duration,
         /// What of the rate and the delay changes over time, and how.
         #[serde(default, skip_serializing_if = "LinkVary::is_empty")]
-        vary: LinkVary,
+        vary: Box<LinkVary>,
         /// The queue discipline.
         #[serde(default = "default_queue")]
         queue: QueueConfig,

@@ -38,7 +38,7 @@ pub struct PlanBox {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanBoxKind {
     /// A queue, the transmitter behind it and the propagation after that.
-    Link(PlanLink),
+    Link(Box<PlanLink>),
     /// Holds every packet for the same time; keeps their order.
     Delay {
         /// The time.

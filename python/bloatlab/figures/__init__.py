@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.queue import queue
     from bloatlab.figures.charts.queue_distribution import queue_distribution
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
+    from bloatlab.figures.charts.scores import places, scores
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
     from bloatlab.figures.saving import save
@@ -40,6 +41,8 @@ _HOME = {
     "delay_throughput": "charts.delay_throughput",
     "ecdf": "charts.ecdf",
     "goodput_delay": "charts.goodput_delay",
+    "places": "charts.scores",
+    "scores": "charts.scores",
     "goodput_ellipses": "charts.goodput_ellipses",
     "in_flight": "charts.in_flight",
     "operating_point": "charts.operating_point",
@@ -67,10 +70,12 @@ __all__ = [
     "of_run",
     "of_runs",
     "operating_point",
+    "places",
     "queue",
     "queue_distribution",
     "rtt_histogram",
     "save",
+    "scores",
     "share_matrix",
     "time_series",
 ]

@@ -2,7 +2,7 @@
 
 use bloatlab_cc::EcnFeedback;
 use bloatlab_scenario::{
-    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, LinkVary, ParkingLot,
+    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, ParkingLot,
     QueueConfig, Scenario, TcpConfig, Traffic, Transport,
 };
 use bloatlab_tcp::{LossDetection, Pacing, Reduction};
@@ -338,7 +338,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
     );
     let kinds = prop_oneof![
         4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link {
-            name: String::new(), rate, delay, vary: LinkVary::default(), queue, device_packets, overhead, header,
+            name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header,
         }),
         1 => millis(0, 40).prop_map(|delay| BoxSpec::Delay { name: String::new(), delay, vary: None }),
         1 => chance().prop_map(|probability| BoxSpec::Loss { name: String::new(), probability, vary: None }),
@@ -350,7 +350,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 name: String::new(),
                 rate,
                 delay: Duration(100 * MICROSECOND),
-                vary: LinkVary::default(),
+                vary: Box::default(),
                 queue: QueueConfig::all().remove(0),
                 device_packets: 0,
                 overhead: 0,

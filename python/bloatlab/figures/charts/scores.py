@@ -50,7 +50,7 @@ def _places(ranking: pl.DataFrame, width: int) -> Any:
         "contender", "title", "rank",
         pl.col("rank").map_elements(style.format, return_dtype=pl.String).alias("text"),
         # Dark cells have light text.
-        (pl.col("rank") > 0.6 * len(names)).alias("dark"),
+        (pl.col("rank") > 0.45 * len(names)).alias("dark"),
     )  # fmt: skip
     data = prepare.values(shown)
     x = alt.X(
