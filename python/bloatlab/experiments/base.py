@@ -11,7 +11,6 @@ from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.plugins import Configured
 
-
 Metrics = Mapping[str, Any]
 """Metrics of a run in the form of `--json`."""
 Cases = Mapping[str, Metrics]
