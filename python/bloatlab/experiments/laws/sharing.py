@@ -135,8 +135,9 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "bbr beside cubic, 2 to 8 BDP: median error of the model of the share", 0.05, _model_error, "",
         f"{WARE}: (1/2 + 1/(2X) + 4N/q)(1 - pauses), with a median error of 5 % (from memory)", bound="at most",
-        note="BBR gets 0.1 to 0.2 less than the model says, and why is not known. Neither the length of its pauses (1 ms: at most "
-        "0.03 more) nor the depth of CUBIC's reductions (to 0.95 instead of 0.7: 0.13 less at 2 BDP, 0.03 more at 4 and 8) accounts for it",
+        note="BBR gets 0.1 to 0.2 less than the model says, and why is not known. Neither the length of its pauses "
+        "(1 ms: at most 0.03 more) nor the depth of CUBIC's reductions (to 0.95 instead of 0.7: 0.13 less at 2 BDP, "
+        "0.03 more at 4 and 8) accounts for it",
     ),
     Claim(
         "ledbat alone: queueing delay", TARGET, link(_alone("ledbat"), "mean_sojourn"), "ms", f"{RFC} section 2.5: TARGET",

@@ -29,7 +29,7 @@ TURNED = {
     (
         mbps,
         count,
-    ): f"the flows take each other for flows that fill the queue; with `competitive = false` it is {queue} packets"
+    ): f"; the flows take each other for flows that fill the queue; with `competitive = false` it is {queue} packets"
     for mbps, count, queue in ((20.0, 4, 9.2), (20.0, 8, 21.5), (50.0, 8, 18.6))
 }
 """By rate in Mbit/s and flows; measured."""
@@ -138,7 +138,7 @@ CLAIMS: tuple[Claim, ...] = (
         Claim(
             f"{_copa(count, mbps)}: mean queue", 1.25 / DELTA * count, link(_copa(count, mbps), "mean_queue_length"),
             "packets", ARUN, relative=0.1,
-            note="the paper states no tolerance, a tenth is ours" + (f"; {TURNED[mbps, count]}" if (mbps, count) in TURNED else ""),
+            note="the paper states no tolerance, a tenth is ours" + TURNED.get((mbps, count), ""),
         )
         for mbps in COPA_RATES for count in COPA_FLOWS
     ),
