@@ -2,7 +2,7 @@
 
 use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
 use bloatlab_sim::{Control, NoPlugins, Outcome, run};
-use bloatlab_tcp::{Reduction, TcpConfig};
+use bloatlab_tcp::Reduction;
 use bloatlab_units::Limit;
 use proptest::prelude::*;
 use serde_json::json;
