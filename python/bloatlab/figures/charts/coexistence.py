@@ -56,13 +56,10 @@ def _outcomes(tables: network.Tables) -> pl.DataFrame:
 def _places(tables: network.Tables) -> pl.DataFrame:
     """Of each run its place on the axes that are not roles, nor follow from others."""
     swept = sweep.read(tables)
-    frame = swept.frame
-    names = [axis.name for axis in swept.axes if axis.name not in (*ROLES, "qlen")]
-    if swept.coloured_by is not None:
-        frame = frame.rename({"series": swept.coloured_by})
-        names.insert(0, swept.coloured_by)
+    varying = [swept.coloured_by, *(axis.name for axis in swept.axes)]
+    names = [name for name in varying if name not in (None, *ROLES, "qlen")]
     words = [pl.format("{} {}", pl.lit(name), pl.col(name)) for name in names]
-    return frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
+    return swept.frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
 
 
 def _roles(tables: network.Tables) -> pl.DataFrame:
