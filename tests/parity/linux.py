@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from frame import Row, read, runs
+from frame import Row, Values, read, runs
 
-FULL_SIZE = 1514
 PING_SIZE = 98
+LINK_MBIT = 100_000
 LAWS: dict[str, str | dict[str, Any]] = {"cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}}
 """Congestion controls that Linux sets otherwise than their sources do."""
 
@@ -53,22 +53,20 @@ def _queue(words: str) -> str | dict[str, Any]:
     return words
 
 
-def transmission(row: Row, size: int) -> float:
-    """Milliseconds that the bottleneck takes for a packet."""
-    return size * 8 / float(row["rate_mbit"]) * 1e-3
+def rescaled(row: Row, values: Values) -> dict[str, float]:
+    """Values of a run with the utilization that of the shaper, not of the link behind it."""
+    return {**values, "utilization": values["utilization"] * LINK_MBIT / float(row["rate_mbit"])}
 
 
 def scenario(row: Row) -> dict[str, Any]:
     """The row's dumbbell in our words."""
     laws, rtts, starts = row["cc"].split(), row["base_rtt_ms"].split(), row["flow_starts_s"].split()
-    # htb hands a packet on as it leaves the queue and makes the next one wait; our link hands it on once it is sent.
-    rtt = [float(r) - transmission(row, FULL_SIZE) for r in rtts]
     hosts = {"source": "A", "destination": "B"}
     bulk: list[dict[str, Any]] = [
         {
             "cca": LAWS.get(law := laws[i % len(laws)], law),
             "start": f"{start}s",
-            "rtt": f"{rtt[i % len(rtt)]:.6f}ms",
+            "rtt": f"{rtts[i % len(rtts)]}ms",
             "tcp": {
                 "mss": 1448,
                 "quick_acks": 16,
@@ -87,9 +85,16 @@ def scenario(row: Row) -> dict[str, Any]:
         "duration": f"{row['measured_s']}s",
         "warmup": f"{row['ss_from_s']}s",
         "dumbbell": {
-            "rate": f"{row['rate_mbit']}Mbit/s",
-            "rtt": f"{rtt[0]:.6f}ms",
-            "queue": _queue(row["qdisc"]),
+            # The link only hands on what htb gives; from a full bucket that is two packets at once.
+            "rate": f"{LINK_MBIT}Mbit/s",
+            "rtt": f"{rtts[0]}ms",
+            "queue": {
+                "kind": "htb",
+                "rate": f"{row['rate_mbit']}Mbit/s",
+                "burst": "1600B",
+                "cburst": "1600B",
+                "queue": _queue(row["qdisc"]),
+            },
             "header": 14,
         },
         "flows": [*bulk, ping],

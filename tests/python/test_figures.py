@@ -17,7 +17,13 @@ from bloatlab.figures.source import with_limits
 
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs]
 RANKINGS = {"ranking", "places", "overall"}
-OF_RUNS = [name for name, figure in registry.REGISTRY.items() if figure.of_runs and not RANKINGS & set(figure.needs)]
+MATRICES = {"share_matrix", "delay_matrix"}
+"""Of pairs: tests/python/test_coexistence.py."""
+OF_RUNS = [
+    name
+    for name, figure in registry.REGISTRY.items()
+    if figure.of_runs and not RANKINGS & set(figure.needs) and name not in MATRICES
+]
 OF_RANKING = [name for name, figure in registry.REGISTRY.items() if RANKINGS & set(figure.needs)]
 
 

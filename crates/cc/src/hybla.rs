@@ -92,7 +92,7 @@ impl Hybla {
         }
     }
 
-    fn grow(&mut self, window: &mut Window, acked: u64) {
+    fn grow(&mut self, window: &mut Window) {
         let segments = (window.cwnd / window.mss).max(1);
         let started = window.in_slow_start();
         let increase = if started {
@@ -137,7 +137,7 @@ impl CongestionControl for Hybla {
         if ack.in_recovery {
             self.reno(window, ack.acked.min(ack.delivered_now));
         } else {
-            self.grow(window, ack.acked.min(ack.delivered_now));
+            self.grow(window);
         }
     }
 

@@ -5,7 +5,7 @@ use bloatlab_scenario::{
     BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, LossSpacing,
     ParkingLot, QueueConfig, Scenario, TcpConfig, Traffic, Transport,
 };
-use bloatlab_tcp::{LossDetection, Pacing, Reduction};
+use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction};
 use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, Rate};
 use proptest::collection::vec;
 use proptest::option;
@@ -73,6 +73,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     let buffers = (
         select(vec![0_u64, 0, 3, 700, 5_000, 60_000, 4_000_000]),
         select(vec![0_u64, 1, 700, 5_000, 60_000, 32_000_000, 32_000_000]),
+        select(vec![ReceiveWindow::Full, ReceiveWindow::Growing]),
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
@@ -103,6 +104,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 // From the smallest that is accepted, with odd bytes.
                 send_buffer: Bytes(least + buffers.0),
                 receive_buffer: Bytes(least + buffers.1),
+                receive_window: buffers.2,
                 ecn,
                 min_rto: Duration(timers.0 * MILLISECOND),
                 initial_rto: Duration(timers.1 * MILLISECOND),

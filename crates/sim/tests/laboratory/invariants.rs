@@ -2,7 +2,7 @@
 
 use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
 use bloatlab_sim::{Control, NoPlugins, Outcome, run};
-use bloatlab_tcp::{Reduction, TcpConfig};
+use bloatlab_tcp::Reduction;
 use bloatlab_units::Limit;
 use proptest::prelude::*;
 use serde_json::json;
@@ -215,10 +215,11 @@ fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
     Ok(())
 }
 
-/// The law's window never falls below what is in flight: it falls in recovery alone, where proportional rate reduction follows it down.
+/// The law's window never falls below what is in flight: it falls in recovery alone, where proportional rate reduction
+/// follows it down.
 fn falls_with_pipe(flow: &PlanFlow) -> bool {
     use CcConfig::{Bic, Cubic, Dctcp, Highspeed, Htcp, Hybla, Illinois, Newreno, Reno};
-    use CcConfig::{Scalable, Veno, Westwood};
+    use CcConfig::{Scalable, Veno};
     let falls_in_recovery_alone = matches!(
         flow.cca,
         Bic(_)
@@ -232,7 +233,6 @@ fn falls_with_pipe(flow: &PlanFlow) -> bool {
             | Reno(_)
             | Scalable(_)
             | Veno(_)
-            | Westwood(_)
     );
     flow.tcp.recovery == Reduction::Prr && falls_in_recovery_alone
 }

@@ -1,6 +1,6 @@
 //! Links whose rate, delay and loss vary, seen from outside.
 
-use bloatlab_scenario::Scenario;
+use bloatlab_scenario::{LossSpacing, Scenario};
 use bloatlab_sim::{Outcome, Step};
 use bloatlab_units::MILLISECOND;
 use proptest::collection::vec;
@@ -156,10 +156,11 @@ fn loss_follows_its_course() {
 #[test]
 fn even_losses_are_one_in_every_so_many() {
     let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
-    let mut document = dumbbell("10Mbit/s", json!({}), flows);
-    document["dumbbell"]["loss"] = json!(0.125);
-    document["dumbbell"]["loss_spacing"] = json!("even");
-    let outcome = logged(&compiled(&document), 1);
+    let mut scenario = dumbbell("10Mbit/s", json!({}), flows);
+    let path = scenario.dumbbell.as_mut().expect("a dumbbell");
+    path.loss = 0.125;
+    path.loss_spacing = LossSpacing::Even;
+    let outcome = logged(&compiled(&scenario), 1);
     let drops: Vec<u64> = outcome
         .packets
         .iter()

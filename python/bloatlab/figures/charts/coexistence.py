@@ -26,7 +26,8 @@ def cells(tables: network.Tables) -> pl.DataFrame:
     if roles.is_empty():
         numbers = dict.fromkeys(("share", "delay"), pl.Float64)
         return pl.DataFrame(schema={**dict.fromkeys((*ROLES, "place"), pl.String), **numbers})
-    joined = roles.join(_places(tables), on="run_id", maintain_order="left")
+    # In the order of the places.
+    joined = _places(tables).join(roles, on="run_id", maintain_order="left")
     joined = joined.join(_outcomes(tables), on="run_id", maintain_order="left")
     share = pl.col("mine") / (pl.col("mine") + pl.col("theirs"))
     means = (share.mean().alias("share"), pl.col("delay").mean())
@@ -56,13 +57,10 @@ def _outcomes(tables: network.Tables) -> pl.DataFrame:
 def _places(tables: network.Tables) -> pl.DataFrame:
     """Of each run its place on the axes that are not roles, nor follow from others."""
     swept = sweep.read(tables)
-    frame = swept.frame
-    names = [axis.name for axis in swept.axes if axis.name not in (*ROLES, "qlen")]
-    if swept.coloured_by is not None:
-        frame = frame.rename({"series": swept.coloured_by})
-        names.insert(0, swept.coloured_by)
+    varying = [swept.coloured_by, *(axis.name for axis in swept.axes)]
+    names = [name for name in varying if name not in (None, *ROLES, "qlen")]
     words = [pl.format("{} {}", pl.lit(name), pl.col(name)) for name in names]
-    return frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
+    return swept.frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
 
 
 def _roles(tables: network.Tables) -> pl.DataFrame:
@@ -95,7 +93,7 @@ def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
         The chart.
     """
     scale = options(scheme="blueorange", domain=[0, 1], domainMid=0.5, reverse=True)
-    legend = options(title="newcomer's share of the throughput", format=".0%", gradientLength=220)
+    legend = options(title="newcomer's share", format=".0%", gradientLength=220)
     return _matrix(tables, "share", scale, legend, "pct", width)
 
 
@@ -111,7 +109,7 @@ def delay_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
     """
     top = prepare.high(cells(tables)["delay"]) or 1.0
     scale = options(scheme="yelloworangered", type="sqrt", domain=[0, top])
-    legend = options(title="queueing delay of the incumbent (ms)", gradientLength=220)
+    legend = options(title="queueing delay (ms)", gradientLength=220)
     return _matrix(tables, "delay", scale, legend, "ms", width)
 
 
