@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 DUMBBELL = {
-    "rate", "rtt", "queue", "loss", "loss_spacing", "reverse_rate", "reverse_queue", "reverse_loss", "access_rate", "device_packets", "overhead",
+    "rate", "rtt", "queue", "loss", "loss_spacing", "reverse_rate", "reverse_queue", "reverse_loss", "access_rate",
+    "device_packets", "overhead",
 }  # fmt: skip
 TOP = {"name", "duration", "sample_interval", "warmup", "dumbbell", "parking_lot", "boxes", "flows"}
 
