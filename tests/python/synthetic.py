@@ -293,6 +293,7 @@ def write_store(
             writer.submit(RunRecord(run_id, experiment, "{}", 1, "0.1.0", {}, None, reason=reason))
         writer.invocation(experiment, command, len(runs))
         if claims:
-            marks = ", ".join("?" * 9)
-            writer.note(f"INSERT OR REPLACE INTO claims VALUES ({marks})", [(experiment, *claim) for claim in claims])
+            marks = ", ".join("?" * 10)
+            rows = [(experiment, *claim, "") for claim in claims]
+            writer.note(f"INSERT OR REPLACE INTO claims VALUES ({marks})", rows)
     return directory

@@ -79,7 +79,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
     assert only["seed"] == 42
     assert only["flow_metrics"]["flow_1"]["mean_srtt_l4"] == 58.0
     assert only["network_metrics"] == {"agg_throughput_l4": 15.0}
-    assert set(described["claims"][0]) == {"name", "published", "measured", "tolerance", "holds"}
+    assert set(described["claims"][0]) == {"name", "bound", "published", "measured", "tolerance", "holds"}
 
 
 def test_claims_belong_to_the_published_run_alone(capsys: pytest.CaptureFixture[str]) -> None:

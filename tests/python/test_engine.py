@@ -243,6 +243,18 @@ def test_every_published_claim_of_deep_buffers_holds(capsys: pytest.CaptureFixtu
     assert code == 0
 
 
+def test_the_cheap_claims_of_the_laws_are_as_they_were(tmp_path: Path) -> None:
+    experiment = get("congestion-control-laws")
+    cases = [case for case in experiment.cases if case.startswith(("vegas", "prague x 1", "ledbat", "bbr x"))]
+    store = bl.sweep(experiment.name, {"case": cases}, out=tmp_path)
+    runs = plan(ExperimentSource(experiment), {}, {"case": cases})
+    metrics = store.run_metrics([run.run_id for run in runs])
+    verdicts = experiment.verdicts({run.parameters["case"]: metrics[run.run_id] for run in runs})
+    judged = {verdict.claim.name: verdict.holds for verdict in verdicts if verdict.measured is not None}
+    assert len(judged) > 15
+    assert [name for name, holds in judged.items() if not holds] == []
+
+
 def test_the_warm_up_ends_without_a_trace_in_the_traffic() -> None:
     document = {
         "duration": "6s",

@@ -4,8 +4,10 @@ import pytest
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get
-from bloatlab.experiments.base import Claim, judge
+from bloatlab.experiments.base import Cases, Claim, judge
+from bloatlab.experiments.claims import published_runs
 from bloatlab.experiments.suite import Suite
+from bloatlab.sweeps import ExperimentSource, plan
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -38,7 +40,7 @@ def test_every_experiment_is_complete() -> None:
 
 def test_deep_buffers_is_the_published_setup() -> None:
     experiment = get("deep-buffers")
-    scenario = experiment.scenario(experiment.published_run())
+    scenario = experiment.scenario(experiment.published_runs()[""])
     assert scenario["dumbbell"] == {
         "rate": "16Mbit/s",
         "rtt": "15ms",
@@ -115,15 +117,48 @@ def test_a_claim_is_held_against_a_metric() -> None:
     shown = Claim("a", 1.0, "flow_metrics.flow_1.a", "", "s")
 
     def metrics(value: float) -> dict[str, object]:
-        return {"flow_metrics": {"flow_1": {"a": value}}}
+        return {"": {"flow_metrics": {"flow_1": {"a": value}}}}
 
     assert judge(relative, metrics(101.0)).holds is True
     assert judge(relative, metrics(101.1)).holds is False
-    assert judge(relative, {"flow_metrics": {}}).holds is False
+    assert judge(relative, {"": {"flow_metrics": {}}}).holds is False
     assert judge(exact, metrics(0)).holds is True
     assert judge(exact, metrics(1)).holds is False
     assert judge(shown, metrics(7)).holds is None
     assert (relative.tolerance_text, exact.tolerance_text, shown.tolerance_text) == ("1 %", "exact", "")
+
+
+def test_a_claim_may_be_a_bound_and_read_several_cases() -> None:
+    def claim(bound: str, absolute: float | None = None) -> Claim:
+        def gain(cases: Cases) -> float:
+            return float(cases["after"]["network_metrics"]["x"] - cases["before"]["network_metrics"]["x"])
+
+        return Claim("gain", 2.0, gain, "ms", "s", bound=bound, absolute=absolute)  # type: ignore[arg-type]
+
+    def cases(gain: float) -> dict[str, dict[str, object]]:
+        return {"before": {"network_metrics": {"x": 1.0}}, "after": {"network_metrics": {"x": 1.0 + gain}}}
+
+    assert [judge(claim("at least"), cases(gain)).holds for gain in (1.9, 2.0, 9.0)] == [False, True, True]
+    assert [judge(claim("at most"), cases(gain)).holds for gain in (-9.0, 2.0, 2.1)] == [True, True, False]
+    assert [judge(claim("at most", 0.5), cases(gain)).holds for gain in (2.5, 2.6)] == [True, False]
+    assert [judge(claim("", 0.5), cases(gain)).holds for gain in (1.4, 1.5, 2.5, 2.6)] == [False, True, True, False]
+    assert judge(claim("at least"), {"before": {}, "after": {}}).measured is None
+    assert judge(claim("at least"), {"before": {}, "after": {}}).holds is False
+    assert (claim("at least").published_text, claim("at least").tolerance_text) == ("at least 2", "")
+
+
+def test_claims_need_every_published_case() -> None:
+    experiment = get("congestion-control-laws")
+    names = [claim.name for claim in (*experiment.claims, *experiment.comparison)]
+    assert len(names) == len(set(names))
+    assert all(claim.tolerance is not None for claim in experiment.claims)
+    runs = plan(ExperimentSource(experiment), {}, experiment.published_axes())
+    assert len(runs) == len(experiment.cases)
+    published = published_runs(experiment, runs)
+    assert tuple(published) == tuple(experiment.cases)
+    assert all(run.parameters == {"case": case} for case, run in published.items())
+    assert published_runs(experiment, runs[1:]) == {}
+    assert published_runs(experiment, plan(ExperimentSource(experiment), {}, experiment.published_axes(), seed=7)) == {}
 
 
 def test_every_published_value_of_the_source_is_there() -> None:

@@ -227,6 +227,21 @@ def test_an_older_store_is_converted_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert Store(tmp_path).runs().height == 1
 
 
+def test_claims_of_the_first_version_have_no_bound(tmp_path: Path) -> None:
+    with Writer(tmp_path) as writer:
+        writer.note(
+            "INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [("e", "r", "queue", "ms", 1.0, 0.9, 0.0, True, "RFC", "at most")],
+        )
+    connection = sqlite3.connect(tmp_path / "results.sqlite")
+    connection.execute("ALTER TABLE claims DROP COLUMN bound")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    assert "bound" not in Store(tmp_path).claims().columns
+    Writer(tmp_path).close()
+    assert Store(tmp_path).claims()["bound"].to_list() == [""]
+
+
 def test_a_full_disk_is_one_line_and_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Writer(tmp_path) as writer:
         writer.submit(record(1))

@@ -15,8 +15,8 @@ use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
 use crate::{
-    Direction, Flow, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Scenario, ScenarioError,
-    VaryDelay, cost,
+    Direction, Flow, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Scenario,
+    ScenarioError, VaryDelay, cost,
 };
 
 /// Box indices from the sender to the receiver, and back.
@@ -158,13 +158,18 @@ impl Boxes {
         &mut self,
         name: &str,
         probability: f64,
+        spacing: LossSpacing,
         vary: Option<&Variation<Probability>>,
     ) -> Option<usize> {
         let vary = vary.cloned();
         (probability > 0.0 || vary.is_some()).then(|| {
             self.add(PlanBox {
                 name: name.to_owned(),
-                kind: PlanBoxKind::Loss { probability, vary },
+                kind: PlanBoxKind::Loss {
+                    probability,
+                    spacing,
+                    vary,
+                },
             })
         })
     }

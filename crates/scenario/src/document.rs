@@ -53,10 +53,13 @@ pub struct Dumbbell {
     /// Queue discipline of the bottleneck.
     #[serde(default = "default_queue")]
     pub queue: QueueConfig,
-    /// Probability that a packet is lost behind the bottleneck, each independently; below 1.
+    /// Probability that a packet is lost behind the bottleneck; below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub loss: f64,
+    /// How these losses are spaced.
+    #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
+    pub loss_spacing: LossSpacing,
     /// Rate of the way back; absent: it is a pure delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
@@ -82,6 +85,24 @@ pub struct Dumbbell {
     #[serde(default)]
     #[schemars(range(min = 0, max = 255))]
     pub header: u32,
+}
+
+/// How losses of a given probability follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossSpacing {
+    /// Each packet is lost independently of the others.
+    #[default]
+    Random,
+    /// One packet in every 1/p is lost, as models of response functions assume.
+    Even,
+}
+
+impl LossSpacing {
+    /// Whether it is what a document need not say.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What of a dumbbell changes over time. The constant value beside it is what queues are told, and what holds until the first change.
@@ -200,13 +221,16 @@ pub enum BoxSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vary: Option<Variation<Duration>>,
     },
-    /// Discards each packet independently.
+    /// Discards packets, whatever they are.
     Loss {
         /// Unique name.
         name: String,
         /// Below 1.
         #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
         probability: f64,
+        /// How the losses are spaced.
+        #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
+        spacing: LossSpacing,
         /// How the probability changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vary: Option<Variation<Probability>>,
@@ -231,6 +255,7 @@ impl Dumbbell {
             vary: DumbbellVary::default(),
             queue: default_queue(),
             loss: 0.0,
+            loss_spacing: LossSpacing::default(),
             reverse_rate: None,
             reverse_queue: default_queue(),
             reverse_loss: 0.0,

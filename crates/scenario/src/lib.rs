@@ -13,7 +13,7 @@ mod plan;
 mod read;
 mod traffic;
 
-pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, ParkingLot, Scenario};
+pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};

@@ -6,7 +6,7 @@ use bloatlab_link::{LoadedRate, Probability, Variation};
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Duration, Nanos, Rate};
 
-use crate::Traffic;
+use crate::{LossSpacing, Traffic};
 
 /// A scenario made concrete. Everything in it is within the ranges that [`Scenario::compile`](crate::Scenario::compile) checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,10 +46,12 @@ pub enum PlanBoxKind {
         /// How it changes.
         vary: Option<VaryDelay>,
     },
-    /// Discards each packet independently.
+    /// Discards packets, whatever they are.
     Loss {
         /// Below 1.
         probability: f64,
+        /// How the losses are spaced.
+        spacing: LossSpacing,
         /// How it changes.
         vary: Option<Variation<Probability>>,
     },

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
 use bloatlab_link::Course;
+use bloatlab_scenario::LossSpacing;
 use bloatlab_units::{Nanos, Rate, Rng};
 
 use crate::calendar::Key;
@@ -382,13 +383,16 @@ impl DelayLine {
     }
 }
 
-/// Discards packets independently of each other.
+/// Discards packets, independently of each other or evenly spaced.
 pub(crate) struct LossyStretch {
     /// Its number among the plan's boxes.
     pub number: u32,
     pub probability: f64,
+    pub spacing: LossSpacing,
     /// How the probability changes.
     pub varying: Option<Course>,
+    /// Evenly spaced: the loss that has been earned since the last, of which a whole is taken.
+    pub due: f64,
     pub rng: Rng,
     pub count: Count,
 }
@@ -402,12 +406,22 @@ impl LossyStretch {
         }
     }
 
+    fn earned(&mut self) -> bool {
+        self.due += self.probability;
+        let lost = self.due >= 1.0;
+        self.due -= f64::from(u8::from(lost));
+        lost
+    }
+
     /// Counts a packet that enters and says whether it is lost.
     pub fn loses(&mut self, now: Nanos) -> bool {
         if self.varying.is_some() {
             self.vary(now);
         }
-        let lost = self.rng.chance(self.probability);
+        let lost = match self.spacing {
+            LossSpacing::Random => self.rng.chance(self.probability),
+            LossSpacing::Even => self.earned(),
+        };
         self.count.arrivals += 1;
         self.count.drops += u64::from(lost);
         self.count.departures += u64::from(!lost);

@@ -86,7 +86,11 @@ impl<'a> Engine<'a> {
             let place = match &planned.kind {
                 PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
                 PlanBoxKind::Delay { delay, vary } => engine.add_delay(*delay, vary.as_ref()),
-                PlanBoxKind::Loss { probability, vary } => {
+                PlanBoxKind::Loss {
+                    probability,
+                    spacing,
+                    vary,
+                } => {
                     let varying = vary.as_ref().map(|vary| {
                         let stream = format!("vary/{}/loss", planned.name);
                         vary.course(*probability, engine.streams.stream(&stream))
@@ -97,7 +101,9 @@ impl<'a> Engine<'a> {
                     losses.push(LossyStretch {
                         number: number as u32,
                         probability: *probability,
+                        spacing: *spacing,
                         varying,
+                        due: 0.0,
                         rng,
                         count,
                     });

@@ -12,7 +12,7 @@ from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
 from bloatlab.errors import BloatlabError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
-from bloatlab.experiments.claims import claims_of, note_claims
+from bloatlab.experiments.claims import claims_of, note_claims, published_runs
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan
 
@@ -26,7 +26,12 @@ def reproduce_experiment(name: str, out: Path | None, *, as_json: bool) -> int:
     if not experiment.claims:
         raise BloatlabError(f"{experiment.name}: its source makes no claims")
     directory = out if out is not None else Path("results") / experiment.name
-    runs = plan(ExperimentSource(experiment), experiment.reproduce_params, seed=experiment.reproduce_seed)
+    runs = plan(
+        ExperimentSource(experiment),
+        experiment.reproduce_params,
+        experiment.published_axes(),
+        seed=experiment.reproduce_seed,
+    )
     summary = execute(
         runs,
         directory,
@@ -38,8 +43,9 @@ def reproduce_experiment(name: str, out: Path | None, *, as_json: bool) -> int:
     if summary.failed:
         print(f"bloatlab: the run failed: {summary.failed[0][1]}", file=sys.stderr)
         return 1
-    metrics = Store(directory).run_metrics([runs[0].run_id])
-    verdicts = experiment.verdicts(metrics[runs[0].run_id])
+    metrics = Store(directory).run_metrics([run.run_id for run in runs])
+    published = published_runs(experiment, runs)
+    verdicts = experiment.verdicts({case: metrics[run.run_id] for case, run in published.items()})
     failed = [verdict for verdict in verdicts if verdict.holds is False]
     if as_json:
         print_json(experiment.name, runs, metrics, claims_of(experiment, runs, metrics))
@@ -54,8 +60,9 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
     claims = sum(verdict.holds is not None for verdict in verdicts)
     out.print(f"{claims - len(failed)} of {claims} claims hold; source: {experiment.source}", soft_wrap=True)
     for verdict in verdicts:
-        if verdict.claim.note:
-            out.print(f"{verdict.claim.name}: {verdict.claim.note}", soft_wrap=True)
+        source = verdict.claim.source if verdict.claim.source != experiment.source else ""
+        if said := "; ".join(text for text in (source, verdict.claim.note) if text):
+            out.print(f"{verdict.claim.name}: {said}", soft_wrap=True, markup=False)
     out.print(report_line(directory), soft_wrap=True, markup=False)
 
 
@@ -64,7 +71,7 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
     from rich.table import Table
 
     table = Table(title=f"{experiment.name}: published and ours")
-    table.add_column("metric", no_wrap=True)
+    table.add_column("claim" if experiment.cases else "metric", no_wrap=not experiment.cases)
     for heading in ("published", "ours", "difference", "tolerance"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("unit")
@@ -78,6 +85,6 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
             difference = f"{100 * gap / abs(claim.published):+.2f} %" if relative else f"{gap:+.4g}"
         word = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[verdict.holds]
         table.add_row(
-            claim.name, f"{claim.published:g}", number(measured), difference, claim.tolerance_text, claim.unit, word
+            claim.name, claim.published_text, number(measured), difference, claim.tolerance_text, claim.unit, word
         )
     return table

@@ -49,12 +49,13 @@ def show_experiment(name: str) -> None:
     out.print(table)
     if experiment.claims:
         claims = Table(title="published values (bloatlab reproduce NAME)")
-        claims.add_column("metric", no_wrap=True)
+        claims.add_column("claim" if experiment.cases else "metric", no_wrap=not experiment.cases)
         claims.add_column("published", justify="right")
         claims.add_column("unit")
         claims.add_column("tolerance", justify="right")
         for claim in (*experiment.claims, *experiment.comparison):
-            claims.add_row(claim.name, f"{claim.published:g}", claim.unit, claim.tolerance_text or "none stated")
+            judged = claim.tolerance_text or ("" if claim.bound else "none stated")
+            claims.add_row(claim.name, claim.published_text, claim.unit, judged)
         out.print(claims)
     out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)
 

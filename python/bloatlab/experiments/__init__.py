@@ -11,6 +11,7 @@ from bloatlab.experiments.ccperf import FAMILY as CCPERF
 from bloatlab.experiments.ccperf import CcBenchmark
 from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
+from bloatlab.experiments.laws import CongestionControlLaws
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
 from bloatlab.experiments.suite import Suite
@@ -21,6 +22,7 @@ CATALOGUE: dict[str, Experiment] = {
         DeepBuffers(),
         AqmComparison(),
         Coexistence(),
+        CongestionControlLaws(),
         CcBenchmark(),
         *CCPERF,
         *RFC7928,

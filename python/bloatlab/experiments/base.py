@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from bloatlab.errors import unknown
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.plugins import Configured
+
+Metrics = Mapping[str, Any]
+"""Metrics of a run in the form of `--json`."""
+Cases = Mapping[str, Metrics]
+"""Metrics of every published run, by the name of its case."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +23,8 @@ class Claim:
 
     name: str
     published: float
-    metric: str
-    """Path in a result: `flow_metrics.flow_1.mean_srtt_l4`."""
+    metric: str | Callable[[Cases], float | None]
+    """Path in the result of the published run, `flow_metrics.flow_1.mean_srtt_l4`; or the value from those of all cases."""
     unit: str
     source: str
     absolute: float | None = None
@@ -27,20 +32,27 @@ class Claim:
     relative: float | None = None
     """Largest difference that holds, as a share of the published value."""
     note: str = ""
+    bound: Literal["", "at least", "at most"] = ""
+    """On which side of the published value ours must be; empty: near it."""
 
     @property
     def tolerance(self) -> float | None:
         """Largest difference that holds, in `unit`; `None`: the source states none, so there is no verdict."""
         if self.relative is not None:
             return abs(self.published) * self.relative
-        return self.absolute
+        return 0.0 if self.bound and self.absolute is None else self.absolute
+
+    @property
+    def published_text(self) -> str:
+        """The published value, or the bound."""
+        return f"{self.bound} {self.published:g}".lstrip()
 
     @property
     def tolerance_text(self) -> str:
         """The tolerance as the source states it."""
         if self.relative is not None:
             return f"{100 * self.relative:g} %"
-        if self.absolute is None:
+        if self.absolute is None or (self.bound and not self.absolute):
             return ""
         return f"{self.absolute:g} {self.unit}".rstrip() if self.absolute else "exact"
 
@@ -68,6 +80,8 @@ class Experiment:
     """Published values whose source states no tolerance: shown beside ours, without a verdict."""
     reproduce_params: ClassVar[Mapping[str, Any]] = {}
     """Parameters of the published run, where they differ from the defaults."""
+    cases: ClassVar[Sequence[str]] = ()
+    """Values of the parameter `case`, if what is published took several runs."""
     reproduce_seed: ClassVar[int] = 42
     figures: ClassVar[tuple[str, ...]] = ()
     criteria: ClassVar[tuple[Criterion, ...]] = ()
@@ -113,27 +127,46 @@ class Experiment:
         """Fills in defaults that depend on other parameters."""
         return values
 
-    def published_run(self) -> dict[str, Any]:
-        """The resolved parameters of the published run."""
-        return self.resolve(self.reproduce_params)
+    def published_axes(self) -> dict[str, Sequence[Any]]:
+        """What the published runs differ in."""
+        return {"case": self.cases} if self.cases else {}
 
-    def verdicts(self, metrics: Mapping[str, Any]) -> list[Verdict]:
-        """The claims, then the comparison, held against one run's metrics."""
+    def published_runs(self) -> dict[str, dict[str, Any]]:
+        """The resolved parameters of each published run, by the name of its case; a single one has no name."""
+        if not self.cases:
+            return {"": self.resolve(self.reproduce_params)}
+        return {case: self.resolve({**self.reproduce_params, "case": case}) for case in self.cases}
+
+    def verdicts(self, metrics: Cases) -> list[Verdict]:
+        """The claims, then the comparison, held against the published runs."""
         return [judge(claim, metrics) for claim in (*self.claims, *self.comparison)]
 
 
-def judge(claim: Claim, metrics: Mapping[str, Any]) -> Verdict:
-    """Holds a claim against metrics in the form of `--json`."""
-    at: Any = metrics
-    for key in claim.metric.split("."):
-        at = at.get(key) if isinstance(at, Mapping) else None
-    measured = None if at is None else float(at)
+def judge(claim: Claim, metrics: Cases) -> Verdict:
+    """Holds a claim against the metrics of the published runs."""
+    measured = _measured(claim, metrics)
     if claim.tolerance is None:
         return Verdict(claim, measured, None)
+    if measured is None:
+        return Verdict(claim, None, False)
     # A tolerance counts to the last digit that a double carries.
-    slack = 1e-9 * max(1.0, abs(claim.published))
-    holds = measured is not None and abs(measured - claim.published) <= claim.tolerance + slack
-    return Verdict(claim, measured, holds)
+    allowed = claim.tolerance + 1e-9 * max(1.0, abs(claim.published))
+    above = measured - claim.published
+    low, high = claim.bound != "at most", claim.bound != "at least"
+    return Verdict(claim, measured, not (low and above < -allowed) and not (high and above > allowed))
+
+
+def _measured(claim: Claim, metrics: Cases) -> float | None:
+    if callable(claim.metric):
+        try:
+            return claim.metric(metrics)
+        # A run without packets lacks metrics, or has them at 0.
+        except (KeyError, ZeroDivisionError):
+            return None
+    at: Any = next(iter(metrics.values()))
+    for key in claim.metric.split("."):
+        at = at.get(key) if isinstance(at, Mapping) else None
+    return None if at is None else float(at)
 
 
 def plain(value: Any) -> Any:

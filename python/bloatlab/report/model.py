@@ -98,6 +98,11 @@ class ExperimentView:
     facts: list[tuple[str, str]]
 
     @property
+    def claim_sources(self) -> bool:
+        """Whether claims have sources of their own, so that each must be said."""
+        return len({claim.source.split("; ")[0] for claim in self.claims}) > 1
+
+    @property
     def claims_sentence(self) -> str:
         """How many of the published values ours come up to; empty where nothing was judged."""
         judged = [claim.holds for claim in self.claims if claim.holds is not None]
@@ -159,9 +164,13 @@ def claims(rows: pl.DataFrame) -> list[ClaimRow]:
         if tolerance is not None:
             share = f" ({100 * tolerance / abs(published):.2g} %)" if published else ""
             allowed = f"± {tolerance:.3g}{share}" if tolerance else "exact"
+        # A store of version 1 that is only read knows no bounds.
+        bound = row.get("bound", "")
+        if bound:
+            allowed = f"{tolerance:.3g}" if tolerance else "none"
         found.append(
             ClaimRow(
-                row["name"], row["unit"], f"{published:,.10g}", text.number(measured), difference, allowed,
+                row["name"], row["unit"], f"{bound} {published:,.10g}".lstrip(), text.number(measured), difference, allowed,
                 None if row["holds"] is None else bool(row["holds"]), row["source"],
             )
         )  # fmt: skip

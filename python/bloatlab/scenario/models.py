@@ -749,7 +749,7 @@ class LinkVary(BaseModel):
 
 class Loss(BaseModel):
     """
-    Discards each packet independently.
+    Discards packets, whatever they are.
     """
 
     model_config = ConfigDict(
@@ -763,6 +763,10 @@ class Loss(BaseModel):
     probability: Annotated[float, Field(ge=0.0, lt=1.0)]
     """
     Below 1.
+    """
+    spacing: Literal["random", "even"] | None = None
+    """
+    How the losses are spaced.
     """
     vary: ProbabilitySteps | ProbabilityPulse | ProbabilityRandomWalk | None = None
     """
@@ -795,7 +799,11 @@ class Dumbbell(BaseModel):
     """
     loss: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     """
-    Probability that a packet is lost behind the bottleneck, each independently; below 1.
+    Probability that a packet is lost behind the bottleneck; below 1.
+    """
+    loss_spacing: Literal["random", "even"] | None = None
+    """
+    How these losses are spaced.
     """
     overhead: Annotated[int, Field(ge=0, le=65535)] = 0
     """

@@ -15,7 +15,7 @@ from bloatlab.errors import StoreError
 DATABASE = "results.sqlite"
 PARTS = "parts"
 APPLICATION_ID = 0x424C4142
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE runs (
@@ -33,7 +33,8 @@ CREATE TABLE metrics (
 ) WITHOUT ROWID;
 CREATE TABLE claims (
     experiment TEXT NOT NULL, run_id TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, published REAL NOT NULL,
-    measured REAL, tolerance REAL, holds INTEGER, source TEXT NOT NULL, PRIMARY KEY (experiment, run_id, name)
+    measured REAL, tolerance REAL, holds INTEGER, source TEXT NOT NULL, bound TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (experiment, run_id, name)
 );
 CREATE TABLE invocations (
     id INTEGER PRIMARY KEY, created TEXT NOT NULL, experiment TEXT NOT NULL, command TEXT NOT NULL, runs INTEGER NOT NULL
@@ -41,7 +42,9 @@ CREATE TABLE invocations (
 """
 
 # From a version to the next: the one place where an older store is converted.
-CONVERTERS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+CONVERTERS: dict[int, Callable[[sqlite3.Connection], object]] = {
+    1: lambda connection: connection.execute("ALTER TABLE claims ADD COLUMN bound TEXT NOT NULL DEFAULT ''"),
+}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ use bloatlab_units::Nanos;
 use super::{Boxes, Device, Network, Paths, link, loaded, varying};
 use crate::check::{fail, span};
 use crate::document::fifo;
-use crate::{Dumbbell, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
+use crate::{Dumbbell, Flow, LossSpacing, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
 
 /// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
 /// link's queue drops nothing in practice.
@@ -80,7 +80,7 @@ impl<'a> DumbbellPaths<'a> {
         let there = self.vary_rtt(rtt, Part::There);
         let bottleneck = varying(bottleneck, self.vary_rate.clone(), there);
         let mut forward = vec![boxes.add(bottleneck)];
-        forward.extend(boxes.loss("loss", d.loss, d.vary.loss.as_ref()));
+        forward.extend(boxes.loss("loss", d.loss, d.loss_spacing, d.vary.loss.as_ref()));
         let mut reverse = Vec::new();
         if let Some(rate) = d.reverse_rate {
             let way_back = link(
@@ -93,7 +93,7 @@ impl<'a> DumbbellPaths<'a> {
             let vary = self.vary_rtt(rtt, Part::Back);
             reverse.push(boxes.add(varying(way_back, None, vary)));
         }
-        reverse.extend(boxes.loss("reverse_loss", d.reverse_loss, None));
+        reverse.extend(boxes.loss("reverse_loss", d.reverse_loss, LossSpacing::Random, None));
         if self.equal && d.reverse_rate.is_none() {
             reverse.push(boxes.add(PlanBox {
                 name: "delay".to_owned(),

@@ -59,11 +59,13 @@ impl<'a> NamedPaths<'a> {
                 BoxSpec::Loss {
                     name,
                     probability,
+                    spacing,
                     vary,
                 } => PlanBox {
                     name: name.clone(),
                     kind: PlanBoxKind::Loss {
                         probability: *probability,
+                        spacing: *spacing,
                         vary: vary.clone(),
                     },
                 },

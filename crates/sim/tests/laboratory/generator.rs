@@ -2,8 +2,8 @@
 
 use bloatlab_cc::EcnFeedback;
 use bloatlab_scenario::{
-    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, ParkingLot,
-    QueueConfig, Scenario, TcpConfig, Traffic, Transport,
+    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, LossSpacing,
+    ParkingLot, QueueConfig, Scenario, TcpConfig, Traffic, Transport,
 };
 use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction};
 use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, Rate};
@@ -343,7 +343,12 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
             name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header,
         }),
         1 => millis(0, 40).prop_map(|delay| BoxSpec::Delay { name: String::new(), delay, vary: None }),
-        1 => chance().prop_map(|probability| BoxSpec::Loss { name: String::new(), probability, vary: None }),
+        1 => (chance(), any::<bool>()).prop_map(|(probability, even)| BoxSpec::Loss {
+            name: String::new(),
+            probability,
+            spacing: if even { LossSpacing::Even } else { LossSpacing::Random },
+            vary: None,
+        }),
     ];
     (frame(), rate(), vec(kinds, 1..6), vec(draft(), 1..=5)).prop_map(
         move |((duration, interval, warmup), rate, mut specs, drafts)| {

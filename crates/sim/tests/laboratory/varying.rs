@@ -154,6 +154,28 @@ fn loss_follows_its_course() {
 }
 
 #[test]
+fn even_losses_are_one_in_every_so_many() {
+    let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
+    let mut document = dumbbell("10Mbit/s", json!({}), flows);
+    document["dumbbell"]["loss"] = json!(0.125);
+    document["dumbbell"]["loss_spacing"] = json!("even");
+    let outcome = logged(&compiled(&document), 1);
+    let drops: Vec<u64> = outcome
+        .packets
+        .iter()
+        .filter(|e| e.step == Step::Drop)
+        .map(|e| e.at)
+        .collect();
+    // A packet a millisecond, every eighth of them lost.
+    assert!(drops.len() > 1000);
+    assert!(
+        drops
+            .windows(2)
+            .all(|pair| pair[1] - pair[0] == 8 * MILLISECOND)
+    );
+}
+
+#[test]
 fn packets_leave_at_the_deliveries_of_a_trace() {
     let trace: Vec<u64> = (0..400).map(|i| i * i % 7 + i * 3).collect();
     let mut sorted = trace.clone();

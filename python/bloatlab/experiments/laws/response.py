@@ -1,0 +1,171 @@
+"""Response functions: the window that a share of lost packets leaves to Reno and to CUBIC."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bloatlab.experiments.base import Cases, Claim
+from bloatlab.experiments.laws.parts import MSS, Document, Value, bottleneck, fifo, flow, mean, share
+
+WITHIN = 0.1
+"""Sources state no tolerance: a tenth is ours. Delayed ACKs would make 0.71 of Reno's window."""
+
+RENO_RTT = 0.1
+RENO_LOSSES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+MIN_RTO = 0.2
+MATHIS = "Mathis, Semke, Mahdavi and Ott 1997 (from memory)"
+PADHYE = "Padhye, Firoiu, Towsley and Kurose 1998, full model (from memory)"
+TABLE = "RFC 9438 section 5.1"
+C, DEFAULT_C = (0.04, 0.4, 4.0), 0.4
+WINDOWS = {
+    (0.1, 1e-2): (12, 12, 12, 12),
+    (0.1, 1e-3): (38, 38, 38, 59),
+    (0.1, 1e-4): (120, 120, 187, 333),
+    (0.1, 1e-5): (379, 593, 1054, 1874),
+    (0.01, 1e-2): (12, 12, 12, 12),
+    (0.01, 1e-3): (38, 38, 38, 38),
+    (0.01, 1e-4): (120, 120, 120, 120),
+    (0.01, 1e-5): (379, 379, 379, 379),
+}
+"""RFC 9438 section 5.1, both tables down to 1e-5: mean window of Reno, and of CUBIC with each C, by RTT (s) and loss rate."""
+FAST = "the formula has no fast convergence; without it our windows are 17 to 26 % larger than the formula's, with it smaller"
+RECOVERY = "a recovery takes a round trip in which the window does not grow, which the formula leaves out"
+CYCLES, FIRST = 30, 10
+"""Losses that a run with even ones lasts, and those of them that are not counted."""
+
+
+def _lossy(cca: Any, rtt: float, loss: float, *, even: bool, flows: int, stop: float, warmup: float) -> Document:
+    """Flows on a path that loses packets and is never full, one ACK a segment."""
+    tcp = {"ack_every": 1, "min_rto": f"{MIN_RTO:g}s"}
+    made = bottleneck(
+        10_000, 1000 * rtt, "infinite", [{"count": flows, "cca": cca, "tcp": tcp}], stop=stop, warmup=warmup
+    )
+    made["sample_interval"] = "1s"
+    made["dumbbell"] |= {"loss": loss, "loss_spacing": "even" if even else "random"}
+    return made
+
+
+def _even(cca: Any, rtt: float, loss: float, window: float) -> Document:
+    """One flow, losses at equal distances; from one to the next it takes 1 / (p W) round trips."""
+    cycle = max(rtt / (loss * window), 20 * rtt)
+    stop, warmup = CYCLES * cycle, FIRST * cycle
+    return _lossy(cca, rtt, loss, even=True, flows=1, stop=round(stop, 1), warmup=round(warmup, 1))
+
+
+def _reno(loss: float) -> str:
+    return f"reno, random losses {loss:g}"
+
+
+def _cubic(c: float) -> str:
+    return "cubic" if c == DEFAULT_C else f"cubic, C = {c:g}"
+
+
+def _evenly(cca: str, rtt: float, loss: float) -> str:
+    return f"{cca}, {1000 * rtt:g} ms, even losses {loss:g}"
+
+
+CASES: dict[str, Document] = {
+    # Twenty flows that lose independently of each other: chance is below 3 % of their mean at the smallest p.
+    **{
+        _reno(loss): _lossy("reno", RENO_RTT, loss, even=False, flows=20, stop=460 if loss < 3e-4 else 260, warmup=60)
+        for loss in RENO_LOSSES
+    },
+    **{_evenly("reno", *at): _even("reno", *at, reno) for at, (reno, *_) in WINDOWS.items()},
+    **{
+        _evenly(_cubic(c), *at): _even({"kind": "cubic", "c": c}, *at, window)
+        for at, (_, *windows) in WINDOWS.items()
+        for c, window in zip(C, windows, strict=True)
+    },
+    "cubic beside reno": bottleneck(
+        10, 20, fifo(10, 0.02), [{"name": "cubic", "cca": "cubic"}, {"name": "reno", "cca": "reno"}],
+        stop=300, warmup=30,
+    ),
+}  # fmt: skip
+
+
+def _rate(case: str, metric: str, rtt: float) -> Value:
+    """Mean over the flows, in segments a round trip."""
+    of = mean(case, metric)
+
+    def value(cases: Cases) -> float | None:
+        mbps = of(cases)
+        return None if mbps is None else mbps * 1e6 * rtt / 8 / MSS
+
+    return value
+
+
+def _ratio(one: Value, other: Value) -> Value:
+    def value(cases: Cases) -> float | None:
+        above, below = one(cases), other(cases)
+        return None if above is None or below is None else above / below
+
+    return value
+
+
+def padhye(loss: float, rtt: float, rto: float) -> float:
+    """Segments sent a round trip, one ACK a segment (b = 1), no limit by the receiver."""
+    timeouts = rto * min(1, 3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
+    return rtt / (rtt * math.sqrt(2 * loss / 3) + timeouts)
+
+
+def _mathis(loss: float, **said: Any) -> Claim:
+    return Claim(
+        f"reno, random losses {loss:g}: goodput", round(math.sqrt(1.5 / loss), 2),
+        _rate(_reno(loss), "mean_throughput_l4", RENO_RTT), "segments/RTT",
+        f"{MATHIS}, eq. 3: sqrt(3/2) / sqrt(p)", **said,
+    )  # fmt: skip
+
+
+CLAIMS: tuple[Claim, ...] = (
+    *(_mathis(loss, relative=WITHIN, note=RECOVERY if loss == RENO_LOSSES[-1] else "") for loss in RENO_LOSSES),
+    *(
+        Claim(
+            f"reno, random losses {loss:g}: goodput, C = 1.31", round(1.31 / math.sqrt(loss), 2),
+            _rate(_reno(loss), "mean_throughput_l4", RENO_RTT), "segments/RTT",
+            f"{MATHIS}, table 1: 1.31 / sqrt(p) where losses are random", relative=WITHIN,
+            note=RECOVERY if loss >= 1e-2 else "",
+        )
+        for loss in RENO_LOSSES
+    ),
+    *(
+        Claim(
+            f"reno, random losses {loss:g}: sending rate", round(padhye(loss, RENO_RTT, RENO_RTT + MIN_RTO), 2),
+            _rate(_reno(loss), "mean_sending_rate_l4", RENO_RTT), "segments/RTT",
+            f"{PADHYE}, timeout of RTT + {MIN_RTO:g} s", relative=WITHIN,
+            note="with SACK there are hardly any of the timeouts that the model counts" if loss >= 1e-2 else "",
+        )
+        for loss in RENO_LOSSES
+    ),
+    *(
+        Claim(
+            f"{_evenly('reno', *at)}: window", reno, flow(_evenly("reno", *at), "mean_cwnd_l4"), "segments",
+            f"{TABLE}, Reno", relative=WITHIN, note=RECOVERY if at[1] == 1e-2 else "",
+        )
+        for at, (reno, *_) in WINDOWS.items()
+    ),
+    *(
+        Claim(
+            f"{_evenly(_cubic(c), *at)}: window", window, flow(_evenly(_cubic(c), *at), "mean_cwnd_l4"), "segments",
+            f"{TABLE}, C = {c:g}", relative=WITHIN, note=FAST if window > at_reno else "",
+        )
+        for at, (at_reno, *windows) in WINDOWS.items()
+        for c, window in zip(C, windows, strict=True)
+    ),
+    *(
+        Claim(
+            f"{_evenly('cubic', *at)}: window over reno's", round(windows[C.index(DEFAULT_C)] / reno, 2),
+            _ratio(flow(_evenly("cubic", *at), "mean_cwnd_l4"), flow(_evenly("reno", *at), "mean_cwnd_l4")),
+            "", f"{TABLE}: 1 in the Reno-friendly region", relative=WITHIN,
+            note=FAST if windows[C.index(DEFAULT_C)] > reno else "",
+        )
+        for at, (reno, *windows) in WINDOWS.items()
+    ),
+)  # fmt: skip
+
+COMPARISON: tuple[Claim, ...] = (
+    Claim(
+        "cubic beside reno, 20 ms: share of cubic", 0.5, share("cubic beside reno", "cubic"), "",
+        f"{TABLE}: as Reno where windows are small", note="the RFC gives no number for flows that share a queue",
+    ),
+)  # fmt: skip

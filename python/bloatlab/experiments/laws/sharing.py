@@ -1,0 +1,188 @@
+"""What BBR has in flight and gets beside CUBIC; whom LEDBAT lets pass."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from typing import Any
+
+from bloatlab.experiments.base import Cases, Claim
+from bloatlab.experiments.laws.parts import Document, Value, bottleneck, fifo, flow, link, packets, share, total
+
+BBR_RATE, BBR_RTT = 50.0, 0.04
+BDP = packets(BBR_RATE, BBR_RTT)
+DEEP = 8
+"""Bandwidth-delay products that a deep buffer holds."""
+DEPTHS = (0.5, 1, 2, 4, 8)
+MODELLED = (2, 4, 8)
+"""Where BBR is held by its window, which the model presumes."""
+BBR_STOP = 400.0
+HOCK = "Hock, Bless and Zitterbart 2017: several flows fill their windows, 2 to 2.5 BDP together (from memory)"
+WARE = "Ware, Mukerjee, Seshan and Sherry 2019"
+DRAFT = "draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.3.2"
+
+RATE, RTT = 20.0, 0.04
+ROOM = 1.0
+"""Seconds of queue that no low-priority flow fills."""
+TARGET, TARGET_PP = 100, 60
+JOINS = 150.0
+"""When the second flow starts: a LEDBAT alone has come back to its target from slow start."""
+RFC = "RFC 6817"
+QUEST = "Carofiglio, Muscariello, Rossi and Valenti 2010 (arXiv 1006.3018)"
+STANDING = (
+    "late, it takes what of the queue never drains for its base, and its target lies as much higher; "
+    "with a target of 20 ms it gets 0.01"
+)
+PP = "draft-irtf-iccrg-ledbat-plus-plus"
+
+
+def _bbr(flows: int) -> str:
+    return f"bbr x {flows}"
+
+
+def _beside(depth: float) -> str:
+    return f"bbr beside cubic, {depth:g} BDP"
+
+
+def _joined(first: str, second: str) -> str:
+    return f"{first}, then {second}"
+
+
+def _alone(cca: str) -> str:
+    return f"{cca} alone"
+
+
+def _pair(first: str, second: str, room: float) -> Document:
+    flows: list[dict[str, Any]] = [
+        {"name": "first", "cca": first},
+        {"name": "second", "cca": second, "start": f"{JOINS:g}s"},
+    ]
+    return bottleneck(RATE, 1000 * RTT, fifo(RATE, room), flows, stop=JOINS + 200, warmup=JOINS + 60)
+
+
+CASES: dict[str, Document] = {
+    **{
+        _bbr(count): bottleneck(
+            BBR_RATE, 1000 * BBR_RTT, fifo(BBR_RATE, DEEP * BBR_RTT),
+            [{"count": count, "cca": "bbr", "start_interval": "1s"}], stop=120, warmup=40,
+        )
+        for count in (1, 2, 4, 6)
+    },
+    **{
+        _beside(depth): bottleneck(
+            BBR_RATE, 1000 * BBR_RTT, fifo(BBR_RATE, depth * BBR_RTT),
+            [{"name": "bbr", "cca": "bbr"}, {"name": "cubic", "cca": "cubic"}], stop=BBR_STOP, warmup=20,
+        )
+        for depth in DEPTHS
+    },
+    **{
+        _alone(cca): bottleneck(RATE, 1000 * RTT, fifo(RATE, ROOM), [{"cca": cca}], stop=300, warmup=JOINS)
+        for cca in ("ledbat", "ledbat++")
+    },
+    **{_joined(cca, cca): _pair(cca, cca, ROOM) for cca in ("ledbat", "ledbat++")},
+    **{
+        _joined(*pair): _pair(*pair, 0.3)
+        for cca in ("ledbat", "ledbat++") for other in ("cubic", "newreno") for pair in ((cca, other), (other, cca))
+    },
+}  # fmt: skip
+
+
+def ware(depth: float) -> float:
+    """BBR's share beside loss-based flows: theirs is 1/2 - 1/(2X) - 4N/q, and every ten seconds BBR pauses."""
+    theirs = 0.5 - 0.5 / depth - 4 / (depth * BDP)
+    pause = depth * BBR_RTT + 0.2 + BBR_RTT
+    return (1 - theirs) * (1 - pause / 10)
+
+
+def _model_error(cases: Cases) -> float:
+    return statistics.median(abs(share(_beside(depth), "bbr")(cases) - ware(depth)) for depth in MODELLED)  # type: ignore[operator]
+
+
+def _largest_rise(cases: Cases) -> float:
+    shares = [share(_beside(depth), "bbr")(cases) for depth in DEPTHS]
+    return max(after - before for before, after in itertools.pairwise(shares))  # type: ignore[operator]
+
+
+def _in_bdp(case: str, metric: str) -> Value:
+    return total(case, metric, BDP)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        "bbr alone, 8 BDP of buffer: window", 2, _in_bdp(_bbr(1), "mean_cwnd_l4"), "BDP",
+        f"{DRAFT}: cwnd_gain 2", relative=0.05,
+        note="tolerance: the room for ACK aggregation, and samples of the rate that exceed it by a packet",
+    ),
+    *(
+        Claim(
+            f"bbr x {count}, 8 BDP of buffer: in flight", 2.25, _in_bdp(_bbr(count), "mean_in_flight_l4"), "BDP",
+            HOCK, absolute=0.25,
+        )
+        for count in (4, 6)
+    ),
+    Claim(
+        "bbr x 2, 8 BDP of buffer: in flight", 2, _in_bdp(_bbr(2), "mean_in_flight_l4"), "BDP", f"{DRAFT}: cwnd_gain 2",
+        relative=0.05, note="tolerance as for the window",
+    ),
+    Claim(
+        "bbr beside cubic, 0.5 BDP of buffer: share", 0.9, share(_beside(0.5), "bbr"), "",
+        f"{WARE}, and Hock 2017 (from memory): nearly all where the buffer is shallow", bound="at least",
+    ),
+    Claim(
+        "bbr beside cubic: largest rise of the share where the buffer doubles (0.5 to 8 BDP)", 0, _largest_rise, "",
+        f"{WARE} (from memory): the share falls as the buffer grows", bound="at most",
+    ),
+    Claim(
+        "bbr beside cubic, 2 to 8 BDP: median error of the model of the share", 0.05, _model_error, "",
+        f"{WARE}: (1/2 + 1/(2X) + 4N/q)(1 - pauses), with a median error of 5 % (from memory)", bound="at most",
+        note="BBR gets 0.1 to 0.2 less than the model says, and why is not known. Neither the length of its pauses "
+        "(1 ms: at most 0.03 more) nor the depth of CUBIC's reductions (to 0.95 instead of 0.7: 0.13 less at 2 BDP, "
+        "0.03 more at 4 and 8) accounts for it",
+    ),
+    Claim(
+        "ledbat alone: queueing delay", TARGET, link(_alone("ledbat"), "mean_sojourn"), "ms", f"{RFC} section 2.5: TARGET",
+        relative=0.02, note="tolerance: three packets",
+    ),
+    Claim(
+        "ledbat alone: utilization", 0.99, link(_alone("ledbat"), "utilization"), "", f"{RFC} section 2.1: uses what is there",
+        bound="at least",
+    ),
+    *(
+        Claim(
+            f"{_joined(*pair)}: share of {cca}", 0.05, share(_joined(*pair), role), "",
+            f"{source}: yields to flows that queue more", bound="at most",
+            note="the bound is ours: a tenth of an even share" + (f"; {late}" if late and role == "second" else ""),
+        )
+        for cca, source, late in (("ledbat", f"{RFC} section 2.1", STANDING), ("ledbat++", PP, ""))
+        for other in ("cubic", "newreno")
+        for pair, role in (((cca, other), "first"), ((other, cca), "second"))
+    ),
+    Claim(
+        "ledbat, then ledbat: share of the latecomer", 0.9, share(_joined("ledbat", "ledbat"), "second"), "",
+        f"{QUEST}: it takes over all resources", bound="at least",
+    ),
+    Claim(
+        "ledbat, then ledbat: queueing delay", 2 * TARGET, link(_joined("ledbat", "ledbat"), "mean_sojourn"), "ms",
+        f"{QUEST}: the latecomer takes the first one's target for its base", relative=0.1,
+        note="tolerance: it nears its target as a proportional controller does, from below",
+    ),
+    Claim(
+        "ledbat++, then ledbat++: share of the latecomer", 0.5, share(_joined("ledbat++", "ledbat++"), "second"), "",
+        f"{PP}; An experimental evaluation of LEDBAT++, Computer Networks 212, 2022: no latecomer advantage", relative=0.1,
+    ),
+    Claim(
+        "ledbat++ alone: smoothed RTT", 1000 * RTT + TARGET_PP, flow(_alone("ledbat++"), "p50_rtt_l4"), "ms",
+        f"{PP} section 4.2: TARGET 60 ms", relative=0.02,
+    ),
+    Claim(
+        "ledbat++ alone: utilization", 0.9, link(_alone("ledbat++"), "utilization"), "",
+        f"{PP} section 4.4: pauses cost a tenth at most", bound="at least",
+    ),
+)  # fmt: skip
+COMPARISON: tuple[Claim, ...] = tuple(
+    Claim(
+        f"bbr beside cubic, {depth:g} BDP of buffer: share", round(ware(depth), 3), share(_beside(depth), "bbr"), "",
+        f"{WARE}: the model (from memory)", note="judged by the median error alone",
+    )
+    for depth in MODELLED
+)  # fmt: skip

@@ -1,0 +1,145 @@
+"""Standing queues: at the threshold of marks, at Vegas's alpha and beta, at Copa's 1 / delta."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bloatlab.experiments.base import Claim
+from bloatlab.experiments.laws.parts import Document, bottleneck, link, packets
+
+DC_RATE, DC_RTT, THRESHOLD = 1000.0, 100e-6, 20
+"""Alizadeh 2010: 20 packets at 1 Gbit/s."""
+STEP: dict[str, Any] = {
+    # A step: marks where an arrival finds the threshold reached, without an average.
+    "kind": "red", "min": f"{THRESHOLD - 1}p", "max": f"{THRESHOLD}p", "weight": 1.0, "probability": 1.0,
+    "gentle": False, "ecn": True, "harddrop": False, "limit": "1000p",
+}  # fmt: skip
+ALIZADEH = "Alizadeh et al. 2010 (from memory)"
+PRAGUE = ((100.0, 10.0, 1), (100.0, 10.0, 2), (40.0, 5.0, 1))
+"""Rate in Mbit/s, RTT in ms, flows."""
+L4S = "RFC 9332 (from memory)"
+VEGAS = {"vegas": (2, 4, "Linux's alpha 2, beta 4"), "vegas 1/3": (1, 3, "ns-2's alpha 1, beta 3")}
+BRAKMO = "Brakmo and Peterson 1995 (from memory)"
+COPA_RATES, COPA_FLOWS, DELTA = (20.0, 50.0, 100.0), (1, 2, 4, 8), 0.5
+ARUN = "Arun and Balakrishnan 2018: a mean of 1.25 / delta packets a flow (from memory)"
+
+
+TURNED = {
+    (
+        mbps,
+        count,
+    ): f"; the flows take each other for flows that fill the queue; with `competitive = false` it is {queue} packets"
+    for mbps, count, queue in ((20.0, 4, 9.2), (20.0, 8, 21.5), (50.0, 8, 18.6))
+}
+"""By rate in Mbit/s and flows; measured."""
+
+
+def _dctcp(flows: int) -> str:
+    return f"dctcp x {flows}"
+
+
+def _prague(mbps: float, rtt: float, flows: int) -> str:
+    return f"prague x {flows}, {mbps:g} Mbit/s, {rtt:g} ms"
+
+
+def _copa(flows: int, mbps: float) -> str:
+    return f"copa x {flows}, {mbps:g} Mbit/s"
+
+
+def _flows(cca: Any, count: int, interval: str) -> list[dict[str, Any]]:
+    return [{"count": count, "cca": cca, "start_interval": interval, "tcp": {"ack_every": 1}}]
+
+
+CASES: dict[str, Document] = {
+    **{
+        _dctcp(count): bottleneck(
+            DC_RATE, 1000 * DC_RTT, STEP, _flows("dctcp", count, "10ms"), stop=3, warmup=1,
+        )
+        for count in (1, 2, 4)
+    },
+    **{
+        _prague(mbps, rtt, count): bottleneck(
+            mbps, rtt, "dualpi2", _flows("prague", count, "200ms"), stop=40, warmup=20,
+        )
+        for mbps, rtt, count in PRAGUE
+    },
+    **{
+        case: bottleneck(
+            20, 40, "infinite", _flows({"kind": "vegas", "alpha": alpha, "beta": beta}, 1, "0s"), stop=60, warmup=20,
+        )
+        for case, (alpha, beta, _) in VEGAS.items()
+    },
+    **{
+        _copa(count, mbps): bottleneck(mbps, 40, "infinite", _flows("copa", count, "200ms"), stop=120, warmup=20)
+        for mbps in COPA_RATES for count in COPA_FLOWS
+    },
+}  # fmt: skip
+
+
+def dctcp_mean(flows: int) -> float:
+    """The queue swings between K + N and A packets below it, A = sqrt(2 N (C RTT + K)) / 2."""
+    swing = math.sqrt(2 * flows * (packets(DC_RATE, DC_RTT) + THRESHOLD)) / 2
+    return THRESHOLD + flows - swing / 2
+
+
+CLAIMS: tuple[Claim, ...] = (
+    *(
+        Claim(
+            f"dctcp x {count}, threshold {THRESHOLD}: mean queue", round(dctcp_mean(count), 2),
+            link(_dctcp(count), "mean_queue_length"), "packets", f"{ALIZADEH}: K + N - A/2", relative=0.1,
+            note="the paper states no tolerance; two packets of twenty are ours",
+        )
+        for count in (1, 2, 4)
+    ),
+    *(
+        Claim(
+            f"dctcp x {count}, threshold {THRESHOLD}: longest queue", THRESHOLD + count,
+            link(_dctcp(count), "max_queue_length"), "packets", f"{ALIZADEH}: K + N", absolute=1,
+            note="tolerance: the packet being sent is outside the queue here",
+        )
+        for count in (1, 2, 4)
+    ),
+    *(
+        claim
+        for mbps, rtt, count in PRAGUE
+        for claim in (
+            Claim(
+                f"{_prague(mbps, rtt, count)}: mean queueing delay", 1, link(_prague(mbps, rtt, count), "mean_sojourn"),
+                "ms", f"{L4S}: 1 ms on average, where the step is", bound="at most",
+            ),
+            Claim(
+                f"{_prague(mbps, rtt, count)}: mean queueing delay stays near the step", 0.5,
+                link(_prague(mbps, rtt, count), "mean_sojourn"), "ms", f"{ALIZADEH}: K + N - A/2, here 0.7 ms or more",
+                bound="at least", note="the bound is half of the step",
+            ),
+            Claim(
+                f"{_prague(mbps, rtt, count)}: 99th percentile", 2, link(_prague(mbps, rtt, count), "p99_sojourn"),
+                "ms", f"{L4S}: below 2 ms", bound="at most",
+            ),
+        )
+    ),
+    *(
+        claim
+        for case, (alpha, beta, which) in VEGAS.items()
+        for claim in (
+            Claim(
+                f"{case}: standing queue", alpha, link(case, "mean_queue_length"), "packets", f"{BRAKMO}; {which}",
+                bound="at least",
+            ),
+            Claim(
+                f"{case}: standing queue, upper bound", beta, link(case, "mean_queue_length"), "packets",
+                f"{BRAKMO}; {which}", bound="at most", absolute=1,
+                note="tolerance: whole segments, as Linux reckons what is queued",
+            ),
+        )
+    ),
+    *(
+        Claim(
+            f"{_copa(count, mbps)}: mean queue", 1.25 / DELTA * count, link(_copa(count, mbps), "mean_queue_length"),
+            "packets", ARUN, relative=0.1,
+            note="the paper states no tolerance, a tenth is ours" + TURNED.get((mbps, count), ""),
+        )
+        for mbps in COPA_RATES for count in COPA_FLOWS
+    ),
+)  # fmt: skip
