@@ -100,6 +100,9 @@ def scenario(row: Row) -> dict[str, Any]:
         "min_rto": "200ms",
         "loss_detection": "dupack",
         "tail_loss_probe": False,
+        # It takes no reduction back.
+        "frto": False,
+        "undo": False,
         "recovery": "classic",
         "send_buffer": "64MB",
         "receive_buffer": "64MB",

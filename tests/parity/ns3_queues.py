@@ -137,6 +137,9 @@ def scenario(row: Row) -> dict[str, Any]:
         "ecn": row["ecn"] == "1",
         "loss_detection": "dupack",
         "tail_loss_probe": False,
+        # It takes no reduction back.
+        "frto": False,
+        "undo": False,
     }
     return {
         "name": "ns3",
