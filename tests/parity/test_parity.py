@@ -11,7 +11,7 @@ from ns3_queues import NS3
 REFERENCES = {"linux": LINUX, "linux-laws": LINUX_LAWS, "ns3": NS3, "ns2": NS2}
 # What is asked of a reference as a whole, in each of these metrics: of ten cells nine agree with Linux; the
 # simulators' runs leave some settings unsaid (access rates, RED's idle decay), which a share of 0.85 allows for.
-# With the congestion controls the aim of 0.9 is missed by what is in flight (0.88); `lp` has no reference there.
+# `lp` has no reference with Linux.
 AIMS = (
     "utilization",
     "sojourn",
@@ -23,7 +23,9 @@ AIMS = (
     "retransmissions",
     "jain",
 )
-SHARES = {"linux": 0.9, "linux-laws": 0.85, "ns3": 0.85, "ns2": 0.85}
+SHARES = {"linux": 0.9, "linux-laws": 0.9, "ns3": 0.85, "ns2": 0.85}
+# Where the aim is missed: what is in flight agrees in 0.88 of the cells.
+SHORT = {("linux-laws", "in_flight"): 0.85}
 
 
 @pytest.fixture(params=REFERENCES)
@@ -38,7 +40,8 @@ def test_most_cells_agree(name: str, share: float) -> None:
         cells = [c for c in REFERENCES[name].cells() if c.metric is metric and c.row.get("cc") != "lp"]
         if metric.name in AIMS and cells:
             agree = sum(c.agrees for c in cells)
-            assert agree >= share * len(cells), f"{metric.name}: {agree} of {len(cells)}"
+            wanted = SHORT.get((name, metric.name), share)
+            assert agree >= wanted * len(cells), f"{metric.name}: {agree} of {len(cells)}"
 
 
 def test_agrees_or_is_explained(reference: Reference) -> None:
