@@ -87,6 +87,8 @@ impl Law for Params {
 
 /// Section 4.3.4.2: the pacing gains of ProbeBW's cycle.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Where in the cycle it probes for more.
+const PROBE_UP: usize = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -138,8 +140,9 @@ impl Bbr {
         }
         let full = ack.now.saturating_sub(self.cycle_stamp) > self.model.min_rtt;
         let next = if self.pacing_gain > 1.0 {
-            full && (ack.lost_now > 0
-                || ack.prior_in_flight >= self.inflight(window, self.pacing_gain))
+            // Linux, since it schedules departures: the burst that leaves next belongs to what the probe has put on the way.
+            let in_network = ack.prior_in_flight + self.send_quantum(window);
+            full && (ack.lost_now > 0 || in_network >= self.inflight(window, self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
             full || ack.prior_in_flight <= self.inflight(window, 1.0)
         } else {
@@ -230,23 +233,27 @@ impl Bbr {
             ((self.params.high_gain * window.cwnd as f64 * 1e9 / rtt as f64) as u64).max(1);
     }
 
-    /// Section 4.2.2: what may leave in one burst.
+    /// Section 4.2.2: what may leave in one burst: the whole segments of a millisecond, as in Linux (2^-10 s); below 1.2 Mbit/s one, else at least two.
     fn send_quantum(&self, window: &Window) -> u64 {
-        // 1.2 Mbit/s and 24 Mbit/s, in bytes per second.
-        if window.pacing < 150_000 {
-            window.mss
-        } else if window.pacing < 3_000_000 {
-            2 * window.mss
-        } else {
-            (window.pacing / 1000).min(64 * 1024)
-        }
+        let least = if window.pacing < 150_000 { 1 } else { 2 };
+        let burst = (window.pacing >> 10).min(64 * 1024);
+        (burst / window.mss).max(least) * window.mss
     }
 
     /// Section 4.2.3.2: the window for this many bandwidth-delay products, with room for three bursts.
     fn inflight(&self, window: &Window, gain: f64) -> u64 {
         self.model.bdp().map_or(window.initial, |bdp| {
-            ((gain * bdp) as u64).saturating_add(3 * self.send_quantum(window))
+            self.quantized(window, (gain * bdp) as u64)
         })
+    }
+
+    /// Linux: an even number of segments, so that delayed ACKs fit, and two more for the phase that probes, lest a small window hide it.
+    fn quantized(&self, window: &Window, bytes: u64) -> u64 {
+        let segments = bytes
+            .saturating_add(3 * self.send_quantum(window))
+            .div_ceil(window.mss);
+        let probing = self.mode == Mode::ProbeBw && self.cycle == PROBE_UP;
+        (segments.next_multiple_of(2) + if probing { 2 } else { 0 }) * window.mss
     }
 
     /// What ACK aggregation adds to the target, at most 100 ms of data.
@@ -274,9 +281,9 @@ impl Bbr {
 
     /// Section 4.2.3.
     fn set_cwnd(&self, window: &mut Window, ack: &Ack) {
-        let target = self
-            .inflight(window, self.cwnd_gain)
-            .saturating_add(self.aggregated());
+        let target = self.model.bdp().map_or(window.initial, |bdp| {
+            self.quantized(window, (self.cwnd_gain * bdp) as u64 + self.aggregated())
+        });
         let floor = self.min_window(window);
         if ack.lost_now > 0 {
             window.cwnd = window.cwnd.saturating_sub(ack.lost_now).max(window.mss);
@@ -303,6 +310,13 @@ impl CongestionControl for Bbr {
         self.model.stamp_min_rtt(now);
         self.aggregation = AckAggregation::new(now);
         self.initial_pacing(window, 0);
+    }
+
+    /// BBRInit: the RTT known by then is the first estimate.
+    fn on_handshake(&mut self, window: &mut Window, rtt: Nanos) {
+        self.seen_rtt = true;
+        self.model.min_rtt = rtt;
+        self.initial_pacing(window, rtt);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {

@@ -49,8 +49,8 @@ pub enum ReceiveWindow {
     /// The whole buffer.
     #[default]
     Full,
-    /// As Linux: 64 KiB, two segments more with each that comes, up to half of the buffer (tcp(7), `tcp_adv_win_scale` 1); as long as it grows,
-    /// every segment is acknowledged at once.
+    /// As Linux since 6.10: half of the buffer, then two segments more with each that comes, up to the share of a segment's memory that is
+    /// payload (1448 B of 2408); as long as it grows, every segment is acknowledged at once.
     Growing,
 }
 

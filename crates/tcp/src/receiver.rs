@@ -15,6 +15,8 @@ type Range = (u64, u64);
 
 /// Bytes that a growing receive window begins with: what a SYN, which is not scaled, can offer.
 const FIRST_OFFER: u64 = 65_535;
+/// Bytes of memory a received segment takes besides its payload: on x86-64 704 for headers and `skb_shared_info`, 256 for `sk_buff`.
+const OVERHEAD: u64 = 960;
 /// Payload bytes of the smallest segment at which it grows (Linux).
 const LEAST_TO_GROW: u16 = 128;
 
@@ -48,6 +50,8 @@ pub struct Receiver {
     /// Bytes offered, and the most that will be.
     offer: u64,
     most: u64,
+    /// Payload of the largest segment that `most` was reckoned from.
+    largest: u16,
     scale: u32,
     /// Highest edge ever advertised: it never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
@@ -72,9 +76,9 @@ struct Prior {
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig) -> Self {
         let buffer = config.receive_buffer.0.min(1 << 30);
-        let (offer, most) = match config.receive_window {
-            ReceiveWindow::Full => (buffer, buffer),
-            ReceiveWindow::Growing => (FIRST_OFFER.min(buffer / 2), buffer / 2),
+        let (offer, most, largest) = match config.receive_window {
+            ReceiveWindow::Full => (buffer, buffer, u16::MAX),
+            ReceiveWindow::Growing => (FIRST_OFFER.min(buffer / 2), buffer / 2, 0),
         };
         // RFC 7323 section 2.3: the shift lets 16 bits carry the buffer.
         let scale = (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14);
@@ -96,6 +100,7 @@ impl Receiver {
             buffer,
             offer,
             most,
+            largest,
             scale,
             advertised: 0,
             echo: Echo::new(),
@@ -144,6 +149,9 @@ impl Receiver {
         if self.quick_acks > 0 {
             self.expect_little(now, segment, ecn, rto);
         }
+        if segment.length > self.largest {
+            self.reckon(segment.length);
+        }
         if self.offer < self.most {
             self.open(segment);
         }
@@ -183,6 +191,19 @@ impl Receiver {
         }
         // Among the bits of AccECN's counter this one says nothing.
         self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
+    }
+
+    /// Linux since 6.9: half of the buffer can be payload until a segment shows which share of the memory it takes is, in 256ths.
+    #[cold]
+    fn reckon(&mut self, length: u16) {
+        if self.largest == 0 {
+            self.offer = self.buffer / 2;
+        }
+        self.largest = length;
+        let length = u64::from(length);
+        let share = (256 * length / (length + OVERHEAD)).max(1);
+        self.most = self.buffer * share / 256;
+        self.offer = self.offer.min(self.most);
     }
 
     /// Offers more. Linux: as fast as a sender in slow start can need, and an ACK at once, since it tells of the larger window.

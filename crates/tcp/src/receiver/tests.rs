@@ -40,26 +40,41 @@ fn acks_every_second_segment_or_after_the_timer() {
 #[test]
 fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
     let mut r = Receiver::new(&TcpConfig {
-        receive_buffer: Bytes(2 * 68_000),
+        receive_buffer: Bytes(100_000),
         receive_window: ReceiveWindow::Growing,
         ..Default::default()
     });
+    assert_eq!(r.window(), 50_000);
     let mut offered = Vec::new();
-    for i in 0..4 {
-        r.on_data(0, &data(i * 1000, 1000), false, Ecn::NotEct, SECOND);
-        offered.push((r.ack_now, r.window() >> r.scale << r.scale));
+    for i in 0..6 {
+        r.on_data(0, &data(i * 1448, 1448), false, Ecn::NotEct, SECOND);
+        offered.push((r.ack_now, r.window()));
         if r.ack_now {
             ack(&mut r);
         }
     }
-    // From 65535 by 2000 to 68000, in units of 4 bytes; then ACKs are delayed.
+    // From 50000 by 2896 to 153/256 of the buffer, in units of 2 bytes; then ACKs are delayed, and the edge stays as it was.
     let expected = [
-        (true, 67_532),
-        (true, 68_000),
-        (false, 68_000),
-        (true, 68_000),
+        (true, 52_896),
+        (true, 55_792),
+        (true, 58_688),
+        (true, 59_764),
+        (false, 59_764),
+        (true, 59_764),
     ];
     assert_eq!(offered, expected);
+    // Segments of which less than half the memory is payload: 448 of 1408 bytes, 81/256, although the edge never moves back.
+    let mut r = Receiver::new(&TcpConfig {
+        receive_buffer: Bytes(100_000),
+        receive_window: ReceiveWindow::Growing,
+        ..Default::default()
+    });
+    for i in 0..2 {
+        r.on_data(0, &data(i * 448, 448), false, Ecn::NotEct, SECOND);
+    }
+    assert_eq!(r.most, 31_640);
+    assert!(r.ack_now);
+    assert_eq!(ack(&mut r).window, 31_640);
     // What is too small to be data's bulk opens nothing.
     let mut r = Receiver::new(&TcpConfig {
         receive_window: ReceiveWindow::Growing,
