@@ -42,6 +42,18 @@ pub enum Pacing {
     Off,
 }
 
+/// How the retransmission timeout follows the RTT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timeout {
+    /// As Linux: sRTT and four times the largest mean deviation of the last round trip, which counts `min_rto` at least.
+    #[default]
+    Linux,
+    /// RFC 6298: sRTT and four mean deviations, together `min_rto` at least. Deviations are forgotten within a fraction of a round trip of
+    /// many samples (RFC 7323 appendix G), so that a full buffer's RTT is close to the timeout.
+    Rfc6298,
+}
+
 /// How much the receiver offers at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -82,7 +94,9 @@ pub struct TcpConfig {
     /// ECN and how marks are told: `false`, `true` (RFC 3168: an echo until the sender has reduced), `dctcp` (RFC 8257: the echo follows the marks
     /// exactly), `accecn` (RFC 9768: counters). `dctcp` and `prague` negotiate what they need by themselves.
     pub ecn: EcnFeedback,
-    /// Smallest retransmission timeout (200 ms in Linux, 1 s in RFC 6298).
+    /// How the retransmission timeout follows the RTT.
+    pub timeout: Timeout,
+    /// Smallest retransmission timeout (1 s in RFC 6298), or how much it lies above sRTT at least (200 ms in Linux).
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
     pub initial_rto: Duration,
@@ -112,6 +126,7 @@ impl Default for TcpConfig {
             receive_buffer: Bytes(32_000_000),
             receive_window: ReceiveWindow::Full,
             ecn: EcnFeedback::Off,
+            timeout: Timeout::Linux,
             min_rto: Duration(200 * MILLISECOND),
             initial_rto: Duration(SECOND),
             loss_detection: LossDetection::Rack,

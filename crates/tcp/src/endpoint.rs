@@ -207,7 +207,7 @@ impl Endpoint {
         sender.cc.on_start(&mut sender.window, now);
         if self.syn_tries == 1 {
             let rtt = now - self.syn_sent_at;
-            sender.rtt.sample(rtt);
+            sender.rtt.sample(rtt, sender.una, sender.next);
             sender.cc.on_handshake(&mut sender.window, rtt);
         }
     }

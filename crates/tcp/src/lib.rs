@@ -14,7 +14,7 @@ mod sender;
 mod transmit;
 mod undo;
 
-pub use config::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig};
+pub use config::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
 pub use endpoint::Endpoint;
 pub use marks::EcnPlan;
 pub use receiver::Receiver;

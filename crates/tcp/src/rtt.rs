@@ -2,7 +2,7 @@
 
 use bloatlab_units::{Nanos, SECOND};
 
-use crate::TcpConfig;
+use crate::{TcpConfig, Timeout};
 
 /// RFC 6298 section 2.5: a maximum of at least 60 s; Linux's is 120 s.
 const MAX_RTO: Nanos = 120 * SECOND;
@@ -12,7 +12,7 @@ const MAX_RTO: Nanos = 120 * SECOND;
 pub struct RttEstimator {
     /// Smoothed RTT, ns; 0 before the first sample.
     pub srtt: Nanos,
-    /// Mean deviation, ns.
+    /// The deviation of which the timeout takes four, ns.
     pub rttvar: Nanos,
     /// The last sample, ns.
     pub latest: Nanos,
@@ -21,6 +21,11 @@ pub struct RttEstimator {
     base: Nanos,
     floor: Nanos,
     backoff: u32,
+    rule: Timeout,
+    /// Mean deviation, its largest value in this round trip, and the stream offset that ends it; `Timeout::Linux` only.
+    deviation: Nanos,
+    peak: Nanos,
+    round_end: u64,
 }
 
 impl RttEstimator {
@@ -33,23 +38,63 @@ impl RttEstimator {
             base: config.initial_rto.0,
             floor: config.min_rto.0,
             backoff: 0,
+            rule: config.timeout,
+            deviation: 0,
+            peak: 0,
+            round_end: 0,
         }
     }
 
+    /// Takes a sample in; `una` and `next` are the stream offsets that tell round trips apart.
     #[inline]
-    pub(crate) fn sample(&mut self, rtt: Nanos) {
+    pub(crate) fn sample(&mut self, rtt: Nanos, una: u64, next: u64) {
         self.latest = rtt;
         self.min = self.min.min(rtt);
         if self.srtt == 0 {
             self.srtt = rtt.max(1);
-            self.rttvar = rtt / 2;
+            self.deviation = rtt / 2;
+            self.rttvar = match self.rule {
+                Timeout::Linux => self.deviation.max(self.floor / 4),
+                Timeout::Rfc6298 => self.deviation,
+            };
+            self.peak = self.rttvar;
+            self.round_end = next;
         } else {
-            // RFC 6298 section 2.3: beta = 1/4, alpha = 1/8.
-            let deviation = self.srtt.abs_diff(rtt);
-            self.rttvar = (3 * self.rttvar + deviation) >> 2;
+            match self.rule {
+                Timeout::Linux => self.deviate(rtt, una, next),
+                // RFC 6298 section 2.3: beta = 1/4.
+                Timeout::Rfc6298 => self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) >> 2,
+            }
+            // RFC 6298 section 2.3: alpha = 1/8.
             self.srtt = (7 * self.srtt + rtt) >> 3;
         }
-        self.base = (self.srtt + (4 * self.rttvar).max(1)).clamp(self.floor, MAX_RTO);
+        self.base = self.srtt + (4 * self.rttvar).max(1);
+        if self.rule == Timeout::Rfc6298 {
+            self.base = self.base.max(self.floor);
+        }
+        self.base = self.base.min(MAX_RTO);
+    }
+
+    /// Sarolahti and Kuznetsov 2002, section 4: with a sample for every ACK the mean deviation forgets within a fraction of a round trip, so its
+    /// largest value of a round trip counts, rises at once and falls by a quarter a round trip.
+    #[inline]
+    fn deviate(&mut self, rtt: Nanos, una: u64, next: u64) {
+        let error = self.srtt.abs_diff(rtt);
+        if error <= self.deviation {
+            self.deviation -= (self.deviation - error) / 4;
+        } else if rtt > self.srtt {
+            self.deviation += (error - self.deviation) / 4;
+        } else {
+            // An RTT that falls suddenly is no reason to wait longer.
+            self.deviation += (error - self.deviation) / 32;
+        }
+        self.peak = self.peak.max(self.deviation);
+        self.rttvar = self.rttvar.max(self.peak);
+        if una > self.round_end {
+            self.rttvar -= (self.rttvar - self.peak) / 4;
+            self.round_end = next;
+            self.peak = self.floor / 4;
+        }
     }
 
     /// The timeout in force, back-off included.
@@ -77,23 +122,57 @@ mod tests {
 
     #[test]
     fn follows_rfc_6298() {
-        let mut rtt = RttEstimator::new(&TcpConfig::default());
+        let mut rtt = RttEstimator::new(&TcpConfig {
+            timeout: Timeout::Rfc6298,
+            ..TcpConfig::default()
+        });
         assert_eq!(rtt.rto(), SECOND);
-        rtt.sample(100 * MILLISECOND);
+        rtt.sample(100 * MILLISECOND, 1, 1);
         assert_eq!(
             (rtt.srtt, rtt.rttvar),
             (100 * MILLISECOND, 50 * MILLISECOND)
         );
         assert_eq!(rtt.rto(), 300 * MILLISECOND);
-        rtt.sample(180 * MILLISECOND);
+        rtt.sample(180 * MILLISECOND, 1, 1);
         assert_eq!(rtt.rttvar, (150 + 80) * MILLISECOND / 4);
         assert_eq!(rtt.srtt, 110 * MILLISECOND);
         rtt.back_off();
         assert_eq!(rtt.rto(), 2 * (110 + 230) * MILLISECOND);
         rtt.reset_back_off();
         for _ in 0..100 {
-            rtt.sample(20 * MILLISECOND);
+            rtt.sample(20 * MILLISECOND, 1, 1);
         }
         assert_eq!(rtt.rto(), 200 * MILLISECOND, "the floor holds");
+    }
+    #[test]
+    fn linux_waits_for_the_largest_deviation_of_a_round_trip() {
+        let mut rtt = RttEstimator::new(&TcpConfig::default());
+        rtt.sample(800 * MILLISECOND, 1, 1);
+        assert_eq!(rtt.rto(), 2400 * MILLISECOND);
+        // The second sample ends the first round trip, whose largest deviation was the start's.
+        rtt.sample(800 * MILLISECOND, 2, 1000);
+        assert_eq!(rtt.rttvar, 400 * MILLISECOND);
+        // In a round trip of many equal samples the mean deviation falls from 300 ms to nothing; the largest is that after the first of them, 225 ms,
+        // and what is waited for comes a quarter closer to it.
+        for una in 3..=1001 {
+            rtt.sample(800 * MILLISECOND, una, una + 1000);
+        }
+        assert_eq!(rtt.rttvar, (400 - (400 - 225) / 4) * MILLISECOND - 750_000);
+        for round in 2..100 {
+            rtt.sample(800 * MILLISECOND, 1000 * round + 2, 1000 * (round + 1) + 2);
+        }
+        assert_eq!(rtt.rto() / MILLISECOND, 1000, "the floor is on top of sRTT");
+        // A sample 80 ms longer raises the mean deviation to a quarter of that and leaves the floor; one of 400 ms more counts at once.
+        rtt.sample(880 * MILLISECOND, 0, 0);
+        assert!(rtt.rttvar - 50 * MILLISECOND < MILLISECOND);
+        rtt.sample(1290 * MILLISECOND, 0, 0);
+        let deviation = 20 + (400 - 20) / 4;
+        assert_eq!(rtt.rttvar / MILLISECOND, deviation);
+        // As long as that below sRTT it would count an eighth of it.
+        let before = rtt.deviation;
+        let below = rtt.srtt - 500 * MILLISECOND;
+        rtt.sample(below, 0, 0);
+        assert_eq!(rtt.deviation, before + (500 * MILLISECOND - before) / 32);
+        assert_eq!(rtt.rttvar / MILLISECOND, deviation);
     }
 }

@@ -260,7 +260,7 @@ impl Sender {
             None
         };
         if delivery.oldest_rtt > 0 {
-            self.rtt.sample(delivery.oldest_rtt);
+            self.rtt.sample(delivery.oldest_rtt, self.una, self.next);
         } else if ack > before {
             self.sample_by_timestamp(now, segment.tsecr);
         }
@@ -325,7 +325,8 @@ impl Sender {
         let micros = ((now / MICROSECOND) as u32).wrapping_sub(echo);
         // An echo of 0 is none; one from the future belongs to no segment of ours.
         if echo != 0 && micros > 0 && micros < u32::MAX / 2 {
-            self.rtt.sample(u64::from(micros) * MICROSECOND);
+            self.rtt
+                .sample(u64::from(micros) * MICROSECOND, self.una, self.next);
         }
     }
 
