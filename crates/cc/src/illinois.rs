@@ -99,6 +99,15 @@ impl Law for Params {
     }
 }
 
+/// Linux reckons the increase in 128ths of a segment and the decrease in 64ths of the window, rounded down: a cut by half a 64th less on average.
+const ALPHA_PARTS: f64 = 128.0;
+const BETA_PARTS: f64 = 64.0;
+
+/// The whole parts in a value.
+fn whole(value: f64, parts: f64) -> f64 {
+    libm::floor(value * parts) / parts
+}
+
 /// The law.
 struct Illinois {
     params: Params,
@@ -139,8 +148,8 @@ impl Illinois {
         } else if let Some(mean) = self.sum.checked_div(self.samples) {
             let delay = mean.saturating_sub(self.base) as f64;
             let longest = (self.longest - self.base) as f64;
-            self.alpha = self.increase(delay, longest);
-            self.beta = self.decrease(delay, longest);
+            self.alpha = whole(self.increase(delay, longest), ALPHA_PARTS);
+            self.beta = whole(self.decrease(delay, longest), BETA_PARTS);
         }
     }
 
