@@ -85,6 +85,62 @@ fn probe_bw_holds_two_bandwidth_delay_products_and_three_bursts() {
 }
 
 #[test]
+fn the_handshake_gives_the_first_rtt() {
+    let mut d = Driver::new(r#""bbr""#, 10);
+    d.law.on_handshake(&mut d.window, 50 * MS);
+    let gain = 2.0 / std::f64::consts::LN_2;
+    assert_eq!(d.window.pacing, (gain * 10_000.0 / 0.05) as u64);
+    assert_eq!(d.state("min_rtt"), 50e6);
+    d.on_ack(MSS, 100 * MS);
+    assert_eq!(d.state("min_rtt"), 50e6);
+    assert_eq!(
+        d.window.pacing,
+        (gain * 10_000.0 / 0.05) as u64,
+        "only once"
+    );
+}
+
+#[test]
+fn the_window_is_even_and_two_larger_where_it_probes() {
+    let mut d = steady();
+    let mut seen = [false; 3];
+    let mut before = 0.0;
+    for _ in 0..64 {
+        PATH.round(&mut d, None);
+        let segments = d.window.cwnd as f64 / MSS as f64;
+        assert_eq!(segments % 2.0, 0.0);
+        // The last ACK of the round set the window, in the phase that it began or went on with.
+        let gain = d.state("pacing_gain");
+        let bdp = d.state("bw") * d.state("min_rtt") * 1e-9 / MSS as f64;
+        // At 1 MB/s a millisecond holds one segment: the quantum is two, 1.25 times as fast too.
+        let least = 2.0 * (bdp + 3.0);
+        let even = (least / 2.0).ceil() * 2.0;
+        let up = if gain > 1.0 { 2.0 } else { 0.0 };
+        if gain == before {
+            assert!(segments >= even + up, "{segments} at {gain}");
+        }
+        seen[usize::from(gain > 1.0) + 2 * usize::from(gain < 1.0)] = true;
+        before = gain;
+    }
+    assert_eq!(seen, [true; 3]);
+}
+
+#[test]
+fn a_burst_is_whole_segments_of_a_millisecond() {
+    // 2^-10 s of 0.99 * 10 MB/s are 9.67 segments: nine; three of them on top of two bandwidth-delay products, 2000 segments.
+    let path = Path { rate: 1e7, ..PATH };
+    let mut d = Driver::new(r#"{"kind": "bbr", "extra_acked_gain": 0.0}"#, 10);
+    for _ in 0..60 {
+        path.round(&mut d, None);
+        let cruising = d.state("mode") == PROBE_BW && d.state("pacing_gain") == 1.0;
+        if cruising && d.state("bw") == 1e7 && d.window.cwnd == 2028 * MSS {
+            return;
+        }
+    }
+    panic!("{} segments at {} B/s", d.cwnd_segments(), d.state("bw"));
+}
+
+#[test]
 fn the_first_phase_is_random_and_never_the_draining_one() {
     let mut gains = Vec::new();
     for seed in 0..64 {

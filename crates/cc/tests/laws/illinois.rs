@@ -21,9 +21,9 @@ fn avoiding(rtts: &[u64]) -> Driver {
 #[test]
 fn half_of_the_largest_delay_slows_down() {
     let d = avoiding(&[200, 100]);
-    // d = 50 of 100 ms: 99 * 10 / (99 + 49 * 9.7 / 0.3) = 0.588; 1/8 + 3/8 * 40 / 70 = 0.3393.
-    assert!((d.state("alpha") - 0.588_12).abs() < 1e-5);
-    assert!((d.state("beta") - 0.339_29).abs() < 1e-5);
+    // d = 50 of 100 ms: 99 * 10 / (99 + 49 * 9.7 / 0.3) = 0.588, in 128ths 75.3; 1/8 + 3/8 * 40 / 70 = 0.3393, in 64ths 21.7.
+    assert_eq!(d.state("alpha"), 75.0 / 128.0);
+    assert_eq!(d.state("beta"), 21.0 / 64.0);
 }
 
 #[test]
@@ -34,7 +34,8 @@ fn ends_of_the_range() {
         200, 100,
     ]);
     assert_eq!(d.state("beta"), 0.5);
-    assert!((d.state("alpha") - 990.0 / (99.0 + 94.0 * 9.7 / 0.3)).abs() < 1e-9);
+    // 990 / (99 + 94 * 9.7 / 0.3) = 0.3155, in 128ths 40.4.
+    assert_eq!(d.state("alpha"), 40.0 / 128.0);
     let d = avoiding(&[100]);
     assert_eq!((d.state("alpha"), d.state("beta")), (10.0, 0.125));
 }

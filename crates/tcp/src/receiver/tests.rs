@@ -63,7 +63,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
         (true, 59_764),
     ];
     assert_eq!(offered, expected);
-    // Segments of which less than half the memory is payload: 448 of 1408 bytes, 81/256, although the edge never moves back.
+    // Segments of which less than half the memory is payload: 448 of 1408 bytes, 81/256: the offer falls, and nothing grows.
     let mut r = Receiver::new(&TcpConfig {
         receive_buffer: Bytes(100_000),
         receive_window: ReceiveWindow::Growing,
