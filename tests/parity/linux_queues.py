@@ -62,10 +62,10 @@ EXPLANATIONS = {
     "b": Explanation(
         lambda r: not uses(r, "sfb") and ((r["rate_mbit"] == "10" and flows(r) >= 4) or _short_windows(r)),
         ALL - {"jain"},
-        "windows of one to six segments, where a delayed ACK is a good part of the RTT. Linux's receiver acknowledges every "
-        "segment while its window grows, and so does ours (`receive_window`), but when Linux's stops growing is not known: "
-        "half of the buffer as `tcp_adv_win_scale` says is 5,800 segments, and with 16 flows at 10 Mbit/s no flow has that "
-        "many in a run. Tested: growth up to a quarter leaves 14 of these cells outside instead of 28. Nothing is fitted.",
+        "windows of one to six segments, where every timeout and every delayed ACK counts. At 10 Mbit/s and 20 ms with 16 flows "
+        "ours drops less often than Linux's under fq_pie (0.049, 0.080), cake (0.21, 0.24) and pfifo with 1000 packets (0.018, "
+        "0.025) and marks more under red (0.39, 0.10); at 80 ms fq_codel with ECN uses 0.98 of the link, Linux's 0.91. Six "
+        "seeds of ours show no chance; not explained. All other cells of such windows agree, most within 1 %.",
     ),
     "c": Explanation(
         lambda r: uses(r, "pfifo", "bfifo", "hhf", "fq", "drr", "sfq"),
@@ -101,18 +101,6 @@ EXPLANATIONS = {
         lambda r: uses(r, "choke") and flows(r) >= 4 and r["rate_mbit"] == "200",
         frozenset({"drop_rate"}),
         "choke drops up to 1.5 times as often as Linux's at 200 Mbit/s, at equal sojourn times. Not explained.",
-    ),
-    "h": Explanation(
-        lambda r: uses(r, "pie", "dualpi2") and r["rate_mbit"] == "50" and r["base_rtt_ms"] == "80" and flows(r) == 4,
-        frozenset({"sojourn"}),
-        "chance: ten seeds of ours average 13.5 ms +- 0.7 ms under pie with ECN where Linux's two are 13.4 and 12.3; "
-        "dualpi2 is 0.1 ms beyond the tolerance.",
-    ),
-    "i": Explanation(
-        lambda r: uses(r, "fq_codel") and "vegas" in r["cc"],
-        frozenset({"sojourn", "drop_rate"}),
-        "Vegas and CUBIC in queues of their own: throughput, shares and RTTs agree, the mean queue is shorter than Linux's "
-        "by 1 ms and drops twice as often. Not explained.",
     ),
 }
 
@@ -171,7 +159,7 @@ LINUX = Reference(
     intro="""Linux 7.2 in virtual time: an htb class with the queue as its leaf, netem as the base delay, 30 s, figures from 10
 s on (mixtures: 60 s, from 20 s). Both sides: the mean over the same two seeds and start times. Ours: the queue in
 tc's words inside `htb` with a burst of 1600 B, `header = 14`, MSS 1448, `quick_acks = 16`, `receive_window =
-"growing"`, CUBIC as `variant = "linux"` with `slow_start = "hystart"`, a ping of 98 bytes every 20
+"growing"`, `timeout = "linux"`, CUBIC as `variant = "linux"` with `slow_start = "hystart"`, a ping of 98 bytes every 20
 ms. Chance counts for drops, marks and shares only.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,

@@ -46,12 +46,12 @@ pub enum Pacing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Timeout {
-    /// As Linux: sRTT and four times the largest mean deviation of the last round trip, which counts `min_rto` at least.
+    /// RFC 6298: sRTT and four mean deviations, together `min_rto` at least. With a sample for every ACK deviations are forgotten within a
+    /// fraction of a round trip (RFC 7323 appendix G), so that a full buffer's RTT is close to the timeout.
     #[default]
-    Linux,
-    /// RFC 6298: sRTT and four mean deviations, together `min_rto` at least. Deviations are forgotten within a fraction of a round trip of
-    /// many samples (RFC 7323 appendix G), so that a full buffer's RTT is close to the timeout.
     Rfc6298,
+    /// As Linux: sRTT and four times the largest mean deviation of the last round trip, which counts `min_rto` at least.
+    Linux,
 }
 
 /// How much the receiver offers at first.
@@ -96,7 +96,7 @@ pub struct TcpConfig {
     pub ecn: EcnFeedback,
     /// How the retransmission timeout follows the RTT.
     pub timeout: Timeout,
-    /// Smallest retransmission timeout (1 s in RFC 6298), or how much it lies above sRTT at least (200 ms in Linux).
+    /// Smallest retransmission timeout (1 s in RFC 6298; 200 ms in Linux), or with `timeout` `linux` how far above sRTT it lies at least.
     pub min_rto: Duration,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
     pub initial_rto: Duration,
@@ -126,7 +126,7 @@ impl Default for TcpConfig {
             receive_buffer: Bytes(32_000_000),
             receive_window: ReceiveWindow::Full,
             ecn: EcnFeedback::Off,
-            timeout: Timeout::Linux,
+            timeout: Timeout::Rfc6298,
             min_rto: Duration(200 * MILLISECOND),
             initial_rto: Duration(SECOND),
             loss_detection: LossDetection::Rack,

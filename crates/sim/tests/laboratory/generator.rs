@@ -5,7 +5,7 @@ use bloatlab_scenario::{
     BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, LossSpacing,
     ParkingLot, QueueConfig, Scenario, TcpConfig, Traffic, Transport,
 };
-use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction};
+use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, Timeout};
 use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, Rate};
 use proptest::collection::vec;
 use proptest::option;
@@ -84,6 +84,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     let timers = (
         select(vec![10_u64, 200, 200, 1000]),
         select(vec![100_u64, 1000]),
+        select(vec![Timeout::Rfc6298, Timeout::Linux]),
     );
     (
         segments,
@@ -106,6 +107,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 receive_buffer: Bytes(least + buffers.1),
                 receive_window: buffers.2,
                 ecn,
+                timeout: timers.2,
                 min_rto: Duration(timers.0 * MILLISECOND),
                 initial_rto: Duration(timers.1 * MILLISECOND),
                 loss_detection: recovery.0,
