@@ -68,6 +68,8 @@ class Ack(Protocol):
     """Lost since the connection began."""
     rtt: int
     """RTT sample of this ACK; 0: none."""
+    one_way: int
+    """Delay from sender to receiver by the timestamps, a delayed ACK's wait included; 0: none."""
     srtt: int
     """Smoothed RTT."""
     min_rtt: int
@@ -85,7 +87,9 @@ class Ack(Protocol):
     in_recovery: bool
     """The sender is in loss recovery."""
     ecn_echo: bool
-    """The ACK carried an ECN echo."""
+    """The ACK told of a mark: an ECN echo, or AccECN's counters went up."""
+    marked_now: int
+    """Delivered by this ACK and marked; all that it delivers, where the echo says no more."""
     rate: RateSample
     """The delivery-rate sample."""
 
@@ -127,6 +131,9 @@ class CongestionControl:
 
     def on_recovered(self, window: Window, ack: Ack) -> None:
         """Recovery is over; `cwnd` already is `ssthresh`."""
+
+    def on_undo(self, window: Window, ack: Ack) -> None:
+        """The last reduction was needless: `cwnd` and `ssthresh` are at least what they were before it."""
 
     def on_timeout(self, window: Window, now: int) -> None:
         """The retransmission timer fired; `cwnd` is one MSS."""

@@ -229,6 +229,47 @@ def test_a_users_congestion_control_and_queue() -> None:
     assert bl.run(SMALL, **{"flows.0.cca": "test_engine:Aimd"}).flow_metrics
 
 
+class Told(Aimd):
+    """Checks what it is told of marks and one-way delays, and leaves its mark where a reduction is taken back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.marked = 0
+        self.least = 0
+
+    def on_ack(self, window: bl.plugins.Window, ack: bl.plugins.Ack) -> None:
+        super().on_ack(window, ack)
+        self.marked += ack.marked_now
+        if ack.one_way:
+            # The link's 10 ms and a full segment of 1.2 ms at least, and not the way back.
+            assert 10_000_000 < ack.one_way < ack.rtt or not ack.rtt
+        assert (ack.marked_now > 0) == ack.ecn_echo
+        assert ack.marked_now <= ack.delivered_now
+
+    def on_congestion(self, window: bl.plugins.Window, signal: str, ack: bl.plugins.Ack) -> None:
+        super().on_congestion(window, signal, ack)
+        if signal == "ecn":
+            assert ack.marked_now > 0
+
+    def on_undo(self, window: bl.plugins.Window, ack: bl.plugins.Ack) -> None:
+        raise RuntimeError("taken back")
+
+
+def test_a_users_law_sees_marks_one_way_delays_and_needless_reductions() -> None:
+    path = {"rate": "10Mbit/s", "rtt": "20ms", "queue": {"kind": "codel", "ecn": True}}
+    marked = {"duration": "4s", "dumbbell": path, "flows": [{"cca": Told, "tcp": {"ecn": True}}]}
+    flow = bl.run(marked).flow_metrics["flow_1"]
+    assert flow["total_ecn_reductions_l4"] > 0
+    assert flow["total_undone_reductions_l4"] == 0
+    # An RTT that grows 45 times at once makes the timer fire although nothing is lost.
+    steps = {"kind": "steps", "steps": [{"at": "2s", "value": "900ms"}]}
+    longer = {**path, "queue": {"kind": "fifo", "limit": "100p"}, "vary": {"rtt": steps}}
+    late = {"duration": "6s", "dumbbell": longer, "flows": [{"cca": "newreno"}]}
+    assert bl.run(late).flow_metrics["flow_1"]["total_undone_reductions_l4"] == 1
+    with pytest.raises(bl.PluginError, match=r"on_undo.*taken back"):
+        bl.run({**late, "flows": [{"cca": Told}]})
+
+
 def test_a_users_class_that_raises_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(bl.PluginError, match="by design"):
         bl.run(SMALL, **{"flows.0.cca": Broken})

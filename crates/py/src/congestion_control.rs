@@ -47,6 +47,7 @@ pub struct Ack {
     lost_now: u64,
     lost: u64,
     rtt: u64,
+    one_way: u64,
     srtt: u64,
     min_rtt: u64,
     prior_in_flight: u64,
@@ -56,6 +57,7 @@ pub struct Ack {
     cwnd_limited: bool,
     in_recovery: bool,
     ecn_echo: bool,
+    marked_now: u64,
     rate: RateSample,
 }
 
@@ -69,6 +71,7 @@ impl From<&bloatlab_cc::Ack> for Ack {
             lost_now: ack.lost_now,
             lost: ack.lost,
             rtt: ack.rtt,
+            one_way: ack.one_way,
             srtt: ack.srtt,
             min_rtt: ack.min_rtt,
             prior_in_flight: ack.prior_in_flight,
@@ -78,6 +81,7 @@ impl From<&bloatlab_cc::Ack> for Ack {
             cwnd_limited: ack.cwnd_limited,
             in_recovery: ack.in_recovery,
             ecn_echo: ack.ecn_echo,
+            marked_now: ack.marked_now,
             rate: RateSample {
                 delivered: ack.rate.delivered,
                 interval: ack.rate.interval,
@@ -172,6 +176,14 @@ impl CongestionControl for PythonControl {
         self.call(window, "on_recovered", |object, w| {
             object
                 .call_method1("on_recovered", (w, Ack::from(ack)))
+                .map(drop)
+        });
+    }
+
+    fn on_undo(&mut self, window: &mut bloatlab_cc::Window, ack: &bloatlab_cc::Ack) {
+        self.call(window, "on_undo", |object, w| {
+            object
+                .call_method1("on_undo", (w, Ack::from(ack)))
                 .map(drop)
         });
     }

@@ -185,6 +185,7 @@ impl Engine<'_> {
         sheet.put(rank, F_TOTAL_RTOS_L4, sent.rtos as f64);
         sheet.put(rank, F_TOTAL_TAIL_LOSS_PROBES_L4, sent.probes as f64);
         sheet.put(rank, F_TOTAL_ECN_REDUCTIONS_L4, sent.ecn_reductions as f64);
+        sheet.put(rank, F_TOTAL_UNDONE_REDUCTIONS_L4, sent.undone as f64);
         let wire = (flow.mss + f64::from(bloatlab_tcp::segment::HEADER)) / flow.mss;
         let on_wire = stats.in_flight.mean().map(|v| v * wire * 8e9 / base_rtt);
         sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, on_wire.map(|v| v / rate));

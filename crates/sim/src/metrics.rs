@@ -91,6 +91,8 @@ metrics! {
             "tail-loss probes sent", "RFC 8985";
         F_TOTAL_ECN_REDUCTIONS_L4 = "total_ecn_reductions_l4", "", None,
             "window reductions after an ECN echo", "RFC 3168";
+        F_TOTAL_UNDONE_REDUCTIONS_L4 = "total_undone_reductions_l4", "", None,
+            "window reductions taken back, because nothing had been lost", "RFC 4015";
         F_MEAN_UTILITY_MPDF_L4 = "mean_utility_mpdf_l4", "1/(Mbit/s)", Higher,
             "mean over sample intervals of -1/throughput (minimum potential delay fairness)", "CCPerf";
         F_MEAN_UTILITY_PF_L4 = "mean_utility_pf_l4", "ln(Mbit/s)", Higher,
