@@ -1,7 +1,7 @@
 //! Set-associative places: eight candidates for each key, so that two keys share a place only when many are in use.
 
-/// Places in a table.
-pub const PLACES: usize = 1024;
+use super::table::Table;
+
 /// Candidates of each key.
 pub const WAYS: usize = 8;
 
@@ -21,13 +21,13 @@ pub enum Found {
 /// Which key stands at which place.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    keys: Vec<u64>,
+    keys: Table<u64>,
 }
 
 impl Default for Ways {
     fn default() -> Self {
         Self {
-            keys: vec![u64::MAX; PLACES],
+            keys: Table::new(u64::MAX),
         }
     }
 }
@@ -36,18 +36,27 @@ impl Ways {
     /// The place of a key that hashes to `home`; `used` says which places must be left to their keys.
     #[inline]
     pub fn find(&mut self, home: usize, key: u64, used: impl Fn(usize) -> bool) -> (usize, Found) {
-        if self.keys[home] == key {
-            return (home, Found::Direct);
+        let set = home & !(WAYS - 1);
+        // All are looked at, for where a key stands cannot be foretold: a branch would go wrong for every other packet.
+        let is_here = |way| u32::from(self.keys[set | way] == key) << way;
+        let hits: u32 = (0..WAYS).map(is_here).sum();
+        if hits == 0 {
+            return self.give(home, key, used);
         }
-        self.search(home, key, used)
+        let place = set | hits.trailing_zeros() as usize;
+        let found = if place == home {
+            Found::Direct
+        } else {
+            Found::Indirect
+        };
+        (place, found)
     }
 
-    fn search(&mut self, home: usize, key: u64, used: impl Fn(usize) -> bool) -> (usize, Found) {
+    /// A place for a key that has none.
+    #[cold]
+    fn give(&mut self, home: usize, key: u64, used: impl Fn(usize) -> bool) -> (usize, Found) {
         let set = home & !(WAYS - 1);
         let mut candidates = (0..WAYS).map(|step| set | ((home + step) & (WAYS - 1)));
-        if let Some(place) = candidates.clone().find(|&place| self.keys[place] == key) {
-            return (place, Found::Indirect);
-        }
         let free = candidates.find(|&place| !used(place));
         self.keys[free.unwrap_or(home)] = key;
         match free {

@@ -4,7 +4,8 @@ use bloatlab_units::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::hash::{PLACES, Ways};
+use super::hash::Ways;
+use super::table::{PLACES, Table};
 use crate::slab::FlowHash;
 
 /// What is shared between, as tc-cake(8) names it.
@@ -53,7 +54,7 @@ impl Isolation {
 #[derive(Clone, Debug)]
 struct End {
     ways: Ways,
-    bulk: Vec<u16>,
+    bulk: Table<u16>,
 }
 
 /// Bulk flows of each host of a tin, at both ends.
@@ -69,7 +70,7 @@ impl Loads {
         let end = |shared: bool| {
             shared.then(|| End {
                 ways: Ways::default(),
-                bulk: vec![0; PLACES],
+                bulk: Table::new(0),
             })
         };
         Self {

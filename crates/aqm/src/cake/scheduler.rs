@@ -4,13 +4,12 @@ use bloatlab_units::{Nanos, Rng};
 
 use super::Params;
 use super::ack_filter::AckFilter;
-use super::hash::PLACES;
 use super::hosts::{Isolation, Loads};
 use super::longest::Longest;
 use super::overhead::Overhead;
-use super::rotation::Flow;
 use super::shaper::Shaper;
 use super::stats::report;
+use super::table::PLACES;
 use super::tin::Tin;
 use crate::codel::Head;
 use crate::slab::{Chain, FlowHash, Slab};
@@ -19,8 +18,6 @@ use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
 /// The whole of it.
 pub struct Cake<P> {
     slab: Slab<P>,
-    /// The flows of all tins, one tin's behind the other's.
-    flows: Vec<Flow>,
     tins: Vec<Tin>,
     /// The tin of every code point.
     map: [u8; 64],
@@ -52,12 +49,10 @@ impl<P: Packet> Cake<P> {
             .settings(params.bandwidth, params.rtt.0, context.mtu);
         let tins: Vec<Tin> = settings
             .into_iter()
-            .enumerate()
-            .map(|(n, settings)| Tin::new(settings, n * PLACES, Loads::new(params.flowmode, rng)))
+            .map(|settings| Tin::new(settings, Loads::new(params.flowmode, rng)))
             .collect();
         Self {
             slab: Slab::default(),
-            flows: vec![Flow::default(); tins.len() * PLACES],
             longest: Longest::new(tins.len() * PLACES),
             tins,
             map: params.diffserv.map(),
@@ -91,27 +86,30 @@ impl<P: Packet> Cake<P> {
     /// Cuts the head off the longest queue.
     #[cold]
     fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
-        let index = self.longest.find(self.flows.iter().map(|f| f.backlog));
-        let tin = index / PLACES;
-        let flow = &mut self.flows[index];
+        let flows = self.tins.iter().flat_map(|tin| tin.flows.iter());
+        let index = self.longest.find(flows.map(|flow| flow.backlog));
+        let (number, place) = (index / PLACES, index % PLACES);
+        let tin = &mut self.tins[number];
+        let flow = &mut tin.flows[place];
         if let Some(packet) = self.slab.pop(&mut flow.chain) {
             flow.backlog -= packet.size();
-            self.tins[tin].backlog -= u64::from(packet.size());
-            self.tins[tin].overflowed(flow, now);
+            tin.backlog -= u64::from(packet.size());
             self.longest.update(index, flow.backlog);
-            self.charge_drop(tin, packet.size(), now);
+            tin.overflowed(place, now);
+            self.charge_drop(number, packet.size(), now);
             sink.dropped(&packet, DropReason::Overflow);
         }
     }
 
     /// Drops an ACK of this flow that the packet which has just arrived makes superfluous.
-    fn filter_acks(&mut self, tin: usize, index: usize, now: Nanos, sink: &mut dyn Sink<P>) {
-        let flow = &mut self.flows[index];
+    fn filter_acks(&mut self, number: usize, place: usize, now: Nanos, sink: &mut dyn Sink<P>) {
+        let tin = &mut self.tins[number];
+        let flow = &mut tin.flows[place];
         if let Some(ack) = self.ack_filter.filter(&mut self.slab, &mut flow.chain) {
             flow.backlog -= ack.size();
-            self.tins[tin].backlog -= u64::from(ack.size());
-            self.tins[tin].counts.ack_drop += 1;
-            self.charge_drop(tin, ack.size(), now);
+            tin.backlog -= u64::from(ack.size());
+            tin.counts.ack_drop += 1;
+            self.charge_drop(number, ack.size(), now);
             sink.dropped(&ack, DropReason::Law);
         }
     }
@@ -154,8 +152,15 @@ impl<P: Packet> Cake<P> {
 
     /// What the law lets through of a flow; its length on the wire is charged to whom it concerns.
     #[inline]
-    fn serve(&mut self, tin: usize, index: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        let (flow, own) = (&mut self.flows[index], &mut self.tins[tin]);
+    fn serve(
+        &mut self,
+        number: usize,
+        place: usize,
+        now: Nanos,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<P> {
+        let own = &mut self.tins[number];
+        let flow = &mut own.flows[place];
         // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
         let packets = if self.ingress {
             4.max(2 * u64::from(own.bulk_flows))
@@ -182,7 +187,7 @@ impl<P: Packet> Cake<P> {
         let (length, lengths) = (queue.last, queue.lengths);
         own.backlog -= u64::from(flow.backlog - queue.backlog);
         flow.backlog = queue.backlog;
-        self.longest.update(index, flow.backlog);
+        self.longest.update(number * PLACES + place, flow.backlog);
         let lost = if self.ingress { lengths - length } else { 0 };
         let charged = length + lost;
         flow.deficit = flow.deficit.saturating_sub(charged as i32);
@@ -239,7 +244,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         };
         let tin = &mut self.tins[number];
         let hosts = &self.hosts;
-        let index = tin.classify(&mut self.flows, home, key, || hosts.of(flow));
+        let place = tin.classify(home, key, || hosts.of(flow));
         if tin.backlog == 0 {
             // A clock that stood still while there was nothing to send gives no credit for it.
             if let Some(threshold) = &mut tin.threshold {
@@ -252,19 +257,20 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         tin.backlog += u64::from(size);
         tin.counts.pkts += 1;
         tin.counts.bytes += u64::from(size);
-        let own = &mut self.flows[index];
+        let own = &mut tin.flows[place];
         own.backlog += size;
         let packet = self.slab.push(&mut own.chain, packet);
         packet.set_enqueued_at(now);
         if self.wash {
             packet.set_dscp(0);
         }
-        tin.arrived(&mut self.flows, index, &mut self.rng);
+        tin.arrived(place, &mut self.rng);
         if self.ack_filter != AckFilter::Disabled {
-            self.filter_acks(number, index, now, sink);
+            self.filter_acks(number, place, now, sink);
         }
         self.longest.arrived();
-        self.longest.update(index, self.flows[index].backlog);
+        let backlog = self.tins[number].flows[place].backlog;
+        self.longest.update(number * PLACES + place, backlog);
         self.memory_used = self.memory_used.max(self.slab.bytes());
         while self.slab.bytes() > self.memory_limit {
             self.cut_longest(now, sink);
@@ -274,30 +280,35 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         self.wake_at = None;
-        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
-        let mut decaying = true;
-        while self.slab.packets() > 0 {
-            self.wake_at = self
-                .shaper
-                .as_ref()
-                .and_then(|shaper| shaper.blocked_until(now));
+        if self.slab.packets() == 0 {
+            return None;
+        }
+        if let Some(shaper) = &self.shaper {
+            self.wake_at = shaper.blocked_until(now);
             if self.wake_at.is_some() {
                 return None;
             }
-            let number = self.select(now);
-            let index = self.tins[number].first(decaying)?;
-            decaying = false;
-            if self.flows[index].deficit <= 0 {
-                self.tins[number].turn_over(&mut self.flows, index, &mut self.rng);
+        }
+        let mut number = self.select(now);
+        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
+        self.tins[number].decay(now);
+        loop {
+            let tin = &mut self.tins[number];
+            let place = tin.first()?;
+            if tin.flows[place].deficit <= 0 {
+                tin.turn_over(place, &mut self.rng);
                 continue;
             }
-            let packet = self.serve(number, index, now, sink);
+            let packet = self.serve(number, place, now, sink);
             if packet.is_some() {
                 return packet;
             }
-            self.tins[number].emptied(&mut self.flows, index, now);
+            let tin = &mut self.tins[number];
+            tin.emptied(place, now);
+            if !tin.active() {
+                number = self.select(now);
+            }
         }
-        None
     }
 
     fn packets(&self) -> u64 {
