@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hash::Ways;
-use super::table::{PLACES, Table};
+use super::table::Table;
 use crate::slab::FlowHash;
 
 /// What is shared between, as tc-cake(8) names it.
@@ -75,7 +75,7 @@ impl Loads {
         };
         Self {
             ends: isolation.shares().map(end),
-            hash: FlowHash::new(rng, PLACES as u32),
+            hash: FlowHash::new(rng, u32::MAX),
         }
     }
 
@@ -90,8 +90,8 @@ impl Loads {
         let mut places = [0, 0];
         for ((end, host), place) in self.ends.iter_mut().zip(hosts).zip(&mut places) {
             if let Some(End { ways, bulk }) = end {
-                let home = self.hash.queue(u64::from(host));
-                let (found, _) = ways.find(home, u64::from(host), |place| bulk[place] > 0);
+                let hash = self.hash.bits(u64::from(host));
+                let (found, _) = ways.find(hash, |place| bulk[place] > 0);
                 *place = found as u16;
             }
         }

@@ -43,7 +43,7 @@ pub struct Cake<P> {
 impl<P: Packet> Cake<P> {
     pub(super) fn new(params: &Params, mut context: Context) -> Self {
         let rng = &mut context.rng;
-        let hash = FlowHash::new(rng, PLACES as u32);
+        let hash = FlowHash::new(rng, u32::MAX);
         let settings = params
             .diffserv
             .settings(params.bandwidth, params.rtt.0, context.mtu);
@@ -237,14 +237,10 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         let number = usize::from(self.map[usize::from(packet.dscp() & 63)]);
         let (flow, size) = (packet.flow(), packet.size());
         let key = self.isolation.key(flow, || self.hosts.of(flow));
-        let home = if self.isolation == Isolation::Flowblind {
-            0
-        } else {
-            self.hash.queue(key)
-        };
+        let hash = self.hash.bits(key);
         let tin = &mut self.tins[number];
         let hosts = &self.hosts;
-        let place = tin.classify(home, key, || hosts.of(flow));
+        let place = tin.classify(hash, || hosts.of(flow));
         if tin.backlog == 0 {
             // A clock that stood still while there was nothing to send gives no credit for it.
             if let Some(threshold) = &mut tin.threshold {

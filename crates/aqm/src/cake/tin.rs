@@ -84,14 +84,19 @@ impl Tin {
         self.sparse_flows + self.bulk_flows > 0
     }
 
-    /// The queue of a key that hashes to `home`; `hosts` are asked for when a queue changes hands.
+    /// The queue of a key with this hash; `hosts` are asked for when a queue changes hands.
     #[inline]
-    pub fn classify(&mut self, home: usize, key: u64, hosts: impl FnOnce() -> [u32; 2]) -> usize {
+    pub fn classify(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
         let Self { flows, ways, .. } = self;
-        let (place, found) = ways.find(home, key, |place| flows[place].set != Set::Out);
-        self.counts.way_inds += u64::from(found == Found::Indirect);
-        self.counts.way_miss += u64::from(found == Found::Missed);
-        self.counts.way_cols += u64::from(found == Found::Collided);
+        let (place, found) = ways.find(hash, |place| flows[place].set != Set::Out);
+        match found {
+            // Not told apart by a branch: as unforeseeable as where a key stands.
+            Found::Direct | Found::Indirect => {
+                self.counts.way_inds += u64::from(found == Found::Indirect);
+            }
+            Found::Missed => self.counts.way_miss += 1,
+            Found::Collided => self.counts.way_cols += 1,
+        }
         let flow = &mut self.flows[place];
         if self.loads.count() && (flow.set == Set::Out || found == Found::Collided) {
             let places = self.loads.places(hosts());
