@@ -21,6 +21,8 @@ pub struct Cake<P> {
     tins: Vec<Tin>,
     /// The tin of every code point.
     map: [u8; 64],
+    /// A bit for each tin in which a flow waits for its turn; some may turn out empty.
+    active: u8,
     /// Whose turn it is, in an unlimited queue.
     current: usize,
     shaper: Option<Shaper>,
@@ -56,6 +58,7 @@ impl<P: Packet> Cake<P> {
             longest: Longest::new(tins.len() * PLACES),
             tins,
             map: params.diffserv.map(),
+            active: 0,
             current: 0,
             shaper: params.bandwidth.map(Shaper::new),
             overhead: params.overhead(context.header),
@@ -124,26 +127,44 @@ impl<P: Packet> Cake<P> {
             return self.by_priority(now);
         }
         // arXiv 1804.07617 section III-C: with no rate there are no thresholds; the tins share by their weights.
-        loop {
-            let tin = &mut self.tins[self.current];
-            if tin.active() && tin.deficit >= 0 {
-                return self.current;
+        while !self.is_active(self.current) || self.tins[self.current].deficit < 0 {
+            if self.active == 1 << self.current {
+                self.pass_all();
+                break;
             }
-            if tin.deficit <= 0 {
-                tin.deficit += tin.settings.weight;
-            }
+            self.tins[self.current].collect(1);
             // Not by a remainder: a division for each tin that is passed over.
             self.current += 1;
             if self.current == self.tins.len() {
                 self.current = 0;
             }
         }
+        self.current
+    }
+
+    /// Whether a flow of this tin waits for its turn.
+    #[inline]
+    fn is_active(&self, tin: usize) -> bool {
+        self.active >> tin & 1 == 1
+    }
+
+    /// The only tin that waits has its next turn after so many rounds, in which the others collect too.
+    #[inline]
+    fn pass_all(&mut self) {
+        let own = &mut self.tins[self.current];
+        let weight = own.settings.weight;
+        let rounds = (weight - 1 - own.deficit) / weight;
+        own.deficit += rounds * weight;
+        let (before, from) = self.tins.split_at_mut(self.current);
+        let others = before.iter_mut().chain(&mut from[1..]);
+        others.for_each(|tin| tin.collect(rounds));
     }
 
     /// arXiv 1804.07617 section III-C: the highest tin below its threshold; if none is, the one that will be first.
     fn by_priority(&self, now: Nanos) -> usize {
         let ready = |tin: &Tin| tin.threshold.map_or(0, |threshold| threshold.at().max(now));
-        let active = self.tins.iter().enumerate().filter(|(_, tin)| tin.active());
+        let all = self.tins.iter().enumerate();
+        let active = all.filter(|(n, _)| self.is_active(*n));
         active
             .rev()
             .min_by_key(|(_, tin)| ready(tin))
@@ -261,6 +282,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             packet.set_dscp(0);
         }
         tin.arrived(place, &mut self.rng);
+        self.active |= 1 << number;
         if self.ack_filter != AckFilter::Disabled {
             self.filter_acks(number, place, now, sink);
         }
@@ -302,6 +324,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             let tin = &mut self.tins[number];
             tin.emptied(place, now);
             if !tin.active() {
+                self.active &= !(1 << number);
                 number = self.select(now);
             }
         }

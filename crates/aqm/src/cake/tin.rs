@@ -84,6 +84,15 @@ impl Tin {
         self.sparse_flows + self.bulk_flows > 0
     }
 
+    /// In an unlimited queue, the tin is passed over so often: each time it gets its weight, unless it still has some of it.
+    #[inline]
+    pub fn collect(&mut self, rounds: i64) {
+        if self.deficit <= 0 {
+            let wanted = 1 - self.deficit / self.settings.weight;
+            self.deficit += wanted.min(rounds) * self.settings.weight;
+        }
+    }
+
     /// The queue of a key with this hash; `hosts` are asked for when a queue changes hands.
     #[inline]
     pub fn classify(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
