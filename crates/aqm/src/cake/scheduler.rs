@@ -171,56 +171,62 @@ impl<P: Packet> Cake<P> {
             .map_or(0, |(n, _)| n)
     }
 
-    /// What the law lets through of a flow; its length on the wire is charged to whom it concerns.
+    /// What a tin sends: of the flow whose turn it is, what the law lets through. None if all its flows turn out empty.
     #[inline]
-    fn serve(
-        &mut self,
-        number: usize,
-        place: usize,
-        now: Nanos,
-        sink: &mut dyn Sink<P>,
-    ) -> Option<P> {
-        let own = &mut self.tins[number];
-        let flow = &mut own.flows[place];
-        // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
-        let packets = if self.ingress {
-            4.max(2 * u64::from(own.bulk_flows))
-        } else {
-            4
-        };
-        let mut queue = SubQueue {
-            slab: &mut self.slab,
-            chain: &mut flow.chain,
-            backlog: flow.backlog,
-            overhead: &self.overhead,
-            lengths: 0,
-            last: 0,
-        };
-        let packet = own.settings.law.dequeue(
-            &mut flow.vars,
-            &mut own.counts.law,
-            now,
-            packets * own.settings.mtu_time,
-            &mut self.rng,
-            sink,
-            &mut queue,
-        )?;
-        let (length, lengths) = (queue.last, queue.lengths);
-        own.backlog -= u64::from(flow.backlog - queue.backlog);
-        flow.backlog = queue.backlog;
-        self.longest.update(number * PLACES + place, flow.backlog);
-        let lost = if self.ingress { lengths - length } else { 0 };
-        let charged = length + lost;
-        flow.deficit = flow.deficit.saturating_sub(charged as i32);
-        own.deficit -= charged as i64;
-        if let Some(shaper) = &mut self.shaper {
-            shaper.sent(length);
-            shaper.dropped(lost);
-            if let Some(threshold) = &mut own.threshold {
-                threshold.charge(charged, now);
+    fn serve(&mut self, number: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        let tin = &mut self.tins[number];
+        loop {
+            let place = tin.first()?;
+            if tin.flows[place].deficit <= 0 {
+                tin.turn_over(place, &mut self.rng);
+                continue;
             }
+            let flow = &mut tin.flows[place];
+            // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
+            let packets = if self.ingress {
+                4.max(2 * u64::from(tin.bulk_flows))
+            } else {
+                4
+            };
+            let mut queue = SubQueue {
+                slab: &mut self.slab,
+                chain: &mut flow.chain,
+                backlog: flow.backlog,
+                overhead: &self.overhead,
+                lengths: 0,
+                last: 0,
+            };
+            let packet = tin.settings.law.dequeue(
+                &mut flow.vars,
+                &mut tin.counts.law,
+                now,
+                packets * tin.settings.mtu_time,
+                &mut self.rng,
+                sink,
+                &mut queue,
+            );
+            if packet.is_none() {
+                tin.emptied(place, now);
+                continue;
+            }
+            let (length, lengths) = (queue.last, queue.lengths);
+            tin.backlog -= u64::from(flow.backlog - queue.backlog);
+            flow.backlog = queue.backlog;
+            self.longest.update(number * PLACES + place, flow.backlog);
+            // The length on the wire is charged to whom it concerns.
+            let lost = if self.ingress { lengths - length } else { 0 };
+            let charged = length + lost;
+            flow.deficit = flow.deficit.saturating_sub(charged as i32);
+            tin.deficit -= charged as i64;
+            if let Some(shaper) = &mut self.shaper {
+                shaper.sent(length);
+                shaper.dropped(lost);
+                if let Some(threshold) = &mut tin.threshold {
+                    threshold.charge(charged, now);
+                }
+            }
+            return packet;
         }
-        Some(packet)
     }
 }
 
@@ -311,22 +317,12 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
         self.tins[number].decay(now);
         loop {
-            let tin = &mut self.tins[number];
-            let place = tin.first()?;
-            if tin.flows[place].deficit <= 0 {
-                tin.turn_over(place, &mut self.rng);
-                continue;
-            }
-            let packet = self.serve(number, place, now, sink);
+            let packet = self.serve(number, now, sink);
             if packet.is_some() {
                 return packet;
             }
-            let tin = &mut self.tins[number];
-            tin.emptied(place, now);
-            if !tin.active() {
-                self.active &= !(1 << number);
-                number = self.select(now);
-            }
+            self.active &= !(1 << number);
+            number = self.select(now);
         }
     }
 

@@ -78,12 +78,6 @@ impl Tin {
         }
     }
 
-    /// Whether any flow waits for its turn; some may turn out empty.
-    #[inline]
-    pub fn active(&self) -> bool {
-        self.sparse_flows + self.bulk_flows > 0
-    }
-
     /// In an unlimited queue, the tin is passed over so often: each time it gets its weight, unless it still has some of it.
     #[inline]
     pub fn collect(&mut self, rounds: i64) {
