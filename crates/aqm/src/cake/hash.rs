@@ -1,6 +1,6 @@
 //! Set-associative places: eight candidates for each key, so that two keys share a place only when many are in use.
 
-use super::table::{PLACES, Table};
+use super::table::PLACES;
 
 /// Candidates of each key.
 pub const WAYS: usize = 8;
@@ -18,16 +18,30 @@ pub enum Found {
     Collided,
 }
 
+/// The hashes of the keys that stand in a set; in one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Set([u32; WAYS]);
+
+impl Set {
+    /// The way of a key; [`WAYS`] if it has none. All are looked at, for it cannot be foretold: a branch would go wrong for every other packet.
+    #[inline]
+    fn way(&self, hash: u32) -> usize {
+        let here = self.0.map(|own| if own == hash { u8::MAX } else { 0 });
+        u64::from_le_bytes(here).trailing_zeros() as usize / 8
+    }
+}
+
 /// Which key stands at which place; keys are known by their hashes, as in Linux.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    hashes: Table<u32>,
+    sets: Vec<Set>,
 }
 
 impl Default for Ways {
     fn default() -> Self {
         Self {
-            hashes: Table::new(0),
+            sets: vec![Set::default(); PLACES / WAYS],
         }
     }
 }
@@ -37,14 +51,12 @@ impl Ways {
     #[inline]
     pub fn find(&mut self, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
         let home = home(hash);
-        let set = home & !(WAYS - 1);
-        // All are looked at, for where a key stands cannot be foretold: a branch would go wrong for every other packet.
-        let is_here = |way| u32::from(self.hashes[set | way] == hash) << way;
-        let here: u32 = (0..WAYS).map(is_here).sum();
-        if here == 0 {
+        let set = home / WAYS;
+        let way = self.sets[set].way(hash);
+        if way == WAYS {
             return self.give(home, hash, used);
         }
-        let place = set | here.trailing_zeros() as usize;
+        let place = set * WAYS + way;
         let found = if place == home {
             Found::Direct
         } else {
@@ -56,14 +68,16 @@ impl Ways {
     /// A place for a key that has none.
     #[cold]
     fn give(&mut self, home: usize, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
-        let set = home & !(WAYS - 1);
-        let mut candidates = (0..WAYS).map(|step| set | ((home + step) & (WAYS - 1)));
-        let free = candidates.find(|&place| !used(place));
-        self.hashes[free.unwrap_or(home)] = hash;
-        match free {
-            Some(place) => (place, Found::Missed),
-            None => (home, Found::Collided),
-        }
+        let set = home / WAYS;
+        let mut ways = (0..WAYS).map(|step| (home + step) % WAYS);
+        let free = ways.find(|way| !used(set * WAYS + way));
+        let way = free.unwrap_or(home % WAYS);
+        self.sets[set].0[way] = hash;
+        let found = match free {
+            Some(_) => Found::Missed,
+            None => Found::Collided,
+        };
+        (set * WAYS + way, found)
     }
 }
 
