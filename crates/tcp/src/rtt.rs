@@ -162,17 +162,17 @@ mod tests {
             rtt.sample(800 * MILLISECOND, 1000 * round + 2, 1000 * (round + 1) + 2);
         }
         assert_eq!(rtt.rto() / MILLISECOND, 1000, "the floor is on top of sRTT");
-        // A sample 80 ms longer raises the mean deviation to a quarter of that and leaves the floor; one of 400 ms more counts at once.
+        // 80 ms more raise the mean deviation to a quarter of that, below the floor; 400 ms above sRTT (by then 810 ms) count at once.
         rtt.sample(880 * MILLISECOND, 0, 0);
         assert!(rtt.rttvar - 50 * MILLISECOND < MILLISECOND);
-        rtt.sample(1290 * MILLISECOND, 0, 0);
+        rtt.sample(1210 * MILLISECOND, 0, 0);
         let deviation = 20 + (400 - 20) / 4;
         assert_eq!(rtt.rttvar / MILLISECOND, deviation);
-        // As long as that below sRTT it would count an eighth of it.
+        // 500 ms below sRTT count an eighth of what they would above it.
         let before = rtt.deviation;
         let below = rtt.srtt - 500 * MILLISECOND;
         rtt.sample(below, 0, 0);
         assert_eq!(rtt.deviation, before + (500 * MILLISECOND - before) / 32);
-        assert_eq!(rtt.rttvar / MILLISECOND, deviation);
+        assert_eq!(rtt.rttvar, rtt.deviation);
     }
 }

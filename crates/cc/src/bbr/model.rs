@@ -105,10 +105,11 @@ impl Model {
         self.filled_pipe = self.full_bw_rounds >= FULL_BW_ROUNDS;
     }
 
-    /// Section 4.1.2.3: the smallest RTT of the window, or the newest once the window is over.
+    /// Section 4.1.2.3: the smallest RTT of the window, or the newest once the window is over. As in Linux and in draft-02 an equal one does not
+    /// prolong it: a path whose RTTs repeat would never be probed.
     pub fn update_min_rtt(&mut self, ack: &Ack) {
         self.min_rtt_expired = ack.now > self.min_rtt_stamp + self.min_rtt_window;
-        if ack.rtt > 0 && (ack.rtt <= self.min_rtt || self.min_rtt_expired) {
+        if ack.rtt > 0 && (ack.rtt < self.min_rtt || self.min_rtt_expired) {
             self.min_rtt = ack.rtt;
             self.min_rtt_stamp = ack.now;
         }
