@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from frame import Cell, Explanation, Metric, Reference, Row, Run, Values, by_chance, mean, measure
+from frame import Cell, Explanation, Metric, Reference, Row, Run, Values, by_chance, counted_by_chance, mean, measure
 from linux import cells, flows, rescaled, scenario
 
 REFERENCE = Path(__file__).with_name("linux_laws.csv")
@@ -36,8 +35,8 @@ EXPLANATIONS = {
     "b": Explanation(
         lambda r: _is(r, "bbr") and r["base_rtt_ms"] in ("10", "160"),
         ALL,
-        "BBR keeps 10 % more in flight than Linux's alone at 10 ms and 10 % less with four flows: its bandwidth sample "
-        "sees bursts that htb lets through and Linux's sends in other sizes. Not explained further.",
+        "BBR keeps 10 % more in flight than Linux's alone at 10 ms and 10 % less with four flows, with htb's burst and "
+        "without it. Not explained.",
     ),
     "c": Explanation(
         lambda r: _is(r, "cdg"),
@@ -107,8 +106,7 @@ def _compare(row: Row, ours: Sequence[Values], theirs: Sequence[dict[str, float]
         if metric.name in ("retransmissions", "jain"):
             noise = by_chance(ours, theirs, metric.name)
         if metric.name == "retransmissions":
-            # Two standard errors of the difference of two means of counts, as of a Poisson process.
-            noise = max(noise, 2.0 * math.sqrt(2.0 * them / len(theirs)))
+            noise = max(noise, counted_by_chance(them, 1, len(theirs)))
         yield Cell(row, metric, us, them, noise, LINUX_LAWS.explain(row, metric))
 
 

@@ -111,8 +111,8 @@ EXPLANATIONS = {
     "i": Explanation(
         lambda r: uses(r, "fq_codel") and "vegas" in r["cc"],
         frozenset({"sojourn", "drop_rate"}),
-        "Vegas and CUBIC in queues of their own: throughput, shares and RTTs agree, CUBIC's queues are shorter than "
-        "Linux's by 1 ms and are signalled to more often. Not explained.",
+        "Vegas and CUBIC in queues of their own: throughput, shares and RTTs agree, the mean queue is shorter than Linux's "
+        "by 1 ms and drops twice as often. Not explained.",
     ),
 }
 

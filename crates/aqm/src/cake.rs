@@ -15,6 +15,7 @@ mod rotation;
 mod scheduler;
 pub mod shaper;
 mod stats;
+mod table;
 mod tin;
 pub mod tins;
 mod words;

@@ -232,6 +232,7 @@ impl Law {
     }
 
     /// The queue was found empty. Says whether BLUE has just fallen silent.
+    #[inline]
     pub fn emptied(&self, vars: &mut Vars, now: Nanos) -> bool {
         let mut silent = false;
         if vars.p_drop > 0 && now >= vars.blue_next {
@@ -266,6 +267,7 @@ impl Law {
         silent && vars.p_drop > 0
     }
 
+    #[cold]
     fn step_down(&self, vars: &mut Vars) {
         vars.count -= 1;
         vars.at_once = false;

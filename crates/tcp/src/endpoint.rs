@@ -7,7 +7,7 @@ use bloatlab_units::{NEVER, Nanos};
 use crate::TcpConfig;
 use crate::marks::{self, EcnPlan};
 use crate::receiver::Receiver;
-use crate::segment::{ACK, FIN, SYN, Segment, unwrap};
+use crate::segment::{ACK, FIN, SYN, Segment, time_stamp, unwrap};
 use crate::sender::Sender;
 
 /// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
@@ -258,7 +258,7 @@ impl Endpoint {
         *segment = Segment {
             seq: self.sender.next as u32,
             flags: ACK,
-            tsval: (now / 1000) as u32,
+            tsval: time_stamp(now),
             ..Segment::default()
         };
     }
@@ -274,7 +274,7 @@ impl Endpoint {
         self.syn_deadline = now + (self.sender.rtt.rto() << (self.syn_tries - 1).min(6));
         *segment = Segment {
             flags: SYN,
-            tsval: (now / 1000) as u32,
+            tsval: time_stamp(now),
             ..Segment::default()
         };
         self.receiver.stamp(segment);

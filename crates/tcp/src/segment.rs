@@ -1,5 +1,7 @@
 //! A TCP segment's header, small enough to travel by value.
 
+use bloatlab_units::{MICROSECOND, Nanos};
+
 /// Synchronise: opens a connection.
 pub const SYN: u8 = 0x02;
 /// Finish: no more data.
@@ -121,6 +123,12 @@ impl Segment {
     pub fn sack_blocks(&self) -> &[Block] {
         &self.sack[..usize::from(self.blocks.min(3))]
     }
+}
+
+/// RFC 7323's clock: microseconds, as Linux has it.
+#[inline]
+pub(crate) fn time_stamp(now: Nanos) -> u32 {
+    (now / MICROSECOND) as u32
 }
 
 /// The 64-bit sequence number near `reference` that reads `wire` on the wire.

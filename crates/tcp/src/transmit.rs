@@ -5,7 +5,7 @@ use bloatlab_units::{NEVER, Nanos, SECOND};
 
 use crate::Pacing;
 use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Record, WITH_FIN};
-use crate::segment::{ACK, CWR, FIN, Segment};
+use crate::segment::{ACK, CWR, FIN, Segment, time_stamp};
 use crate::sender::{Sender, State};
 
 /// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
@@ -277,11 +277,6 @@ impl Sender {
             .get(self.board.index_of(seq))
             .is_some_and(|r| r.seq == seq && r.is(EVER_RETRANSMITTED))
     }
-}
-
-/// RFC 7323's clock: microseconds, as Linux has it.
-fn time_stamp(now: Nanos) -> u32 {
-    (now / 1000) as u32
 }
 
 fn write(segment: &mut Segment, record: &Record, now: Nanos) {

@@ -1,7 +1,7 @@
 //! Set-associative places: eight candidates for each key, so that two keys share a place only when many are in use.
 
-/// Places in a table.
-pub const PLACES: usize = 1024;
+use super::table::PLACES;
+
 /// Candidates of each key.
 pub const WAYS: usize = 8;
 
@@ -18,41 +18,70 @@ pub enum Found {
     Collided,
 }
 
-/// Which key stands at which place.
+/// The hashes of the keys that stand in a set; in one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Set([u32; WAYS]);
+
+impl Set {
+    /// The way of a key; [`WAYS`] if it has none. All are looked at, for it cannot be foretold: a branch would go wrong for every other packet.
+    #[inline]
+    fn way(&self, hash: u32) -> usize {
+        let here = self.0.map(|own| if own == hash { u8::MAX } else { 0 });
+        u64::from_le_bytes(here).trailing_zeros() as usize / 8
+    }
+}
+
+/// Which key stands at which place; keys are known by their hashes, as in Linux.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    keys: Vec<u64>,
+    sets: Vec<Set>,
 }
 
 impl Default for Ways {
     fn default() -> Self {
         Self {
-            keys: vec![u64::MAX; PLACES],
+            sets: vec![Set::default(); PLACES / WAYS],
         }
     }
 }
 
 impl Ways {
-    /// The place of a key that hashes to `home`; `used` says which places must be left to their keys.
+    /// The place of a key with this hash; `used` says which places must be left to their keys.
     #[inline]
-    pub fn find(&mut self, home: usize, key: u64, used: impl Fn(usize) -> bool) -> (usize, Found) {
-        if self.keys[home] == key {
-            return (home, Found::Direct);
+    pub fn find(&mut self, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
+        let home = home(hash);
+        let set = home / WAYS;
+        let way = self.sets[set].way(hash);
+        if way == WAYS {
+            return self.give(home, hash, used);
         }
-        self.search(home, key, used)
+        let place = set * WAYS + way;
+        let found = if place == home {
+            Found::Direct
+        } else {
+            Found::Indirect
+        };
+        (place, found)
     }
 
-    fn search(&mut self, home: usize, key: u64, used: impl Fn(usize) -> bool) -> (usize, Found) {
-        let set = home & !(WAYS - 1);
-        let mut candidates = (0..WAYS).map(|step| set | ((home + step) & (WAYS - 1)));
-        if let Some(place) = candidates.clone().find(|&place| self.keys[place] == key) {
-            return (place, Found::Indirect);
-        }
-        let free = candidates.find(|&place| !used(place));
-        self.keys[free.unwrap_or(home)] = key;
-        match free {
-            Some(place) => (place, Found::Missed),
-            None => (home, Found::Collided),
-        }
+    /// A place for a key that has none.
+    #[cold]
+    fn give(&mut self, home: usize, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
+        let set = home / WAYS;
+        let mut ways = (0..WAYS).map(|step| (home + step) % WAYS);
+        let free = ways.find(|way| !used(set * WAYS + way));
+        let way = free.unwrap_or(home % WAYS);
+        self.sets[set].0[way] = hash;
+        let found = match free {
+            Some(_) => Found::Missed,
+            None => Found::Collided,
+        };
+        (set * WAYS + way, found)
     }
+}
+
+/// The place a key hashes to.
+fn home(hash: u32) -> usize {
+    (hash >> (u32::BITS - PLACES.ilog2())) as usize
 }

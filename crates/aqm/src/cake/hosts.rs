@@ -4,7 +4,8 @@ use bloatlab_units::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::hash::{PLACES, Ways};
+use super::hash::Ways;
+use super::table::Table;
 use crate::slab::FlowHash;
 
 /// What is shared between, as tc-cake(8) names it.
@@ -53,7 +54,7 @@ impl Isolation {
 #[derive(Clone, Debug)]
 struct End {
     ways: Ways,
-    bulk: Vec<u16>,
+    bulk: Table<u16>,
 }
 
 /// Bulk flows of each host of a tin, at both ends.
@@ -69,12 +70,12 @@ impl Loads {
         let end = |shared: bool| {
             shared.then(|| End {
                 ways: Ways::default(),
-                bulk: vec![0; PLACES],
+                bulk: Table::new(0),
             })
         };
         Self {
             ends: isolation.shares().map(end),
-            hash: FlowHash::new(rng, PLACES as u32),
+            hash: FlowHash::new(rng, u32::MAX),
         }
     }
 
@@ -89,8 +90,8 @@ impl Loads {
         let mut places = [0, 0];
         for ((end, host), place) in self.ends.iter_mut().zip(hosts).zip(&mut places) {
             if let Some(End { ways, bulk }) = end {
-                let home = self.hash.queue(u64::from(host));
-                let (found, _) = ways.find(home, u64::from(host), |place| bulk[place] > 0);
+                let hash = self.hash.bits(u64::from(host));
+                let (found, _) = ways.find(hash, |place| bulk[place] > 0);
                 *place = found as u16;
             }
         }

@@ -1,5 +1,6 @@
 //! The flows of a tin in their rotations: sparse ones go first, then the bulk, and empty ones until what they did is forgotten.
 
+use super::table::Table;
 use crate::cobalt::Vars;
 use crate::slab::{Chain, NONE};
 
@@ -55,19 +56,15 @@ impl Default for Flow {
     }
 }
 
-/// Flows in their turn; one may leave from anywhere.
+/// Flows in their turn, in a ring: the last is before the first. One may leave from anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation {
     head: u32,
-    tail: u32,
 }
 
 impl Default for Rotation {
     fn default() -> Self {
-        Self {
-            head: NONE,
-            tail: NONE,
-        }
+        Self { head: NONE }
     }
 }
 
@@ -78,29 +75,34 @@ impl Rotation {
         (self.head != NONE).then_some(self.head as usize)
     }
 
+    /// The first becomes the last.
+    #[inline]
+    pub fn turn(&mut self, flows: &Table<Flow>) {
+        self.head = flows[self.head as usize].next;
+    }
+
     /// Appends a flow that stands in no rotation.
     #[inline]
-    pub fn push(&mut self, flows: &mut [Flow], place: usize) {
-        let flow = &mut flows[place];
-        (flow.previous, flow.next) = (self.tail, NONE);
-        match self.tail {
-            NONE => self.head = place as u32,
-            tail => flows[tail as usize].next = place as u32,
+    pub fn push(&mut self, flows: &mut Table<Flow>, place: usize) {
+        let own = place as u32;
+        if self.head == NONE {
+            (flows[place].previous, flows[place].next) = (own, own);
+            self.head = own;
+            return;
         }
-        self.tail = place as u32;
+        let tail = std::mem::replace(&mut flows[self.head as usize].previous, own);
+        flows[tail as usize].next = own;
+        (flows[place].previous, flows[place].next) = (tail, self.head);
     }
 
     /// Takes out a flow that stands in this rotation.
     #[inline]
-    pub fn remove(&mut self, flows: &mut [Flow], place: usize) {
+    pub fn remove(&mut self, flows: &mut Table<Flow>, place: usize) {
         let Flow { previous, next, .. } = flows[place];
-        match previous {
-            NONE => self.head = next,
-            previous => flows[previous as usize].next = next,
-        }
-        match next {
-            NONE => self.tail = previous,
-            next => flows[next as usize].previous = previous,
+        flows[previous as usize].next = next;
+        flows[next as usize].previous = previous;
+        if self.head == place as u32 {
+            self.head = if next == self.head { NONE } else { next };
         }
     }
 }

@@ -4,13 +4,12 @@ use bloatlab_units::{Nanos, Rng};
 
 use super::Params;
 use super::ack_filter::AckFilter;
-use super::hash::PLACES;
 use super::hosts::{Isolation, Loads};
 use super::longest::Longest;
 use super::overhead::Overhead;
-use super::rotation::Flow;
 use super::shaper::Shaper;
 use super::stats::report;
+use super::table::PLACES;
 use super::tin::Tin;
 use crate::codel::Head;
 use crate::slab::{Chain, FlowHash, Slab};
@@ -19,11 +18,11 @@ use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
 /// The whole of it.
 pub struct Cake<P> {
     slab: Slab<P>,
-    /// The flows of all tins, one tin's behind the other's.
-    flows: Vec<Flow>,
     tins: Vec<Tin>,
     /// The tin of every code point.
     map: [u8; 64],
+    /// A bit for each tin in which a flow waits for its turn; some may turn out empty.
+    active: u8,
     /// Whose turn it is, in an unlimited queue.
     current: usize,
     shaper: Option<Shaper>,
@@ -46,21 +45,20 @@ pub struct Cake<P> {
 impl<P: Packet> Cake<P> {
     pub(super) fn new(params: &Params, mut context: Context) -> Self {
         let rng = &mut context.rng;
-        let hash = FlowHash::new(rng, PLACES as u32);
+        let hash = FlowHash::new(rng, u32::MAX);
         let settings = params
             .diffserv
             .settings(params.bandwidth, params.rtt.0, context.mtu);
         let tins: Vec<Tin> = settings
             .into_iter()
-            .enumerate()
-            .map(|(n, settings)| Tin::new(settings, n * PLACES, Loads::new(params.flowmode, rng)))
+            .map(|settings| Tin::new(settings, Loads::new(params.flowmode, rng)))
             .collect();
         Self {
             slab: Slab::default(),
-            flows: vec![Flow::default(); tins.len() * PLACES],
             longest: Longest::new(tins.len() * PLACES),
             tins,
             map: params.diffserv.map(),
+            active: 0,
             current: 0,
             shaper: params.bandwidth.map(Shaper::new),
             overhead: params.overhead(context.header),
@@ -91,27 +89,30 @@ impl<P: Packet> Cake<P> {
     /// Cuts the head off the longest queue.
     #[cold]
     fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
-        let index = self.longest.find(self.flows.iter().map(|f| f.backlog));
-        let tin = index / PLACES;
-        let flow = &mut self.flows[index];
+        let flows = self.tins.iter().flat_map(|tin| tin.flows.iter());
+        let index = self.longest.find(flows.map(|flow| flow.backlog));
+        let (number, place) = (index / PLACES, index % PLACES);
+        let tin = &mut self.tins[number];
+        let flow = &mut tin.flows[place];
         if let Some(packet) = self.slab.pop(&mut flow.chain) {
             flow.backlog -= packet.size();
-            self.tins[tin].backlog -= u64::from(packet.size());
-            self.tins[tin].overflowed(flow, now);
+            tin.backlog -= u64::from(packet.size());
             self.longest.update(index, flow.backlog);
-            self.charge_drop(tin, packet.size(), now);
+            tin.overflowed(place, now);
+            self.charge_drop(number, packet.size(), now);
             sink.dropped(&packet, DropReason::Overflow);
         }
     }
 
     /// Drops an ACK of this flow that the packet which has just arrived makes superfluous.
-    fn filter_acks(&mut self, tin: usize, index: usize, now: Nanos, sink: &mut dyn Sink<P>) {
-        let flow = &mut self.flows[index];
+    fn filter_acks(&mut self, number: usize, place: usize, now: Nanos, sink: &mut dyn Sink<P>) {
+        let tin = &mut self.tins[number];
+        let flow = &mut tin.flows[place];
         if let Some(ack) = self.ack_filter.filter(&mut self.slab, &mut flow.chain) {
             flow.backlog -= ack.size();
-            self.tins[tin].backlog -= u64::from(ack.size());
-            self.tins[tin].counts.ack_drop += 1;
-            self.charge_drop(tin, ack.size(), now);
+            tin.backlog -= u64::from(ack.size());
+            tin.counts.ack_drop += 1;
+            self.charge_drop(number, ack.size(), now);
             sink.dropped(&ack, DropReason::Law);
         }
     }
@@ -126,75 +127,106 @@ impl<P: Packet> Cake<P> {
             return self.by_priority(now);
         }
         // arXiv 1804.07617 section III-C: with no rate there are no thresholds; the tins share by their weights.
-        loop {
-            let tin = &mut self.tins[self.current];
-            if tin.active() && tin.deficit >= 0 {
-                return self.current;
+        while !self.is_active(self.current) || self.tins[self.current].deficit < 0 {
+            if self.active == 1 << self.current {
+                self.pass_all();
+                break;
             }
-            if tin.deficit <= 0 {
-                tin.deficit += tin.settings.weight;
-            }
+            self.tins[self.current].collect(1);
             // Not by a remainder: a division for each tin that is passed over.
             self.current += 1;
             if self.current == self.tins.len() {
                 self.current = 0;
             }
         }
+        self.current
+    }
+
+    /// Whether a flow of this tin waits for its turn.
+    #[inline]
+    fn is_active(&self, tin: usize) -> bool {
+        self.active >> tin & 1 == 1
+    }
+
+    /// The only tin that waits has its next turn after so many rounds, in which the others collect too.
+    #[inline]
+    fn pass_all(&mut self) {
+        let own = &mut self.tins[self.current];
+        let weight = own.settings.weight;
+        let rounds = (weight - 1 - own.deficit) / weight;
+        own.deficit += rounds * weight;
+        let (before, from) = self.tins.split_at_mut(self.current);
+        let others = before.iter_mut().chain(&mut from[1..]);
+        others.for_each(|tin| tin.collect(rounds));
     }
 
     /// arXiv 1804.07617 section III-C: the highest tin below its threshold; if none is, the one that will be first.
     fn by_priority(&self, now: Nanos) -> usize {
         let ready = |tin: &Tin| tin.threshold.map_or(0, |threshold| threshold.at().max(now));
-        let active = self.tins.iter().enumerate().filter(|(_, tin)| tin.active());
+        let all = self.tins.iter().enumerate();
+        let active = all.filter(|(n, _)| self.is_active(*n));
         active
             .rev()
             .min_by_key(|(_, tin)| ready(tin))
             .map_or(0, |(n, _)| n)
     }
 
-    /// What the law lets through of a flow; its length on the wire is charged to whom it concerns.
+    /// What a tin sends: of the flow whose turn it is, what the law lets through. None if all its flows turn out empty.
     #[inline]
-    fn serve(&mut self, tin: usize, index: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        let (flow, own) = (&mut self.flows[index], &mut self.tins[tin]);
-        // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
-        let packets = if self.ingress {
-            4.max(2 * u64::from(own.bulk_flows))
-        } else {
-            4
-        };
-        let mut queue = SubQueue {
-            slab: &mut self.slab,
-            chain: &mut flow.chain,
-            backlog: flow.backlog,
-            overhead: &self.overhead,
-            lengths: 0,
-            last: 0,
-        };
-        let packet = own.settings.law.dequeue(
-            &mut flow.vars,
-            &mut own.counts.law,
-            now,
-            packets * own.settings.mtu_time,
-            &mut self.rng,
-            sink,
-            &mut queue,
-        )?;
-        let (length, lengths) = (queue.last, queue.lengths);
-        own.backlog -= u64::from(flow.backlog - queue.backlog);
-        flow.backlog = queue.backlog;
-        self.longest.update(index, flow.backlog);
-        let lost = if self.ingress { lengths - length } else { 0 };
-        let charged = length + lost;
-        flow.deficit = flow.deficit.saturating_sub(charged as i32);
-        own.deficit -= charged as i64;
-        if let Some(shaper) = &mut self.shaper {
-            shaper.sent(length);
-            shaper.dropped(lost);
-            if let Some(threshold) = &mut own.threshold {
-                threshold.charge(charged, now);
+    fn serve(&mut self, number: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        let tin = &mut self.tins[number];
+        loop {
+            let place = tin.first()?;
+            if tin.flows[place].deficit <= 0 {
+                tin.turn_over(place, &mut self.rng);
+                continue;
             }
+            let flow = &mut tin.flows[place];
+            // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
+            let packets = if self.ingress {
+                4.max(2 * u64::from(tin.bulk_flows))
+            } else {
+                4
+            };
+            let mut queue = SubQueue {
+                slab: &mut self.slab,
+                chain: &mut flow.chain,
+                backlog: flow.backlog,
+                overhead: &self.overhead,
+                lengths: 0,
+                last: 0,
+            };
+            let packet = tin.settings.law.dequeue(
+                &mut flow.vars,
+                &mut tin.counts.law,
+                now,
+                packets * tin.settings.mtu_time,
+                &mut self.rng,
+                sink,
+                &mut queue,
+            );
+            if packet.is_none() {
+                tin.emptied(place, now);
+                continue;
+            }
+            let (length, lengths) = (queue.last, queue.lengths);
+            tin.backlog -= u64::from(flow.backlog - queue.backlog);
+            flow.backlog = queue.backlog;
+            self.longest.update(number * PLACES + place, flow.backlog);
+            // The length on the wire is charged to whom it concerns.
+            let lost = if self.ingress { lengths - length } else { 0 };
+            let charged = length + lost;
+            flow.deficit = flow.deficit.saturating_sub(charged as i32);
+            tin.deficit -= charged as i64;
+            if let Some(shaper) = &mut self.shaper {
+                shaper.sent(length);
+                shaper.dropped(lost);
+                if let Some(threshold) = &mut tin.threshold {
+                    threshold.charge(charged, now);
+                }
+            }
+            return packet;
         }
-        Some(packet)
     }
 }
 
@@ -232,14 +264,10 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         let number = usize::from(self.map[usize::from(packet.dscp() & 63)]);
         let (flow, size) = (packet.flow(), packet.size());
         let key = self.isolation.key(flow, || self.hosts.of(flow));
-        let home = if self.isolation == Isolation::Flowblind {
-            0
-        } else {
-            self.hash.queue(key)
-        };
+        let hash = self.hash.bits(key);
         let tin = &mut self.tins[number];
         let hosts = &self.hosts;
-        let index = tin.classify(&mut self.flows, home, key, || hosts.of(flow));
+        let place = tin.classify(hash, || hosts.of(flow));
         if tin.backlog == 0 {
             // A clock that stood still while there was nothing to send gives no credit for it.
             if let Some(threshold) = &mut tin.threshold {
@@ -252,19 +280,21 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         tin.backlog += u64::from(size);
         tin.counts.pkts += 1;
         tin.counts.bytes += u64::from(size);
-        let own = &mut self.flows[index];
+        let own = &mut tin.flows[place];
         own.backlog += size;
         let packet = self.slab.push(&mut own.chain, packet);
         packet.set_enqueued_at(now);
         if self.wash {
             packet.set_dscp(0);
         }
-        tin.arrived(&mut self.flows, index, &mut self.rng);
+        tin.arrived(place, &mut self.rng);
+        self.active |= 1 << number;
         if self.ack_filter != AckFilter::Disabled {
-            self.filter_acks(number, index, now, sink);
+            self.filter_acks(number, place, now, sink);
         }
         self.longest.arrived();
-        self.longest.update(index, self.flows[index].backlog);
+        let backlog = self.tins[number].flows[place].backlog;
+        self.longest.update(number * PLACES + place, backlog);
         self.memory_used = self.memory_used.max(self.slab.bytes());
         while self.slab.bytes() > self.memory_limit {
             self.cut_longest(now, sink);
@@ -274,30 +304,26 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         self.wake_at = None;
-        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
-        let mut decaying = true;
-        while self.slab.packets() > 0 {
-            self.wake_at = self
-                .shaper
-                .as_ref()
-                .and_then(|shaper| shaper.blocked_until(now));
+        if self.slab.packets() == 0 {
+            return None;
+        }
+        if let Some(shaper) = &self.shaper {
+            self.wake_at = shaper.blocked_until(now);
             if self.wake_at.is_some() {
                 return None;
             }
-            let number = self.select(now);
-            let index = self.tins[number].first(decaying)?;
-            decaying = false;
-            if self.flows[index].deficit <= 0 {
-                self.tins[number].turn_over(&mut self.flows, index, &mut self.rng);
-                continue;
-            }
-            let packet = self.serve(number, index, now, sink);
+        }
+        let mut number = self.select(now);
+        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
+        self.tins[number].decay(now);
+        loop {
+            let packet = self.serve(number, now, sink);
             if packet.is_some() {
                 return packet;
             }
-            self.tins[number].emptied(&mut self.flows, index, now);
+            self.active &= !(1 << number);
+            number = self.select(now);
         }
-        None
     }
 
     fn packets(&self) -> u64 {

@@ -2,10 +2,11 @@
 
 use bloatlab_units::{Nanos, Rng};
 
-use super::hash::{Found, PLACES, Ways};
+use super::hash::{Found, Ways};
 use super::hosts::Loads;
 use super::rotation::{Flow, Rotation, Set};
 use super::shaper::Threshold;
+use super::table::Table;
 use super::tins::Settings;
 use crate::cobalt;
 
@@ -28,7 +29,7 @@ pub struct Counts {
     pub law: cobalt::Stats,
 }
 
-/// A tin. Its flows are numbered through all tins: they are `base` to `base + 1023`.
+/// A tin.
 #[derive(Debug)]
 pub struct Tin {
     /// What it is set to.
@@ -47,7 +48,8 @@ pub struct Tin {
     pub unresponsive_flows: u32,
     /// What it counted.
     pub counts: Counts,
-    base: usize,
+    /// Its flows.
+    pub flows: Table<Flow>,
     ways: Ways,
     loads: Loads,
     new_flows: Rotation,
@@ -56,8 +58,8 @@ pub struct Tin {
 }
 
 impl Tin {
-    /// An empty tin, whose flows begin at `base`.
-    pub fn new(settings: Settings, base: usize, loads: Loads) -> Self {
+    /// An empty tin.
+    pub fn new(settings: Settings, loads: Loads) -> Self {
         Self {
             settings,
             threshold: settings.threshold.map(Threshold::new),
@@ -67,7 +69,7 @@ impl Tin {
             bulk_flows: 0,
             unresponsive_flows: 0,
             counts: Counts::default(),
-            base,
+            flows: Table::new(Flow::default()),
             ways: Ways::default(),
             loads,
             new_flows: Rotation::default(),
@@ -76,34 +78,29 @@ impl Tin {
         }
     }
 
-    /// Whether any flow waits for its turn; some may turn out empty.
+    /// In an unlimited queue, the tin is passed over so often: each time it gets its weight, unless it still has some of it.
     #[inline]
-    pub fn active(&self) -> bool {
-        self.sparse_flows + self.bulk_flows > 0
+    pub fn collect(&mut self, rounds: i64) {
+        if self.deficit <= 0 {
+            let wanted = 1 - self.deficit / self.settings.weight;
+            self.deficit += wanted.min(rounds) * self.settings.weight;
+        }
     }
 
-    /// The queue of a key that hashes to `home`; `hosts` are asked for when a queue changes hands.
+    /// The queue of a key with this hash; `hosts` are asked for when a queue changes hands.
     #[inline]
-    pub fn classify(
-        &mut self,
-        flows: &mut [Flow],
-        home: usize,
-        key: u64,
-        hosts: impl FnOnce() -> [u32; 2],
-    ) -> usize {
-        let base = self.base;
-        let own = &flows[base..base + PLACES];
-        let (place, found) = self
-            .ways
-            .find(home, key, |place| own[place].set != Set::Out);
-        let index = base + place;
+    pub fn classify(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
+        let Self { flows, ways, .. } = self;
+        let (place, found) = ways.find(hash, |place| flows[place].set != Set::Out);
         match found {
-            Found::Direct => {}
-            Found::Indirect => self.counts.way_inds += 1,
+            // Not told apart by a branch: as unforeseeable as where a key stands.
+            Found::Direct | Found::Indirect => {
+                self.counts.way_inds += u64::from(found == Found::Indirect);
+            }
             Found::Missed => self.counts.way_miss += 1,
             Found::Collided => self.counts.way_cols += 1,
         }
-        let flow = &mut flows[index];
+        let flow = &mut self.flows[place];
         if self.loads.count() && (flow.set == Set::Out || found == Found::Collided) {
             let places = self.loads.places(hosts());
             if flow.set == Set::Bulk {
@@ -112,107 +109,117 @@ impl Tin {
             }
             flow.hosts = places;
         }
-        index
+        place
     }
 
     /// A packet was put into a flow: it waits for its turn from now on.
     #[inline]
-    pub fn arrived(&mut self, flows: &mut [Flow], index: usize, rng: &mut Rng) {
-        match flows[index].set {
+    pub fn arrived(&mut self, place: usize, rng: &mut Rng) {
+        match self.flows[place].set {
             Set::Sparse | Set::Bulk => {}
-            Set::SparseWait => self.count_as(&mut flows[index], Set::Bulk),
+            Set::SparseWait => self.becomes_bulk(place),
             set @ (Set::Out | Set::Decaying) => {
                 if set == Set::Decaying {
-                    self.decaying_flows.remove(flows, index);
+                    self.decaying_flows.remove(&mut self.flows, place);
                 }
-                self.new_flows.push(flows, index);
-                self.count_as(&mut flows[index], Set::Sparse);
-                flows[index].deficit = self.turn(&flows[index], rng);
+                self.new_flows.push(&mut self.flows, place);
+                self.sparse_flows += 1;
+                let flow = &mut self.flows[place];
+                flow.set = Set::Sparse;
+                flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
             }
         }
     }
 
-    /// Whose turn it is; `decaying` first, if there are any and that is wanted.
+    /// Whose turn it is.
     #[inline]
-    pub fn first(&self, decaying: bool) -> Option<usize> {
-        let waiting = || self.new_flows.first().or_else(|| self.old_flows.first());
-        match self.decaying_flows.first().filter(|_| decaying) {
-            None => waiting(),
-            first => first,
-        }
+    pub fn first(&self) -> Option<usize> {
+        self.new_flows.first().or_else(|| self.old_flows.first())
     }
 
-    /// A flow has used up its turn: it gets another, behind the bulk flows, and counts as bulk if it has more to send.
+    /// The first flow has used up its turn: it gets another, behind the bulk flows, and counts as bulk if it has more to send.
     #[inline]
-    pub fn turn_over(&mut self, flows: &mut [Flow], index: usize, rng: &mut Rng) {
-        self.unlink(flows, index);
-        let flow = &mut flows[index];
-        if flow.set == Set::Sparse {
-            let more = flow.backlog > 0;
-            self.count_as(flow, if more { Set::Bulk } else { Set::SparseWait });
-        }
-        flow.deficit += self.turn(flow, rng);
-        self.old_flows.push(flows, index);
-    }
-
-    /// A flow was found empty at its turn: it stays in sight until its law has come to rest.
-    pub fn emptied(&mut self, flows: &mut [Flow], index: usize, now: Nanos) {
-        let law = self.settings.law;
-        let silent = law.emptied(&mut flows[index].vars, now);
-        self.unresponsive_flows -= u32::from(silent);
-        self.unlink(flows, index);
-        if flows[index].vars.at_rest(now) {
-            self.count_as(&mut flows[index], Set::Out);
+    pub fn turn_over(&mut self, place: usize, rng: &mut Rng) {
+        if self.flows[place].set == Set::Sparse {
+            self.new_flows.remove(&mut self.flows, place);
+            self.old_flows.push(&mut self.flows, place);
+            if self.flows[place].backlog > 0 {
+                self.becomes_bulk(place);
+            } else {
+                self.flows[place].set = Set::SparseWait;
+            }
         } else {
-            self.count_as(&mut flows[index], Set::Decaying);
-            self.decaying_flows.push(flows, index);
+            self.old_flows.turn(&self.flows);
         }
+        let flow = &mut self.flows[place];
+        flow.deficit += self.loads.turn(self.settings.quantum, flow.hosts, rng);
     }
 
-    /// A packet was cut off a flow because the buffer was full.
-    pub fn overflowed(&mut self, flow: &mut Flow, now: Nanos) {
-        self.counts.law.drop_overlimit += 1;
-        let began = self.settings.law.overflowed(&mut flow.vars, now);
-        self.unresponsive_flows += u32::from(began);
-    }
-
-    /// Takes a flow out of the rotation in which its set stands.
+    /// The first flow was found empty: it stays in sight until its law has come to rest.
     #[inline]
-    fn unlink(&mut self, flows: &mut [Flow], index: usize) {
-        let rotation = match flows[index].set {
-            Set::Out => return,
-            Set::Sparse => &mut self.new_flows,
-            Set::SparseWait | Set::Bulk => &mut self.old_flows,
-            Set::Decaying => &mut self.decaying_flows,
-        };
-        rotation.remove(flows, index);
-    }
-
-    /// Changes what a flow counts as.
-    #[inline]
-    fn count_as(&mut self, flow: &mut Flow, set: Set) {
-        match flow.set {
-            Set::Sparse | Set::SparseWait => self.sparse_flows -= 1,
+    pub fn emptied(&mut self, place: usize, now: Nanos) {
+        let at_rest = self.relax(place, now);
+        let flow = &mut self.flows[place];
+        match std::mem::replace(&mut flow.set, Set::Decaying) {
+            Set::Sparse => {
+                self.sparse_flows -= 1;
+                self.new_flows.remove(&mut self.flows, place);
+            }
+            Set::SparseWait => {
+                self.sparse_flows -= 1;
+                self.old_flows.remove(&mut self.flows, place);
+            }
             Set::Bulk => {
                 self.bulk_flows -= 1;
                 self.loads.leave(flow.hosts);
+                self.old_flows.remove(&mut self.flows, place);
             }
             Set::Out | Set::Decaying => {}
         }
-        match set {
-            Set::Sparse | Set::SparseWait => self.sparse_flows += 1,
-            Set::Bulk => {
-                self.bulk_flows += 1;
-                self.loads.join(flow.hosts);
-            }
-            Set::Out | Set::Decaying => {}
+        if at_rest {
+            self.flows[place].set = Set::Out;
+        } else {
+            self.decaying_flows.push(&mut self.flows, place);
         }
-        flow.set = set;
     }
 
-    /// Bytes of a flow's turn.
+    /// Looks at one of the flows that are to be forgotten.
     #[inline]
-    fn turn(&self, flow: &Flow, rng: &mut Rng) -> i32 {
-        self.loads.turn(self.settings.quantum, flow.hosts, rng)
+    pub fn decay(&mut self, now: Nanos) {
+        let Some(place) = self.decaying_flows.first() else {
+            return;
+        };
+        if self.relax(place, now) {
+            self.decaying_flows.remove(&mut self.flows, place);
+            self.flows[place].set = Set::Out;
+        } else {
+            self.decaying_flows.turn(&self.flows);
+        }
+    }
+
+    /// Tells the law that a flow is empty; whether it has come to rest.
+    #[inline]
+    fn relax(&mut self, place: usize, now: Nanos) -> bool {
+        let (law, vars) = (&self.settings.law, &mut self.flows[place].vars);
+        self.unresponsive_flows -= u32::from(law.emptied(vars, now));
+        vars.at_rest(now)
+    }
+
+    /// A sparse flow counts as bulk from now on.
+    #[inline]
+    fn becomes_bulk(&mut self, place: usize) {
+        let flow = &mut self.flows[place];
+        flow.set = Set::Bulk;
+        self.sparse_flows -= 1;
+        self.bulk_flows += 1;
+        self.loads.join(flow.hosts);
+    }
+
+    /// A packet was cut off a flow because the buffer was full.
+    pub fn overflowed(&mut self, place: usize, now: Nanos) {
+        self.counts.law.drop_overlimit += 1;
+        let vars = &mut self.flows[place].vars;
+        let began = self.settings.law.overflowed(vars, now);
+        self.unresponsive_flows += u32::from(began);
     }
 }

@@ -1,0 +1,271 @@
+//! The receiver against RFCs' examples, and any order of arrival.
+
+use super::*;
+use bloatlab_units::{Bytes, SECOND};
+use proptest::prelude::*;
+
+fn receiver(ack_every: u32) -> Receiver {
+    Receiver::new(&TcpConfig {
+        ack_every,
+        ..Default::default()
+    })
+}
+
+fn data(seq: u64, length: u16) -> Segment {
+    Segment {
+        seq: seq as u32,
+        length,
+        ..Default::default()
+    }
+}
+
+fn ack(r: &mut Receiver) -> Segment {
+    let mut segment = Segment::default();
+    r.stamp(&mut segment);
+    segment
+}
+
+#[test]
+fn acks_every_second_segment_or_after_the_timer() {
+    let mut r = receiver(2);
+    assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, SECOND), 100);
+    assert!(!r.ack_now);
+    assert_eq!(r.ack_deadline, 40_000_000);
+    r.on_data(1, &data(100, 100), false, Ecn::NotEct, SECOND);
+    assert!(r.ack_now);
+    assert_eq!(ack(&mut r).ack, 200);
+    assert_eq!(r.ack_deadline, NEVER);
+}
+
+#[test]
+fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
+    let mut r = Receiver::new(&TcpConfig {
+        receive_buffer: Bytes(2 * 68_000),
+        receive_window: ReceiveWindow::Growing,
+        ..Default::default()
+    });
+    let mut offered = Vec::new();
+    for i in 0..4 {
+        r.on_data(0, &data(i * 1000, 1000), false, Ecn::NotEct, SECOND);
+        offered.push((r.ack_now, r.window() >> r.scale << r.scale));
+        if r.ack_now {
+            ack(&mut r);
+        }
+    }
+    // From 65535 by 2000 to 68000, in units of 4 bytes; then ACKs are delayed.
+    let expected = [
+        (true, 67_532),
+        (true, 68_000),
+        (false, 68_000),
+        (true, 68_000),
+    ];
+    assert_eq!(offered, expected);
+    // What is too small to be data's bulk opens nothing.
+    let mut r = Receiver::new(&TcpConfig {
+        receive_window: ReceiveWindow::Growing,
+        ..Default::default()
+    });
+    r.on_data(0, &data(0, 127), false, Ecn::NotEct, SECOND);
+    assert!(!r.ack_now);
+}
+
+#[test]
+fn the_echo_is_of_the_earliest_segment_acknowledged() {
+    // RFC 7323 section 4.3's cases, in its order: delayed ACKs, a hole, a filled hole; then a repetition.
+    let mut r = receiver(3);
+    let arrive = |r: &mut Receiver, seq: u64, tsval: u32| {
+        let segment = Segment {
+            tsval,
+            ..data(seq, 10)
+        };
+        r.on_data(0, &segment, false, Ecn::NotEct, SECOND);
+        r.ack_now.then(|| ack(r).tsecr)
+    };
+    assert_eq!(arrive(&mut r, 0, 1), None);
+    assert_eq!(arrive(&mut r, 10, 2), None);
+    assert_eq!(arrive(&mut r, 20, 3), Some(1), "A, B, C");
+    assert_eq!(arrive(&mut r, 30, 4), None);
+    r.ack_now = true;
+    assert_eq!(ack(&mut r).tsecr, 4);
+    assert_eq!(arrive(&mut r, 50, 6), Some(4), "behind a hole");
+    assert_eq!(arrive(&mut r, 60, 7), Some(4));
+    assert_eq!(arrive(&mut r, 40, 8), Some(8), "which is filled");
+    assert_eq!(arrive(&mut r, 0, 9), Some(9), "a repetition");
+    assert_eq!(arrive(&mut r, 0, 5), Some(9), "an old one");
+}
+
+#[test]
+fn hastens_acks_while_the_sender_may_have_little_in_flight() {
+    let arrive = |r: &mut Receiver, now, segment: &Segment, ce| {
+        r.on_data(
+            now,
+            segment,
+            false,
+            if ce { Ecn::Ce } else { Ecn::Ect0 },
+            SECOND,
+        );
+        let at_once = r.ack_now;
+        ack(r);
+        r.unacked = 0;
+        at_once
+    };
+    for quick_acks in [0, 3] {
+        let mut r = Receiver::new(&TcpConfig {
+            quick_acks,
+            ..Default::default()
+        });
+        r.echo.feedback = EcnFeedback::Classic;
+        let quick = quick_acks > 0;
+        for i in 0..4 {
+            let at_once = arrive(&mut r, i, &data(i * 10, 10), false);
+            assert_eq!(at_once, quick && i < 3, "the first {quick_acks}");
+        }
+        assert!(!arrive(&mut r, SECOND, &data(40, 10), false));
+        let after_silence = arrive(&mut r, 3 * SECOND, &data(50, 10), false);
+        assert_eq!(after_silence, quick);
+        r.quick = 0;
+        assert!(
+            arrive(&mut r, 3 * SECOND, &data(0, 10), false),
+            "a duplicate"
+        );
+        assert_eq!(arrive(&mut r, 3 * SECOND, &data(60, 10), false), quick);
+        r.quick = 0;
+        assert!(arrive(&mut r, 3 * SECOND, &data(70, 10), true), "a mark");
+        assert_eq!(arrive(&mut r, 3 * SECOND, &data(80, 10), false), quick);
+        r.quick = 0;
+        let reduced = Segment {
+            flags: CWR,
+            ..data(90, 10)
+        };
+        assert_eq!(arrive(&mut r, 3 * SECOND, &reduced, false), quick);
+    }
+}
+
+#[test]
+fn reports_holes_newest_first_and_duplicates() {
+    let mut r = receiver(1);
+    r.on_data(0, &data(100, 100), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(300, 100), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(500, 100), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(700, 100), false, Ecn::NotEct, SECOND);
+    let a = ack(&mut r);
+    assert_eq!(a.sack_blocks(), [(700, 800), (500, 600), (300, 400)]);
+    r.on_data(0, &data(200, 100), false, Ecn::NotEct, SECOND);
+    assert_eq!(
+        ack(&mut r).sack_blocks(),
+        [(100, 400), (700, 800), (500, 600)]
+    );
+    r.on_data(0, &data(150, 50), false, Ecn::NotEct, SECOND);
+    assert_eq!(
+        ack(&mut r).sack_blocks()[0],
+        (150, 200),
+        "D-SACK comes first"
+    );
+    r.on_data(0, &data(520, 80), false, Ecn::NotEct, SECOND);
+    let blocks = [(520, 600), (500, 600), (100, 400)];
+    assert_eq!(ack(&mut r).sack_blocks(), blocks, "and what encloses it");
+    assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, SECOND), 400);
+    assert_eq!(ack(&mut r).ack, 400);
+    assert_eq!(r.held_bytes(), 200);
+}
+
+#[test]
+fn echoes_congestion_until_told() {
+    let mut r = receiver(2);
+    r.echo.feedback = EcnFeedback::Classic;
+    r.on_data(0, &data(0, 10), false, Ecn::Ce, SECOND);
+    assert!(r.echo.on && r.ack_now);
+    let cwr = Segment {
+        flags: CWR,
+        ..data(10, 10)
+    };
+    r.on_data(0, &cwr, false, Ecn::NotEct, SECOND);
+    assert!(!r.echo.on);
+}
+
+/// Marks of the segments that come, and (acknowledged up to, echo) of the ACKs that leave at once.
+fn answers(r: &mut Receiver, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
+    let mut seq = r.next;
+    let answer = |&marked: &bool| {
+        let ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
+        let segment = data(seq, 10);
+        seq += 10;
+        if r.echo.feedback == EcnFeedback::Accurate {
+            r.echo.count(&segment, ecn);
+        }
+        r.on_data(0, &segment, false, ecn, SECOND);
+        let mut left = Vec::new();
+        if r.has_prior() {
+            let mut segment = Segment::default();
+            r.stamp_prior(&mut segment);
+            left.push((segment.ack, segment.has(ECE)));
+        }
+        if r.ack_now {
+            let mut segment = ack(r);
+            r.echo.tell(&mut segment);
+            left.push((segment.ack, segment.has(ECE)));
+        }
+        left
+    };
+    marks.iter().map(answer).collect()
+}
+
+#[test]
+fn dctcp_s_echo_follows_the_marks() {
+    // RFC 8257 section 3.2, figure 1: an ACK for two while nothing changes; at a change one for what waits, as it came.
+    let mut r = receiver(2);
+    r.echo.feedback = EcnFeedback::Dctcp;
+    let marks = [false, false, false, true, true, true, true, false, false];
+    let expected: [&[(u32, bool)]; 9] = [
+        &[],
+        &[(20, false)],
+        &[],
+        &[(30, false), (40, true)],
+        &[],
+        &[(60, true)],
+        &[],
+        &[(70, true), (80, false)],
+        &[],
+    ];
+    assert_eq!(answers(&mut r, &marks), expected);
+    assert_ne!(r.ack_deadline, NEVER, "the last one waits");
+}
+
+#[test]
+fn accecn_counts_packets_and_bytes_and_hastens() {
+    // RFC 9768 section 3.2.2.5.1: the first mark after none at once, then every second mark; ACKs for four otherwise.
+    let mut r = receiver(4);
+    r.echo.feedback = EcnFeedback::Accurate;
+    let marks = [false, true, true, true, false, false, false, false, true];
+    let left = answers(&mut r, &marks).into_iter().flatten();
+    let left: Vec<u32> = left.map(|(ack, _)| ack).collect();
+    assert_eq!(left, [20, 40, 80, 90]);
+    let mut segment = ack(&mut r);
+    r.echo.tell(&mut segment);
+    assert_eq!(segment.ace(), (5 + 4) % 8);
+    let counters = segment.counters().unwrap();
+    assert_eq!(
+        (counters.marked, counters.unmarked, counters.l4s),
+        (40, 51, false)
+    );
+}
+
+proptest! {
+    #[test]
+    fn delivers_every_byte_once_in_order(order in Just((0..60_u64).collect::<Vec<_>>()).prop_shuffle(), again in proptest::collection::vec(0..60_u64, 0..60)) {
+        let mut r = receiver(1);
+        let mut delivered = 0;
+        for &i in order.iter().chain(&again) {
+            delivered += r.on_data(0, &data(i * 10, 10), false, Ecn::NotEct, SECOND);
+            let a = ack(&mut r);
+            prop_assert_eq!(u64::from(a.ack), r.next);
+            prop_assert_eq!(delivered, r.next);
+            for &(s, e) in a.sack_blocks() {
+                prop_assert!(s < e);
+            }
+        }
+        prop_assert_eq!(delivered, 600);
+        prop_assert_eq!(r.held_bytes(), 0);
+        prop_assert_eq!(r.recent_len, 0);
+    }
+}
