@@ -6,6 +6,8 @@ pub struct WindowedMax {
     /// The largest value of each round, at `round % len`.
     slots: Box<[f64]>,
     round: u64,
+    /// The slot of that round.
+    at: usize,
     max: f64,
 }
 
@@ -15,23 +17,30 @@ impl WindowedMax {
         Self {
             slots: vec![0.0; rounds.max(1)].into(),
             round: 0,
+            at: 0,
             max: 0.0,
         }
     }
 
     /// Takes a value in. Rounds without a value forget nothing until the next value comes.
     pub fn update(&mut self, round: u64, value: f64) {
-        let len = self.slots.len() as u64;
         if round > self.round {
-            for stale in (self.round + 1..=round).rev().take(len as usize) {
-                self.slots[(stale % len) as usize] = 0.0;
-            }
-            self.round = round;
-            self.max = self.slots.iter().fold(0.0, |a, &b| a.max(b));
+            self.advance(round);
         }
-        let slot = &mut self.slots[(round % len) as usize];
+        let slot = &mut self.slots[self.at];
         *slot = slot.max(value);
         self.max = self.max.max(value);
+    }
+
+    #[cold]
+    fn advance(&mut self, round: u64) {
+        let len = self.slots.len() as u64;
+        for stale in (self.round + 1..=round).rev().take(len as usize) {
+            self.slots[(stale % len) as usize] = 0.0;
+        }
+        self.round = round;
+        self.at = (round % len) as usize;
+        self.max = self.slots.iter().fold(0.0, |a, &b| a.max(b));
     }
 
     /// The largest value in the window; 0 before the first.

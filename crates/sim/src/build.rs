@@ -288,6 +288,7 @@ impl<'a> Engine<'a> {
             application,
             connection: 0,
             scheduled: [NEVER; 2],
+            releases: Default::default(),
             send_buffer: planned.tcp.send_buffer.0,
             mss: f64::from(planned.tcp.mss),
             pending: 0,
@@ -354,6 +355,11 @@ impl<'a> Engine<'a> {
                 }
                 Place::Delay(i) => delays[i as usize].flight.reserve(schedule),
                 Place::Loss(_) | Place::Host => {}
+            }
+        }
+        for flow in &mut self.flows {
+            if let Flow::Tcp(flow) = flow {
+                flow.releases[0].slot = schedule.reserve();
             }
         }
     }

@@ -85,6 +85,7 @@ impl<'a> Engine<'a> {
                     );
                 }
                 event::WAKE => self.network.on_wake(index as usize),
+                event::RELEASE => self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::SAMPLE => self.on_sample(),
                 _ if index == clock::WARMUP => self.on_warmup(),
                 _ => break,
@@ -151,6 +152,17 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The pacing clock lets a segment go, if the event is the one that stands.
+    fn on_release(&mut self, index: usize, end: usize) {
+        let now = self.now();
+        if let Flow::Tcp(flow) = &mut self.flows[index]
+            && flow.releases[end].at == now
+        {
+            flow.releases[end].at = NEVER;
+            flow.pump(&mut self.network, index, end);
+        }
+    }
+
     /// A timer event: only the one that stands as scheduled counts; deadlines that moved later are set again.
     fn on_timer(&mut self, index: usize, end: usize) {
         let now = self.now();
@@ -161,7 +173,7 @@ impl<'a> Engine<'a> {
             return;
         }
         flow.scheduled[end] = NEVER;
-        if flow.ends[end].deadline(now) <= now {
+        if flow.ends[end].deadline() <= now {
             flow.ends[end].on_timer(now);
             self.after_timer(index, end);
         }

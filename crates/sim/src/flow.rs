@@ -8,7 +8,7 @@ use crate::application::{Application, WriteLog};
 use crate::histogram::{Histogram, TimeMean, float};
 use crate::network::Network;
 use crate::packet::{Packet, Protocol};
-use crate::schedule::event;
+use crate::schedule::{Slot, event};
 use crate::traffic::Source;
 
 /// A flow of any kind.
@@ -26,6 +26,8 @@ pub(crate) struct TcpFlow {
     pub connection: u8,
     /// Instant of the timer event that stands in the calendar, by end.
     pub scheduled: [Nanos; 2],
+    /// The events for which paced segments wait, by end; apart from the timers, which move with every segment.
+    pub releases: [Release; 2],
     pub send_buffer: u64,
     pub mss: f64,
     /// Bytes the application wants to write and has had no room for.
@@ -40,6 +42,22 @@ pub(crate) struct TcpFlow {
     /// Payload bytes that reached end 1 in them.
     pub past_arrived: u64,
     pub stats: TcpStats,
+}
+
+/// When a paced segment may leave.
+pub(crate) struct Release {
+    /// Instant of the event that stands; [`NEVER`] if none does.
+    pub at: Nanos,
+    pub slot: Slot,
+}
+
+impl Default for Release {
+    fn default() -> Self {
+        Self {
+            at: NEVER,
+            slot: Slot::CALENDAR,
+        }
+    }
 }
 
 /// What a TCP flow counted since the warm-up.
@@ -151,16 +169,24 @@ impl TcpFlow {
             packet.set_length(packet.segment.wire_size());
             packet.set_ecn(ecn);
             network.send(&mut packet);
+            if !self.ends[end].may_go_on(now) {
+                break;
+            }
         }
         if end == 0 {
             self.observe(now);
         }
-        let deadline = self.ends[end].deadline(now);
+        let (own, schedule) = ((index * 2 + end) as u32, &mut network.schedule);
+        let deadline = self.ends[end].deadline();
         if deadline < self.scheduled[end] {
             self.scheduled[end] = deadline;
-            network
-                .schedule
-                .at(deadline, event::TIMER, (index * 2 + end) as u32);
+            schedule.at(deadline, event::TIMER, own);
+        }
+        let release = self.ends[end].release(now);
+        if release < self.releases[end].at {
+            self.releases[end].at = release;
+            let key = schedule.key(release, event::RELEASE, own);
+            schedule.reset(self.releases[end].slot, key);
         }
     }
 

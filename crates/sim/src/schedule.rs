@@ -13,6 +13,7 @@ pub(crate) mod event {
     pub const APPLICATION: u32 = 4;
     pub const WAKE: u32 = 5;
     pub const CLOCK: u32 = 6;
+    pub const RELEASE: u32 = 7;
     pub const INDEX_BITS: u32 = 21;
 }
 
@@ -109,6 +110,16 @@ impl Schedule {
     pub fn at(&mut self, at: Nanos, kind: u32, index: u32) {
         let key = self.key(at, kind, index);
         self.calendar.push(key);
+    }
+
+    /// Puts an event before the one that stands of this source: in its register it takes that one's place, in the calendar both stand.
+    #[inline]
+    pub fn reset(&mut self, slot: Slot, key: Key) {
+        if let Some(register) = self.registers.get_mut(usize::from(slot.0)) {
+            *register = key;
+        } else {
+            self.calendar.push(key);
+        }
     }
 
     /// Puts the next event of a source into its register, or the calendar.

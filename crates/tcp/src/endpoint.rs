@@ -301,19 +301,28 @@ impl Endpoint {
 
     /// The earliest instant at which [`on_timer`](Self::on_timer) has something to do.
     #[inline]
-    pub fn deadline(&self, now: Nanos) -> Nanos {
+    pub fn deadline(&self) -> Nanos {
         if self.phase != Phase::Established {
             return self.syn_deadline;
         }
-        let timers = self
-            .sender
-            .timer
-            .min(self.sender.reorder_timer)
-            .min(self.receiver.ack_deadline);
+        let sender = &self.sender;
+        let timers = sender.timer.min(sender.reorder_timer);
+        timers.min(self.receiver.ack_deadline)
+    }
+
+    /// Whether [`poll`](Self::poll), which has just given a segment, may have another: not while the pacing clock holds the next one.
+    #[inline]
+    pub fn may_go_on(&self, now: Nanos) -> bool {
+        self.sender.next_send <= now || self.receiver.ack_now || self.receiver.has_prior()
+    }
+
+    /// When [`poll`](Self::poll) is to be called again because a segment waits for the pacing clock alone; [`NEVER`] if none does.
+    #[inline]
+    pub fn release(&self, now: Nanos) -> Nanos {
         if self.sender.next_send > now {
-            timers.min(self.sender.pacing_deadline(now))
+            self.sender.pacing_deadline()
         } else {
-            timers
+            NEVER
         }
     }
 

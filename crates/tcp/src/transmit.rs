@@ -21,10 +21,7 @@ impl Sender {
             return self.transmit_probe(now, segment);
         }
         if now < self.next_send {
-            // A paced sender fills its window between two gaps, and is limited by it all the same.
-            if self.board.pipe + self.window.mss > self.window.cwnd {
-                self.limited_at = self.next;
-            }
+            self.note_window_limited();
             return false;
         }
         if self.board.to_retransmit > 0 && !self.undo.sends_new {
@@ -68,12 +65,12 @@ impl Sender {
         true
     }
 
-    /// Whether segments wait only for the pacing clock.
-    pub(crate) fn pacing_deadline(&self, now: Nanos) -> Nanos {
-        let waiting = self.next_send > now
-            && (self.board.to_retransmit > 0
-                || self.next < self.limit
-                || (self.fin_wanted && !self.fin_sent))
+    /// When the pacing clock lets the next segment go, if it waits for nothing else.
+    #[inline]
+    pub(crate) fn pacing_deadline(&self) -> Nanos {
+        let waiting = (self.board.to_retransmit > 0
+            || self.next < self.limit
+            || (self.fin_wanted && !self.fin_sent))
             && self.board.pipe
                 + self
                     .window
@@ -81,6 +78,14 @@ impl Sender {
                     .min(self.limit.saturating_sub(self.next).max(1))
                 <= self.window.cwnd;
         if waiting { self.next_send } else { NEVER }
+    }
+
+    /// A paced sender fills its window between two gaps, and is limited by it all the same.
+    #[inline]
+    fn note_window_limited(&mut self) {
+        if self.board.pipe + self.window.mss > self.window.cwnd {
+            self.limited_at = self.next;
+        }
     }
 
     fn note_app_limited(&mut self) {
@@ -175,6 +180,9 @@ impl Sender {
         );
         if let Some(gap) = (bytes * SECOND).checked_div(self.pacing_rate()) {
             self.next_send = self.next_send.max(now) + gap;
+            if gap > 0 {
+                self.note_window_limited();
+            }
         }
     }
 

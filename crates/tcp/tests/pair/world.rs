@@ -168,11 +168,14 @@ impl World {
             }
             assert!(at >= self.now, "time goes on");
             // As they stood before: a pacing deadline is none any more once its instant has come.
-            let deadlines = [0, 1].map(|end| self.ends[end].deadline(self.now));
+            let releases = [0, 1].map(|end| self.ends[end].release(self.now));
             self.now = at;
-            for (end, deadline) in deadlines.into_iter().enumerate() {
-                if deadline <= at {
+            for (end, release) in releases.into_iter().enumerate() {
+                let timer_is_due = self.ends[end].deadline() <= at;
+                if timer_is_due {
                     self.ends[end].on_timer(at);
+                }
+                if timer_is_due || release <= at {
                     self.pump(end);
                 }
             }
@@ -188,7 +191,10 @@ impl World {
 
     fn next_instant(&self) -> Option<Nanos> {
         let event = self.events.peek().map_or(NEVER, |e| e.0.0);
-        let timers = self.ends.iter().map(|e| e.deadline(self.now));
+        let timers = self
+            .ends
+            .iter()
+            .map(|e| e.deadline().min(e.release(self.now)));
         let at = timers.fold(event, Nanos::min);
         (at != NEVER).then(|| at.max(self.now))
     }

@@ -1,8 +1,6 @@
 //! The queue without limit.
 
-mod common;
-
-use common::{Log, build, packet};
+use crate::common::{Log, build, packet};
 use serde_json::json;
 
 #[test]

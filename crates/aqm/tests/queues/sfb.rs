@@ -1,9 +1,7 @@
 //! Stochastic Fair BLUE against tc-sfb(8) and Feng et al. 2001, with the steps worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, context, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
-use common::{Log, TestPacket, build, context, ms, packet, stat};
 use serde_json::{Value, json};
 
 fn queue(options: Value) -> (Box<dyn Qdisc<TestPacket>>, Log) {

@@ -1,10 +1,8 @@
 //! Global Synchronization Protection against Lautenschlaeger and Francini 2016, with the steps worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::gsp::{Law, Params, Vars};
 use bloatlab_aqm::{DropReason, Ecn};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 #[test]

@@ -1,10 +1,8 @@
 //! Token buckets by hand: what a shaper sends when, and what a policer lets pass.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc};
 use bloatlab_units::{Nanos, SECOND};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 /// Enqueues packets of these sizes, all of one flow, numbered from 0.

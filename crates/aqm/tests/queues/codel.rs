@@ -1,12 +1,10 @@
 //! CoDel against RFC 8289, step by step, with the times worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward};
 use bloatlab_aqm::codel::{Law, Vars};
 use bloatlab_aqm::{Ecn, Qdisc};
 use bloatlab_units::{Duration, MILLISECOND, Nanos};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 const LONG: Nanos = 50 * MILLISECOND;

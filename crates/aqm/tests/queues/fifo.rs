@@ -1,8 +1,6 @@
 //! FIFO and head drop: what a full queue does, in each unit of its limit.
 
-mod common;
-
-use common::{Log, build, packet, stat};
+use crate::common::{Log, build, packet, stat};
 use serde_json::json;
 
 #[test]
@@ -32,7 +30,7 @@ fn byte_limits_count_what_is_on_the_wire() {
     assert_eq!(log.dropped_ids(), [2]);
     queue.enqueue(
         0,
-        common::TestPacket {
+        crate::common::TestPacket {
             size: 1000,
             ..packet(3, 0)
         },
@@ -48,7 +46,7 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
     (0..2).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
     queue.enqueue(
         0,
-        common::TestPacket {
+        crate::common::TestPacket {
             size: 4001,
             ..packet(9, 0)
         },
@@ -58,7 +56,7 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
     // 3000 + 3000 > 4000, and 1500 + 3000 > 4000: both must go.
     queue.enqueue(
         0,
-        common::TestPacket {
+        crate::common::TestPacket {
             size: 3000,
             ..packet(10, 0)
         },

@@ -1,12 +1,10 @@
 //! COBALT against its paper, step by step, with the times worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
 use bloatlab_aqm::cobalt::{Law, Vars};
 use bloatlab_aqm::{DropReason, Ecn};
 use bloatlab_units::{MILLISECOND, Nanos, Rng, Streams};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 const LONG: Nanos = 50 * MILLISECOND;

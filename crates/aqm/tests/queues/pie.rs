@@ -1,12 +1,10 @@
 //! PIE against RFC 8033, with the steps worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
 use bloatlab_aqm::pie::{Law, Params, Vars};
 use bloatlab_aqm::{Ecn, Qdisc};
 use bloatlab_units::{Duration, MILLISECOND, Rng, Streams};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 const DEEP: u64 = 100_000;

@@ -1,9 +1,7 @@
 //! Strict priority: which code point goes where, and who waits for whom.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, packet, stat};
 use bloatlab_aqm::Qdisc;
-use common::{Log, TestPacket, build, packet, stat};
 use serde_json::{Value, json};
 
 const CODE_POINTS: std::ops::Range<u8> = 0..64;

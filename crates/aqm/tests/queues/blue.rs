@@ -1,10 +1,8 @@
 //! BLUE against Feng et al. 2002, with the steps worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::blue::{Law, Params, Vars};
 use bloatlab_aqm::{DropReason, Ecn};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 fn close(a: f64, b: f64) -> bool {

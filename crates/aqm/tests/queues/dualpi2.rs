@@ -1,9 +1,7 @@
 //! DualPI2 against RFC 9332: the controller's numbers, the coupling, the step, and who is served when.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::json;
 
 fn arrive(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, ecn: Ecn, ids: std::ops::Range<u64>) {

@@ -1,7 +1,7 @@
 //! Flows and hosts: the places they get, and what they get of the link.
 
-use super::common::{Log, TestPacket, packet, stat};
 use super::{between, cake};
+use crate::common::{Log, TestPacket, packet, stat};
 use bloatlab_aqm::cake::hash::{Found, Ways};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc};
 use bloatlab_units::MILLISECOND;

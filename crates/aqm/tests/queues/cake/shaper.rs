@@ -1,7 +1,7 @@
 //! The shaper: departures to the nanosecond.
 
-use super::common::{Log, packet};
 use super::{cake, next};
+use crate::common::{Log, packet};
 use bloatlab_units::{MILLISECOND, Nanos};
 use serde_json::{Value, json};
 

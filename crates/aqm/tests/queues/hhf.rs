@@ -1,10 +1,8 @@
 //! The heavy-hitter filter: who is found, who is forgotten, who is served and who pays.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, enqueue, ms, stat};
 use bloatlab_aqm::{HeavyHitters, Qdisc};
 use bloatlab_units::{Nanos, SECOND};
-use common::{Log, TestPacket, build, enqueue, ms, stat};
 use serde_json::{Value, json};
 
 fn hhf(params: Value) -> Box<dyn Qdisc<TestPacket>> {

@@ -1,9 +1,7 @@
 //! CHOKe against Pan, Prabhakar, Psounis 2000, with the steps worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, context, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
-use common::{Log, TestPacket, build, context, ms, packet, stat};
 use serde_json::json;
 
 /// 3 + 1 - 2 = 2 lies between 2 (1 - 1/8) = 1.75 and 4 (1 - 27/64) = 2.3: the weight is a quarter.

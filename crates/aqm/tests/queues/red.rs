@@ -1,11 +1,9 @@
 //! RED against Floyd and Jacobson 1993, its gentle and adaptive variants, ns-2's set-up and Linux's, worked out by hand.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::red::{Auto, Law, Params, Signal, Vars};
 use bloatlab_aqm::{Context, Ecn, QueueConfig};
 use bloatlab_units::{Bytes, Limit, MILLISECOND, Rate, Rng, Streams};
-use common::{Log, TestPacket, build, ms, packet, stat};
 use serde_json::{Value, json};
 
 fn rng() -> Rng {

@@ -1,9 +1,7 @@
 //! FQ-PIE: who is served when, and each flow under a PIE of its own.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, flows, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Qdisc};
-use common::{Log, TestPacket, build, flows, ms, packet, stat};
 use serde_json::json;
 
 fn arrive(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, flow: u64, count: u64) {

@@ -1,10 +1,8 @@
 //! The RLC's CoDel by hand: when arrivals are dropped.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, ms, packet};
 use bloatlab_aqm::{DropReason, Qdisc};
 use bloatlab_units::Nanos;
-use common::{Log, TestPacket, build, ms, packet};
 use serde_json::json;
 
 /// A queue whose head was seen to wait 101 ms, at 200 ms.

@@ -1,10 +1,8 @@
 //! Stochastic fairness queueing: Linux's turns and drops, and ns-2's.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, enqueue, flows, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
 use bloatlab_units::SECOND;
-use common::{Log, TestPacket, build, enqueue, flows, ms, packet, stat};
 use serde_json::{Value, json};
 
 /// A queue whose flows have queues of their own, in order of appearance.

@@ -1,17 +1,14 @@
 //! CAKE against its paper and tc-cake(8), part by part, with the numbers worked out by hand.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod acks;
 mod flows;
 mod overhead;
 mod shaper;
 mod tins;
 
+use crate::common::{Log, TestPacket};
 use bloatlab_aqm::{Context, Hosts, Qdisc, QueueConfig};
 use bloatlab_units::Nanos;
-use common::{Log, TestPacket};
 use serde_json::{Value, json};
 
 /// A CAKE with these parameters at this place.
@@ -24,14 +21,14 @@ pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<TestPacke
 
 /// A CAKE with these parameters, every flow between hosts of its own.
 pub(crate) fn cake(params: Value) -> Box<dyn Qdisc<TestPacket>> {
-    at(params, common::context(1))
+    at(params, crate::common::context(1))
 }
 
 /// A CAKE whose flows join these hosts.
 pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdisc<TestPacket>> {
     let context = Context {
         hosts: Hosts::new(hosts),
-        ..common::context(1)
+        ..crate::common::context(1)
     };
     at(params, context)
 }

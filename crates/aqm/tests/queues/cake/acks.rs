@@ -1,7 +1,7 @@
 //! The ACK filter.
 
 use super::cake;
-use super::common::{Log, TestPacket, packet, stat};
+use crate::common::{Log, TestPacket, packet, stat};
 use bloatlab_aqm::cake::ack_filter::superseded;
 use bloatlab_aqm::{DropReason, PureAck};
 use bloatlab_units::{MILLISECOND, Streams};

@@ -1,7 +1,7 @@
 //! Tins: code points, settings, priority and shares.
 
-use super::common::{Log, TestPacket, packet, stat};
 use super::{cake, next};
+use crate::common::{Log, TestPacket, packet, stat};
 use bloatlab_aqm::cake::tins::Diffserv;
 use bloatlab_units::{MICROSECOND, MILLISECOND, Rate};
 use serde_json::{Value, json};

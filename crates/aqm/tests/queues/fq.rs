@@ -1,10 +1,8 @@
 //! Linux's fair queue: turns, limits, and when a flow under `maxrate` may send.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, enqueue, ms, packet, stat};
 use bloatlab_aqm::{Ecn, Qdisc};
 use bloatlab_units::Nanos;
-use common::{Log, TestPacket, build, enqueue, ms, packet, stat};
 use serde_json::{Value, json};
 
 fn fq(params: Value) -> Box<dyn Qdisc<TestPacket>> {

@@ -1,9 +1,7 @@
 //! Deficit round robin against Shreedhar and Varghese 1995, and its two ways of refusing packets.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, context, enqueue_sized, stat};
 use bloatlab_aqm::{Hosts, Qdisc, QueueConfig};
-use common::{Log, TestPacket, build, context, enqueue_sized, stat};
 use serde_json::{Value, json};
 
 /// Flow and size of the next `n` packets.

@@ -1,9 +1,7 @@
 //! FQ-CoDel against RFC 8290: who is served when, and who pays for overflow.
 
-mod common;
-
+use crate::common::{Log, TestPacket, build, context, enqueue_sized, flows, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn};
-use common::{Log, TestPacket, build, context, enqueue_sized, flows, ms, packet, stat};
 use serde_json::json;
 
 #[test]
