@@ -76,8 +76,8 @@ class CcBenchmark(Suite):
         Parameter(
             "queue", None, "",
             allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="queue discipline of every bottleneck, with each experiment's limit; when not given each experiment's own, a FIFO, "
-            "in which nothing is marked and laws that need marks compete as they do without",
+            help="queue discipline of every bottleneck, with each experiment's limit; when not given its own, a FIFO, in "
+            "which nothing is marked and laws that need marks compete as they do without",
             read=read.algorithm("queues"),
         ),
         Parameter(
