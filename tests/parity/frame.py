@@ -130,7 +130,8 @@ def _simulate(run: Run) -> Values:
     """The bottleneck, the flows and the ping of a dumbbell, in the references' terms."""
     result = bl.run(json.loads(run.document), seed=run.seed)
     link = result.link_metrics["bottleneck"]
-    flows = list(result.flow_metrics.values())
+    # By number, not by name: flow_10 comes after flow_9.
+    flows = [result.flow_metrics[name] for name in sorted(result.flow_metrics, key=lambda name: (len(name), name))]
     sojourns = result.histograms.to_polars().filter(scope="link", name="bottleneck", quantity="sojourn")
     departures = float(sojourns["weight"].sum())
     document = result.scenario

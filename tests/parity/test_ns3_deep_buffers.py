@@ -31,5 +31,21 @@ def test_newreno_agrees_wherever_ns3_does_not_time_out() -> None:
     assert all(c.agrees for c in plain)
 
 
+def test_westwood_agrees_wherever_ns3_does_not_time_out() -> None:
+    plain = [c for c in CELLS if c.row["cca"] == "TcpWestwoodPlus" and int(c.row["rtos"]) == 0]
+    assert len(plain) == 12 * 7
+    assert {c.explanation for c in plain if not c.agrees} == {"k"}
+
+
+def test_ledbat_agrees_where_its_target_is_not_reached() -> None:
+    """The buffer is shorter than the target, so the law grows as Reno's, in the version whose window can grow."""
+    rows = {"20", "80"}
+    plain = [
+        c for c in CELLS if c.row["cca"] == "TcpLedbat" and c.row["version"] == "3.48-opt" and c.row["qlen"] in rows
+    ]
+    assert len(plain) == 4 * 7
+    assert {c.explanation for c in plain if not c.agrees} == {"j"}
+
+
 def test_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"

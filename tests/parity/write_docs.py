@@ -9,12 +9,15 @@ from statistics import median
 from frame import Cell, Metric, Reference
 from linux_laws import LINUX_LAWS
 from linux_queues import LINUX
+from ns2_laws import NS2_LAWS
 from ns2_queues import NS2
 from ns3_deep_buffers import NS3_DEEP_BUFFERS
+from ns3_laws import NS3_LAWS
+from ns3_mixtures import NS3_MIXTURES
 from ns3_queues import NS3
 
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
-REFERENCES = [NS3_DEEP_BUFFERS, LINUX, LINUX_LAWS, NS3, NS2]
+REFERENCES = [NS3_DEEP_BUFFERS, LINUX, LINUX_LAWS, NS3, NS3_MIXTURES, NS3_LAWS, NS2, NS2_LAWS]
 
 
 def _number(value: float) -> str:

@@ -197,6 +197,8 @@ def test_the_benchmark_takes_lists_and_refuses_what_is_none() -> None:
     assert [part.experiment.name for part in found] == ["steady-state", "random-walk"]
     assert found[0].axes == {"cca": ["bbr", "cubic"], "path": list(PATHS)}
     assert found[0].base == {"stop": "3s"}
+    marked = parts.parts(parts.resolve({"queue": "codel", "ecn": "true"}))
+    assert all(part.base == {"queue": "codel", "ecn": True} for part in marked)
     for base, given, said in (
         ({"experiments": "steady-stat"}, {}, "did you mean `steady-state`"),
         ({"ccas": "cubic+bbrr"}, {}, "did you mean `bbr`"),

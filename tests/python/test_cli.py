@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -118,10 +119,14 @@ def test_simulate_with_paths(capsys: pytest.CaptureFixture[str]) -> None:
 def test_reproduce_fails_with_1_when_a_claim_fails(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "reproduce", "deep-buffers")
     assert code == 1
-    assert "0 of 14 claims hold" in out
+    # The stand-in draws its metrics from the document's digest, so one of the claims may hold by chance.
+    held = re.search(r"(\d+) of 14 claims hold", out)
+    assert held is not None
+    assert int(held[1]) < 14
     code, out, _ = run(capsys, "reproduce", "deep-buffers", "--json")
     assert code == 1
-    assert json.loads(out)["claims"][0]["holds"] is False
+    claims = json.loads(out)["claims"]
+    assert sum(claim["holds"] is True for claim in claims) == int(held[1])
 
 
 def test_a_failed_run_is_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ impl CongestionControl for Cubic {
         }
         self.last_ack = ack.now;
         // What SACKs delivered before this ACK opened no window then and must not now.
-        let acked = ack.acked.min(ack.delivered_now);
+        let acked = ack.credit();
         if window.in_slow_start() {
             self.starter.observe(window, ack);
         }

@@ -135,7 +135,7 @@ impl CongestionControl for Hybla {
             return;
         }
         if ack.in_recovery {
-            self.reno(window, ack.acked.min(ack.delivered_now));
+            self.reno(window, ack.credit());
         } else {
             self.grow(window);
         }

@@ -216,7 +216,7 @@ impl CongestionControl for Illinois {
             self.starter.open(window, ack);
             return;
         }
-        self.acked += ack.acked.min(ack.delivered_now);
+        self.acked += ack.credit();
         let earned = (self.acked as f64 * self.alpha / window.cwnd as f64) as u64;
         if earned > 0 {
             // Linux: what is left over is forgotten.

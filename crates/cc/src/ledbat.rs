@@ -118,7 +118,7 @@ impl CongestionControl for Ledbat {
         self.startup = false;
         self.timed_out = false;
         let mss = window.mss;
-        let acked = ack.acked.min(ack.delivered_now);
+        let acked = ack.credit();
         // Section 2.4.2: cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd.
         let step = self.params.gain * self.off_target() * (acked * mss) as f64 / window.cwnd as f64;
         self.fraction += step;

@@ -194,7 +194,7 @@ impl CongestionControl for LedbatPlusPlus {
             }
             self.phase = Phase::Resuming { since };
         }
-        let acked = ack.acked.min(ack.delivered_now);
+        let acked = ack.credit();
         if self.slow_start(window, ack, acked) {
             return;
         }

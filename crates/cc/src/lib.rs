@@ -105,6 +105,8 @@ pub struct Ack {
     pub acked: u64,
     /// Bytes newly delivered: acknowledged in sequence or by SACK, each counted once.
     pub delivered_now: u64,
+    /// Most bytes by which it may open the window (RFC 3465's L); 0: what it acknowledged.
+    pub most: u64,
     /// Bytes delivered since the connection began.
     pub delivered: u64,
     /// Bytes newly marked lost by this ACK.
@@ -137,6 +139,20 @@ pub struct Ack {
     pub marked_now: u64,
     /// The delivery-rate sample.
     pub rate: RateSample,
+}
+
+impl Ack {
+    /// Bytes by which it may open the window.
+    #[inline]
+    pub fn credit(&self) -> u64 {
+        // What SACKs delivered before this ACK opened no window then and must not now.
+        let acked = self.acked.min(self.delivered_now);
+        if self.most > 0 {
+            acked.min(self.most)
+        } else {
+            acked
+        }
+    }
 }
 
 /// What made a sender enter recovery.

@@ -95,8 +95,7 @@ impl Starter {
     /// Opens the window by what this ACK acknowledged, if it is in slow start; gives what is left of it for congestion avoidance.
     #[inline]
     pub fn open(&mut self, window: &mut Window, ack: &Ack) -> u64 {
-        // What SACKs delivered before this ACK opened no window then and must not now.
-        let acked = ack.acked.min(ack.delivered_now);
+        let acked = ack.credit();
         if window.in_slow_start() {
             self.observe(window, ack);
         }

@@ -80,7 +80,7 @@ impl Veno {
         let left = if window.in_slow_start() {
             self.starter.open(window, ack)
         } else {
-            ack.acked.min(ack.delivered_now)
+            ack.credit()
         };
         if left == 0 {
             return;

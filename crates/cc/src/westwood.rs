@@ -8,6 +8,17 @@ use crate::growth::{Growth, half};
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
+/// When the window falls to what the path carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// When recovery is over; half the window while it lasts (Linux).
+    #[default]
+    AfterRecovery,
+    /// At the loss (Grieco and Mascolo 2004; ns-3).
+    AtLoss,
+}
+
 /// Westwood+: Reno's growth, and after a loss the bandwidth-delay product that the ACKs measured.
 ///
 /// The delivered bytes of every round trip (50 ms at least) give a rate, two low-pass filters in a row smooth it, and the smoothed
@@ -22,6 +33,8 @@ pub struct Params {
     /// Share of the old value that each filter keeps at a sample.
     #[schemars(range(min = 0.0, max = 0.999))]
     pub filter: f64,
+    /// When the window falls to what the path carried.
+    pub reduction: Reduction,
     /// How slow start ends.
     pub slow_start: SlowStart,
 }
@@ -32,6 +45,7 @@ impl Default for Params {
         Self {
             min_interval: Duration(50 * MILLISECOND),
             filter: 0.875,
+            reduction: Reduction::AfterRecovery,
             slow_start: SlowStart::Standard,
         }
     }
@@ -133,19 +147,20 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: &Ack) {
-        if signal == Signal::Timeout {
-            window.ssthresh = self.carried(window.mss);
-            self.forget_min_rtt = true;
+        self.forget_min_rtt |= signal == Signal::Timeout;
+        window.ssthresh = if signal == Signal::Timeout || self.params.reduction == Reduction::AtLoss
+        {
+            self.carried(window.mss)
         } else {
-            // Linux: half the window while recovery lasts, what the path carried once it is over.
-            window.ssthresh = half(window);
-        }
+            half(window)
+        };
         self.growth.forget();
         self.starter.on_congestion();
     }
 
     fn on_recovered(&mut self, window: &mut Window, _: &Ack) {
-        if !std::mem::take(&mut self.timed_out) {
+        let timed_out = std::mem::take(&mut self.timed_out);
+        if !timed_out && self.params.reduction == Reduction::AfterRecovery {
             window.ssthresh = self.carried(window.mss);
             window.cwnd = window.ssthresh;
         }

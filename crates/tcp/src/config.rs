@@ -85,6 +85,9 @@ pub struct TcpConfig {
     /// Initial window in segments (RFC 6928).
     #[schemars(range(min = 1, max = 1000))]
     pub initial_window: u32,
+    /// ACKs open the window by the bytes that they acknowledge, as hosts of today do (RFC 3465); else by a segment each at most, so that delayed ACKs
+    /// halve its growth (RFC 5681 section 3.1; ns-2, ns-3).
+    pub byte_counting: bool,
     /// Bytes the application may write ahead of the last acknowledged byte.
     pub send_buffer: Bytes,
     /// Bytes the receiver holds; bounds the advertised window.
@@ -122,6 +125,7 @@ impl Default for TcpConfig {
             delayed_ack: Duration(40 * MILLISECOND),
             quick_acks: 0,
             initial_window: 10,
+            byte_counting: true,
             send_buffer: Bytes(4_000_000),
             receive_buffer: Bytes(32_000_000),
             receive_window: ReceiveWindow::Full,

@@ -101,6 +101,8 @@ pub struct Sender {
     pub(crate) probe_end: u64,
     pub(crate) probe_repeated: bool,
     pub(crate) max_ack_delay: Nanos,
+    /// Most bytes by which an ACK may open the window; 0: what it acknowledged.
+    pub(crate) most: u64,
     pub(crate) feedback: EcnFeedback,
     /// The law lowers the window for marks itself.
     pub(crate) answers_marks: bool,
@@ -171,6 +173,7 @@ impl Sender {
             probe_end: 0,
             probe_repeated: false,
             max_ack_delay: config.delayed_ack.0,
+            most: if config.byte_counting { 0 } else { mss },
             feedback: EcnFeedback::Off,
             answers_marks: false,
             tally: Tally::new(),
@@ -286,6 +289,7 @@ impl Sender {
             now,
             acked: self.una - before,
             delivered_now: delivery.bytes,
+            most: self.most,
             delivered: self.delivered,
             lost_now,
             lost: self.lost,

@@ -128,6 +128,14 @@ class DeepBuffers(Experiment):
             read=read.duration,
         ),
         Parameter(
+            "byte_counting",
+            True,
+            "",
+            allowed="true, false",
+            help="ACKs open the window by the bytes they acknowledge (RFC 3465), not by a segment each (RFC 5681)",
+            read=read.boolean,
+        ),
+        Parameter(
             "mss",
             1448,
             "bytes",
@@ -276,8 +284,8 @@ class DeepBuffers(Experiment):
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell with `k` greedy flows."""
         tcp_keys = (
-            "mss", "ack_every", "delayed_ack", "initial_window", "send_buffer", "receive_buffer", "ecn", "min_rto",
-            "loss_detection", "recovery", "pacing",
+            "mss", "ack_every", "delayed_ack", "byte_counting", "initial_window", "send_buffer", "receive_buffer", "ecn",
+            "min_rto", "loss_detection", "recovery", "pacing",
         )  # fmt: skip
         return {
             "name": self.name,

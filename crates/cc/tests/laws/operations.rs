@@ -4,7 +4,7 @@ use bloatlab_cc::{Ack, CcConfig, RateSample, Signal};
 use bloatlab_units::Nanos;
 use proptest::prelude::*;
 
-use crate::harness::{Driver, MS};
+use crate::harness::{Driver, MS, MSS};
 
 /// The receive window, which bounds what can be in flight.
 const RECEIVE_WINDOW: u64 = 64 << 20;
@@ -101,6 +101,7 @@ impl Sender {
             now: self.driver.now,
             acked,
             delivered_now: bytes,
+            most: if lost_now > 0 { MSS } else { 0 },
             delivered: self.delivered,
             lost_now,
             lost: self.lost,

@@ -64,3 +64,17 @@ fn a_loss_before_any_rate_leaves_two_segments() {
     d.congestion(Signal::Loss);
     assert_eq!(d.window.cwnd, 2 * MSS);
 }
+
+#[test]
+fn the_papers_take_it_at_the_loss() {
+    let mut d = Driver::new(r#"{"kind": "westwood", "reduction": "at_loss"}"#, 40);
+    stream(&mut d, 11, 100);
+    d.window.cwnd = 61 * MSS;
+    let ack = d.ack(0, 0);
+    d.law.on_congestion(&mut d.window, Signal::Loss, &ack);
+    assert_eq!(d.window.ssthresh, 9 * MSS);
+    // What recovery leaves of the window stays.
+    d.window.cwnd = 8 * MSS;
+    d.law.on_recovered(&mut d.window, &ack);
+    assert_eq!((d.window.cwnd, d.window.ssthresh), (8 * MSS, 9 * MSS));
+}

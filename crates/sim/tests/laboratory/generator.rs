@@ -77,7 +77,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        (any::<bool>(), any::<bool>(), any::<bool>()),
+        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
     );
@@ -114,6 +114,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 tail_loss_probe: recovery.1.0,
                 frto: recovery.1.1,
                 undo: recovery.1.2,
+                byte_counting: recovery.1.3,
                 recovery: recovery.2,
                 pacing: recovery.3,
             }

@@ -288,6 +288,26 @@ fn a_paced_sender_is_limited_by_its_window() {
 }
 
 #[test]
+fn delayed_acks_slow_the_growth_that_counts_acks() {
+    // RFC 3465 section 2.2: by bytes the window doubles a round trip, whatever an ACK acknowledges. RFC 5681 section 3.1: by ACKs of two segments each it
+    // grows by half. From 16 segments: 32, 64, 128; or 24, 36, 54.
+    for (byte_counting, grown) in [(true, 128), (false, 54)] {
+        let config = TcpConfig {
+            byte_counting,
+            initial_window: 16,
+            ack_every: 2,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 100_000_000);
+        world.open();
+        // The handshake takes one round trip; the ACKs of the third one are in before the fifth begins.
+        world.run(4 * RTT + RTT / 2, 1_000_000);
+        let cwnd = world.ends[0].sender.window.cwnd;
+        assert_eq!(cwnd / MSS, grown, "byte_counting = {byte_counting}");
+    }
+}
+
+#[test]
 fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
     // Of 4 segments the first is lost: ssthresh 2. Its repetition's ACK counts one of the two segments that open the window to 3.
     for (recovery, acks) in [(Reduction::Prr, 1), (Reduction::Classic, 2)] {

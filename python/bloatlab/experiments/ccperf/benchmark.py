@@ -73,6 +73,18 @@ class CcBenchmark(Suite):
             allowed=shared.A_DURATION, help="length of every run; when not given each experiment's own",
             read=read.duration,
         ),
+        Parameter(
+            "queue", None, "",
+            allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help="queue discipline of every bottleneck, with each experiment's limit; when not given its own, a FIFO, in "
+            "which nothing is marked and laws that need marks compete as they do without",
+            read=read.algorithm("queues"),
+        ),
+        Parameter(
+            "ecn", None, "",
+            allowed="true, false", help="every flow asks for ECN (RFC 3168); laws that need marks ask anyway",
+            read=read.boolean,
+        ),
     )  # fmt: skip
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +98,7 @@ class CcBenchmark(Suite):
         ccas: Sequence[str] = list(dict.fromkeys(read.split_names(values["ccas"])))
         if len(ccas) < 2:
             raise ParameterError("ccas: a ranking needs two or more")
-        base = {"stop": values["stop"]} if values["stop"] is not None else {}
+        base = {name: values[name] for name in ("stop", "queue", "ecn") if values[name] is not None}
         asked = values["experiments"].split("+")
         members = [member for member in self.members if member.name in asked]
         return [Part(member, base, {**member.axes(), "cca": ccas}) for member in members]
