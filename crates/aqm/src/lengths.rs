@@ -1,20 +1,18 @@
 //! Queues by their length, so that the longest is found at once however many there are.
 
-use crate::slab::NONE;
-
-/// For each length the queues that have it, doubly linked.
+/// For each length the queues that have it, in a ring that also holds the length itself, so that none is ever empty and nothing branches on that.
 #[derive(Clone, Debug)]
 pub struct Lengths {
-    /// The queue that came to each length last; lengths from 1 on count.
-    latest: Vec<u32>,
-    queues: Vec<Place>,
+    /// Packets of each queue.
+    lengths: Vec<u32>,
+    /// The neighbours of each queue in its ring; then those of each length, from 0 on.
+    links: Vec<Link>,
     longest: u32,
 }
 
-/// A queue among those of its length.
+/// Neighbours in a ring: a length is older than all of its queues, and newer.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    length: u32,
+struct Link {
     newer: u32,
     older: u32,
 }
@@ -22,14 +20,15 @@ struct Place {
 impl Lengths {
     /// So many queues, all empty.
     pub fn new(queues: u32) -> Self {
-        let empty = Place {
-            length: 0,
-            newer: NONE,
-            older: NONE,
+        // The queues and length 0 are one ring.
+        let ring = queues + 1;
+        let link = |place| Link {
+            newer: (place + 1) % ring,
+            older: (place + ring - 1) % ring,
         };
         Self {
-            latest: vec![NONE; 2],
-            queues: vec![empty; queues as usize],
+            lengths: vec![0; queues as usize],
+            links: (0..ring).map(link).collect(),
             longest: 0,
         }
     }
@@ -37,7 +36,7 @@ impl Lengths {
     /// Packets of a queue.
     #[inline]
     pub fn of(&self, queue: u32) -> u32 {
-        self.queues[queue as usize].length
+        self.lengths[queue as usize]
     }
 
     /// The greatest length.
@@ -49,18 +48,21 @@ impl Lengths {
     /// A queue of the greatest length; of several, the one that came to it last.
     #[inline]
     pub fn queue(&self) -> Option<u32> {
-        (self.longest > 0).then(|| self.latest[self.longest as usize])
+        (self.longest > 0).then(|| self.links[self.ring(self.longest)].older)
     }
 
     /// A queue has one packet more.
     #[inline]
     pub fn grow(&mut self, queue: u32) {
         let length = self.of(queue) + 1;
-        self.leave(queue);
-        if length as usize == self.latest.len() {
-            self.latest.push(NONE);
+        if self.ring(length) == self.links.len() {
+            let own = self.links.len() as u32;
+            self.links.push(Link {
+                newer: own,
+                older: own,
+            });
         }
-        self.join(queue, length);
+        self.move_to(queue, length);
         self.longest = self.longest.max(length);
     }
 
@@ -68,47 +70,32 @@ impl Lengths {
     #[inline]
     pub fn shrink(&mut self, queue: u32) {
         let length = self.of(queue);
-        self.leave(queue);
-        self.join(queue, length - 1);
-        if length == self.longest && self.latest[length as usize] == NONE {
-            self.longest = length - 1;
-        }
+        self.move_to(queue, length - 1);
+        let ring = self.ring(length);
+        let is_left = self.links[ring].older == ring as u32;
+        self.longest -= u32::from(length == self.longest && is_left);
     }
 
+    /// The place of a length in its ring.
     #[inline]
-    fn leave(&mut self, queue: u32) {
-        let Place {
-            length,
-            newer,
-            older,
-        } = self.queues[queue as usize];
-        if length == 0 {
-            return;
-        }
-        if newer == NONE {
-            self.latest[length as usize] = older;
-        } else {
-            self.queues[newer as usize].older = older;
-        }
-        if older != NONE {
-            self.queues[older as usize].newer = newer;
-        }
+    fn ring(&self, length: u32) -> usize {
+        self.lengths.len() + length as usize
     }
 
+    /// Makes a queue the newest of a length.
     #[inline]
-    fn join(&mut self, queue: u32, length: u32) {
-        let place = &mut self.queues[queue as usize];
-        place.length = length;
-        if length == 0 {
-            return;
-        }
-        let latest = &mut self.latest[length as usize];
-        place.newer = NONE;
-        place.older = *latest;
-        let older = std::mem::replace(latest, queue);
-        if older != NONE {
-            self.queues[older as usize].newer = queue;
-        }
+    fn move_to(&mut self, queue: u32, length: u32) {
+        let Link { newer, older } = self.links[queue as usize];
+        self.links[newer as usize].older = older;
+        self.links[older as usize].newer = newer;
+        let ring = self.ring(length);
+        let newest = std::mem::replace(&mut self.links[ring].older, queue);
+        self.links[newest as usize].newer = queue;
+        self.links[queue as usize] = Link {
+            newer: ring as u32,
+            older: newest,
+        };
+        self.lengths[queue as usize] = length;
     }
 }
 

@@ -216,7 +216,7 @@ impl Law {
     pub fn update(&self, vars: &mut Vars, qdelay: f64) {
         let error = self.alpha * (qdelay - self.target);
         let trend = self.beta * (qdelay - vars.qdelay_old);
-        let mut step = (error + trend) / scale(vars.prob);
+        let mut step = (error + trend) * scale(vars.prob);
         // RFC 8033 section 5.5: when many are dropped already, go up slowly.
         if vars.prob >= 0.1 && step > 0.02 {
             step = 0.02;
@@ -244,17 +244,17 @@ impl Law {
 /// RFC 8033 section 4.2: the smaller the probability, the smaller its steps.
 fn scale(prob: f64) -> f64 {
     const STEPS: [(f64, f64); 6] = [
-        (0.000001, 2048.0),
-        (0.00001, 512.0),
-        (0.0001, 128.0),
-        (0.001, 32.0),
-        (0.01, 8.0),
-        (0.1, 2.0),
+        (0.000001, 1.0 / 2048.0),
+        (0.00001, 1.0 / 512.0),
+        (0.0001, 1.0 / 128.0),
+        (0.001, 1.0 / 32.0),
+        (0.01, 1.0 / 8.0),
+        (0.1, 1.0 / 2.0),
     ];
     STEPS
         .iter()
         .find(|(below, _)| prob < *below)
-        .map_or(1.0, |(_, divisor)| *divisor)
+        .map_or(1.0, |(_, factor)| *factor)
 }
 
 /// RFC 8033 section 5.2: the departure rate, measured over stretches in which the queue does not run dry.

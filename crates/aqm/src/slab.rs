@@ -1,5 +1,7 @@
 //! Storage for disciplines of many queues: one slab of packets shared by all, each queue a chain through it.
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::Rng;
 
 use crate::Packet;
@@ -78,13 +80,14 @@ impl<P: Packet> Slab<P> {
             self.grow(packet);
         }
         let place = self.free;
-        if chain.head == NONE {
-            chain.head = place;
-        } else {
-            self.next[chain.tail as usize] = place;
-        }
+        self.free = self.next[place as usize];
+        // Whether a chain is empty cannot be foretold, so nothing branches on it: the first of a chain is put behind itself for a moment.
+        let is_first = chain.head == NONE;
+        chain.head = select_unpredictable(is_first, place, chain.head);
+        let last = select_unpredictable(is_first, place, chain.tail);
+        self.next[last as usize] = place;
+        self.next[place as usize] = NONE;
         chain.tail = place;
-        self.free = std::mem::replace(&mut self.next[place as usize], NONE);
         let stored = &mut self.places[place as usize];
         *stored = packet;
         stored
