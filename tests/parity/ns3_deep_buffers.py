@@ -83,7 +83,7 @@ EXPLANATIONS = {
         SHAPE | {"total_retransmissions_l4"},
         "BBR of ns-3 3.44 and later keeps a standing queue of a whole BDP (41 segments in flight where the "
         "BDP is 20), that is, its window limits it and not its pacing. Ours paces 1 % below the measured "
-        "bandwidth and drains, as real Linux does: 50 Mbit/s, 40 ms, 4 BDP gives sRTT 43.75 ms and 175.7 "
+        "bandwidth and drains, as real Linux does: 50 Mbit/s, 40 ms, 4 BDP gives sRTT 43.29 ms and 173.9 "
         "segments in flight here, 43.25 ms and 173.9 in Linux 7.2. Throughput agrees within 1 %.",
     ),
     "e": Explanation(
