@@ -23,6 +23,11 @@ def drawn(data: prepare.Rows, kind: str, **style: Any) -> Any:
     return alt.Chart(data, mark=mark)
 
 
+def on_shade() -> Any:
+    """The colour of text in cells: light where the row's `dark` says that the cell is dark."""
+    return alt.condition("datum.dark", alt.value("#ffffff"), alt.value(INK))
+
+
 def colour(
     domain: list[str],
     range_: list[str],

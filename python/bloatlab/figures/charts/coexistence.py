@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare, sweep
-from bloatlab.figures.theme import FAINT, INK, WIDE, options, themed
+from bloatlab.figures.theme import FAINT, WIDE, options, themed
 
 ROLES = ("newcomer", "incumbent")
 CELL = (9, 34)
@@ -93,8 +93,9 @@ def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
         The chart.
     """
     scale = options(scheme="blueorange", domain=[0, 1], domainMid=0.5, reverse=True)
-    legend = options(title="newcomer's share", format=".0%", gradientLength=220)
-    return _matrix(tables, "share", scale, legend, "pct", width)
+    legend = options(title="newcomer's share", format=".0%", gradientLength=220, values=[0, 0.25, 0.5, 0.75, 1])
+    dark = (pl.col("share") - 0.5).abs() > 0.3
+    return _matrix(tables, "share", scale, legend, "pct", dark, width)
 
 
 def delay_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
@@ -110,11 +111,11 @@ def delay_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
     top = prepare.high(cells(tables)["delay"]) or 1.0
     scale = options(scheme="yelloworangered", type="sqrt", domain=[0, top])
     legend = options(title="queueing delay (ms)", gradientLength=220)
-    return _matrix(tables, "delay", scale, legend, "ms", width)
+    return _matrix(tables, "delay", scale, legend, "ms", pl.col("delay") > 0.3 * top, width)
 
 
-def _matrix(tables: network.Tables, column: str, scale: Any, legend: Any, unit: str, width: int) -> Any:
-    pairs = cells(tables)
+def _matrix(tables: network.Tables, column: str, scale: Any, legend: Any, unit: str, dark: pl.Expr, width: int) -> Any:
+    pairs = cells(tables).with_columns(dark.alias("dark"))
     names = order(pairs)
     places = pairs["place"].unique(maintain_order=True).to_list()
     # Two panels side by side while their cells can still be told apart.
@@ -138,12 +139,13 @@ def _panel(
     band = options(type="band", domain=names, paddingInner=0.04, paddingOuter=0)
     x = alt.X("incumbent:N", scale=band, axis=options(**axis, title="incumbent", labelAngle=-60))
     y = alt.Y("newcomer:N", scale=band, axis=options(**axis, title="newcomer", minExtent=10, labelPadding=3))
-    rows = prepare.values(shown.select(*ROLES, column, "text"))
+    rows = prepare.values(shown.select(*ROLES, column, "text", "dark"))
     layers = [
         parts.drawn(rows, "rect", stroke=FAINT, strokeWidth=0.3).encode(
             x=x, y=y, color=alt.Color(f"{column}:Q", scale=scale, legend=legend)
         )
     ]
     if side >= ROOM_FOR_NUMBERS:
-        layers.append(parts.drawn(rows, "text", color=INK, fontSize=9).encode(x=x, y=y, text=alt.Text("text:N")))
+        numbers = parts.drawn(rows, "text", fontSize=9)
+        layers.append(numbers.encode(x=x, y=y, text=alt.Text("text:N"), color=parts.on_shade()))
     return alt.layer(*layers, width=size, height=size, title=options(text=place) if place else alt.Undefined)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, themed
+from bloatlab.figures.theme import WIDE, options, themed
 
 ROW = 22
 NAMES = 90
@@ -67,8 +67,8 @@ def _places(ranking: pl.DataFrame, width: int) -> Any:
     shade = alt.Color(
         "rank:Q", scale=options(domain=[1, max(2, len(names))], range=["#dcebf7", "#123a63"]), legend=None
     )
-    tone = alt.Color("dark:N", scale=options(domain=[True, False], range=["#ffffff", INK]), legend=None)
     cells = parts.drawn(data, "rect").encode(x=x, y=y, color=shade)
-    numbers = parts.drawn(data, "text", fontSize=11, baseline="middle").encode(x=x, y=y, text="text:N", color=tone)
-    layers = alt.layer(cells, numbers, width=width - NAMES - 30, height=ROW * len(names))
-    return themed(layers.resolve_scale(color="independent"))
+    numbers = parts.drawn(data, "text", fontSize=11, baseline="middle").encode(
+        x=x, y=y, text="text:N", color=parts.on_shade()
+    )
+    return themed(alt.layer(cells, numbers, width=width - NAMES - 30, height=ROW * len(names)))
