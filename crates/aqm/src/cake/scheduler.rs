@@ -155,9 +155,11 @@ impl<P: Packet> Cake<P> {
         let weight = own.settings.weight;
         let rounds = (weight - 1 - own.deficit) / weight;
         own.deficit += rounds * weight;
-        let (before, from) = self.tins.split_at_mut(self.current);
-        let others = before.iter_mut().chain(&mut from[1..]);
-        others.for_each(|tin| tin.collect(rounds));
+        for (number, tin) in self.tins.iter_mut().enumerate() {
+            if number != self.current {
+                tin.collect(rounds);
+            }
+        }
     }
 
     /// arXiv 1804.07617 section III-C: the highest tin below its threshold; if none is, the one that will be first.
@@ -250,11 +252,11 @@ impl<P: Packet> Head<P> for SubQueue<'_, P> {
 
     #[inline]
     fn pop(&mut self) -> Option<P> {
-        let size = self.slab.front(self.chain)?.size();
-        self.backlog -= size;
-        self.last = u64::from(self.overhead.adjust(size));
+        let packet = self.slab.pop(self.chain)?;
+        self.backlog -= packet.size();
+        self.last = u64::from(self.overhead.adjust(packet.size()));
         self.lengths += self.last;
-        self.slab.pop(self.chain)
+        Some(packet)
     }
 }
 
@@ -313,16 +315,18 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
                 return None;
             }
         }
-        let mut number = self.select(now);
-        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
-        self.tins[number].decay(now);
+        let mut decaying = true;
         loop {
+            let number = self.select(now);
+            // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
+            if std::mem::take(&mut decaying) {
+                self.tins[number].decay(now);
+            }
             let packet = self.serve(number, now, sink);
             if packet.is_some() {
                 return packet;
             }
             self.active &= !(1 << number);
-            number = self.select(now);
         }
     }
 
