@@ -73,7 +73,6 @@ def scenario(row: Row) -> dict[str, Any]:
                 "send_buffer": "64MB",
                 "receive_buffer": "32MiB",
                 "receive_window": "growing",
-                "timeout": "linux",
                 "ecn": row["ecn"] == "1",
             },
             **hosts,

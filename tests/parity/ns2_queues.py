@@ -103,6 +103,7 @@ def scenario(row: Row) -> dict[str, Any]:
         # It takes no reduction back.
         "frto": False,
         "undo": False,
+        "timeout": "rfc6298",
         "recovery": "classic",
         "send_buffer": "64MB",
         "receive_buffer": "64MB",

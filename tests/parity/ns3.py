@@ -117,6 +117,7 @@ def scenario(row: Row) -> dict[str, Any]:
         # It takes no reduction back.
         "frto": False,
         "undo": False,
+        "timeout": "rfc6298",
     }
     return {
         "name": "ns3",

@@ -261,8 +261,8 @@ def test_a_users_law_sees_marks_one_way_delays_and_needless_reductions() -> None
     flow = bl.run(marked).flow_metrics["flow_1"]
     assert flow["total_ecn_reductions_l4"] > 0
     assert flow["total_undone_reductions_l4"] == 0
-    # An RTT that grows 45 times at once makes the timer fire although nothing is lost.
-    steps = {"kind": "steps", "steps": [{"at": "2s", "value": "900ms"}]}
+    # An RTT that grows 75 times at once makes the timer fire although nothing is lost.
+    steps = {"kind": "steps", "steps": [{"at": "2s", "value": "1500ms"}]}
     longer = {**path, "queue": {"kind": "fifo", "limit": "100p"}, "vary": {"rtt": steps}}
     late = {"duration": "6s", "dumbbell": longer, "flows": [{"cca": "newreno"}]}
     assert bl.run(late).flow_metrics["flow_1"]["total_undone_reductions_l4"] == 1

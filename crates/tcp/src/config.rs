@@ -48,9 +48,9 @@ pub enum Pacing {
 pub enum Timeout {
     /// RFC 6298: sRTT and four mean deviations, together `min_rto` at least. With a sample for every ACK deviations are forgotten within a
     /// fraction of a round trip (RFC 7323 appendix G), so that a full buffer's RTT is close to the timeout.
-    #[default]
     Rfc6298,
     /// As Linux: sRTT and four times the largest mean deviation of the last round trip, which counts `min_rto` at least.
+    #[default]
     Linux,
 }
 
@@ -130,7 +130,7 @@ impl Default for TcpConfig {
             receive_buffer: Bytes(32_000_000),
             receive_window: ReceiveWindow::Full,
             ecn: EcnFeedback::Off,
-            timeout: Timeout::Rfc6298,
+            timeout: Timeout::Linux,
             min_rto: Duration(200 * MILLISECOND),
             initial_rto: Duration(SECOND),
             loss_detection: LossDetection::Rack,

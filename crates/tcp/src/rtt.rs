@@ -122,7 +122,10 @@ mod tests {
 
     #[test]
     fn follows_rfc_6298() {
-        let mut rtt = RttEstimator::new(&TcpConfig::default());
+        let mut rtt = RttEstimator::new(&TcpConfig {
+            timeout: Timeout::Rfc6298,
+            ..TcpConfig::default()
+        });
         assert_eq!(rtt.rto(), SECOND);
         rtt.sample(100 * MILLISECOND, 1, 1);
         assert_eq!(
@@ -141,12 +144,10 @@ mod tests {
         }
         assert_eq!(rtt.rto(), 200 * MILLISECOND, "the floor holds");
     }
+
     #[test]
     fn linux_waits_for_the_largest_deviation_of_a_round_trip() {
-        let mut rtt = RttEstimator::new(&TcpConfig {
-            timeout: Timeout::Linux,
-            ..TcpConfig::default()
-        });
+        let mut rtt = RttEstimator::new(&TcpConfig::default());
         rtt.sample(800 * MILLISECOND, 1, 1);
         assert_eq!(rtt.rto(), 2400 * MILLISECOND);
         // The second sample ends the first round trip, whose largest deviation was the start's.

@@ -202,6 +202,14 @@ class DeepBuffers(Experiment):
             read=read.duration,
         ),
         Parameter(
+            "timeout",
+            "rfc6298",
+            "",
+            allowed="rfc6298, linux",
+            help="how the retransmission timeout follows the RTT: RFC 6298's mean deviation, as in ns-3, or Linux's largest",
+            read=read.choice("rfc6298", "linux"),
+        ),
+        Parameter(
             "pacing",
             "auto",
             "",
@@ -285,7 +293,7 @@ class DeepBuffers(Experiment):
         """A dumbbell with `k` greedy flows."""
         tcp_keys = (
             "mss", "ack_every", "delayed_ack", "byte_counting", "initial_window", "send_buffer", "receive_buffer", "ecn",
-            "min_rto", "loss_detection", "recovery", "pacing",
+            "min_rto", "timeout", "loss_detection", "recovery", "pacing",
         )  # fmt: skip
         return {
             "name": self.name,
