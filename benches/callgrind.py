@@ -132,7 +132,7 @@ def count(binary: Path, name: str, duration: str) -> tuple[Profile, int]:
         scenario.write_text(json.dumps(document))
         tool = ["valgrind", "--tool=callgrind", "--toggle-collect=bloatlab_sim::run", f"--callgrind-out-file={out}"]
         done = subprocess.run([*tool, binary, scenario], capture_output=True, text=True, check=False)
-        packets = re.search(r"packets (\d+)", done.stdout)
+        packets = re.search(r"^events \d+ packets (\d+)", done.stdout, re.MULTILINE)
         if done.returncode or packets is None:
             raise SystemExit(f"callgrind: {name} failed: {done.stderr.strip()[-400:]}")
         return read_profile(out), int(packets[1])
