@@ -357,11 +357,6 @@ impl<'a> Engine<'a> {
                 Place::Loss(_) | Place::Host => {}
             }
         }
-        for flow in &mut self.flows {
-            if let Flow::Tcp(flow) = flow {
-                flow.releases[0].slot = schedule.reserve();
-            }
-        }
     }
 
     fn start_clock(&mut self) {

@@ -48,14 +48,15 @@ pub(crate) struct TcpFlow {
 pub(crate) struct Release {
     /// Instant of the event that stands; [`NEVER`] if none does.
     pub at: Nanos,
-    pub slot: Slot,
+    /// Where the event stands; chosen at the first, so that only what paces takes a register.
+    pub slot: Option<Slot>,
 }
 
 impl Default for Release {
     fn default() -> Self {
         Self {
             at: NEVER,
-            slot: Slot::CALENDAR,
+            slot: None,
         }
     }
 }
@@ -185,8 +186,11 @@ impl TcpFlow {
         let release = self.ends[end].release(now);
         if release < self.releases[end].at {
             self.releases[end].at = release;
+            let slot = *self.releases[end]
+                .slot
+                .get_or_insert_with(|| schedule.reserve());
             let key = schedule.key(release, event::RELEASE, own);
-            schedule.reset(self.releases[end].slot, key);
+            schedule.reset(slot, key);
         }
     }
 
