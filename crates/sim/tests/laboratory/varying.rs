@@ -133,17 +133,18 @@ fn a_shorter_delay_overtakes_nothing() {
     assert!(spans.iter().any(|&span| span > 10 * MILLISECOND));
 }
 
+/// When packets were dropped.
+fn drops(outcome: &Outcome) -> Vec<u64> {
+    let dropped = outcome.packets.iter().filter(|e| e.step == Step::Drop);
+    dropped.map(|e| e.at).collect()
+}
+
 #[test]
 fn loss_follows_its_course() {
     let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
     let pulse = json!({ "loss": { "kind": "pulse", "lower": 0.0, "upper": 0.4, "period": "2s" } });
     let outcome = logged(&compiled(&dumbbell("10Mbit/s", pulse, flows)), 1);
-    let drops: Vec<u64> = outcome
-        .packets
-        .iter()
-        .filter(|e| e.step == Step::Drop)
-        .map(|e| e.at)
-        .collect();
+    let drops = drops(&outcome);
     // 5 s of 1000 packets each, at 0.4.
     assert!(
         (drops.len() as f64 - 2000.0).abs() < 4.0 * (5000.0 * 0.24_f64).sqrt(),
@@ -161,12 +162,7 @@ fn even_losses_are_one_in_every_so_many() {
     path.loss = 0.125;
     path.loss_spacing = LossSpacing::Even;
     let outcome = logged(&compiled(&scenario), 1);
-    let drops: Vec<u64> = outcome
-        .packets
-        .iter()
-        .filter(|e| e.step == Step::Drop)
-        .map(|e| e.at)
-        .collect();
+    let drops = drops(&outcome);
     // A packet a millisecond, every eighth of them lost.
     assert!(drops.len() > 1000);
     assert!(
