@@ -1,7 +1,7 @@
 //! Blockage: what people and vehicles before the antenna take from a signal (TR 38.901 section 7.6.4), in dB.
 //!
-//! Model A knows directions: blocked regions of the sky round the user. Model B knows places: screens that stand between the antennas. Both bend the wave
-//! round four knife edges. A link adds what they take to its path loss.
+//! Model A knows directions: blocked regions of the sky round the user. Model B knows places: screens that stand between the antennas. Both bend the
+//! wave round four knife edges. A link adds what they take to its path loss.
 
 use bloatlab_units::Rng;
 use schemars::JsonSchema;
@@ -245,9 +245,8 @@ impl Blockers {
             Kind::B { params, screens } => {
                 let side = params.side_m;
                 for screen in screens {
-                    for axis in 0..2 {
-                        let place =
-                            screen.place[axis] + screen.velocity[axis] * seconds - moved[axis];
+                    for (axis, moved) in moved.iter().enumerate() {
+                        let place = screen.place[axis] + screen.velocity[axis] * seconds - moved;
                         let turns = libm::floor(place / side + 0.5);
                         screen.place[axis] = place - side * turns;
                     }

@@ -52,8 +52,8 @@ fn crossing_at_walking_pace_takes_more_than_5_db_for_a_third_of_a_second() {
 
 #[test]
 fn one_region_by_hand() {
-    // 10 m away, 10 degrees wide, 5 high, the path in the middle, 30 GHz: detours 10 (1/cos 5 deg - 1) = 38.2 mm and 10 (1/cos 2.5 deg - 1) = 9.527 mm;
-    // pi/lambda = 314.4/m; atan(1.5708 sqrt(12.01))/pi = 0.4422; atan(1.5708 sqrt(2.995))/pi = 0.3878; -20 lg(1 - 0.8843 x 0.7756) = 10.05 dB.
+    // 10 m away, 10 degrees wide, 5 high, the path in the middle, 30 GHz: detours 10 (1/cos 5 deg - 1) = 38.2 mm and 10 (1/cos 2.5 deg - 1) = 9.527
+    // mm; pi/lambda = 314.4/m; atan(1.5708 sqrt(12.01))/pi = 0.4422; atan(1.5708 sqrt(2.995))/pi = 0.3878; -20 lg(1 - 0.8843 x 0.7756) = 10.05 dB.
     let region = Region {
         azimuth: 0.0,
         width: 10.0,
@@ -98,7 +98,8 @@ fn the_users_own_body_takes_30_db_behind_the_device() {
 
 #[test]
 fn regions_cover_their_share_of_the_sky() {
-    // Four regions, each noticed over twice its mean width of 10 degrees: a path at the horizon is touched with probability 1 - (1 - 20/360)^4 = 0.204.
+    // Four regions, each noticed over twice its mean width of 10 degrees: a path at the horizon is touched with probability 1 - (1 - 20/360)^4 =
+    // 0.204.
     let mut rng = Streams::new(4).stream("test");
     let view = View {
         towards: [50.0, 0.0],

@@ -8,8 +8,8 @@ pub fn wavelength(ghz: f64) -> f64 {
     LIGHT / (ghz * 1e9)
 }
 
-/// Share of the field that a knife edge takes: positive if the straight line passes through the screen, seen from this edge. `detour` in m: by how much the
-/// way over the edge is longer than the straight one.
+/// Share of the field that a knife edge takes: positive if the straight line passes through the screen, seen from this edge. `detour` in m: by how
+/// much the way over the edge is longer than the straight one.
 fn edge(detour: f64, wavelength: f64, covered: bool) -> f64 {
     use std::f64::consts::{FRAC_PI_2, PI};
     let share = libm::atan(FRAC_PI_2 * libm::sqrt(PI / wavelength * detour.max(0.0))) / PI;
@@ -70,8 +70,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// dB that a screen on the ground takes, which stands across the line, `along` m from the user and with its middle `aside` m beside the line: TR 38.901
-    /// equations 7.6-29 and 7.6-30, edges to the sides as seen from above, edges above and below as seen from the side.
+    /// dB that a screen on the ground takes, which stands across the line, `along` m from the user and with its middle `aside` m beside the line: TR
+    /// 38.901 equations 7.6-29 and 7.6-30, edges to the sides as seen from above, edges above and below as seen from the side.
     pub fn loss_db(
         &self,
         along: f64,

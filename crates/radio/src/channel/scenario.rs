@@ -13,8 +13,8 @@ use crate::bler::decibel;
 
 /// A channel computed from where the user is: transmit power, antennas, path loss and noise (TR 38.901).
 ///
-/// Shadowing, movement, blockage and fast fading add to it as they are asked for. The base station stands at the origin. The channel is computed anew at each
-/// `interval` and holds in between.
+/// Shadowing, movement, blockage and fast fading add to it as they are asked for. The base station stands at the origin. The channel is computed
+/// anew at each `interval` and holds in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
