@@ -5,9 +5,7 @@
 //! parameters and a random stream alone, so what they will do can be asked for ahead of time: the end of a transmission is known when it
 //! begins, and no event is needed for a change.
 
-pub mod blockage;
 mod carrier;
-mod correlated;
 mod course;
 mod deliveries;
 mod fluid;
@@ -21,7 +19,6 @@ mod source;
 pub mod steps;
 
 pub use carrier::{Carrier, Reading};
-pub use correlated::Correlated;
 pub use course::Course;
 pub use deliveries::{DELIVERY_BYTES, Deliveries};
 pub use quantity::{Probability, Quantity};

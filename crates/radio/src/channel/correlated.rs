@@ -4,20 +4,19 @@ use bloatlab_units::Rng;
 
 /// A value of mean 0 and deviation 1; the more way it goes, the less it remembers.
 #[derive(Clone, Copy, Debug)]
-pub struct Correlated {
+pub(crate) struct Correlated {
     value: f64,
 }
 
 impl Correlated {
-    /// A value drawn anew.
-    pub fn new(rng: &mut Rng) -> Self {
+    pub(crate) fn new(rng: &mut Rng) -> Self {
         Self {
             value: rng.normal(1.0),
         }
     }
 
     /// After a way of so many correlation lengths. Nothing is drawn for none.
-    pub fn advance(&mut self, lengths: f64, rng: &mut Rng) {
+    pub(crate) fn advance(&mut self, lengths: f64, rng: &mut Rng) {
         if lengths > 0.0 {
             let kept = libm::exp(-lengths);
             let fresh = libm::sqrt(-libm::expm1(-2.0 * lengths));
@@ -25,13 +24,12 @@ impl Correlated {
         }
     }
 
-    /// The value.
-    pub fn value(&self) -> f64 {
+    pub(crate) fn value(&self) -> f64 {
         self.value
     }
 
     /// The share of a normal distribution below the value: uniform in [0, 1].
-    pub fn uniform(&self) -> f64 {
+    pub(crate) fn uniform(&self) -> f64 {
         0.5 * libm::erfc(-self.value * std::f64::consts::FRAC_1_SQRT_2)
     }
 }
