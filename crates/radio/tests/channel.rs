@@ -1,6 +1,6 @@
 //! Channels computed from a scenario: the link budget of the experiment, and what holds along any way.
 
-use bloatlab_link::blockage;
+use bloatlab_radio::channel::blockage::{Angular, Blockage, Crossing};
 use bloatlab_radio::channel::scenario::{Condition, Params};
 use bloatlab_radio::channel::{Fading, Scenario, mobility};
 use bloatlab_radio::{Band, Channel, ChannelParams};
@@ -30,7 +30,7 @@ fn busy() -> Params {
             ..mobility::Line::default()
         }),
         shadowing: true,
-        blockage: blockage::Params::A(blockage::Regions::default()),
+        blockage: Blockage::A(Angular::default()),
         fading: Some(Fading::default()),
         ..Params::default()
     }
@@ -128,14 +128,17 @@ fn a_line_of_sight_is_as_likely_as_the_scenario_says() {
 fn what_is_added_never_shifts_the_rest() {
     // With blockers that take nothing and fading that hardly fades, shadowing is as without.
     let plain = Params {
-        blockage: blockage::Params::None,
+        blockage: Blockage::None,
         fading: None,
         ..busy()
     };
     let with = Params {
-        blockage: blockage::Params::A(blockage::Regions {
-            blockers: 0,
-            ..blockage::Regions::default()
+        // One person in a thousand seconds, who takes nothing: a hair, above whom the path goes.
+        blockage: Blockage::B(Crossing {
+            gap: Duration(1000 * SECOND),
+            height_m: 0.01,
+            width_m: 0.01,
+            ..Crossing::default()
         }),
         fading: Some(Fading {
             k_db: Some(60.0),

@@ -1,4 +1,4 @@
-//! A normal value that forgets exponentially: shadowing over distance (Gudmundson 1991), lines of sight, blockers.
+//! A normal value that forgets exponentially: shadowing over distance (Gudmundson 1991), and lines of sight.
 
 use bloatlab_units::Rng;
 

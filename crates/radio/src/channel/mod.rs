@@ -4,12 +4,15 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub mod blockage;
+mod correlated;
 mod fading;
 pub mod mobility;
 mod path_loss;
 pub mod scenario;
 pub mod trace;
 
+pub use blockage::Blockage;
 pub use fading::Fading;
 pub use path_loss::{Geometry, Scenario};
 

@@ -1,11 +1,11 @@
 //! The link budget along a user's way.
 
-use bloatlab_link::Correlated;
-use bloatlab_link::blockage::{self, Blockers, View};
 use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Nanos, Rng, SECOND, Streams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blockage::{Blockage, Blockers, View};
+use super::correlated::Correlated;
 use super::fading::{Fading, Paths};
 use super::mobility::{Mobility, Walker, within};
 use super::{Band, Geometry, Scenario};
@@ -50,7 +50,7 @@ pub struct Params {
     /// Whether obstacles make the signal stronger or weaker along the way than path loss says.
     pub shadowing: bool,
     /// What blocks the signal for a while.
-    pub blockage: blockage::Params,
+    pub blockage: Blockage,
     /// Fast fading; absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading: Option<Fading>,
@@ -88,7 +88,7 @@ impl Default for Params {
             position_m: [0.0, 10.0],
             mobility: Mobility::default(),
             shadowing: false,
-            blockage: blockage::Params::None,
+            blockage: Blockage::None,
             fading: None,
             interval: Duration(MILLISECOND),
         }
@@ -154,7 +154,6 @@ pub(crate) struct Course {
     walk: Rng,
     shadowing: Rng,
     seeing: Rng,
-    blocking: Rng,
     /// Intervals that have begun.
     step: u64,
     /// The answer for this interval; `None` before the first.
@@ -166,7 +165,6 @@ impl Course {
         let streams = Streams::new(rng.bits());
         let mut shadowing = streams.stream("shadowing");
         let mut seeing = streams.stream("sight");
-        let mut blocking = streams.stream("blockage");
         let mut scattering = streams.stream("fading");
         let ghz = params.frequency_ghz;
         let paths = params.fading.as_ref();
@@ -177,12 +175,11 @@ impl Course {
             line_of_sight: true,
             sight: Correlated::new(&mut seeing),
             shadow: Correlated::new(&mut shadowing),
-            blockers: Blockers::new(&params.blockage, ghz, &mut blocking),
+            blockers: Blockers::new(&params.blockage, ghz, streams.stream("blockage")),
             paths: paths.map(|fading| Paths::new(fading, ghz, &mut scattering)),
             walk: streams.stream("mobility"),
             shadowing,
             seeing,
-            blocking,
             step: 0,
             snr_db: None,
             params: params.clone(),
@@ -197,7 +194,7 @@ impl Course {
             return snr;
         }
         // What stands still, and fading, which is a function of time, need not be walked through.
-        let is_still = self.walker.is_static() && self.blockers.is_static();
+        let is_still = self.walker.is_static() && self.blockers.is_none();
         if is_still {
             self.step = step;
         }
@@ -221,8 +218,7 @@ impl Course {
         let moved = [0, 1].map(|axis| position[axis] - self.position[axis]);
         let way = libm::hypot(moved[0], moved[1]);
         self.position = position;
-        let seconds = interval as f64 * 1e-9;
-        self.blockers.advance(seconds, moved, &mut self.blocking);
+        self.blockers.advance(interval, way);
         if way > 0.0 {
             let scenario = self.params.scenario;
             self.sight
@@ -253,20 +249,22 @@ impl Course {
         }
     }
 
-    fn compute(&self) -> f64 {
+    fn compute(&mut self) -> f64 {
         let (scenario, at) = (self.params.scenario, self.geometry());
         let mut snr = self.budget - scenario.path_loss(&at, self.line_of_sight);
         if self.params.shadowing {
             snr -= scenario.shadowing_deviation(&at, self.line_of_sight) * self.shadow.value();
         }
         let [x, y] = self.position;
-        snr -= self.blockers.loss_db(&View {
+        let now = self.step * self.params.interval.0;
+        let view = View {
             towards: [-x, -y],
-            ue_height: at.ue_height,
             gnb_height: at.gnb_height,
-        });
+            ue_height: at.ue_height,
+        };
+        snr -= self.blockers.loss_db(now, &view);
         if let Some(paths) = &self.paths {
-            snr += paths.gain_db(self.step * self.params.interval.0);
+            snr += paths.gain_db(now);
         }
         snr
     }
