@@ -7,6 +7,7 @@ pub mod bler;
 pub mod channel;
 mod mcs;
 mod numerology;
+pub mod sizing;
 #[cfg(test)]
 mod test_data;
 mod transport_block;

@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn a_person_in_the_middle_takes_what_the_standard_says() {
-        // radio.md: 15.2 dB mid-path of 4 m, 12.4 dB of 8 m, antennas 1 m high; by hand: edges 0.15 m aside take 0.4251 (4 m) of the field each, the head
-        // 0.7 m above 0.4834, the feet 0.4882: -20 lg(1 - 0.8502 x 0.9717).
+        // radio.md: 15.2 dB mid-path of 4 m, 12.4 dB of 8 m, antennas 1 m high; by hand: edges 0.15 m aside take 0.4251 (4 m) of the field each, the
+        // head 0.7 m above 0.4834, the feet 0.4882: -20 lg(1 - 0.8502 x 0.9717).
         for (distance, expected) in [(4.0, 15.2), (8.0, 12.4)] {
             let screen = Screen {
                 along: distance / 2.0,
