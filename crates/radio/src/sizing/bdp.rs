@@ -1,4 +1,4 @@
-//! 5G-BDP: paces into the RLC what a TTI can send (Irazabal et al. 2019 and 2022).
+//! 5G-BDP: paces into the RLC what a TTI can send (Irazabal et al. 2022).
 
 use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Nanos, SECOND};
 use schemars::JsonSchema;
