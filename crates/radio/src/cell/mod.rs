@@ -207,7 +207,7 @@ impl<T: Copy> Cell<T> {
     ) -> bool {
         let mut left = room;
         if let Some(status) = self.bearers[number ^ 1].receiver.build_status(now, left) {
-            left -= status.bytes().min(left);
+            left -= status.bytes.min(left);
             content.status = Some(status);
         }
         let used = self.bearers[number].fill(number, now, left, above, &mut content.pdus);
