@@ -16,6 +16,7 @@ pub mod metrics;
 mod network;
 mod outcome;
 mod packet;
+mod radio;
 mod packet_log;
 mod sample;
 mod schedule;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bloatlab_units::Nanos;
 
+use crate::pdcp::{PdcpParams, PdcpReceiver, PdcpTransmitter};
 use crate::rlc::{Pdu, Receiver, RlcParams, Sdu, Transmitter, Upper};
 
 /// What waits before the bearers of a cell, and where what comes out goes. Bearers are numbered: twice the UE's number on the downlink, one more on
@@ -45,21 +46,25 @@ pub struct Bearer<T> {
     /// The receiving entity.
     pub receiver: Receiver<Numbered<T>>,
     acknowledged: bool,
-    taken: u64,
+    numbers: PdcpTransmitter,
+    order: PdcpReceiver<T>,
     lost: VecDeque<u64>,
     up: Vec<Numbered<T>>,
+    ordered: Vec<T>,
 }
 
 impl<T: Copy> Bearer<T> {
     /// One through which nothing has passed.
-    pub fn new(params: &RlcParams) -> Self {
+    pub fn new(params: &RlcParams, pdcp: &PdcpParams) -> Self {
         Self {
             sender: params.transmitter(),
             receiver: params.receiver(),
             acknowledged: matches!(params, RlcParams::Am(_)),
-            taken: 0,
+            numbers: PdcpTransmitter::new(pdcp),
+            order: PdcpReceiver::new(pdcp),
             lost: VecDeque::with_capacity(REMEMBERED),
             up: Vec::new(),
+            ordered: Vec::new(),
         }
     }
 
@@ -77,18 +82,18 @@ impl<T: Copy> Bearer<T> {
         let mut upper = Own {
             above,
             number,
-            taken: &mut self.taken,
+            numbers: &mut self.numbers,
         };
         self.sender.transmit(now, room, &mut upper, out)
     }
 
     /// Bytes that the sender would send if it could.
     pub fn report(&mut self, number: usize, above: &mut dyn Above<T>) -> u32 {
-        let taken = &mut self.taken;
+        let numbers = &mut self.numbers;
         self.sender.report(&Own {
             above,
             number,
-            taken,
+            numbers,
         })
     }
 
@@ -131,18 +136,22 @@ impl<T: Copy> Bearer<T> {
 
     /// When [`on_timer`](Self::on_timer) is due.
     pub fn next_timer(&self) -> Option<Nanos> {
-        let (sender, receiver) = (self.sender.next_timer(), self.receiver.next_timer());
-        sender.into_iter().chain(receiver).min()
+        let timers = [
+            self.sender.next_timer(),
+            self.receiver.next_timer(),
+            self.order.next_timer(),
+        ];
+        timers.into_iter().flatten().min()
     }
 
     /// Runs what is due.
     pub fn on_timer(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
         if self.sender.next_timer().is_some_and(|at| at <= now) {
-            let taken = &mut self.taken;
+            let numbers = &mut self.numbers;
             let own = Own {
                 above,
                 number,
-                taken,
+                numbers,
             };
             self.sender.on_timer(now, &own);
             if self.sender.failed() {
@@ -154,10 +163,17 @@ impl<T: Copy> Bearer<T> {
             self.receiver.on_timer(now, &mut self.up);
             self.hand_up(number, now, above);
         }
+        if self.order.next_timer().is_some_and(|at| at <= now) {
+            self.order.on_timer(now, &mut self.ordered);
+            self.hand_up(number, now, above);
+        }
     }
 
     fn hand_up(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
-        for Numbered { packet, .. } in self.up.drain(..) {
+        for Numbered { number, packet } in self.up.drain(..) {
+            self.order.receive(now, number, packet, &mut self.ordered);
+        }
+        for packet in self.ordered.drain(..) {
             above.delivered(number, now, &packet);
         }
     }
@@ -167,22 +183,24 @@ impl<T: Copy> Bearer<T> {
 struct Own<'a, T> {
     above: &'a mut dyn Above<T>,
     number: usize,
-    taken: &'a mut u64,
+    numbers: &'a mut PdcpTransmitter,
 }
 
 impl<T> Upper<Numbered<T>> for Own<'_, T> {
     fn pull(&mut self, now: Nanos) -> Option<Sdu<Numbered<T>>> {
-        let sdu = self.above.pull(self.number, now)?;
-        let number = *self.taken;
-        *self.taken += 1;
-        Some(Sdu {
-            item: Numbered {
-                number,
-                packet: sdu.item,
-            },
-            bytes: sdu.bytes,
-            entered_at: sdu.entered_at,
-        })
+        loop {
+            let sdu = self.above.pull(self.number, now)?;
+            let (packet, entered_at) = (sdu.item, sdu.entered_at);
+            let Some(number) = self.numbers.leave(now, entered_at, None) else {
+                self.above.lost(self.number, now, &packet);
+                continue;
+            };
+            return Some(Sdu {
+                item: Numbered { number, packet },
+                bytes: sdu.bytes,
+                entered_at,
+            });
+        }
     }
 
     fn packets(&self) -> u64 {

@@ -12,7 +12,7 @@ pub mod pattern;
 mod transmission;
 mod uplink;
 
-use bloatlab_units::{MICROSECOND, Nanos, Rng};
+use bloatlab_units::{MICROSECOND, Nanos, Rng, Streams};
 
 use self::allocate::{Candidate, Policy, allocate};
 use self::bearer::{Bearer, Numbered};
@@ -83,13 +83,16 @@ pub struct Cell<T> {
 }
 
 impl<T: Copy> Cell<T> {
-    /// A cell in which nothing has happened. `channels` has one for each UE.
-    pub fn new(params: &CellParams, channels: Vec<Channel>, rng: Rng) -> Result<Self, String> {
+    /// A cell in which nothing has happened.
+    ///
+    /// # Errors
+    /// What [`CellParams::validate`] refuses.
+    pub fn new(params: &CellParams, streams: &Streams) -> Result<Self, String> {
         let numerology = params.numerology()?;
-        let ues: Vec<Ue> = channels
-            .into_iter()
-            .map(|channel| Ue {
-                channel,
+        let ues: Vec<Ue> = (1..)
+            .zip(&params.ues)
+            .map(|(number, ue)| Ue {
+                channel: Channel(ue.snr),
                 snr: 0.0,
                 adaptation: [DOWN, UP].map(|_| Adaptation::new(params.cqi_delay)),
                 requests: Requests::default(),
@@ -111,7 +114,7 @@ impl<T: Copy> Cell<T> {
             uplink_offset: params.uplink_offset(),
             amc: params.amc,
             bearers: (0..2 * ues.len())
-                .map(|_| Bearer::new(&params.rlc))
+                .map(|_| Bearer::new(&params.rlc, &params.pdcp))
                 .collect(),
             ues,
             air: [Air::new(), Air::new()],
@@ -120,7 +123,7 @@ impl<T: Copy> Cell<T> {
             turn: [0; 2],
             next_slot: None,
             fresh: 0,
-            rng,
+            rng: streams.stream("radio/errors"),
         })
     }
 

@@ -1,15 +1,18 @@
 //! What a user sets of a cell.
 
-use bloatlab_units::Frequency;
+use bloatlab_units::{Frequency, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::allocate::{Access, Policy};
 use super::grid::Grid;
 use super::pattern::{Duplex, Pattern};
+use super::uplink::ASKING;
+use super::{DECODING, DOWN_AHEAD, UP_AHEAD};
 use crate::channel::ChannelParams;
+use crate::pdcp::PdcpParams;
 use crate::rlc::RlcParams;
-use crate::{Amc, McsTable, Numerology, Rule};
+use crate::{Amc, McsTable, Numerology, Rule, SYMBOLS};
 
 /// UEs that a cell may have.
 const MOST_UES: usize = 256;
@@ -83,6 +86,8 @@ pub struct CellParams {
     pub harq: HarqParams,
     /// Radio link control of every bearer, in both directions.
     pub rlc: RlcParams,
+    /// Packet data convergence of every bearer, in both directions.
+    pub pdcp: PdcpParams,
     /// Transmit power of the base station, dBm.
     #[schemars(range(min = -30.0, max = 80.0))]
     pub gnb_power: f64,
@@ -113,6 +118,7 @@ impl Default for CellParams {
             sounding_offset: 0,
             harq: HarqParams::default(),
             rlc: RlcParams::default(),
+            pdcp: PdcpParams::default(),
             gnb_power: 43.0,
             ue_power: 23.0,
             ues: vec![ChannelParams::default()],
@@ -163,6 +169,7 @@ impl CellParams {
         within("gnb_power", self.gnb_power, -30.0, 80.0)?;
         within("ue_power", self.ue_power, -30.0, 80.0)?;
         self.rlc.validate().map_err(|why| format!("rlc.{why}"))?;
+        self.pdcp.validate().map_err(|why| format!("pdcp.{why}"))?;
         within("number of ues", self.ues.len(), 1, MOST_UES)?;
         for (place, ue) in self.ues.iter().enumerate() {
             ue.validate()
@@ -174,6 +181,14 @@ impl CellParams {
     /// Its slots.
     pub(crate) fn slots(&self) -> Result<Pattern, String> {
         Pattern::new(self.duplex, &self.pattern)
+    }
+
+    /// Duration of a slot.
+    ///
+    /// # Errors
+    /// If the numerology is out of range.
+    pub fn slot(&self) -> Result<Nanos, String> {
+        Ok(self.numerology()?.slot())
     }
 
     /// Its numerology.
@@ -208,6 +223,17 @@ impl CellParams {
             slots.mean(|room| bytes(room.up + room.shared)),
         ]
         .map(|bytes| (bytes * 8.0 * slots_per_second) as u64))
+    }
+
+    /// What a small packet takes at least through an empty cell, by direction: half a slot until the next begins in the mean, what lies between filling or
+    /// asking and sending, and decoding.
+    pub fn latencies(&self) -> Result<[Nanos; 2], String> {
+        let numerology = self.numerology()?;
+        let (slot, symbol) = (numerology.slot(), numerology.symbol());
+        Ok([
+            slot / 2 + DOWN_AHEAD * slot + 2 * symbol + DECODING,
+            slot / 2 + (ASKING + UP_AHEAD) * slot + Nanos::from(SYMBOLS - 1) * symbol,
+        ])
     }
 
     /// Period of sounding, and the first UE's slot in it.

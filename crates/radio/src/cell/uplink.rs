@@ -1,7 +1,7 @@
 //! How a UE gets to send: it asks for a grant when it has none, and says with every block what it still has.
 
 /// Slots from asking to the one in which the base station can grant.
-const ASKING: u64 = 3;
+pub(super) const ASKING: u64 = 3;
 
 /// What the base station knows of a UE's buffer, and what it has granted.
 #[derive(Clone, Copy, Debug, Default)]
