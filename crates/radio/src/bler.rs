@@ -25,8 +25,8 @@ const GAP: [&[(f64, f64)]; 4] = [
     &[(5.3320, 4.2)],
 ];
 
-/// The exponent's scale of the effective SINR (EESM), by efficiency: Lagen et al. 2020 (arXiv 2001.10309), table of MCS table 1, from memory. 256QAM goes on
-/// with the last.
+/// The exponent's scale of the effective SINR (EESM), by efficiency: Lagen et al. 2020 (arXiv 2001.10309), table of MCS table 1, from memory. 256QAM
+/// goes on with the last.
 const BETA: [&[(f64, f64)]; 4] = [
     &[(0.2344, 1.6), (0.8770, 1.73), (1.3262, 1.82)],
     &[(1.3281, 3.97), (1.9141, 5.16), (2.5703, 6.5)],
@@ -84,8 +84,8 @@ pub fn block_error(scheme: Scheme, sinr_db: f64, block: TransportBlock) -> f64 {
 
 /// Incremental redundancy: what a receiver has of a transport block after some transmissions, each of the same number of coded bits.
 ///
-/// The effective SINR is that of the mean exponential over all of them (EESM), and the code rate falls with the number of transmissions: the error is that of
-/// the lowest scheme of the same modulation whose rate is not below it.
+/// The effective SINR is that of the mean exponential over all of them (EESM), and the code rate falls with the number of transmissions: the error
+/// is that of the lowest scheme of the same modulation whose rate is not below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Combined {
     /// Sum of exp(-SINR/beta).

@@ -15,6 +15,7 @@ mod test_data;
 mod transport_block;
 
 pub use amc::{Amc, mcs_of_cqi, shannon_cqi};
+pub use channel::{Band, Channel, ChannelParams};
 pub use mcs::{McsTable, Scheme};
 pub use numerology::{FR2_BEGINS, Numerology, SUBCARRIERS, SYMBOLS};
 pub use transport_block::{Rule, Shape, TransportBlock, TransportBlocks};

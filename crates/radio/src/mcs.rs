@@ -23,7 +23,8 @@ impl Scheme {
         f64::from(self.modulation_order) * self.code_rate()
     }
 
-    /// The code rate in hundredths, to the nearest, as 5G-LENA's tables have it. They have 0.77 for 797/1024 = 0.778 with 256QAM: one hundredth too little.
+    /// The code rate in hundredths, to the nearest, as 5G-LENA's tables have it. They have 0.77 for 797/1024 = 0.778 with 256QAM: one hundredth too
+    /// little.
     pub fn rate_hundredths(self) -> u32 {
         match (self.modulation_order, self.rate_2048) {
             (8, 1594) => 77,

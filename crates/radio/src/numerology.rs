@@ -52,8 +52,8 @@ impl Numerology {
         10 << self.0
     }
 
-    /// Duration of a symbol with its cyclic prefix: the slot over 14, rounded down as in ns-3, so that 14 of them may end some nanoseconds before the slot
-    /// does. TS 38.211 section 5.3.1 gives the first symbol of every half subframe 0.52 us more.
+    /// Duration of a symbol with its cyclic prefix: the slot over 14, rounded down as in ns-3, so that 14 of them may end some nanoseconds before
+    /// the slot does. TS 38.211 section 5.3.1 gives the first symbol of every half subframe 0.52 us more.
     pub fn symbol(self) -> Nanos {
         self.slot() / Nanos::from(SYMBOLS)
     }

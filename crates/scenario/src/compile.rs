@@ -57,7 +57,7 @@ impl Scenario {
             sample_interval: self.sample_interval.0,
             warmup: self.warmup.0,
             boxes: boxes.list,
-            cell: self.cell.as_ref().map(|cell| cell.radio.clone()),
+            cell: self.cell.as_ref().map(cell::plan).transpose()?,
             flows,
         };
         cost::check(&plan, &self.flows)?;

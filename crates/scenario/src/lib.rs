@@ -19,7 +19,9 @@ pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, Parki
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
-pub use plan::{Part, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, RadioPort, VaryDelay};
+pub use plan::{
+    Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanLink, RadioPort, VaryDelay,
+};
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.

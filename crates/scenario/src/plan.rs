@@ -4,6 +4,7 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
 use bloatlab_link::{LoadedRate, Probability, Variation};
 use bloatlab_radio::cell::params::CellParams;
+use bloatlab_radio::channel::Loaded;
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Duration, Nanos, Rate};
 
@@ -23,7 +24,7 @@ pub struct Plan {
     /// Everything packets pass through; names are unique.
     pub boxes: Vec<PlanBox>,
     /// The radio cell, if some links are its bearers.
-    pub cell: Option<CellParams>,
+    pub cell: Option<PlanCell>,
     /// Every flow, with `count` expanded; names are unique.
     pub flows: Vec<PlanFlow>,
 }
@@ -117,6 +118,15 @@ pub struct PlanLink {
     pub header: u32,
     /// A bearer of the plan's cell, which then is the transmitter: `rate` is the most that it can have, `delay` what an empty cell takes.
     pub radio: Option<RadioPort>,
+}
+
+/// A radio cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanCell {
+    /// What the document says of it.
+    pub params: CellParams,
+    /// The channels of its UEs, with their files read.
+    pub channels: Vec<Loaded>,
 }
 
 /// Where a link meets the cell.

@@ -58,6 +58,10 @@ impl Scenario {
         for (path, rate) in self.rate_variations() {
             rate.load().map_err(|why| ScenarioError::new(path, why))?;
         }
+        if let Some(cell) = &mut self.cell {
+            let loaded = cell.radio.load();
+            loaded.map_err(|why| ScenarioError::new("cell.radio", why))?;
+        }
         Ok(self)
     }
 

@@ -6,7 +6,7 @@ use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
 use bloatlab_radio::cell::Cell;
 use bloatlab_scenario::{
-    Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
+    Connection, Plan, PlanBoxKind, PlanCell, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
 };
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::{NEVER, Nanos};
@@ -19,8 +19,8 @@ use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
-use crate::radio::RadioCell;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
+use crate::radio::RadioCell;
 use crate::schedule::{Slot, application, clock, event};
 use crate::varying::{VaryingDelay, VaryingLink};
 
@@ -182,7 +182,7 @@ impl<'a> Engine<'a> {
 
     /// The radio cell behind the bearers.
     fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
-        let Some(params) = &plan.cell else {
+        let Some(PlanCell { params, channels }) = &plan.cell else {
             return Ok(());
         };
         let mut links: Vec<usize> = vec![0; 2 * params.ues.len()];
@@ -192,7 +192,7 @@ impl<'a> Engine<'a> {
             }
         }
         self.network.radio = Some(Box::new(RadioCell {
-            cell: Cell::new(params, &self.streams)?,
+            cell: Cell::new(params, channels, &self.streams)?,
             links,
             slot: params.slot()?,
             scheduled: NEVER,

@@ -284,7 +284,11 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, drops: u64, lifet
     let received = flow.delay.total();
     sheet.put(rank, F_MEAN_DELAY, flow.delay.mean().map(|v| v * MS));
     let jitter = |pairs: u64| monitor.jitter as f64 / pairs as f64 * MS;
-    sheet.put(rank, F_MEAN_JITTER, (received > 1).then(|| jitter(received - 1)));
+    sheet.put(
+        rank,
+        F_MEAN_JITTER,
+        (received > 1).then(|| jitter(received - 1)),
+    );
 }
 
 fn measure_probe(sheet: &mut Sheet, rank: usize, times: &Histogram, lost: u64) {

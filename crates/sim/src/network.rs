@@ -154,10 +154,20 @@ impl Network {
     /// The cell does what is due; gives the packets that have crossed it.
     pub fn on_cell(&mut self) -> Vec<Packet> {
         let now = self.schedule.now;
-        let Some(radio) = self.radio.as_deref_mut().filter(|radio| radio.scheduled == now) else {
+        let Some(radio) = self
+            .radio
+            .as_deref_mut()
+            .filter(|radio| radio.scheduled == now)
+        else {
             return Vec::new();
         };
-        let RadioCell { cell, links, slot, scheduled, out } = radio;
+        let RadioCell {
+            cell,
+            links,
+            slot,
+            scheduled,
+            out,
+        } = radio;
         *scheduled = NEVER;
         let mut bearers = Bearers {
             links: &mut self.links,

@@ -159,10 +159,7 @@ mod tests {
             .map(|(ue, &(mcs, need, average))| Candidate::new(ue, mcs, need, average))
             .collect();
         allocate(policy, &mut candidates, units, &mut bytes);
-        candidates
-            .iter()
-            .map(|candidate| candidate.units)
-            .collect()
+        candidates.iter().map(|candidate| candidate.units).collect()
     }
 
     #[test]

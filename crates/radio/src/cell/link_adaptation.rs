@@ -68,6 +68,9 @@ mod tests {
         adaptation.measured(0, 10);
         adaptation.measured(1, 12);
         adaptation.measured(3, 8);
-        assert_eq!([3, 4, 5, 6, 7, 9].map(|slot| adaptation.mcs(slot)), [0, 10, 12, 12, 8, 8]);
+        assert_eq!(
+            [3, 4, 5, 6, 7, 9].map(|slot| adaptation.mcs(slot)),
+            [0, 10, 12, 12, 8, 8]
+        );
     }
 }

@@ -22,7 +22,7 @@ use self::params::{CellParams, HarqParams};
 use self::pattern::{Clock, Pattern, Room};
 use self::transmission::{Air, Content, Transmission};
 use self::uplink::Requests;
-use crate::channel::Channel;
+use crate::channel::{Channel, Loaded};
 use crate::{Amc, McsTable, SYMBOLS, mcs_of_cqi};
 
 pub use self::bearer::Above;
@@ -83,16 +83,20 @@ pub struct Cell<T> {
 }
 
 impl<T: Copy> Cell<T> {
-    /// A cell in which nothing has happened.
+    /// A cell in which nothing has happened; the channels are those of its parameters, with their files read.
     ///
     /// # Errors
     /// What [`CellParams::validate`] refuses.
-    pub fn new(params: &CellParams, streams: &Streams) -> Result<Self, String> {
-        let numerology = params.numerology()?;
+    pub fn new(
+        params: &CellParams,
+        channels: &[Loaded],
+        streams: &Streams,
+    ) -> Result<Self, String> {
+        let (numerology, band) = (params.numerology()?, params.band()?);
         let ues: Vec<Ue> = (1..)
-            .zip(&params.ues)
-            .map(|(number, ue)| Ue {
-                channel: Channel(ue.snr),
+            .zip(channels)
+            .map(|(number, channel): (u32, _)| Ue {
+                channel: Channel::new(channel, band, streams.stream(&format!("radio/ue_{number}"))),
                 snr: 0.0,
                 adaptation: [DOWN, UP].map(|_| Adaptation::new(params.cqi_delay)),
                 requests: Requests::default(),
@@ -155,10 +159,7 @@ impl<T: Copy> Cell<T> {
                 self.decoded(direction, now, block, above);
             }
         }
-        if let Some(slot) = self
-            .next_slot
-            .filter(|&slot| self.clock.start(slot) <= now)
-        {
+        if let Some(slot) = self.next_slot.filter(|&slot| self.clock.start(slot) <= now) {
             self.next_slot = None;
             self.slot(slot, now, above);
             self.fresh = slot + 1;
@@ -232,7 +233,9 @@ impl<T: Copy> Cell<T> {
             let ue = &mut self.ues[block.bearer / 2];
             let offset = [0.0, self.uplink_offset][direction];
             let snr = ue.snr + offset;
-            let cqi = self.amc.cqi(self.table, snr, self.grid.whole(), REFERENCE_SYMBOLS);
+            let cqi = self
+                .amc
+                .cqi(self.table, snr, self.grid.whole(), REFERENCE_SYMBOLS);
             ue.adaptation[direction].measured(slot, mcs_of_cqi(self.table, cqi));
             block.attempts += 1;
             block.received.add(self.table.scheme(block.mcs), snr);
@@ -374,7 +377,11 @@ impl<T: Copy> Cell<T> {
         let room = self.pattern.room(slot);
         let mut symbols = room.down + room.shared;
         if room.shared > 0 {
-            let granted: u32 = self.air[UP].of(slot).iter().map(|block| block.symbols).sum();
+            let granted: u32 = self.air[UP]
+                .of(slot)
+                .iter()
+                .map(|block| block.symbols)
+                .sum();
             symbols = symbols.saturating_sub(granted + self.sounding(slot));
         }
         let mut units = self.grid.units(symbols);
@@ -508,8 +515,6 @@ impl<T: Copy> Cell<T> {
             return;
         }
         let timers = self.bearers.iter().filter_map(Bearer::next_timer);
-        self.next_slot = timers
-            .min()
-            .map(|at| self.clock.next(at).max(slot + 1));
+        self.next_slot = timers.min().map(|at| self.clock.next(at).max(slot + 1));
     }
 }

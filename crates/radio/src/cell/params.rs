@@ -9,7 +9,7 @@ use super::grid::Grid;
 use super::pattern::{Duplex, Pattern};
 use super::uplink::ASKING;
 use super::{DECODING, DOWN_AHEAD, UP_AHEAD};
-use crate::channel::ChannelParams;
+use crate::channel::{Band, ChannelParams, Loaded};
 use crate::pdcp::PdcpParams;
 use crate::rlc::RlcParams;
 use crate::{Amc, McsTable, Numerology, Rule, SYMBOLS};
@@ -94,7 +94,7 @@ pub struct CellParams {
     /// Transmit power of a UE, dBm.
     #[schemars(range(min = -30.0, max = 80.0))]
     pub ue_power: f64,
-    /// The UEs, each by its channel.
+    /// The UEs, each by its channel: a fixed SNR, one computed from the UE's way, or a recorded one.
     #[schemars(length(min = 1, max = 256))]
     pub ues: Vec<ChannelParams>,
 }
@@ -173,14 +173,42 @@ impl CellParams {
         within("number of ues", self.ues.len(), 1, MOST_UES)?;
         for (place, ue) in self.ues.iter().enumerate() {
             ue.validate()
+                .and_then(|()| ue.check_carrier(self.ghz()))
                 .map_err(|why| format!("ues[{place}].{why}"))?;
         }
         Ok(())
     }
 
+    /// The carrier, GHz.
+    fn ghz(&self) -> f64 {
+        self.frequency.0 as f64 * 1e-9
+    }
+
+    /// What its UEs' channels must know of it.
+    pub(crate) fn band(&self) -> Result<Band, String> {
+        Ok(Band {
+            resource_blocks: self.resource_blocks()?,
+            subcarrier_spacing: self.numerology()?.subcarrier_spacing(),
+            ghz: self.ghz(),
+            power_dbm: self.gnb_power,
+        })
+    }
+
     /// Its slots.
     pub(crate) fn slots(&self) -> Result<Pattern, String> {
         Pattern::new(self.duplex, &self.pattern)
+    }
+
+    /// Reads the files that channels name, and notes their digests.
+    ///
+    /// # Errors
+    /// `ues[place].parameter: reason`.
+    pub fn load(&mut self) -> Result<Vec<Loaded>, String> {
+        let ues = self.ues.iter_mut().enumerate();
+        let load = |(place, ue): (usize, &mut ChannelParams)| {
+            ue.load().map_err(|why| format!("ues[{place}].{why}"))
+        };
+        ues.map(load).collect()
     }
 
     /// Duration of a slot.

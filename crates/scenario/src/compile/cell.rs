@@ -6,10 +6,19 @@ use bloatlab_units::{Bytes, Rate};
 use super::{Boxes, Device, Network, Paths, link};
 use crate::check::fail;
 use crate::document::default_queue;
-use crate::{CellNetwork, Flow, PlanBox, PlanBoxKind, RadioPort, ScenarioError};
+use crate::{CellNetwork, Flow, PlanBox, PlanBoxKind, PlanCell, RadioPort, ScenarioError};
 
 /// Downlink and uplink, as in a bearer's number.
 const DIRECTIONS: [&str; 2] = ["", "_up"];
+
+/// The cell itself, with what its files hold.
+pub(super) fn plan(cell: &CellNetwork) -> Result<PlanCell, ScenarioError> {
+    let mut params = cell.radio.clone();
+    match params.load() {
+        Ok(channels) => Ok(PlanCell { params, channels }),
+        Err(why) => fail("cell.radio", why),
+    }
+}
 
 pub(super) struct CellPaths<'a> {
     cell: &'a CellNetwork,
