@@ -4,9 +4,12 @@
 
 mod amc;
 pub mod bler;
+pub mod cell;
 pub mod channel;
 mod mcs;
 mod numerology;
+pub mod pdcp;
+pub mod rlc;
 pub mod sizing;
 #[cfg(test)]
 mod test_data;

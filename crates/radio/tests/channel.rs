@@ -10,12 +10,18 @@ use proptest::prelude::*;
 const BAND: Band = Band {
     resource_blocks: 133,
     subcarrier_spacing: 30_000,
+    ghz: 6.0,
+    power_dbm: 43.0,
 };
 
 fn channel(params: Params, seed: u64) -> Channel {
+    channel_in(BAND, params, seed)
+}
+
+fn channel_in(band: Band, params: Params, seed: u64) -> Channel {
     let mut params = ChannelParams::Scenario(Box::new(params));
     let loaded = params.load().unwrap();
-    Channel::new(&loaded, BAND, Streams::new(seed).stream("channel"))
+    Channel::new(&loaded, band, Streams::new(seed).stream("channel"))
 }
 
 /// A user who drives, with everything that varies.
@@ -43,12 +49,15 @@ fn the_link_budget_of_the_experiment() {
     assert!((near.snr_db(0) - 89.0).abs() < 0.1, "{}", near.snr_db(0));
     assert_eq!(near.snr_db(0), near.snr_db(10 * SECOND));
     for (kilometres, expected) in [(3.0, 21.2), (6.0, 9.2), (10.0, 0.3)] {
+        let weak = Band {
+            power_dbm: 30.0,
+            ..BAND
+        };
         let params = Params {
-            tx_power_dbm: 30.0,
             position_m: [0.0, 1000.0 * kilometres],
             ..Params::default()
         };
-        let snr = channel(params, 1).snr_db(0);
+        let snr = channel_in(weak, params, 1).snr_db(0);
         assert!((snr - expected).abs() < 0.06, "{kilometres} km: {snr}");
     }
 }
@@ -161,11 +170,11 @@ fn parameters_out_of_range_are_named_with_their_place() {
             .unwrap_err()
     };
     let params = Params::default();
-    let why = wrong(Params {
-        frequency_ghz: 60.0,
-        ..params.clone()
-    });
-    assert_eq!(why, "frequency_ghz: must be between 0.5 and 30, not 60");
+    let rural = ChannelParams::Scenario(Box::new(params.clone()));
+    assert_eq!(
+        rural.check_carrier(60.0).unwrap_err(),
+        "scenario: `rma` holds up to 30 GHz, and the cell's carrier is at 60 GHz"
+    );
     let line = mobility::Line {
         speed_mps: -1.0,
         ..mobility::Line::default()

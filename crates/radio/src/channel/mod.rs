@@ -82,22 +82,33 @@ impl ChannelParams {
         }))
     }
 
-    /// The carrier in GHz, where the parameters tell it.
-    pub fn frequency_ghz(&self) -> Option<f64> {
+    /// Refuses a carrier for which the scenario's path loss does not hold: `rma` ends at 30 GHz (TR 38.901 table 7.4.1-1).
+    ///
+    /// # Errors
+    /// `scenario: reason`.
+    pub fn check_carrier(&self, ghz: f64) -> Result<(), String> {
         match self {
-            Self::Scenario(scenario) => Some(scenario.frequency_ghz),
-            Self::Fixed(_) | Self::Trace(_) => None,
+            Self::Scenario(scenario) if scenario.scenario == Scenario::Rma && ghz > 30.0 => {
+                Err(format!(
+                    "scenario: `rma` holds up to 30 GHz, and the cell's carrier is at {ghz} GHz"
+                ))
+            }
+            _ => Ok(()),
         }
     }
 }
 
-/// What a channel must know of its cell: the noise of its band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a channel must know of its cell: the carrier, and the noise of its band.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
     /// Resource blocks.
     pub resource_blocks: u32,
     /// Distance between subcarriers, Hz.
     pub subcarrier_spacing: u64,
+    /// The carrier, GHz.
+    pub ghz: f64,
+    /// Transmit power of the base station over the whole band, dBm.
+    pub power_dbm: f64,
 }
 
 impl Band {
@@ -151,6 +162,8 @@ mod tests {
     const BAND: Band = Band {
         resource_blocks: 133,
         subcarrier_spacing: 30_000,
+        ghz: 6.0,
+        power_dbm: 43.0,
     };
 
     fn read(text: &str) -> ChannelParams {

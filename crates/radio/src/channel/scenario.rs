@@ -22,12 +22,6 @@ pub struct Params {
     pub scenario: Scenario,
     /// Whether there is a line of sight.
     pub condition: Condition,
-    /// Carrier, GHz; `rma` holds up to 30.
-    #[schemars(range(min = 0.5, max = 100.0))]
-    pub frequency_ghz: f64,
-    /// Transmit power of the base station, dBm over the whole band.
-    #[schemars(range(min = -30.0, max = 80.0))]
-    pub tx_power_dbm: f64,
     /// Antenna elements of the base station; all of them point at the user.
     #[schemars(range(min = 1, max = 1024))]
     pub gnb_antennas: u32,
@@ -78,8 +72,6 @@ impl Default for Params {
         Self {
             scenario: Scenario::Rma,
             condition: Condition::Los,
-            frequency_ghz: 6.0,
-            tx_power_dbm: 43.0,
             gnb_antennas: 32,
             ue_antennas: 8,
             noise_figure_db: 5.0,
@@ -102,13 +94,6 @@ impl Params {
     /// The first that is.
     pub fn validate(&self) -> Result<(), String> {
         let nested = |name: &'static str| move |why: String| format!("{name}.{why}");
-        let most = if self.scenario == Scenario::Rma {
-            30.0
-        } else {
-            100.0
-        };
-        within("frequency_ghz", self.frequency_ghz, 0.5, most)?;
-        within("tx_power_dbm", self.tx_power_dbm, -30.0, 80.0)?;
         within("gnb_antennas", f64::from(self.gnb_antennas), 1.0, 1024.0)?;
         within("ue_antennas", f64::from(self.ue_antennas), 1.0, 1024.0)?;
         within("noise_figure_db", self.noise_figure_db, 0.0, 30.0)?;
@@ -134,7 +119,7 @@ impl Params {
     /// What arrives above the noise if nothing is lost on the way, dB.
     fn budget(&self, band: Band) -> f64 {
         let antennas = f64::from(self.gnb_antennas) * f64::from(self.ue_antennas);
-        self.tx_power_dbm + decibel(antennas) - band.noise_dbm(self.noise_figure_db)
+        band.power_dbm + decibel(antennas) - band.noise_dbm(self.noise_figure_db)
     }
 }
 
@@ -142,6 +127,8 @@ impl Params {
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     params: Params,
+    /// Of the carrier.
+    ghz: f64,
     budget: f64,
     walker: Walker,
     position: [f64; 2],
@@ -166,9 +153,10 @@ impl Course {
         let mut shadowing = streams.stream("shadowing");
         let mut seeing = streams.stream("sight");
         let mut scattering = streams.stream("fading");
-        let ghz = params.frequency_ghz;
+        let ghz = band.ghz;
         let paths = params.fading.as_ref();
         let mut course = Self {
+            ghz,
             budget: params.budget(band),
             walker: Walker::new(&params.mobility, params.position_m),
             position: params.position_m,
@@ -234,7 +222,7 @@ impl Course {
             distance: libm::hypot(self.position[0], self.position[1]),
             gnb_height: self.params.gnb_height_m,
             ue_height: self.params.ue_height_m,
-            ghz: self.params.frequency_ghz,
+            ghz: self.ghz,
         }
     }
 
