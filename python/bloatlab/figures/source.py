@@ -14,6 +14,7 @@ from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point
 
 if TYPE_CHECKING:
+    from bloatlab.experiments import Experiment
     from bloatlab.experiments.ranking import Ranking
     from bloatlab.store import Store
 
@@ -44,7 +45,15 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
         return tables | of_overall(overall_of_store(store, suite))
     if len(experiments) != 1:
         return tables
-    return tables | of_ranking(of_store(store, CATALOGUE.get(experiments[0])))
+    experiment = CATALOGUE.get(experiments[0])
+    return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
+
+
+def of_series(store: Store, experiment: Experiment | None, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Series of all these runs, `run_id` first, where the experiment's figures draw them."""
+    names = experiment.series if experiment else ()
+    done = runs.filter(pl.col("status") == "done")["run_id"].to_list() if names else []
+    return {name: store.table(name, done) for name in names}
 
 
 def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
