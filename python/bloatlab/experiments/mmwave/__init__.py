@@ -1,0 +1,161 @@
+"""FIFO, PIE and FQ-CoDel on a 60 GHz link (Srivastava, Fund and Panwar 2020): four queues, four link scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
+from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
+from bloatlab.experiments.mmwave import claims, files, readings
+from bloatlab.experiments.mmwave.setup import FLOW, QUEUES, SCENARIOS
+from bloatlab.experiments.parameters import Parameter
+
+if TYPE_CHECKING:
+    from bloatlab.result import Result
+
+SOURCE = (
+    "A. Srivastava, F. Fund and S. S. Panwar, An experimental evaluation of low latency congestion control for mmWave links, "
+    "INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
+)
+
+
+def _queue(value: Any) -> Any:
+    """A queue of the source by its name, or any other."""
+    return value if isinstance(value, str) and value in QUEUES else read.algorithm("queues")(value)
+
+
+class MmwaveAqm(Experiment):
+    """Ten CUBIC flows and a ping through a bottleneck that follows a measured or a generated rate."""
+
+    name = "mmwave-aqm"
+    title = "FIFO, PIE and FQ-CoDel on a 60 GHz link"
+    summary = (
+        "Ten CUBIC flows and a ping cross a link whose rate is that of a 60 GHz link with people in its path: what a large FIFO, "
+        "a small one, PIE and FQ-CoDel make of its dips. The shaper whose rate the source changed step by step is a link with "
+        "a varying rate here."
+    )
+    source = SOURCE
+    compared = ("queue",)
+    figures: ClassVar[tuple[str, ...]] = (
+        "srtt_grid", "delay_throughput", "time_series", "queue", "queue_distribution", "operating_point",
+    )  # fmt: skip
+    series = ("flow_series", "link_series")
+    data = ("traces", "player")
+    cases: ClassVar[Sequence[str]] = tuple(f"{scenario}-{queue}" for scenario in SCENARIOS for queue in QUEUES)
+    claims: ClassVar[tuple[Claim, ...]] = claims.CLAIMS
+    comparison: ClassVar[tuple[Claim, ...]] = claims.COMPARISON
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "queue", next(iter(QUEUES)), "",
+            allowed=f"{', '.join(QUEUES)} as in the source, or any queue of `bloatlab algorithms`, a table with its `kind`, or "
+            "module:Class",
+            help="queue discipline of the bottleneck: `largefifo` of 7.5 MB, `smallfifo` of 1.875 MB, `pie` and `fq_codel` with "
+            "limit 5000p and target 10ms; these four unless set or swept",
+            read=_queue, published=", ".join(QUEUES),
+        ),
+        Parameter(
+            "scenario", next(iter(SCENARIOS)), "",
+            allowed=", ".join(SCENARIOS),
+            help="what happens to the link: static (`sl`), a person crosses (`sb`), a person stands in the path (`lb`), walking "
+            "and crossings (`mobb`); these four unless set or swept",
+            read=read.choice(*SCENARIOS), published=", ".join(SCENARIOS),
+        ),
+        Parameter(
+            "traces", None, "",
+            allowed="a directory with sl-tput.csv, sb-tput.csv, lb-tput.csv and mobb-tput.csv",
+            help="the authors' traces, which have no licence and are not shipped; when not given the rate is generated with "
+            "their statistics",
+            read=str, published="measured traces",
+        ),
+        Parameter(
+            "player", None, "",
+            allowed="authors, exact",
+            help="how traces are played; `authors`, the default with traces: with the quirks of their player (a rate of 0 keeps "
+            "the one before, an interval loses its last digit, a last line without a newline is skipped); `exact`: as written",
+            read=read.choice("authors", "exact"), published="authors",
+        ),
+        shared.count("flows", 10, "flows", "long TCP flows, as iperf3 -P", low=1, high=1000),
+        Parameter(
+            "cca", {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}, "",
+            allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help="congestion control of the flows; CUBIC as in Linux", read=read.algorithm("congestion_controls"),
+            published="cubic",
+        ),
+        shared.rtt("500us", published="below 1ms"),
+        shared.stop("120s"),
+        shared.warmup("0s"),
+    )  # fmt: skip
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """The four queues in the four scenarios."""
+        return {"scenario": list(SCENARIOS), "queue": list(QUEUES)}
+
+    def published_axes(self) -> dict[str, Sequence[Any]]:
+        """The same."""
+        return dict(self.axes())
+
+    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+        """A run a queue and scenario."""
+        return {
+            f"{scenario}-{queue}": self.resolve({**(data or {}), "scenario": scenario, "queue": queue})
+            for scenario in SCENARIOS
+            for queue in QUEUES
+        }
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Traces are played as the authors did."""
+        if values["traces"] is not None:
+            values["player"] = values["player"] or "authors"
+        elif values["player"] is not None:
+            raise ParameterError("player: says how traces are played; there are none (allowed: with traces=DIR)")
+        return values
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""
+        queue = params["queue"]
+        return {
+            "name": self.name,
+            "duration": params["stop"],
+            "warmup": params["warmup"],
+            "sample_interval": "100ms",
+            "dumbbell": {
+                "rate": SCENARIOS[params["scenario"]],
+                "rtt": params["rtt"],
+                "queue": QUEUES.get(queue, queue) if isinstance(queue, str) else queue,
+                "header": 14,
+                "vary": {"rate": _rate(params)},
+            },
+            "flows": [
+                {
+                    "name": FLOW,
+                    # One name however many: of a lone flow the engine leaves the number away.
+                    "count": params["flows"],
+                    "cca": params["cca"],
+                    # iperf3 starts all at once; a millisecond lets seeds differ.
+                    "start_jitter": "1ms",
+                },
+                shared.ping(),
+            ],
+        }
+
+    def readings(self, run: Result) -> dict[str, float]:
+        """What the claims read."""
+        return readings.of_run(run, QUEUES)
+
+    def files(self, run: Result) -> Mapping[str, FileMaker]:
+        """The queue's, the connections' and iperf's, as the authors' scripts wrote them."""
+        own = {name: run.parameters.get(name) for name in ("queue", "scenario")}
+        usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
+        return files.of_run(run, files.name(own["scenario"], own["queue"], run.seed, "" if usual else run.run_id[:6]))
+
+
+def _rate(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The rate over time: the generator's preset, or the trace of that name."""
+    if params["traces"] is None:
+        return {"kind": "mmwave", "preset": params["scenario"]}
+    quirks = dict.fromkeys(("zero_keeps_rate", "interval_loses_digit", "skips_unfinished_line"), params["player"] == "authors")
+    file = f"{params['traces'].rstrip('/')}/{params['scenario']}-tput.csv"
+    return {"kind": "file", "file": file, "format": "rate_interval", **quirks}
