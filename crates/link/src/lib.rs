@@ -8,15 +8,19 @@
 mod carrier;
 mod course;
 mod deliveries;
+mod file;
 mod fluid;
 pub mod mahimahi;
+pub mod mmwave;
 pub mod poisson;
 pub mod pulse;
 mod quantity;
 pub mod random_walk;
+pub mod rate_file;
 mod registry;
 mod source;
 pub mod steps;
+mod timeline;
 
 pub use carrier::{Carrier, Reading};
 pub use course::Course;
@@ -24,3 +28,4 @@ pub use deliveries::{DELIVERY_BYTES, Deliveries};
 pub use quantity::{Probability, Quantity};
 pub use registry::{LoadedRate, RateVariation, Variation};
 pub use source::{Change, Source};
+pub use timeline::{AtEnd, Piece, Timeline};

@@ -8,7 +8,10 @@ use crate::carrier::Supply;
 use crate::deliveries::Opportunities;
 use crate::fluid::Fluid;
 use crate::mahimahi::Trace;
-use crate::{Carrier, Course, Quantity, Source, mahimahi, poisson, pulse, random_walk, steps};
+use crate::{
+    Carrier, Course, Deliveries, Quantity, Source, Timeline, mahimahi, mmwave, poisson, pulse,
+    random_walk, rate_file, steps,
+};
 
 /// The longest period, ns.
 pub(crate) const HOUR: Nanos = 3600 * SECOND;
@@ -91,6 +94,10 @@ pub enum RateVariation {
     Poisson(poisson::Params),
     /// Deliveries from a trace.
     Mahimahi(mahimahi::Params),
+    /// Rates from a file.
+    File(rate_file::Params),
+    /// A 60 GHz link.
+    Mmwave(mmwave::Params),
 }
 
 impl RateVariation {
@@ -105,6 +112,11 @@ impl RateVariation {
             Self::RandomWalk(params) => Variation::RandomWalk(params.clone()),
             Self::Poisson(params) => return Ok(LoadedRate::Poisson(params.clone())),
             Self::Mahimahi(params) => return params.read().map(LoadedRate::Trace),
+            Self::File(params) => return params.read().map(LoadedRate::Timeline),
+            Self::Mmwave(params) => {
+                params.validate()?;
+                return Ok(LoadedRate::Mmwave(params.clone()));
+            }
         };
         course.validate()?;
         Ok(LoadedRate::Course(course))
@@ -116,35 +128,78 @@ impl RateVariation {
 pub enum LoadedRate {
     /// Bit by bit.
     Course(Variation<Rate>),
+    /// Bit by bit, from a file.
+    Timeline(Timeline),
+    /// Bit by bit, of a 60 GHz link.
+    Mmwave(mmwave::Params),
     /// Deliveries at random.
     Poisson(poisson::Params),
     /// Deliveries from a trace.
     Trace(Trace),
 }
 
+/// What a transmitter follows.
+enum Follows<'a> {
+    /// A rate.
+    Rate(&'a dyn Law),
+    /// Deliveries at random.
+    Random(&'a poisson::Params),
+    /// Deliveries from a trace.
+    Trace(&'a Trace),
+}
+
 impl LoadedRate {
+    fn follows(&self) -> Follows<'_> {
+        match self {
+            Self::Course(course) => Follows::Rate(course.law()),
+            Self::Timeline(timeline) => Follows::Rate(timeline),
+            Self::Mmwave(params) => Follows::Rate(params),
+            Self::Poisson(params) => Follows::Random(params),
+            Self::Trace(trace) => Follows::Trace(trace),
+        }
+    }
+
     /// The greatest rate there can be, given the constant one; of a trace, the most that a second holds.
     pub fn greatest(&self, nominal: Rate) -> Rate {
-        match self {
-            Self::Course(course) => Rate(course.bounds(nominal.number()).1 as u64),
-            Self::Poisson(_) => nominal,
-            Self::Trace(trace) => Rate(trace.peak_rate() as u64),
+        match self.follows() {
+            Follows::Rate(law) => Rate(law.bounds(nominal.number()).1 as u64),
+            Follows::Random(_) => nominal,
+            Follows::Trace(trace) => Rate(trace.peak_rate() as u64),
+        }
+    }
+
+    /// The rate over time, unless the link sends at instants only.
+    pub fn source(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Source>> {
+        match self.follows() {
+            Follows::Rate(law) => Some(law.source(nominal.number(), rng)),
+            Follows::Random(_) | Follows::Trace(_) => None,
+        }
+    }
+
+    /// The deliveries, if the link sends at instants only.
+    pub fn deliveries(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Deliveries>> {
+        match self.follows() {
+            Follows::Rate(_) => None,
+            Follows::Random(params) => Some(params.deliveries(nominal, rng)),
+            Follows::Trace(trace) => Some(trace.deliveries()),
+        }
+    }
+
+    fn supply(&self, nominal: Rate, rng: Rng) -> Box<dyn Supply> {
+        let opportunities = |source| -> Box<dyn Supply> { Box::new(Opportunities::new(source)) };
+        match self.follows() {
+            Follows::Rate(law) => {
+                let source = law.source(nominal.number(), rng);
+                Box::new(Fluid::new(Course::new(nominal.number(), source)))
+            }
+            Follows::Random(params) => opportunities(params.deliveries(nominal, rng)),
+            Follows::Trace(trace) => opportunities(trace.deliveries()),
         }
     }
 
     /// The transmitter, for a run that ends at the horizon.
     pub fn carrier(&self, nominal: Rate, rng: &Rng, horizon: Nanos) -> Carrier {
-        let copy = || -> Box<dyn Supply> {
-            match self {
-                Self::Course(course) => {
-                    Box::new(Fluid::new(course.course(nominal.number(), rng.clone())))
-                }
-                Self::Poisson(params) => {
-                    Box::new(Opportunities::new(params.deliveries(nominal, rng.clone())))
-                }
-                Self::Trace(trace) => Box::new(Opportunities::new(trace.deliveries())),
-            }
-        };
+        let copy = || self.supply(nominal, rng.clone());
         Carrier::new([copy(), copy()], horizon)
     }
 }
