@@ -9,17 +9,15 @@ from bloatlab.errors import ParameterError
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import shared
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
-from bloatlab.experiments.mmwave import claims, files, readings
+from bloatlab.experiments.mmwave import files, readings
+from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.mmwave.setup import FLOW, QUEUES, SCENARIOS
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
     from bloatlab.result import Result
 
-SOURCE = (
-    "A. Srivastava, F. Fund and S. S. Panwar, An experimental evaluation of low latency congestion control for mmWave links, "
-    "INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
-)
+SOURCE = "A. Srivastava, F. Fund and S. S. Panwar, INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
 
 
 def _queue(value: Any) -> Any:
@@ -45,8 +43,8 @@ class MmwaveAqm(Experiment):
     series = ("flow_series", "link_series")
     data = ("traces", "player")
     cases: ClassVar[Sequence[str]] = tuple(f"{scenario}-{queue}" for scenario in SCENARIOS for queue in QUEUES)
-    claims: ClassVar[tuple[Claim, ...]] = claims.CLAIMS
-    comparison: ClassVar[tuple[Claim, ...]] = claims.COMPARISON
+    claims: ClassVar[tuple[Claim, ...]] = CLAIMS
+    comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "queue", next(iter(QUEUES)), "",
@@ -131,7 +129,6 @@ class MmwaveAqm(Experiment):
             "flows": [
                 {
                     "name": FLOW,
-                    # One name however many: of a lone flow the engine leaves the number away.
                     "count": params["flows"],
                     "cca": params["cca"],
                     # iperf3 starts all at once; a millisecond lets seeds differ.
@@ -143,7 +140,7 @@ class MmwaveAqm(Experiment):
 
     def readings(self, run: Result) -> dict[str, float]:
         """What the claims read."""
-        return readings.of_run(run, QUEUES)
+        return readings.of_run(run)
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """The queue's, the connections' and iperf's, as the authors' scripts wrote them."""
