@@ -50,10 +50,18 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
 
 
 def of_series(store: Store, experiment: Experiment | None, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Series of all these runs, `run_id` first, where the experiment's figures draw them."""
-    names = experiment.series if experiment else ()
-    done = runs.filter(pl.col("status") == "done")["run_id"].to_list() if names else []
-    return {name: store.table(name, done) for name in names}
+    """Series of all these runs, `run_id` first, where the experiment's figures draw them.
+
+    `own_axes` has the values of the experiment's own axes in their order: `parameter`, `value` as text.
+    """
+    if experiment is None or not experiment.series:
+        return {}
+    done = runs.filter(pl.col("status") == "done")["run_id"].to_list()
+    axes = [(name, str(value)) for name, values in experiment.axes().items() for value in values]
+    return {
+        **{name: store.table(name, done) for name in experiment.series},
+        "own_axes": pl.DataFrame(axes, schema=dict.fromkeys(("parameter", "value"), pl.String), orient="row"),
+    }
 
 
 def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
