@@ -79,7 +79,16 @@ def run(
 
     experiment = get(name)
     request = Request(
-        ExperimentSource(experiment), with_traces(set_, traces), sweep, replications, seed, out, json, jobs, packets, experiment
+        ExperimentSource(experiment),
+        with_traces(set_, traces),
+        sweep,
+        replications,
+        seed,
+        out,
+        json,
+        jobs,
+        packets,
+        experiment,
     )
     return run_request(request)
 

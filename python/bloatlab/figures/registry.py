@@ -215,8 +215,8 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "srtt_grid",
             "sRTT over time by queue and link scenario",
-            "A row a queue, a column a link scenario, with the link's rate above. The line is the median over the flows, the band "
-            "reaches from the lowest to the highest; all panels have the same logarithmic axis.",
+            "A row a queue, a column a link scenario, with the link's rate above. The line is the median over the flows, the "
+            "band reaches from the lowest to the highest; all panels have the same logarithmic axis.",
             ("runs", "parameters", "flow_series", "link_series"),
             srtt_grid,
             lambda tables: not placed(tables).is_empty(),

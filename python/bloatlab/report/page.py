@@ -208,7 +208,8 @@ def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainT
     """What the runs left beside their tables."""
     if known is None or not known.leaves_files:
         return None
-    rows, left = [], 0
+    rows: list[list[Cell]] = []
+    left = 0
     for run_id in swept.frame["run_id"].to_list():
         for name in known.files(store.run(run_id)):
             path = store.directory / FILES / name

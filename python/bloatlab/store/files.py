@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from bloatlab.errors import StoreError
 from bloatlab.store import schema
 
 FILES = "files"
@@ -44,4 +43,3 @@ def write_whole(path: Path, make: Callable[[Path], object]) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-

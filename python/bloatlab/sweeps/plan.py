@@ -87,7 +87,15 @@ def plan(
         for replication in range(replications):
             identity = run_id(scenario, seed + replication, version)
             planned = PlannedRun(
-                identity, source.name, scenario, seed + replication, version, parameters, plugins, replication, source.files
+                identity,
+                source.name,
+                scenario,
+                seed + replication,
+                version,
+                parameters,
+                plugins,
+                replication,
+                source.files,
             )
             runs.setdefault(identity, planned)
     return list(runs.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bloatlab.errors import ParameterError
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import shared
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
@@ -69,10 +68,11 @@ class MmwaveAqm(Experiment):
             read=str, published="measured traces",
         ),
         Parameter(
-            "player", None, "",
+            "player", "authors", "",
             allowed="authors, exact",
-            help="how traces are played; `authors`, the default with traces: with the quirks of their player (a rate of 0 keeps "
-            "the one before, an interval loses its last digit, a last line without a newline is skipped); `exact`: as written",
+            help="how the rate is set; `authors`: with the quirks of their player (a rate of 0 keeps the one before; of traces "
+            "besides, an interval loses its last digit and a last line without a newline is skipped); `exact`: as drawn or "
+            "written, and 0 is an outage",
             read=read.choice("authors", "exact"), published="authors",
         ),
         shared.count("flows", 10, "flows", "long TCP flows, as iperf3 -P", low=1, high=1000),
@@ -102,14 +102,6 @@ class MmwaveAqm(Experiment):
             for scenario in SCENARIOS
             for queue in QUEUES
         }
-
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Traces are played as the authors did."""
-        if values["traces"] is not None:
-            values["player"] = values["player"] or "authors"
-        elif values["player"] is not None:
-            raise ParameterError("player: says how traces are played; there are none (allowed: with traces=DIR)")
-        return values
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""
@@ -144,15 +136,19 @@ class MmwaveAqm(Experiment):
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """The queue's, the connections' and iperf's, as the authors' scripts wrote them."""
-        own = {name: run.parameters.get(name) for name in ("queue", "scenario")}
+        own = {name: run.parameters[name] for name in ("queue", "scenario")}
         usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
         return files.of_run(run, files.name(own["scenario"], own["queue"], run.seed, "" if usual else run.run_id[:6]))
 
 
 def _rate(params: Mapping[str, Any]) -> dict[str, Any]:
     """The rate over time: the generator's preset, or the trace of that name."""
+    quirks = params["player"] == "authors"
     if params["traces"] is None:
-        return {"kind": "mmwave", "preset": params["scenario"]}
-    quirks = dict.fromkeys(("zero_keeps_rate", "interval_loses_digit", "skips_unfinished_line"), params["player"] == "authors")
-    file = f"{params['traces'].rstrip('/')}/{params['scenario']}-tput.csv"
-    return {"kind": "file", "file": file, "format": "rate_interval", **quirks}
+        return {"kind": "mmwave", "preset": params["scenario"], "zero_keeps_rate": quirks}
+    return {
+        "kind": "file",
+        "file": f"{params['traces'].rstrip('/')}/{params['scenario']}-tput.csv",
+        "format": "rate_interval",
+        **dict.fromkeys(("zero_keeps_rate", "interval_loses_digit", "skips_unfinished_line"), quirks),
+    }

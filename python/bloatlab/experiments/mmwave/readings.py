@@ -1,4 +1,7 @@
-"""What the claims read from the samples of a run. Samples are 100 ms apart; the link's rate changes at most once in two of them."""
+"""What the claims read from the samples of a run.
+
+Samples are 100 ms apart, and the link's rate changes at most once in two of them.
+"""
 
 from __future__ import annotations
 
@@ -127,9 +130,7 @@ def falls(rates: Sequence[float]) -> Iterator[tuple[int, int, float, float]]:
         first = end
 
 
-def excess(
-    rates: Sequence[float], highest: Sequence[float | None], base_ms: float, usual: float
-) -> Iterator[float]:
+def excess(rates: Sequence[float], highest: Sequence[float | None], base_ms: float, usual: float) -> Iterator[float]:
     """By how many ms the RTT of each dip exceeds what a queue that nothing shortens comes to, q C_before / C_dip.
 
     Args:

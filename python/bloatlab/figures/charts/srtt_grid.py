@@ -94,7 +94,8 @@ def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
             panels.append(grid.srtt(mine.filter(pl.col("row") == queue), queue, first, number == len(queues) - 1))
         blocks.append(panels)
     # Row by row; one column is a block after the other. Plots are aligned, whatever their labels take.
-    cells = [panel for row in zip(*blocks, strict=True) for panel in row] if across > 1 else sum(blocks, [])
+    lines = zip(*blocks, strict=True) if across > 1 else blocks
+    cells = [panel for line in lines for panel in line]
     spacing = options(row=DOWN if across > 1 else APART, column=ACROSS)
     return themed(alt.concat(*cells, columns=across, spacing=spacing, bounds="flush", align="each"))
 
@@ -135,7 +136,9 @@ class _Grid:
         scale = options(type="log", domain=[self.low, self.high], nice=False)
         ticks = [tick for tick in TICKS if self.low <= tick <= self.high]
         title, colour, x = [queue, "sRTT (ms)"], self.colours[queue], self.time(last)
-        middle = flows.group_by("time_s", maintain_order=True).agg(pl.col("srtt_ms").median().clip(FLOOR).alias("median"))
+        middle = flows.group_by("time_s", maintain_order=True).agg(
+            pl.col("srtt_ms").median().clip(FLOOR).alias("median")
+        )
         light = prepare.thin(middle, "time_s", "median", points=2 * SPANS)
         return alt.layer(
             parts.drawn(prepare.values(spans(flows, self.end)), "area", opacity=0.3, color=colour).encode(
