@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import bloatlab
 from bloatlab import cli
 from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
@@ -390,6 +391,12 @@ def test_readings_of_a_run(tmp_path: Path) -> None:
     other, _ = plan_all(ExperimentSource(experiment), {"stop": "1s", "scenario": "sl", "queue": {"kind": "codel"}}, {})
     execute(other, tmp_path)
     assert "saturated_apart" not in experiment.readings(Store(tmp_path).run(other[0].run_id))
+
+
+@real
+def test_a_parameter_may_be_called_as_an_argument_of_the_interface() -> None:
+    assert bloatlab.run("mmwave-aqm", scenario="lb", stop="200ms").parameters["scenario"] == "lb"
+    assert bloatlab.sweep("mmwave-aqm", scenario="lb", stop="200ms", out="there").runs().height == 4
 
 
 @real
