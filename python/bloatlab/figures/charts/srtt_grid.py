@@ -15,8 +15,8 @@ MOST = 10
 """Rows that are drawn."""
 NARROW = 560
 HEIGHT, RATE_HEIGHT = 84, 44
-ACROSS, DOWN, APART = 16, 16, 40
-"""Pixels between panels; below each other, where one of them may end in a time axis, the last."""
+ACROSS, DOWN, APART = 16, 16, 24
+"""Pixels between panels, and between scenarios that stand one below the other."""
 LEFT = 78
 """Pixels that titles and labels of the leftmost axes take."""
 SPANS = 150
@@ -93,11 +93,13 @@ def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
         for number, queue in enumerate(queues):
             panels.append(grid.srtt(mine.filter(pl.col("row") == queue), queue, first, number == len(queues) - 1))
         blocks.append(panels)
-    # Row by row; one column is a block after the other. Plots are aligned, whatever their labels take.
-    lines = zip(*blocks, strict=True) if across > 1 else blocks
-    cells = [panel for line in lines for panel in line]
-    spacing = options(row=DOWN if across > 1 else APART, column=ACROSS)
-    return themed(alt.concat(*cells, columns=across, spacing=spacing, bounds="flush", align="each"))
+    # Plots are aligned, whatever their labels take.
+    aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
+    if across == 1:
+        stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]
+        return themed(alt.vconcat(*stacked, spacing=APART))
+    cells = [panel for row in zip(*blocks, strict=True) for panel in row]
+    return themed(alt.concat(*cells, columns=across, **aligned))
 
 
 class _Grid:
