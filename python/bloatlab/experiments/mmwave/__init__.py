@@ -10,13 +10,11 @@ from bloatlab.experiments import shared
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.mmwave.setup import FLOW, QUEUES, SCENARIOS
+from bloatlab.experiments.mmwave.setup import FLOW, QUEUES, SCENARIOS, SOURCE
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
     from bloatlab.result import Result
-
-SOURCE = "A. Srivastava, F. Fund and S. S. Panwar, INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
 
 
 def _queue(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+SOURCE = "A. Srivastava, F. Fund and S. S. Panwar, INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
 LARGE, SMALL = 7_500_000, 1_875_000
 """Bytes of the FIFOs: 60 and 15 Mbit."""
 QUEUES: Mapping[str, Mapping[str, Any]] = {
