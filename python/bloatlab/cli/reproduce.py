@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,11 +70,18 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
     out.print(claims_table(experiment, verdicts))
     claims = sum(verdict.holds is not None for verdict in verdicts)
     out.print(f"{claims - len(failed)} of {claims} claims hold; source: {experiment.source}", soft_wrap=True)
-    for verdict in verdicts:
-        source = verdict.claim.source if verdict.claim.source != experiment.source else ""
-        if said := "; ".join(text for text in (source, verdict.claim.note, verdict.why) if text):
-            out.print(f"{verdict.claim.name}: {said}", soft_wrap=True, markup=False)
+    for said, group in itertools.groupby(verdicts, lambda verdict: _remark(experiment, verdict)):
+        names = [verdict.claim.name for verdict in group]
+        who = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} claims)"
+        if said:
+            out.print(f"{who}: {said}", soft_wrap=True, markup=False)
     out.print(report_line(directory), soft_wrap=True, markup=False)
+
+
+def _remark(experiment: Experiment, verdict: Verdict) -> str:
+    """What there is to say of a claim besides its numbers."""
+    source = verdict.claim.source if verdict.claim.source != experiment.source else ""
+    return "; ".join(text for text in (source, verdict.claim.note, verdict.why) if text)
 
 
 def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:

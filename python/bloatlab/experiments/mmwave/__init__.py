@@ -10,7 +10,7 @@ from bloatlab.experiments import shared
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.mmwave.setup import FLOW, QUEUES, SCENARIOS, SOURCE
+from bloatlab.experiments.mmwave.setup import CUBIC, FLOW, QUEUES, SCENARIOS, SOURCE
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ class MmwaveAqm(Experiment):
         ),
         shared.count("flows", 10, "flows", "long TCP flows, as iperf3 -P", low=1, high=1000),
         Parameter(
-            "cca", {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}, "",
+            "cca", "cubic", "",
             allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="congestion control of the flows; CUBIC as in Linux", read=read.algorithm("congestion_controls"),
-            published="cubic",
+            help="congestion control of the flows; a bare `cubic` is Linux's (its variant, slow start by HyStart)",
+            read=read.algorithm("congestion_controls"), published="cubic",
         ),
         shared.rtt("500us", published="below 1ms"),
         shared.stop("120s"),
@@ -120,7 +120,7 @@ class MmwaveAqm(Experiment):
                 {
                     "name": FLOW,
                     "count": params["flows"],
-                    "cca": params["cca"],
+                    "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
                     # iperf3 starts all at once; a millisecond lets seeds differ.
                     "start_jitter": "1ms",
                 },

@@ -19,6 +19,8 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
 SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2520Mbit/s", "mobb": "2961Mbit/s"}
 """Link scenarios, and the mean of the authors' trace of each: what queues are told of the rate."""
 FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
+CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
+"""The hosts' congestion control."""
 FLOW = "iperf"
 """What the long flows are called."""
 DIP = 2000.0
