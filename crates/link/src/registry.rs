@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::carrier::Supply;
 use crate::deliveries::Opportunities;
 use crate::fluid::Fluid;
+use crate::handover::Pauses;
 use crate::mahimahi::Trace;
 use crate::{
-    Carrier, Course, Deliveries, Quantity, Source, Timeline, mahimahi, mmwave, poisson, pulse,
-    random_walk, rate_file, steps,
+    Carrier, Course, Deliveries, Quantity, Source, Timeline, blocked, handover, mahimahi, markov,
+    mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
 };
 
 /// The longest period, ns.
@@ -50,6 +51,10 @@ pub enum Variation<Q> {
     Pulse(pulse::Params<Q>),
     /// Wanders between two bounds.
     RandomWalk(random_walk::Params<Q>),
+    /// Jumps between states.
+    Markov(markov::Params<Q>),
+    /// Swings round a mean.
+    Sinusoid(sinusoid::Params<Q>),
 }
 
 impl<Q: Quantity> Variation<Q> {
@@ -58,6 +63,8 @@ impl<Q: Quantity> Variation<Q> {
             Self::Steps(params) => params,
             Self::Pulse(params) => params,
             Self::RandomWalk(params) => params,
+            Self::Markov(params) => params,
+            Self::Sinusoid(params) => params,
         }
     }
 
@@ -80,6 +87,64 @@ impl<Q: Quantity> Variation<Q> {
     }
 }
 
+/// How a delay changes over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(rename = "DurationVariation")]
+pub enum DelayVariation {
+    /// Set at given instants.
+    Steps(steps::Params<Duration>),
+    /// A square wave.
+    Pulse(pulse::Params<Duration>),
+    /// Wanders between two bounds.
+    RandomWalk(random_walk::Params<Duration>),
+    /// Jumps between states.
+    Markov(markov::Params<Duration>),
+    /// Swings round a mean.
+    Sinusoid(sinusoid::Params<Duration>),
+    /// Drawn anew at each handover.
+    Handover(handover::Params),
+}
+
+impl DelayVariation {
+    fn law(&self) -> &dyn Law {
+        match self {
+            Self::Steps(params) => params,
+            Self::Pulse(params) => params,
+            Self::RandomWalk(params) => params,
+            Self::Markov(params) => params,
+            Self::Sinusoid(params) => params,
+            Self::Handover(params) => params,
+        }
+    }
+
+    /// Refuses values out of range, as `parameter: reason`.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn validate(&self) -> Result<(), String> {
+        self.law().validate()
+    }
+
+    /// The least and the greatest value there can be, given the constant one, with the wait for the end of a pause.
+    pub fn bounds(&self, nominal: f64) -> (f64, f64) {
+        self.law().bounds(nominal)
+    }
+
+    /// The value over time.
+    pub fn course(&self, nominal: f64, rng: Rng) -> Course {
+        Course::new(nominal, self.law().source(nominal, rng))
+    }
+
+    /// When nothing arrives.
+    pub fn pauses(&self) -> Option<Pauses> {
+        match self {
+            Self::Handover(params) => params.pauses(),
+            _ => None,
+        }
+    }
+}
+
 /// How a rate changes over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -90,6 +155,10 @@ pub enum RateVariation {
     Pulse(pulse::Params<Rate>),
     /// Wanders between two bounds.
     RandomWalk(random_walk::Params<Rate>),
+    /// Jumps between states.
+    Markov(markov::Params<Rate>),
+    /// Swings round a mean.
+    Sinusoid(sinusoid::Params<Rate>),
     /// Deliveries at random.
     Poisson(poisson::Params),
     /// Deliveries from a trace.
@@ -98,6 +167,8 @@ pub enum RateVariation {
     File(rate_file::Params),
     /// A 60 GHz link.
     Mmwave(mmwave::Params),
+    /// A radio link whose path is blocked at times.
+    Blockage(blocked::Params),
 }
 
 impl RateVariation {
@@ -110,12 +181,18 @@ impl RateVariation {
             Self::Steps(params) => Variation::Steps(params.clone()),
             Self::Pulse(params) => Variation::Pulse(params.clone()),
             Self::RandomWalk(params) => Variation::RandomWalk(params.clone()),
+            Self::Markov(params) => Variation::Markov(params.clone()),
+            Self::Sinusoid(params) => Variation::Sinusoid(params.clone()),
             Self::Poisson(params) => return Ok(LoadedRate::Poisson(params.clone())),
             Self::Mahimahi(params) => return params.read().map(LoadedRate::Trace),
             Self::File(params) => return params.read().map(LoadedRate::Timeline),
             Self::Mmwave(params) => {
                 params.validate()?;
                 return Ok(LoadedRate::Mmwave(params.clone()));
+            }
+            Self::Blockage(params) => {
+                params.validate()?;
+                return Ok(LoadedRate::Blockage(params.clone()));
             }
         };
         course.validate()?;
@@ -132,6 +209,8 @@ pub enum LoadedRate {
     Timeline(Timeline),
     /// Bit by bit, of a 60 GHz link.
     Mmwave(mmwave::Params),
+    /// Bit by bit, of a radio link whose path is blocked at times.
+    Blockage(blocked::Params),
     /// Deliveries at random.
     Poisson(poisson::Params),
     /// Deliveries from a trace.
@@ -154,6 +233,7 @@ impl LoadedRate {
             Self::Course(course) => Follows::Rate(course.law()),
             Self::Timeline(timeline) => Follows::Rate(timeline),
             Self::Mmwave(params) => Follows::Rate(params),
+            Self::Blockage(params) => Follows::Rate(params),
             Self::Poisson(params) => Follows::Random(params),
             Self::Trace(trace) => Follows::Trace(trace),
         }
