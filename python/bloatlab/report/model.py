@@ -95,6 +95,7 @@ class ExperimentView:
     failed: PlainTable | None
     figures: list[Drawn]
     details: list[RunView]
+    files: PlainTable | None
     facts: list[tuple[str, str]]
 
     @property
@@ -232,6 +233,7 @@ _RUN_COLUMNS = {
     "retransmissions": ("retransmissions", "lower"),
 }
 MOST_RUNS = 200
+MOST_FILES = 200
 
 
 def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:
