@@ -18,6 +18,8 @@ pub trait Above<T> {
     fn packets(&self, bearer: usize) -> u64;
     /// Bytes that wait for a bearer.
     fn bytes(&self, bearer: usize) -> u64;
+    /// A block for a bearer has been filled.
+    fn filled(&mut self, bearer: usize, now: Nanos);
     /// A block of so many bytes went on air; `share` of a slot's symbols are its.
     fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64);
     /// A packet has crossed the cell.
@@ -84,7 +86,9 @@ impl<T: Copy> Bearer<T> {
             number,
             numbers: &mut self.numbers,
         };
-        self.sender.transmit(now, room, &mut upper, out)
+        let used = self.sender.transmit(now, room, &mut upper, out);
+        above.filled(number, now);
+        used
     }
 
     /// Bytes that the sender would send if it could.

@@ -194,9 +194,6 @@ impl<T: Copy> Cell<T> {
             let requests = &mut self.ues[number / 2].requests;
             requests.filled(room, block.report);
         }
-        for block in blocks.drain(..) {
-            self.air[UP].put(slot, block);
-        }
         self.air[UP].rest(slot, blocks);
     }
 
