@@ -1,0 +1,93 @@
+//! Unacknowledged mode over any air: nothing twice, nothing made up, and each SDU delivered or accounted for.
+
+use bloatlab_radio::rlc::{Framing, RlcParams, UmParams};
+use bloatlab_units::{Duration, MILLISECOND};
+use proptest::prelude::*;
+
+use crate::air::{Air, Weather};
+
+fn settings(t_reassembly: impl Strategy<Value = u64>) -> impl Strategy<Value = (UmParams, u64)> {
+    (t_reassembly, 0..3).prop_map(|(time, kind)| {
+        let (framing, sn_bits, window) = match kind {
+            0 => (Framing::Nr, 6, 32),
+            1 => (Framing::Nr, 12, 2048),
+            _ => (Framing::Lena, 10, 512),
+        };
+        let params = UmParams {
+            framing,
+            sn_bits: Some(sn_bits),
+            t_reassembly: Some(Duration(time * MILLISECOND)),
+        };
+        (params, window)
+    })
+}
+
+fn weather(attempts: u64) -> impl Strategy<Value = Weather> {
+    let size = prop_oneof![60_u64..200, 200_u64..15_000];
+    (any::<u64>(), 0.0..1.0, 1..=attempts, size, 0_u64..4000).prop_map(
+        |(seed, loss, attempts, room, storm)| Weather {
+            seed,
+            loss,
+            attempts,
+            room,
+            storm,
+            drops: if seed % 2 == 0 { 0.1 } else { 0.0 },
+        },
+    )
+}
+
+fn sizes() -> impl Strategy<Value = Vec<u32>> {
+    proptest::collection::vec(1_u32..1600, 1..300)
+}
+
+fn run(params: UmParams, window: u64, sizes: &[u32], weather: Weather) -> Air {
+    let framing = params.framing;
+    let mut air = Air::new(&RlcParams::Um(params), sizes, window, weather);
+    air.settle(400_000);
+    // Nothing twice, nothing of which a byte is missing.
+    let mut seen = vec![false; sizes.len()];
+    for &item in &air.from_rlc {
+        let size = u64::from(air.queue.sizes[item as usize]);
+        assert_eq!(air.arrived[item as usize], size, "SDU {item}");
+        assert!(
+            !std::mem::replace(&mut seen[item as usize], true),
+            "SDU {item} twice"
+        );
+    }
+    let rising = |items: &[u64]| items.windows(2).all(|pair| pair[0] < pair[1]);
+    // In order: TS 36.322's receiver by itself, TS 38.322's with PDCP behind it.
+    assert!(rising(&air.from_pdcp));
+    assert!(framing == Framing::Nr || rising(&air.from_rlc));
+    assert_eq!(
+        air.from_rlc.len() as u64,
+        air.from_pdcp.len() as u64 + air.pdcp.discarded()
+    );
+    assert_eq!(air.receiver.counts().delivered, air.from_rlc.len() as u64);
+    air
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_made_up_or_doubled((params, window) in settings(0..100_u64), sizes in sizes(), weather in weather(4)) {
+        run(params, window, &sizes, weather);
+    }
+
+    /// Where nothing overtakes, an SDU arrives if and only if all its bytes do, in order.
+    #[test]
+    fn each_sdu_is_delivered_or_lost_in_the_air((params, window) in settings(Just(200)), sizes in sizes(), weather in weather(1)) {
+        let framing = params.framing;
+        let air = run(params, window, &sizes, weather);
+        prop_assert!(air.from_rlc.windows(2).all(|pair| pair[0] < pair[1]));
+        let whole: Vec<u64> = (0..air.queue.next)
+            .filter(|&item| air.arrived[item as usize] == u64::from(air.queue.sizes[item as usize]))
+            .collect();
+        prop_assert_eq!(&air.from_rlc, &whole);
+        prop_assert_eq!(&air.from_pdcp, &whole);
+        let lost = air.queue.next - whole.len() as u64;
+        if framing == Framing::Nr {
+            prop_assert!(air.receiver.counts().given_up <= lost);
+        }
+    }
+}
