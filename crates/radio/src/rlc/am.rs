@@ -28,8 +28,10 @@ pub struct AmTransmitter<T> {
     poll_sn: u64,
     /// The next PDU polls.
     poll_due: bool,
-    /// When t-PollRetransmit ends.
+    /// When t-PollRetransmit ends, or as long a silence.
     timer: Option<Nanos>,
+    /// It is a poll that the timer waits for an answer to.
+    asked: bool,
     failed: bool,
     /// SDUs that a re-establishment sends anew; empty between calls.
     lost: Vec<Sdu<T>>,
@@ -48,6 +50,7 @@ impl<T: Copy> AmTransmitter<T> {
             poll_sn: 0,
             poll_due: false,
             timer: None,
+            asked: false,
             failed: false,
             lost: Vec::new(),
             counts: Sent::default(),
@@ -91,7 +94,17 @@ impl<T: Copy> AmTransmitter<T> {
             last.poll = true;
             self.polled(now);
         }
+        self.guard(now);
         used
+    }
+
+    /// Sees to it that what is not acknowledged is asked for in the end. The last PDU polls only if it is known to be the last: a queue may
+    /// yet drop all that waited behind it.
+    fn guard(&mut self, now: Nanos) {
+        if self.timer.is_none() && self.window.next() > self.window.base() && !self.failed {
+            self.timer = Some(now + self.params.t_poll_retransmit);
+            self.asked = false;
+        }
     }
 
     /// No new number may be used: the window is full.
@@ -253,17 +266,14 @@ impl<T: Copy> AmTransmitter<T> {
         self.poll_due = false;
         self.poll_sn = self.window.next() - 1;
         self.timer = Some(now + self.params.t_poll_retransmit);
+        self.asked = true;
         self.counts.polls += 1;
     }
 
     /// Reads a status report.
-    pub fn on_status(&mut self, status: &Status) {
+    pub fn on_status(&mut self, now: Nanos, status: &Status) {
         if self.failed || status.ack_sn > self.window.next() {
             return;
-        }
-        // TS 38.322 section 5.3.3.3: an answer to the poll, good or bad, ends the wait.
-        if self.poll_sn < status.ack_sn {
-            self.timer = None;
         }
         let mut acked = self.window.base();
         let mut considered = None;
@@ -288,6 +298,12 @@ impl<T: Copy> AmTransmitter<T> {
         self.again
             .keep(|sn| window.entry(sn).is_some_and(|entry| !entry.acked));
         self.window.advance();
+        // TS 38.322 section 5.3.3.3: an answer to the poll, good or bad, ends the wait.
+        let answered = self.asked && self.poll_sn < status.ack_sn;
+        if answered || self.window.next() == self.window.base() {
+            self.timer = None;
+        }
+        self.guard(now);
     }
 
     /// Notes what is missing; true if it did not wait already.
@@ -328,16 +344,14 @@ impl<T: Copy> AmTransmitter<T> {
             return;
         }
         self.timer = None;
-        self.poll_due = true;
-        let quiet = self.feed.is_dry(upper) || self.stalled();
-        if !self.again.is_empty() || !quiet {
-            return;
-        }
-        if let Some(sn) = self.window.latest_unacked() {
+        let quiet = self.again.is_empty() && (self.feed.is_dry(upper) || self.stalled());
+        self.poll_due |= self.asked || quiet;
+        if let Some(sn) = self.window.latest_unacked().filter(|_| quiet) {
             self.negative(sn, None);
             self.again.merge();
             self.consider(sn);
         }
+        self.guard(now);
     }
 
     /// Bytes for a buffer status report.

@@ -216,8 +216,11 @@ impl<T: Copy> AmReceiver<T> {
         (size, self.reportable.max(sn))
     }
 
-    /// Starts anew: what is incomplete is thrown away.
-    pub fn reestablish(&mut self) {
+    /// Starts anew: what is incomplete is thrown away. SDUs that only wait for their turn, in the lena framing, go up (TS 36.322 section 5.4).
+    pub fn reestablish(&mut self, up: &mut Vec<T>) {
+        let before = up.len();
+        self.store.advance(self.highest, up);
+        self.counts.delivered += (up.len() - before) as u64;
         self.store.clear();
         self.highest = 0;
         self.reportable = 0;

@@ -155,9 +155,9 @@ impl<T: Copy> Transmitter<T> {
     }
 
     /// Reads a status report.
-    pub fn on_status(&mut self, status: &Status) {
+    pub fn on_status(&mut self, now: Nanos, status: &Status) {
         if let Self::Am(am) = self {
-            am.on_status(status);
+            am.on_status(now, status);
         }
     }
 
@@ -233,11 +233,11 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// Starts anew: what is incomplete is thrown away.
-    pub fn reestablish(&mut self) {
+    /// Starts anew: what is incomplete is thrown away, what is whole goes up.
+    pub fn reestablish(&mut self, up: &mut Vec<T>) {
         match self {
-            Self::Um(um) => um.reestablish(),
-            Self::Am(am) => am.reestablish(),
+            Self::Um(um) => um.reestablish(up),
+            Self::Am(am) => am.reestablish(up),
         }
     }
 

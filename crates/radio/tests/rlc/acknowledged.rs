@@ -31,7 +31,7 @@ fn settings() -> impl Strategy<Value = (AmParams, u64)> {
 }
 
 fn weather() -> impl Strategy<Value = Weather> {
-    let size = prop_oneof![10_u64..200, 200_u64..15_000];
+    let size = prop_oneof![30_u64..200, 200_u64..15_000];
     (any::<u64>(), 0.0..1.0, 1_u64..5, size, 0_u64..4000).prop_map(
         |(seed, loss, attempts, room, storm)| Weather {
             seed,
@@ -58,7 +58,7 @@ fn run(params: AmParams, window: u64, sizes: &[u32], weather: Weather) -> Air {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn every_sdu_arrives_once_and_in_order((params, window) in settings(), sizes in sizes(false), weather in weather()) {
@@ -131,9 +131,9 @@ fn the_window_is_never_exceeded() {
         let mut sender = RlcParams::Am(params).transmitter::<u64>();
         let mut queue = Queue::new(&[100; 3000]);
         let mut out = Vec::new();
-        // Room for one SDU at a time.
+        // Room for one SDU of 100 bytes, and for nothing of the next.
         for slot in 0..3000 {
-            sender.transmit(slot * SLOT, 110, &mut queue, &mut out);
+            sender.transmit(slot * SLOT, 107, &mut queue, &mut out);
         }
         let Transmitter::Am(am) = &sender else {
             panic!("not in acknowledged mode")
@@ -150,7 +150,7 @@ fn the_window_is_never_exceeded() {
             };
             sender.on_timer(at, &queue);
             out.clear();
-            sender.transmit(at, 110, &mut queue, &mut out);
+            sender.transmit(at, 107, &mut queue, &mut out);
             repeats += out.len();
             assert!(
                 out.iter()

@@ -152,7 +152,7 @@ impl Air {
             }
         }
         for status in self.back.remove(&self.slot).unwrap_or_default() {
-            self.transmitter.on_status(&status);
+            self.transmitter.on_status(now, &status);
         }
         if self.receiver.next_timer().is_some_and(|at| at <= now) {
             self.receiver.on_timer(now, &mut self.from_rlc);
@@ -166,7 +166,7 @@ impl Air {
             self.down.clear();
             self.back.clear();
             self.transmitter.reestablish();
-            self.receiver.reestablish();
+            self.receiver.reestablish(&mut self.from_rlc);
         }
         self.send(now);
         self.answer(now);
@@ -234,7 +234,7 @@ impl Air {
             self.step();
             let quiet = self.slot > self.weather.storm
                 && self.queue.waiting.is_empty()
-                && self.transmitter.held().is_none()
+                && self.transmitter.report(&self.queue) == 0
                 && self.transmitter.next_timer().is_none()
                 && self.receiver.next_timer().is_none()
                 && self.pdcp.next_timer().is_none()

@@ -57,7 +57,7 @@ fn what_is_missing_is_named_after_t_reassembly() {
     assert_eq!((status.ack_sn, &status.nacks[..]), (5, &[row, part][..]));
     assert_eq!(status.bytes, 14);
 
-    sender.on_status(&status);
+    sender.on_status(end, &status);
     assert_eq!(sender.window(), (1, 5));
     let mut queue = Queue::new(&[]);
     let mut out = Vec::new();
@@ -76,7 +76,7 @@ fn what_is_missing_is_named_after_t_reassembly() {
     assert_eq!(receiver.build_status(soon, 4), None);
     let status = receiver.build_status(soon, 5).unwrap_or_default();
     assert_eq!((status.ack_sn, status.nacks.len(), status.bytes), (5, 0, 5));
-    sender.on_status(&status);
+    sender.on_status(soon, &status);
     assert_eq!((sender.window(), sender.next_timer()), ((5, 5), None));
     assert_eq!(
         (receiver.next_timer(), receiver.counts().reports),
@@ -103,7 +103,7 @@ fn a_small_room_cuts_a_report() {
         part: Some((0, 60)),
     };
     assert_eq!((status.ack_sn, &status.nacks[..]), (1, &[part][..]));
-    sender.on_status(&status);
+    sender.on_status(35 * MILLISECOND, &status);
     assert_eq!(sender.window(), (0, 5));
 }
 
@@ -169,4 +169,31 @@ fn order_is_the_framings() {
         }
         assert_eq!(up, expected);
     }
+}
+
+/// The queue drops what made the last PDU not the last: nothing polls, and a silence as long as t-PollRetransmit ends in a poll.
+#[test]
+fn a_tail_without_a_poll_is_asked_for() {
+    let mut sender = AmTransmitter::new(&params());
+    let mut queue = Queue::new(&[100; 2]);
+    let mut out = Vec::new();
+    assert_eq!(sender.transmit(0, 104, &mut queue, &mut out), 104);
+    assert!(!out[0].poll);
+    queue.waiting.clear();
+    assert_eq!(sender.report(&queue), 0);
+    let end = 45 * MILLISECOND;
+    assert_eq!(sender.next_timer(), Some(end));
+    sender.on_timer(end, &queue);
+    assert_eq!(sender.transmit(end, 1000, &mut queue, &mut out), 104);
+    assert_eq!((out[1].sn, out[1].poll, out[1].again), (0, true, true));
+
+    // While more goes out, the silence is none, and no poll comes of it.
+    let mut sender = AmTransmitter::new(&params());
+    let mut queue = Queue::new(&[100; 3]);
+    out.clear();
+    sender.transmit(0, 104, &mut queue, &mut out);
+    sender.on_timer(end, &queue);
+    sender.transmit(end, 104, &mut queue, &mut out);
+    assert!(out.len() == 2 && out.iter().all(|pdu| !pdu.poll));
+    assert_eq!(sender.next_timer(), Some(2 * end));
 }

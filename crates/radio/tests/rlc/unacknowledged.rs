@@ -67,7 +67,7 @@ fn run(params: UmParams, window: u64, sizes: &[u32], weather: Weather) -> Air {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_made_up_or_doubled((params, window) in settings(0..100_u64), sizes in sizes(), weather in weather(4)) {
