@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::air::{Air, Queue, SLOT, Weather};
 
 fn settings() -> impl Strategy<Value = (AmParams, u64)> {
-    let times = (0_u64..60, 1_u64..80, 0_u64..40);
+    let times = (0_u64..60, 5_u64..80, 0_u64..40);
     let polls = (0_u32..20, 1_u32..33, any::<bool>(), any::<bool>());
     (times, polls).prop_map(|(times, (pdus, most, nr, long))| {
         let ms = |time| Some(Duration(time * MILLISECOND));
@@ -16,6 +16,8 @@ fn settings() -> impl Strategy<Value = (AmParams, u64)> {
             (true, false) => (Framing::Nr, 12, 2048),
             (false, _) => (Framing::Lena, 10, 512),
         };
+        // Where polls go unanswered for longer than the link is given, it fails for ever.
+        let most = most.max((times.2 + 30) as u32 / times.1 as u32 + 1);
         let params = AmParams {
             framing,
             sn_bits: Some(sn_bits),
@@ -115,6 +117,35 @@ fn nothing_is_repeated_where_nothing_is_lost() {
         let counts = air.transmitter.counts();
         assert_eq!((counts.new_bytes, counts.repeated_bytes), (500 * 1530, 0));
         assert_eq!(air.receiver.counts().discarded, 0);
+    }
+}
+
+/// A storm long enough to fill the window, after which all of it is put right.
+#[test]
+fn a_full_window_is_recovered() {
+    for (framing, sn_bits, window, room) in [
+        (Framing::Nr, 12, 2048, 1500),
+        (Framing::Nr, 18, 131_072, 1500),
+        (Framing::Lena, 10, 512, 200),
+    ] {
+        let params = AmParams {
+            framing,
+            sn_bits: Some(sn_bits),
+            max_retx_threshold: Some(32),
+            t_poll_retransmit: Some(Duration(200 * MILLISECOND)),
+            ..AmParams::default()
+        };
+        let weather = Weather {
+            seed: 3,
+            loss: 0.97,
+            attempts: 1,
+            room,
+            storm: 3000,
+            drops: 0.0,
+        };
+        let air = run(params, window, &[60; 8000], weather);
+        assert_eq!(air.widest, window.min(8000), "{framing:?} {sn_bits}");
+        assert_eq!(air.failures, 0);
     }
 }
 

@@ -99,6 +99,8 @@ pub struct Air {
     pub from_pdcp: Vec<u64>,
     pub failures: u64,
     window: u64,
+    /// The most numbers that were ever outstanding.
+    pub widest: u64,
     /// Of `from_rlc`, handed to PDCP.
     taken: usize,
 }
@@ -127,6 +129,7 @@ impl Air {
             from_pdcp: Vec::new(),
             failures: 0,
             window,
+            widest: 0,
             taken: 0,
         }
     }
@@ -213,12 +216,13 @@ impl Air {
         }
     }
 
-    fn check(&self) {
+    fn check(&mut self) {
         if let (Transmitter::Am(sender), Receiver::Am(receiver)) =
             (&self.transmitter, &self.receiver)
         {
             let ((oldest, next), (expected, highest)) = (sender.window(), receiver.window());
             assert!(next - oldest <= self.window);
+            self.widest = self.widest.max(next - oldest);
             assert!(oldest <= expected && expected <= highest && highest <= next);
             assert!(highest - expected <= self.window);
         }

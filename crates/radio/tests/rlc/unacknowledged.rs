@@ -1,10 +1,10 @@
 //! Unacknowledged mode over any air: nothing twice, nothing made up, and each SDU delivered or accounted for.
 
-use bloatlab_radio::rlc::{Framing, RlcParams, UmParams};
+use bloatlab_radio::rlc::{Framing, RlcParams, UmParams, UmReceiver, UmTransmitter};
 use bloatlab_units::{Duration, MILLISECOND};
 use proptest::prelude::*;
 
-use crate::air::{Air, Weather};
+use crate::air::{Air, Queue, Weather};
 
 fn settings(t_reassembly: impl Strategy<Value = u64>) -> impl Strategy<Value = (UmParams, u64)> {
     (t_reassembly, 0..3).prop_map(|(time, kind)| {
@@ -89,5 +89,42 @@ proptest! {
         if framing == Framing::Nr {
             prop_assert!(air.receiver.counts().given_up <= lost);
         }
+    }
+}
+
+/// What is whole goes up when a bearer starts anew, what is not is gone on both sides.
+#[test]
+fn a_new_start_forgets_what_is_incomplete() {
+    for (framing, whole) in [(Framing::Nr, vec![0, 1, 2]), (Framing::Lena, vec![2])] {
+        let params = UmParams {
+            framing,
+            ..UmParams::default()
+        };
+        let (mut sender, mut receiver) = (UmTransmitter::new(&params), UmReceiver::new(&params));
+        let mut queue = Queue::new(&[100; 5]);
+        let (mut out, mut up) = (Vec::new(), Vec::new());
+        // In the lena framing the second block is lost, and with it the end of SDU 0 and the start of SDU 1. SDU 3 is never sent whole.
+        for room in [60, 60, 220, 60] {
+            sender.transmit(0, room, &mut queue, &mut out);
+        }
+        for pdu in &out {
+            if framing == Framing::Nr || pdu.sn != 1 {
+                receiver.receive(0, pdu, &mut up);
+            }
+        }
+        let held = sender.held();
+        assert!(held.is_some());
+        sender.reestablish();
+        receiver.reestablish(&mut up);
+        assert_eq!(
+            (sender.held(), receiver.window(), receiver.next_timer()),
+            (None, (0, 0), None)
+        );
+        assert_eq!(up, whole);
+        // And all goes on from number 0.
+        out.clear();
+        up.clear();
+        sender.transmit(0, 60, &mut queue, &mut out);
+        assert_eq!(out[0].sn, 0);
     }
 }
