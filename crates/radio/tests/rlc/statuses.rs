@@ -1,6 +1,6 @@
 //! Status reports: what they say, when they go, and what they cost.
 
-use bloatlab_radio::rlc::{AmParams, AmReceiver, AmTransmitter, Framing, Nack, Pdu};
+use bloatlab_radio::rlc::{AmParams, AmReceiver, AmTransmitter, Framing, Nack, Pdu, Status};
 use bloatlab_units::{Duration, MILLISECOND};
 
 use crate::air::Queue;
@@ -196,4 +196,77 @@ fn a_tail_without_a_poll_is_asked_for() {
     sender.transmit(end, 104, &mut queue, &mut out);
     assert!(out.len() == 2 && out.iter().all(|pdu| !pdu.poll));
     assert_eq!(sender.next_timer(), Some(2 * end));
+}
+
+#[test]
+fn parts_of_an_sdu_that_do_not_fit_are_left_for_a_later_report() {
+    let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
+    let mut queue = Queue::new(&[100; 2]);
+    let mut out = Vec::new();
+    for _ in 0..6 {
+        sender.transmit(0, 30, &mut queue, &mut out);
+    }
+    let mut up = Vec::new();
+    for index in [1, 3, 5] {
+        receiver.receive(0, &out[index], &mut up);
+    }
+    receiver.on_timer(35 * MILLISECOND);
+    // 26 bytes in the first segment, then 24 each. One part fits: the SDU is missing, and nothing is said of the next.
+    let status = receiver
+        .build_status(35 * MILLISECOND, 16)
+        .unwrap_or_default();
+    let part = Nack {
+        sn: 0,
+        count: 1,
+        part: Some((0, 26)),
+    };
+    assert_eq!((status.ack_sn, &status.nacks[..]), (1, &[part][..]));
+    sender.on_status(0, &status);
+    assert_eq!(sender.window(), (0, 2));
+}
+
+/// Two parts in one report are one retransmission.
+#[test]
+fn a_retransmission_counts_once() {
+    let params = AmParams {
+        max_retx_threshold: Some(1),
+        ..params()
+    };
+    let mut sender = AmTransmitter::new(&params);
+    let mut queue = Queue::new(&[100]);
+    let mut out = Vec::new();
+    sender.transmit(0, 1000, &mut queue, &mut out);
+    let part = |start, end| Nack {
+        sn: 0,
+        count: 1,
+        part: Some((start, end)),
+    };
+    let status = Status {
+        ack_sn: 1,
+        nacks: vec![part(0, 10), part(20, 30)],
+        bytes: 0,
+    };
+    sender.on_status(0, &status);
+    assert!(!sender.failed());
+    // What still waits is no new one; what was sent again and is missing still, is.
+    sender.on_status(0, &status);
+    assert!(!sender.failed());
+    sender.transmit(0, 1000, &mut queue, &mut out);
+    sender.on_status(0, &status);
+    assert!(sender.failed());
+    assert_eq!(sender.transmit(0, 1000, &mut queue, &mut out), 0);
+}
+
+/// What t-Reassembly waited for has come, and the SDU behind it is only not all sent yet.
+#[test]
+fn t_reassembly_stops_when_no_gap_is_left() {
+    let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
+    let pdus = segments(&mut sender);
+    let mut up = Vec::new();
+    receiver.receive(0, &pdus[2], &mut up);
+    assert_eq!(receiver.next_timer(), Some(35 * MILLISECOND));
+    receiver.receive(1, &pdus[1], &mut up);
+    assert_eq!(receiver.next_timer(), Some(35 * MILLISECOND));
+    receiver.receive(2, &pdus[0], &mut up);
+    assert_eq!((receiver.next_timer(), &up[..]), (None, &[0][..]));
 }

@@ -128,3 +128,36 @@ fn a_new_start_forgets_what_is_incomplete() {
         assert_eq!(out[0].sn, 0);
     }
 }
+
+/// The timer starts anew for what came to be missing after its start.
+#[test]
+fn each_gap_has_its_own_t_reassembly() {
+    let params = UmParams::default();
+    let (mut sender, mut receiver) = (UmTransmitter::new(&params), UmReceiver::new(&params));
+    let mut queue = Queue::new(&[100; 4]);
+    let (mut out, mut up) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        // 60 bytes in 64; 40 in 46.
+        sender.transmit(0, 64, &mut queue, &mut out);
+        sender.transmit(0, 46, &mut queue, &mut out);
+    }
+    let wait = 35 * MILLISECOND;
+    receiver.receive(0, &out[1], &mut up);
+    assert_eq!(receiver.next_timer(), Some(wait));
+    receiver.receive(5, &out[3], &mut up);
+    receiver.receive(6, &out[0], &mut up);
+    assert_eq!((&up[..], receiver.next_timer()), (&[0][..], Some(wait + 6)));
+    receiver.receive(7, &out[7], &mut up);
+    receiver.on_timer(wait + 6, &mut up);
+    assert_eq!(receiver.window(), (2, 4));
+    // The third and the fourth have come to be missing after the start.
+    assert_eq!(receiver.next_timer(), Some(2 * wait + 6));
+    receiver.receive(wait + 7, &out[2], &mut up);
+    receiver.receive(wait + 7, &out[6], &mut up);
+    receiver.on_timer(2 * wait + 6, &mut up);
+    assert_eq!((&up[..], receiver.window()), (&[0, 3][..], (4, 4)));
+    assert_eq!(
+        (receiver.counts().given_up, receiver.counts().discarded),
+        (2, 1)
+    );
+}
