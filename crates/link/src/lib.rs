@@ -5,22 +5,35 @@
 //! parameters and a random stream alone, so what they will do can be asked for ahead of time: the end of a transmission is known when it
 //! begins, and no event is needed for a change.
 
+pub mod blockage;
+pub mod blocked;
 mod carrier;
 mod course;
 mod deliveries;
+mod file;
 mod fluid;
+pub mod gilbert_elliott;
+pub mod handover;
+pub mod jitter;
 pub mod mahimahi;
+pub mod markov;
+pub mod mmwave;
 pub mod poisson;
 pub mod pulse;
 mod quantity;
 pub mod random_walk;
+pub mod rate_file;
 mod registry;
+pub mod sinusoid;
 mod source;
 pub mod steps;
+mod timeline;
 
 pub use carrier::{Carrier, Reading};
 pub use course::Course;
 pub use deliveries::{DELIVERY_BYTES, Deliveries};
+pub use handover::Pauses;
 pub use quantity::{Probability, Quantity};
-pub use registry::{LoadedRate, RateVariation, Variation};
+pub use registry::{DelayVariation, LoadedRate, RateVariation, Variation};
 pub use source::{Change, Source};
+pub use timeline::{AtEnd, Piece, Timeline};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
-use crate::{DELIVERY_BYTES, Deliveries};
+use crate::{DELIVERY_BYTES, Deliveries, file};
 
 /// Deliveries that a trace may have.
 const MOST: usize = 10_000_000;
@@ -56,22 +55,12 @@ impl Params {
         if !self.deliveries.is_empty() {
             return Err("deliveries: give either `file` or `deliveries`".to_owned());
         }
-        let bytes = std::fs::read(file)
-            .map_err(|error| format!("file: `{file}` cannot be read: {error}"))?;
-        let digest = format!("{:032x}", xxh3_128(&bytes));
-        if let Some(given) = self.digest.as_ref().filter(|given| **given != digest) {
-            return Err(format!(
-                "digest: `{file}` is another file now: its digest is {digest}, not {given}"
-            ));
-        }
+        let (bytes, digest) = file::open(file, self.digest.as_deref())?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().map(|line| {
             line.trim_end().parse::<u32>().map_err(|_| {
-                let shown: String = line.chars().take(40).collect();
-                format!(
-                    "must be a whole number of milliseconds, not `{}`",
-                    shown.escape_debug()
-                )
+                let shown = file::shown(line);
+                format!("must be a whole number of milliseconds, not `{shown}`")
             })
         });
         let trace =

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A value that a law can reckon with. Laws work on floats, which hold every rate and delay that is allowed exactly.
 pub trait Quantity:
     Copy
+    + Send
     + PartialEq
     + PartialOrd
     + fmt::Display
@@ -17,6 +18,7 @@ pub trait Quantity:
     + Serialize
     + DeserializeOwned
     + JsonSchema
+    + 'static
 {
     /// The largest value.
     const GREATEST: Self;

@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::carrier::Supply;
 use crate::deliveries::Opportunities;
 use crate::fluid::Fluid;
+use crate::handover::Pauses;
 use crate::mahimahi::Trace;
-use crate::{Carrier, Course, Quantity, Source, mahimahi, poisson, pulse, random_walk, steps};
+use crate::{
+    Carrier, Course, Deliveries, Quantity, Source, Timeline, blocked, handover, mahimahi, markov,
+    mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
+};
 
 /// The longest period, ns.
 pub(crate) const HOUR: Nanos = 3600 * SECOND;
@@ -47,6 +51,10 @@ pub enum Variation<Q> {
     Pulse(pulse::Params<Q>),
     /// Wanders between two bounds.
     RandomWalk(random_walk::Params<Q>),
+    /// Jumps between states.
+    Markov(markov::Params<Q>),
+    /// Swings round a mean.
+    Sinusoid(sinusoid::Params<Q>),
 }
 
 impl<Q: Quantity> Variation<Q> {
@@ -55,6 +63,8 @@ impl<Q: Quantity> Variation<Q> {
             Self::Steps(params) => params,
             Self::Pulse(params) => params,
             Self::RandomWalk(params) => params,
+            Self::Markov(params) => params,
+            Self::Sinusoid(params) => params,
         }
     }
 
@@ -77,6 +87,64 @@ impl<Q: Quantity> Variation<Q> {
     }
 }
 
+/// How a delay changes over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(rename = "DurationVariation")]
+pub enum DelayVariation {
+    /// Set at given instants.
+    Steps(steps::Params<Duration>),
+    /// A square wave.
+    Pulse(pulse::Params<Duration>),
+    /// Wanders between two bounds.
+    RandomWalk(random_walk::Params<Duration>),
+    /// Jumps between states.
+    Markov(markov::Params<Duration>),
+    /// Swings round a mean.
+    Sinusoid(sinusoid::Params<Duration>),
+    /// Drawn anew at each handover.
+    Handover(handover::Params),
+}
+
+impl DelayVariation {
+    fn law(&self) -> &dyn Law {
+        match self {
+            Self::Steps(params) => params,
+            Self::Pulse(params) => params,
+            Self::RandomWalk(params) => params,
+            Self::Markov(params) => params,
+            Self::Sinusoid(params) => params,
+            Self::Handover(params) => params,
+        }
+    }
+
+    /// Refuses values out of range, as `parameter: reason`.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn validate(&self) -> Result<(), String> {
+        self.law().validate()
+    }
+
+    /// The least and the greatest value there can be, given the constant one, with the wait for the end of a pause.
+    pub fn bounds(&self, nominal: f64) -> (f64, f64) {
+        self.law().bounds(nominal)
+    }
+
+    /// The value over time.
+    pub fn course(&self, nominal: f64, rng: Rng) -> Course {
+        Course::new(nominal, self.law().source(nominal, rng))
+    }
+
+    /// When nothing arrives.
+    pub fn pauses(&self) -> Option<Pauses> {
+        match self {
+            Self::Handover(params) => params.pauses(),
+            _ => None,
+        }
+    }
+}
+
 /// How a rate changes over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -87,10 +155,20 @@ pub enum RateVariation {
     Pulse(pulse::Params<Rate>),
     /// Wanders between two bounds.
     RandomWalk(random_walk::Params<Rate>),
+    /// Jumps between states.
+    Markov(markov::Params<Rate>),
+    /// Swings round a mean.
+    Sinusoid(sinusoid::Params<Rate>),
     /// Deliveries at random.
     Poisson(poisson::Params),
     /// Deliveries from a trace.
     Mahimahi(mahimahi::Params),
+    /// Rates from a file.
+    File(rate_file::Params),
+    /// A 60 GHz link.
+    Mmwave(mmwave::Params),
+    /// A radio link whose path is blocked at times.
+    Blockage(blocked::Params),
 }
 
 impl RateVariation {
@@ -103,8 +181,19 @@ impl RateVariation {
             Self::Steps(params) => Variation::Steps(params.clone()),
             Self::Pulse(params) => Variation::Pulse(params.clone()),
             Self::RandomWalk(params) => Variation::RandomWalk(params.clone()),
+            Self::Markov(params) => Variation::Markov(params.clone()),
+            Self::Sinusoid(params) => Variation::Sinusoid(params.clone()),
             Self::Poisson(params) => return Ok(LoadedRate::Poisson(params.clone())),
             Self::Mahimahi(params) => return params.read().map(LoadedRate::Trace),
+            Self::File(params) => return params.read().map(LoadedRate::Timeline),
+            Self::Mmwave(params) => {
+                params.validate()?;
+                return Ok(LoadedRate::Mmwave(params.clone()));
+            }
+            Self::Blockage(params) => {
+                params.validate()?;
+                return Ok(LoadedRate::Blockage(params.clone()));
+            }
         };
         course.validate()?;
         Ok(LoadedRate::Course(course))
@@ -116,35 +205,81 @@ impl RateVariation {
 pub enum LoadedRate {
     /// Bit by bit.
     Course(Variation<Rate>),
+    /// Bit by bit, from a file.
+    Timeline(Timeline),
+    /// Bit by bit, of a 60 GHz link.
+    Mmwave(mmwave::Params),
+    /// Bit by bit, of a radio link whose path is blocked at times.
+    Blockage(blocked::Params),
     /// Deliveries at random.
     Poisson(poisson::Params),
     /// Deliveries from a trace.
     Trace(Trace),
 }
 
+/// What a transmitter follows.
+enum Follows<'a> {
+    /// A rate.
+    Rate(&'a dyn Law),
+    /// Deliveries at random.
+    Random(&'a poisson::Params),
+    /// Deliveries from a trace.
+    Trace(&'a Trace),
+}
+
 impl LoadedRate {
+    fn follows(&self) -> Follows<'_> {
+        match self {
+            Self::Course(course) => Follows::Rate(course.law()),
+            Self::Timeline(timeline) => Follows::Rate(timeline),
+            Self::Mmwave(params) => Follows::Rate(params),
+            Self::Blockage(params) => Follows::Rate(params),
+            Self::Poisson(params) => Follows::Random(params),
+            Self::Trace(trace) => Follows::Trace(trace),
+        }
+    }
+
     /// The greatest rate there can be, given the constant one; of a trace, the most that a second holds.
     pub fn greatest(&self, nominal: Rate) -> Rate {
-        match self {
-            Self::Course(course) => Rate(course.bounds(nominal.number()).1 as u64),
-            Self::Poisson(_) => nominal,
-            Self::Trace(trace) => Rate(trace.peak_rate() as u64),
+        match self.follows() {
+            Follows::Rate(law) => Rate(law.bounds(nominal.number()).1 as u64),
+            Follows::Random(_) => nominal,
+            Follows::Trace(trace) => Rate(trace.peak_rate() as u64),
+        }
+    }
+
+    /// The rate over time, unless the link sends at instants only.
+    pub fn source(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Source>> {
+        match self.follows() {
+            Follows::Rate(law) => Some(law.source(nominal.number(), rng)),
+            Follows::Random(_) | Follows::Trace(_) => None,
+        }
+    }
+
+    /// The deliveries, if the link sends at instants only.
+    pub fn deliveries(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Deliveries>> {
+        match self.follows() {
+            Follows::Rate(_) => None,
+            Follows::Random(params) => Some(params.deliveries(nominal, rng)),
+            Follows::Trace(trace) => Some(trace.deliveries()),
+        }
+    }
+
+    fn supply(&self, nominal: Rate, rng: Rng) -> Box<dyn Supply> {
+        let opportunities = |source| -> Box<dyn Supply> { Box::new(Opportunities::new(source)) };
+        match self.follows() {
+            Follows::Rate(law) => {
+                let source = law.source(nominal.number(), rng);
+                Box::new(Fluid::new(Course::new(nominal.number(), source)))
+            }
+            Follows::Random(params) => opportunities(params.deliveries(nominal, rng)),
+            Follows::Trace(trace) => opportunities(trace.deliveries()),
         }
     }
 
     /// The transmitter, for a run that ends at the horizon.
     pub fn carrier(&self, nominal: Rate, rng: &Rng, horizon: Nanos) -> Carrier {
-        let copy = || -> Box<dyn Supply> {
-            match self {
-                Self::Course(course) => {
-                    Box::new(Fluid::new(course.course(nominal.number(), rng.clone())))
-                }
-                Self::Poisson(params) => {
-                    Box::new(Opportunities::new(params.deliveries(nominal, rng.clone())))
-                }
-                Self::Trace(trace) => Box::new(Opportunities::new(trace.deliveries())),
-            }
-        };
+        let copy = || self.supply(nominal, rng.clone());
         Carrier::new([copy(), copy()], horizon)
     }
 }

@@ -1,16 +1,16 @@
 //! Values over time, by hand and by their statistics.
 
-use bloatlab_link::{Course, Probability, Quantity, Variation};
-use bloatlab_units::{Duration, MILLISECOND, Nanos, SECOND, Streams};
+use bloatlab_link::{Course, DelayVariation, Probability, Variation};
+use bloatlab_units::{MILLISECOND, Nanos, SECOND, Streams};
 use serde_json::{Value, json};
 
-fn read<Q: Quantity>(document: Value) -> Variation<Q> {
-    let how: Variation<Q> = serde_json::from_value(document).expect("a variation");
+fn read(document: Value) -> DelayVariation {
+    let how: DelayVariation = serde_json::from_value(document).expect("a variation");
     how.validate().expect("in range");
     how
 }
 
-fn course(how: &Variation<Duration>, nominal: Nanos, seed: u64) -> Course {
+fn course(how: &DelayVariation, nominal: Nanos, seed: u64) -> Course {
     how.course(nominal as f64, Streams::new(seed).stream("delay"))
 }
 
@@ -93,15 +93,99 @@ fn a_random_walk_moves_as_its_equation_says() {
 
 #[test]
 fn a_random_walk_stays_within_its_bounds_and_reaches_them() {
-    let how = read::<Probability>(
-        json!({ "kind": "random_walk", "min": 0.1, "max": 0.3, "sigma": 0.05, "rho": 0.5, "interval": "1ms" }),
-    );
+    let text = json!({ "kind": "random_walk", "min": 0.1, "max": 0.3, "sigma": 0.05, "rho": 0.5, "interval": "1ms" });
+    let how: Variation<Probability> = serde_json::from_value(text).expect("a variation");
+    how.validate().expect("in range");
     // The constant value is outside: it is clipped at once.
     let mut walk = how.course(0.9, Streams::new(1).stream("loss"));
     let values: Vec<f64> = (0..5000).map(|i| walk.at(i * MILLISECOND)).collect();
     assert_eq!(values[0], 0.3);
     assert!(values.iter().all(|v| (0.1..=0.3).contains(v)));
     assert!(values.contains(&0.1) && values.contains(&0.3));
+}
+
+#[test]
+fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
+    let text = json!({ "kind": "markov", "states": [
+        { "value": "10ms", "dwell": "50ms" },
+        { "value": "20ms", "dwell": "100ms", "to": [1, 0, 3] },
+        { "value": "30ms", "dwell": "20ms", "to": [2, 0, 0] },
+    ] });
+    let how = read(text);
+    assert_eq!(how.bounds(1e6), (10e6, 30e6));
+    // Jumps: from 1 to 2 and 3 alike; from 2 to 1 and 3 as 1 to 3; from 3 to 1. Of 10 visits to 1 there are 5 to 2, and 5 + 3.75 to 3.
+    let visits = [10.0, 5.0, 8.75];
+    let weights: Vec<f64> = visits
+        .iter()
+        .zip([50.0, 100.0, 20.0])
+        .map(|(n, t)| n * t)
+        .collect();
+    let mut chain = course(&how, 1, 11);
+    assert_eq!(chain.at(0), 10e6);
+    let mut times = [0_u32; 3];
+    let n: u32 = 400_000;
+    for i in 0..u64::from(n) {
+        let value = chain.at(i * 5 * MILLISECOND);
+        times[(value / 10e6) as usize - 1] += 1;
+    }
+    for (time, weight) in times.iter().zip(&weights) {
+        let share = f64::from(*time) / f64::from(n);
+        let expected = weight / weights.iter().sum::<f64>();
+        // 400,000 looks are 2000 s: some 15,000 rounds.
+        assert!((share / expected - 1.0).abs() < 0.05, "{share} {expected}");
+    }
+}
+
+#[test]
+fn a_sinusoid_is_read_at_each_interval_and_does_not_drift() {
+    let text = json!({ "kind": "sinusoid", "mean": "30ms", "amplitude": "20ms", "period": "4s", "interval": "1s" });
+    let how = read(text.clone());
+    assert_eq!(how.bounds(0.0), (10e6, 50e6));
+    let mut swing = course(&how, 1, 1);
+    let at = [
+        0,
+        SECOND,
+        2 * SECOND - 1,
+        2 * SECOND,
+        3 * SECOND,
+        4000 * SECOND + SECOND,
+    ];
+    let values: Vec<f64> = at.iter().map(|&at| swing.at(at).round()).collect();
+    assert_eq!(values, [30e6, 50e6, 50e6, 30e6, 10e6, 50e6]);
+    let mut text = text;
+    text["phase"] = json!(0.75);
+    assert_eq!(course(&read(text), 1, 1).at(0).round(), 10e6);
+}
+
+#[test]
+fn a_handover_pauses_and_draws_a_delay() {
+    let text = json!({ "kind": "handover", "min": "20ms", "max": "60ms", "pause": "100ms", "first": "12s" });
+    let how = read(text);
+    assert_eq!(how.bounds(10e6), (10e6, 160e6));
+    let mut delay = course(&how, 10 * MILLISECOND, 3);
+    assert_eq!(delay.at(12 * SECOND - 1), 10e6);
+    let drawn: Vec<f64> = (0..2000)
+        .map(|i| delay.at((12 + 15 * i) * SECOND))
+        .collect();
+    assert!(drawn.iter().all(|d| (20e6..=60e6).contains(d)));
+    let mean = drawn.iter().sum::<f64>() / 2000.0;
+    assert!((mean - 40e6).abs() < 4.0 * 40e6 / 12_f64.sqrt() / 2000_f64.sqrt());
+    assert_eq!(delay.at(30_012 * SECOND - 1), drawn[1999]);
+    let pauses = how.pauses().expect("a pause");
+    let at = |ms: u64| pauses.arrival(ms * MILLISECOND) / MILLISECOND;
+    assert_eq!(
+        [
+            at(0),
+            at(11_999),
+            at(12_000),
+            at(12_099),
+            at(12_100),
+            at(27_001)
+        ],
+        [0, 11_999, 12_100, 12_100, 12_100, 27_100]
+    );
+    let smooth = read(json!({ "kind": "handover", "min": "20ms", "max": "60ms" }));
+    assert_eq!(smooth.pauses(), None);
 }
 
 #[test]
@@ -145,5 +229,55 @@ fn what_is_refused() {
     assert_eq!(
         walk(-0.1, 0.5),
         "sigma: must be at least 0 and at most 1, not -0.1"
+    );
+    let state =
+        |value: f64, dwell: &str, to: Value| json!({ "value": value, "dwell": dwell, "to": to });
+    let markov = |states: Vec<Value>| refusal(json!({ "kind": "markov", "states": states }));
+    let fine = || state(0.1, "1s", json!([]));
+    assert_eq!(markov(vec![fine()]), "states: must be 2 to 1000, not 1");
+    assert_eq!(
+        markov(vec![fine(), state(0.1, "1s", json!([1.0]))]),
+        "states[1].to: must have a weight for each of the 2 states, not 1"
+    );
+    assert_eq!(
+        markov(vec![fine(), state(0.1, "1s", json!([0.0, 0.0]))]),
+        "states[1].to: must be 0 for the state itself, and above 0 for one of the others"
+    );
+    assert_eq!(
+        markov(vec![fine(), state(0.1, "1s", json!([-1.0, 0.0]))]),
+        "states[1].to: weights must be from 0 to 1e9"
+    );
+    assert_eq!(
+        markov(vec![fine(), state(0.1, "1ns", json!([]))]),
+        "states[1].dwell: must be between 1us and 3600s, not 1ns"
+    );
+    let sinusoid = |mean: f64, amplitude: f64, phase: f64| {
+        refusal(
+            json!({ "kind": "sinusoid", "mean": mean, "amplitude": amplitude, "period": "1s", "phase": phase }),
+        )
+    };
+    assert_eq!(
+        sinusoid(0.3, 0.4, 0.0),
+        "amplitude: must be at most `mean`, 0.3, not 0.4"
+    );
+    assert_eq!(
+        sinusoid(0.7, 0.4, 0.0),
+        "amplitude: with `mean` it goes beyond 1, the greatest value there is"
+    );
+    assert_eq!(
+        sinusoid(0.7, 0.1, 1.0),
+        "phase: must be at least 0 and below 1, not 1"
+    );
+    let handover = |text: Value| {
+        let how: DelayVariation = serde_json::from_value(text).expect("a variation");
+        how.validate().expect_err("refused")
+    };
+    assert_eq!(
+        handover(json!({ "kind": "handover", "min": "2ms", "max": "1ms" })),
+        "min: must be at most `max`, 1ms, not 2ms"
+    );
+    assert_eq!(
+        handover(json!({ "kind": "handover", "min": "1ms", "max": "2ms", "pause": "15s" })),
+        "pause: must be below `interval`, 15s, not 15s"
     );
 }

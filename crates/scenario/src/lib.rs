@@ -2,6 +2,7 @@
 //!
 //! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
 
+mod cell;
 mod check;
 mod compile;
 mod cost;
@@ -13,15 +14,19 @@ mod plan;
 mod read;
 mod traffic;
 
+pub use cell::{Backhaul, CellNetwork, Wire};
 pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
-pub use plan::{Part, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, VaryDelay};
+pub use plan::{
+    Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanLink, RadioPort, VaryDelay,
+};
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
 pub use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation};
+pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

@@ -3,6 +3,8 @@
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
 use bloatlab_link::{LoadedRate, Probability, Variation};
+use bloatlab_radio::cell::params::CellParams;
+use bloatlab_radio::channel::Loaded;
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Duration, Nanos, Rate};
 
@@ -21,6 +23,8 @@ pub struct Plan {
     pub warmup: Nanos,
     /// Everything packets pass through; names are unique.
     pub boxes: Vec<PlanBox>,
+    /// The radio cell, if some links are its bearers.
+    pub cell: Option<PlanCell>,
     /// Every flow, with `count` expanded; names are unique.
     pub flows: Vec<PlanFlow>,
 }
@@ -112,6 +116,26 @@ pub struct PlanLink {
     pub overhead: u32,
     /// Bytes of link-layer header that the queue counts too.
     pub header: u32,
+    /// A bearer of the plan's cell, which then is the transmitter: `rate` is the most that it can have, `delay` what an empty cell takes.
+    pub radio: Option<RadioPort>,
+}
+
+/// A radio cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanCell {
+    /// What the document says of it.
+    pub params: CellParams,
+    /// The channels of its UEs, with their files read.
+    pub channels: Vec<Loaded>,
+}
+
+/// Where a link meets the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioPort {
+    /// Number of the bearer: twice the UE's, counted from 0, and one more on the uplink.
+    pub bearer: u32,
+    /// Bytes that it holds, what is sent in part among them.
+    pub buffer: u64,
 }
 
 impl PlanLink {

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
+use bloatlab_radio::cell::Cell;
 use bloatlab_scenario::{
-    Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
+    Connection, Plan, PlanBoxKind, PlanCell, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
 };
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::{NEVER, Nanos};
@@ -13,12 +14,13 @@ use bloatlab_units::{NEVER, Nanos};
 use crate::application::{Application, Fetch, WriteLog};
 use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats, LossyStretch};
 use crate::engine::Engine;
-use crate::flow::{EchoFlow, Flow, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
+use crate::radio::RadioCell;
 use crate::schedule::{Slot, application, clock, event};
 use crate::varying::{VaryingDelay, VaryingLink};
 
@@ -112,6 +114,7 @@ impl<'a> Engine<'a> {
             };
             engine.places.push(place);
         }
+        engine.add_cell(plan)?;
         engine.add_flows(plan)?;
         engine.assign_registers(plan);
         engine.start_clock();
@@ -152,9 +155,11 @@ impl<'a> Engine<'a> {
             fate: Fate::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),
             device_packets: link.device_packets as usize,
+            bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
+            taken: 0,
             remainder: 0,
             busy_until: 0,
-            busy: false,
+            busy: link.radio.is_some(),
             sending: 0,
             flight: Flight::new(event::LINK_FLIGHT, index),
             packets: 0,
@@ -167,8 +172,33 @@ impl<'a> Engine<'a> {
             stats: LinkStats::default(),
         };
         link.arrange_wake(&mut self.network.schedule);
+        let bearer = link.bearer;
         self.network.links.push(link);
-        Ok(Place::Link(index))
+        Ok(match bearer {
+            Some(_) => Place::Bearer(index),
+            None => Place::Link(index),
+        })
+    }
+
+    /// The radio cell behind the bearers.
+    fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
+        let Some(PlanCell { params, channels }) = &plan.cell else {
+            return Ok(());
+        };
+        let mut links: Vec<usize> = vec![0; 2 * params.ues.len()];
+        for (index, link) in self.network.links.iter().enumerate() {
+            if let Some((bearer, _)) = link.bearer {
+                links[bearer] = index;
+            }
+        }
+        self.network.radio = Some(Box::new(RadioCell {
+            cell: Cell::new(params, channels, &self.streams)?,
+            links,
+            slot: params.slot()?,
+            scheduled: NEVER,
+            out: Vec::new(),
+        }));
+        Ok(())
     }
 
     fn add_delay(&mut self, delay: Nanos, vary: Option<&VaryDelay>) -> Place {
@@ -354,7 +384,7 @@ impl<'a> Engine<'a> {
                     link.flight.reserve(schedule);
                 }
                 Place::Delay(i) => delays[i as usize].flight.reserve(schedule),
-                Place::Loss(_) | Place::Host => {}
+                Place::Loss(_) | Place::Bearer(_) | Place::Host => {}
             }
         }
     }
@@ -416,6 +446,7 @@ fn udp(source: crate::traffic::Source) -> UdpFlow {
         delay: Histogram::default(),
         jitter: 0.0,
         last_transit: None,
+        monitor: Monitor::default(),
         since: NEVER,
         sampled_bytes: 0,
         sampled_sent: 0,

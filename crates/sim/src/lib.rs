@@ -17,6 +17,7 @@ mod network;
 mod outcome;
 mod packet;
 mod packet_log;
+mod radio;
 mod sample;
 mod schedule;
 mod summary;

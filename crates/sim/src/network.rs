@@ -9,6 +9,7 @@ use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
+use crate::radio::{Bearers, RadioCell};
 use crate::schedule::Schedule;
 use bloatlab_units::{NEVER, Nanos};
 
@@ -18,6 +19,8 @@ pub(crate) enum Place {
     Link(u32),
     Delay(u32),
     Loss(u32),
+    /// A link that is a bearer of the cell.
+    Bearer(u32),
     Host,
 }
 
@@ -33,9 +36,13 @@ pub(crate) struct Passage {
     /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
     pub greedy_rtt: Nanos,
     pub drops: u64,
+    /// Of these, what queues dropped: because their limit was reached, and because the law asked for it.
+    pub dropped: [u64; 2],
     pub marks: u64,
     /// Packets that entered the first box of the path, data direction.
     pub sent: u64,
+    /// Packets that reached the host at its end, data direction.
+    pub received: u64,
     pub sojourn: Histogram,
 }
 
@@ -45,6 +52,7 @@ pub(crate) struct Network {
     pub links: Vec<Link>,
     pub delays: Vec<DelayLine>,
     pub losses: Vec<LossyStretch>,
+    pub radio: Option<Box<RadioCell>>,
     /// Boxes of all paths, one path after the other, each with the host at its end.
     pub routes: Vec<Place>,
     /// By flow.
@@ -59,6 +67,7 @@ impl Network {
             links: Vec::new(),
             delays: Vec::new(),
             losses: Vec::new(),
+            radio: None,
             routes: Vec::new(),
             passages: Vec::new(),
             log: PacketLog::new(log),
@@ -91,9 +100,12 @@ impl Network {
                         continue;
                     }
                 }
+                Place::Bearer(i) => self.enter_bearer(i as usize, packet),
                 Place::Host => {
                     self.log
                         .note(self.schedule.now, Step::Receive, HOST, packet);
+                    self.passages[packet.flow_index()].received +=
+                        u64::from(packet.direction() == 0);
                     return true;
                 }
             }
@@ -122,6 +134,58 @@ impl Network {
         }
         if link.has_room() {
             self.fill_device(index);
+        }
+    }
+
+    fn enter_bearer(&mut self, index: usize, packet: &Packet) {
+        let (Some(radio), link) = (&mut self.radio, &mut self.links[index]) else {
+            return;
+        };
+        let now = self.schedule.now;
+        self.log.note(now, Step::Enqueue, link.number, packet);
+        link.enter(now, *packet, |bearer| radio.cell.held(bearer));
+        if !link.fate.is_empty() {
+            settle(link, now, &mut self.passages, &mut self.log);
+        }
+        radio.cell.wake(now);
+        radio.arrange(&mut self.schedule);
+    }
+
+    /// The cell does what is due; gives the packets that have crossed it.
+    pub fn on_cell(&mut self) -> Vec<Packet> {
+        let now = self.schedule.now;
+        let Some(radio) = self
+            .radio
+            .as_deref_mut()
+            .filter(|radio| radio.scheduled == now)
+        else {
+            return Vec::new();
+        };
+        let RadioCell {
+            cell,
+            links,
+            slot,
+            scheduled,
+            out,
+        } = radio;
+        *scheduled = NEVER;
+        let mut bearers = Bearers {
+            links: &mut self.links,
+            map: links,
+            passages: &mut self.passages,
+            log: &mut self.log,
+            slot: *slot,
+            out,
+        };
+        cell.run(now, &mut bearers);
+        radio.arrange(&mut self.schedule);
+        take(&mut radio.out)
+    }
+
+    /// Takes back the emptied list of what crossed the cell, so that its memory is used again.
+    pub fn take_back(&mut self, list: Vec<Packet>) {
+        if let Some(radio) = &mut self.radio {
+            radio.out = list;
         }
     }
 
@@ -201,7 +265,8 @@ impl Network {
 impl Passage {
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self) {
-        (self.drops, self.marks, self.sent) = (0, 0, 0);
+        (self.drops, self.marks) = (0, 0);
+        (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);
         self.sojourn = Histogram::default();
     }
 
@@ -214,17 +279,14 @@ impl Passage {
 
 /// Counts what the queue discipline discarded or marked.
 #[cold]
-fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
+pub(crate) fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
     let mut fate = take(&mut link.fate);
-    for (packet, _) in &mut fate.drops {
+    for (packet, reason) in &mut fate.drops {
         packet.shorten(link.header);
-        link.count.drops += 1;
-        link.stats.drops += 1;
-        link.stats.interval.drops += 1;
-        link.stats.losses.drop(now);
-        log.note(now, Step::Drop, link.number, packet);
-        passages[packet.flow_index()].count_drop(packet);
-        signal(link, now, passages, packet);
+        if packet.direction() == 0 {
+            passages[packet.flow_index()].dropped[*reason as usize] += 1;
+        }
+        discard(link, now, passages, log, packet);
     }
     for packet in &mut fate.marks {
         packet.shorten(link.header);
@@ -240,6 +302,23 @@ fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut Packe
     fate.drops.clear();
     fate.marks.clear();
     link.fate = fate;
+}
+
+/// Counts a packet that is gone.
+pub(crate) fn discard(
+    link: &mut Link,
+    now: Nanos,
+    passages: &mut [Passage],
+    log: &mut PacketLog,
+    packet: &Packet,
+) {
+    link.count.drops += 1;
+    link.stats.drops += 1;
+    link.stats.interval.drops += 1;
+    link.stats.losses.drop(now);
+    log.note(now, Step::Drop, link.number, packet);
+    passages[packet.flow_index()].count_drop(packet);
+    signal(link, now, passages, packet);
 }
 
 /// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.

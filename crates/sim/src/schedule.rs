@@ -22,6 +22,7 @@ pub(crate) mod clock {
     pub const SAMPLE: u32 = 0;
     pub const WARMUP: u32 = 1;
     pub const END: u32 = 2;
+    pub const CELL: u32 = 3;
 }
 
 /// What an application event is for; three to a flow.

@@ -6,7 +6,7 @@ use super::feed::Feed;
 use super::framing::segment_offset;
 use super::params::Am;
 use super::retransmissions::{Retransmissions, Span};
-use super::um::{crown, piece};
+use super::um::{crown, date, piece};
 use super::window::{Piece, Window};
 use super::{AmParams, Framing, Pdu, Sdu, Sent, Status, Upper};
 
@@ -33,6 +33,7 @@ pub struct AmTransmitter<T> {
     /// It is a poll that the timer waits for an answer to.
     asked: bool,
     failed: bool,
+    era: u32,
     /// SDUs that a re-establishment sends anew; empty between calls.
     lost: Vec<Sdu<T>>,
     counts: Sent,
@@ -52,6 +53,7 @@ impl<T: Copy> AmTransmitter<T> {
             timer: None,
             asked: false,
             failed: false,
+            era: 0,
             lost: Vec::new(),
             counts: Sent::default(),
         }
@@ -95,6 +97,7 @@ impl<T: Copy> AmTransmitter<T> {
             self.polled(now);
         }
         self.guard(now);
+        date(&mut out[first..], self.era);
         used
     }
 
@@ -272,7 +275,7 @@ impl<T: Copy> AmTransmitter<T> {
 
     /// Reads a status report.
     pub fn on_status(&mut self, now: Nanos, status: &Status) {
-        if self.failed || status.ack_sn > self.window.next() {
+        if self.failed || status.era != self.era || status.ack_sn > self.window.next() {
             return;
         }
         let mut acked = self.window.base();
@@ -345,7 +348,7 @@ impl<T: Copy> AmTransmitter<T> {
         }
         self.timer = None;
         let quiet = self.again.is_empty() && (self.feed.is_dry(upper) || self.stalled());
-        self.poll_due |= self.asked || quiet;
+        self.poll_due |= self.asked;
         if let Some(sn) = self.window.latest_unacked().filter(|_| quiet) {
             self.negative(sn, None);
             self.again.merge();
@@ -399,6 +402,7 @@ impl<T: Copy> AmTransmitter<T> {
         self.poll_due = false;
         self.timer = None;
         self.failed = false;
+        self.era += 1;
     }
 
     /// What it counted.
@@ -425,5 +429,6 @@ fn again<T: Copy>(whole: &Piece<T>, at: u32, length: u32, bytes: u32) -> Pdu<T> 
         last: false,
         poll: false,
         again: true,
+        era: 0,
     }
 }

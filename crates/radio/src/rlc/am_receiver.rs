@@ -25,6 +25,7 @@ pub struct AmReceiver<T> {
     report: bool,
     /// When t-StatusProhibit ends.
     prohibited: Nanos,
+    era: u32,
     counts: Received,
 }
 
@@ -41,12 +42,17 @@ impl<T: Copy> AmReceiver<T> {
             polled: None,
             report: false,
             prohibited: 0,
+            era: 0,
             counts: Received::default(),
         }
     }
 
     /// Takes one piece; puts what is complete into `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
+        if pdu.era != self.era {
+            self.counts.discarded += 1;
+            return;
+        }
         let base = self.store.base();
         let within = (base..base + self.params.window).contains(&pdu.sn);
         let stored = if within {
@@ -170,6 +176,7 @@ impl<T: Copy> AmReceiver<T> {
             ack_sn,
             nacks,
             bytes: size.wire(),
+            era: self.era,
         })
     }
 
@@ -228,6 +235,7 @@ impl<T: Copy> AmReceiver<T> {
         self.polled = None;
         self.report = false;
         self.prohibited = 0;
+        self.era += 1;
     }
 
     /// What it counted.

@@ -278,11 +278,28 @@ mod tests {
                     last: until == cuts[cuts.len() - 1],
                     poll: false,
                     again: false,
+                    era: 0,
                 });
             }
             from = to;
         }
         pieces
+    }
+
+    /// The end of an SDU whose middle is missing is not taken for the end of one that was open before.
+    #[test]
+    fn a_jump_closes_what_was_open() {
+        let mut store = Reassembly::new(Framing::Lena);
+        let mut up = Vec::new();
+        let mut pdu = pieces(&[10], 0, 10)[0];
+        (pdu.ends, pdu.sn) = (false, 0);
+        store.store(&pdu);
+        assert_eq!(store.advance(1, &mut up), 0);
+        assert_eq!(store.advance(3, &mut up), 2);
+        (pdu.begins, pdu.ends, pdu.sn) = (false, true, 3);
+        store.store(&pdu);
+        assert_eq!(store.advance(4, &mut up), 0);
+        assert_eq!(up, [0; 0]);
     }
 
     proptest! {

@@ -16,6 +16,7 @@ pub struct UmReceiver<T> {
     highest: u64,
     /// Where `highest` stood as the timer was started (RX_Timer_Trigger, VR(UX)), and when it ends.
     timer: Option<(u64, Nanos)>,
+    era: u32,
     counts: Received,
 }
 
@@ -28,12 +29,17 @@ impl<T: Copy> UmReceiver<T> {
             params,
             highest: 0,
             timer: None,
+            era: 0,
             counts: Received::default(),
         }
     }
 
     /// Takes one piece; puts what is complete into `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
+        if pdu.era != self.era {
+            self.counts.discarded += 1;
+            return;
+        }
         let nr = self.params.framing == Framing::Nr;
         if nr && pdu.begins && pdu.ends {
             up.push(pdu.item);
@@ -124,6 +130,7 @@ impl<T: Copy> UmReceiver<T> {
         self.store.clear();
         self.highest = 0;
         self.timer = None;
+        self.era += 1;
     }
 
     /// What it counted.

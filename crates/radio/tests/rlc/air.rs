@@ -166,8 +166,7 @@ impl Air {
         self.deliver(now);
         if self.transmitter.failed() {
             self.failures += 1;
-            self.down.clear();
-            self.back.clear();
+            // What is on the air stays there: it is of another era.
             self.transmitter.reestablish();
             self.receiver.reestablish(&mut self.from_rlc);
         }

@@ -179,6 +179,7 @@ fn acknowledged_5g() {
                 ack_sn: 3,
                 nacks: vec![nack(1, Some((500, 1000))), nack(2, None)],
                 bytes: 0,
+                era: 0,
             },
         );
         assert_eq!(sender.next_timer(), Some(45_000_001));
@@ -250,6 +251,7 @@ fn acknowledged_lena() {
                 part: None,
             }],
             bytes: 0,
+            era: 0,
         },
     );
     block.clear();
@@ -278,6 +280,7 @@ fn acknowledged_lena() {
             ack_sn: 1,
             nacks: vec![],
             bytes: 0,
+            era: 0,
         },
     );
     assert_eq!(sender.report(&queue), 46 + 1530);

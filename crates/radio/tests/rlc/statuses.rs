@@ -245,6 +245,7 @@ fn a_retransmission_counts_once() {
         ack_sn: 1,
         nacks: vec![part(0, 10), part(20, 30)],
         bytes: 0,
+        era: 0,
     };
     sender.on_status(0, &status);
     assert!(!sender.failed());
@@ -269,4 +270,49 @@ fn t_reassembly_stops_when_no_gap_is_left() {
     assert_eq!(receiver.next_timer(), Some(35 * MILLISECOND));
     receiver.receive(2, &pdus[0], &mut up);
     assert_eq!((receiver.next_timer(), &up[..]), (None, &[0][..]));
+}
+
+/// What came to be missing while t-Reassembly ran is waited for as long.
+#[test]
+fn t_reassembly_starts_again_for_later_gaps() {
+    let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
+    let pdus = segments(&mut sender);
+    let mut up = Vec::new();
+    let wait = 35 * MILLISECOND;
+    receiver.receive(0, &pdus[1], &mut up);
+    receiver.receive(9, &pdus[5], &mut up);
+    receiver.on_timer(wait);
+    // Of SDU 0 a part is missing; SDU 1 may still come.
+    let status = receiver.build_status(wait, 100).unwrap_or_default();
+    assert_eq!((status.ack_sn, status.nacks.len()), (1, 1));
+    assert_eq!(receiver.next_timer(), Some(2 * wait));
+    receiver.on_timer(2 * wait);
+    let status = receiver.build_status(2 * wait, 100).unwrap_or_default();
+    assert_eq!((status.ack_sn, status.nacks.len()), (3, 3));
+}
+
+/// What was on the air when a bearer started anew counts for nothing.
+#[test]
+fn what_is_from_another_era_is_ignored() {
+    let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
+    let pdus = segments(&mut sender);
+    let mut up = Vec::new();
+    for pdu in &pdus {
+        receiver.receive(0, pdu, &mut up);
+    }
+    let status = receiver.build_status(0, 100).unwrap_or_default();
+    assert_eq!((status.ack_sn, up.len()), (5, 5));
+    sender.reestablish();
+    receiver.reestablish(&mut up);
+    let mut queue = Queue::new(&[]);
+    let mut out = Vec::new();
+    // All five are sent again, their arrival not being confirmed.
+    assert_eq!(sender.transmit(1, 1000, &mut queue, &mut out), 5 * 104);
+    sender.on_status(1, &status);
+    receiver.receive(1, &pdus[0], &mut up);
+    assert_eq!((sender.window(), receiver.window()), ((0, 5), (0, 0)));
+    for pdu in &out {
+        receiver.receive(2, pdu, &mut up);
+    }
+    assert_eq!((receiver.window(), up.len()), ((5, 5), 10));
 }

@@ -1,0 +1,99 @@
+//! Losses in bursts.
+
+use bloatlab_units::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Losses in bursts: a chain of a good and a bad state that makes a step with each packet (Gilbert 1960, Elliott 1963).
+///
+/// It begins in the good state; a packet is lost by the state that it finds. Names and defaults are those of netem's `loss gemodel`: with `p` and `r` alone it is the
+/// simple Gilbert model, and the mean loss is p / (p + r).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Probability of a step from the good to the bad state, above 0.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub p: f64,
+    /// Probability of a step from the bad to the good state, above 0; absent: 1 - `p`, so that states are independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub r: Option<f64>,
+    /// Probability that a packet survives the bad state (netem gives 1 - `h`).
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub h: f64,
+    /// Probability that a packet survives the good state (netem gives 1 - `k`).
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub k: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Params {
+    fn back(&self) -> f64 {
+        self.r.unwrap_or(1.0 - self.p)
+    }
+
+    /// Refuses values out of range, as `parameter: reason`.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn validate(&self) -> Result<(), String> {
+        for (name, value) in [("p", self.p), ("r", self.r.unwrap_or(1.0))] {
+            // Written so that NaN is refused.
+            if !(value > 0.0 && value <= 1.0) {
+                return Err(format!(
+                    "{name}: must be above 0 and at most 1, not {value}"
+                ));
+            }
+        }
+        if self.back() <= 0.0 {
+            return Err("p: needs `r` if it is 1, or nothing leads back".to_owned());
+        }
+        for (name, value) in [("h", self.h), ("k", self.k)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(format!("{name}: must be between 0 and 1, not {value}"));
+            }
+        }
+        if self.mean() < 1.0 {
+            return Ok(());
+        }
+        Err("k: with `h` it loses every packet".to_owned())
+    }
+
+    /// Share of packets that it loses in the long run.
+    pub fn mean(&self) -> f64 {
+        let bad = self.p / (self.p + self.back());
+        (1.0 - self.k) * (1.0 - bad) + (1.0 - self.h) * bad
+    }
+
+    /// The chain at its beginning.
+    pub fn chain(self) -> Chain {
+        Chain {
+            good: [self.p, 1.0 - self.k],
+            bad: [self.back(), 1.0 - self.h],
+            is_bad: false,
+        }
+    }
+}
+
+/// The chain in one of its states.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// Probability of a step to the other state, and of a loss, in each.
+    good: [f64; 2],
+    bad: [f64; 2],
+    is_bad: bool,
+}
+
+impl Chain {
+    /// Whether the next packet is lost.
+    pub fn loses(&mut self, rng: &mut Rng) -> bool {
+        let [step, loss] = if self.is_bad { self.bad } else { self.good };
+        self.is_bad ^= rng.chance(step);
+        rng.chance(loss)
+    }
+}
