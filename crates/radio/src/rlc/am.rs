@@ -5,6 +5,7 @@ use bloatlab_units::Nanos;
 use super::feed::Feed;
 use super::framing::segment_offset;
 use super::params::Am;
+use super::polls::Polls;
 use super::retransmissions::{Retransmissions, Span};
 use super::um::{crown, date, piece};
 use super::window::{Piece, Window};
@@ -22,16 +23,7 @@ pub struct AmTransmitter<T> {
     feed: Feed<T>,
     window: Window<T>,
     again: Retransmissions,
-    /// PDUs and bytes of new data since the last poll.
-    unpolled: (u32, u64),
-    /// The highest number sent as the last poll left (POLL_SN).
-    poll_sn: u64,
-    /// The next PDU polls.
-    poll_due: bool,
-    /// When t-PollRetransmit ends, or as long a silence.
-    timer: Option<Nanos>,
-    /// It is a poll that the timer waits for an answer to.
-    asked: bool,
+    polls: Polls,
     failed: bool,
     era: u32,
     /// SDUs that a re-establishment sends anew; empty between calls.
@@ -42,16 +34,13 @@ pub struct AmTransmitter<T> {
 impl<T: Copy> AmTransmitter<T> {
     /// One that has sent nothing.
     pub fn new(params: &AmParams) -> Self {
+        let settled = params.settled();
         Self {
-            params: params.settled(),
+            params: settled,
             feed: Feed::default(),
             window: Window::default(),
             again: Retransmissions::default(),
-            unpolled: (0, 0),
-            poll_sn: 0,
-            poll_due: false,
-            timer: None,
-            asked: false,
+            polls: Polls::new(&settled),
             failed: false,
             era: 0,
             lost: Vec::new(),
@@ -91,7 +80,7 @@ impl<T: Copy> AmTransmitter<T> {
         };
         // TS 38.322 section 5.3.3.2: the last PDU polls when nothing is left to send, or nothing new may be sent.
         let idle = self.feed.is_dry(upper) || self.stalled();
-        let ends = self.poll_due || (self.again.is_empty() && idle);
+        let ends = self.polls.is_due() || (self.again.is_empty() && idle);
         if let Some(last) = out[first..].last_mut().filter(|last| !last.poll && ends) {
             last.poll = true;
             self.polled(now);
@@ -101,12 +90,10 @@ impl<T: Copy> AmTransmitter<T> {
         used
     }
 
-    /// Sees to it that what is not acknowledged is asked for in the end. The last PDU polls only if it is known to be the last: a queue may
-    /// yet drop all that waited behind it.
+    /// Sees to it that what is not acknowledged is asked for.
     fn guard(&mut self, now: Nanos) {
-        if self.timer.is_none() && self.window.next() > self.window.base() && !self.failed {
-            self.timer = Some(now + self.params.t_poll_retransmit);
-            self.asked = false;
+        if self.window.next() > self.window.base() && !self.failed {
+            self.polls.guard(now);
         }
     }
 
@@ -131,10 +118,10 @@ impl<T: Copy> AmTransmitter<T> {
             let length = (span.end - span.start).min(largest - header);
             let bytes = Framing::Nr.wire(header + length);
             left -= bytes;
-            let poll = self.poll_due;
+            let poll = self.polls.is_due();
             let last = span.start + length == whole.length;
-            let mut pdu = again(&whole, span.start, length, bytes);
-            (pdu.sn, pdu.last, pdu.poll) = (span.sn, last, poll);
+            let mut pdu = whole.again(span.sn, span.start, length, bytes);
+            (pdu.last, pdu.poll) = (last, poll);
             out.push(pdu);
             if poll {
                 self.polled(now);
@@ -209,8 +196,8 @@ impl<T: Copy> AmTransmitter<T> {
             }
             let length = (end.min(span.end) - at).min(left - indicator);
             left -= length + indicator;
-            let mut pdu = again(whole, at, length, length + indicator);
-            (pdu.sn, pdu.last) = (span.sn, at + length == total);
+            let mut pdu = whole.again(span.sn, at, length, length + indicator);
+            pdu.last = at + length == total;
             out.push(pdu);
             at += length;
         }
@@ -248,15 +235,10 @@ impl<T: Copy> AmTransmitter<T> {
         crown(&mut out[first..], LENA_HEADER, size)
     }
 
-    /// Counts a PDU with new data (TS 38.322 section 5.3.3.2); true if it polls.
+    /// Counts a PDU with new data; true if it polls.
     fn count(&mut self, now: Nanos, bytes: u32) -> bool {
         self.counts.new_bytes += u64::from(bytes);
-        self.unpolled.0 += 1;
-        self.unpolled.1 += u64::from(bytes);
-        let (pdus, bytes) = (self.params.poll_pdu, self.params.poll_byte);
-        let by_pdus = pdus > 0 && self.unpolled.0 >= pdus;
-        let by_bytes = bytes > 0 && self.unpolled.1 >= bytes;
-        let poll = self.poll_due || by_pdus || by_bytes;
+        let poll = self.polls.count(bytes);
         if poll {
             self.polled(now);
         }
@@ -265,11 +247,7 @@ impl<T: Copy> AmTransmitter<T> {
 
     /// A PDU leaves with a poll.
     fn polled(&mut self, now: Nanos) {
-        self.unpolled = (0, 0);
-        self.poll_due = false;
-        self.poll_sn = self.window.next() - 1;
-        self.timer = Some(now + self.params.t_poll_retransmit);
-        self.asked = true;
+        self.polls.left(now, self.window.next());
         self.counts.polls += 1;
     }
 
@@ -301,10 +279,9 @@ impl<T: Copy> AmTransmitter<T> {
         self.again
             .keep(|sn| window.entry(sn).is_some_and(|entry| !entry.acked));
         self.window.advance();
-        // TS 38.322 section 5.3.3.3: an answer to the poll, good or bad, ends the wait.
-        let answered = self.asked && self.poll_sn < status.ack_sn;
-        if answered || self.window.next() == self.window.base() {
-            self.timer = None;
+        self.polls.answered(status.ack_sn);
+        if self.window.next() == self.window.base() {
+            self.polls.rest();
         }
         self.guard(now);
     }
@@ -331,24 +308,22 @@ impl<T: Copy> AmTransmitter<T> {
         entry.considered += 1;
         if entry.considered > self.params.max_retx && !self.failed {
             self.failed = true;
-            self.timer = None;
+            self.polls.rest();
             self.counts.failures += 1;
         }
     }
 
     /// When [`on_timer`](Self::on_timer) is due.
     pub fn next_timer(&self) -> Option<Nanos> {
-        self.timer
+        self.polls.timer()
     }
 
     /// Runs t-PollRetransmit (TS 38.322 section 5.3.3.4).
     pub fn on_timer(&mut self, now: Nanos, upper: &dyn Upper<T>) {
-        if self.timer.is_none_or(|end| now < end) {
+        if !self.polls.expire(now) {
             return;
         }
-        self.timer = None;
         let quiet = self.again.is_empty() && (self.feed.is_dry(upper) || self.stalled());
-        self.poll_due |= self.asked;
         if let Some(sn) = self.window.latest_unacked().filter(|_| quiet) {
             self.negative(sn, None);
             self.again.merge();
@@ -397,10 +372,7 @@ impl<T: Copy> AmTransmitter<T> {
         }
         self.feed.put_back(&mut self.lost);
         self.again.clear();
-        self.unpolled = (0, 0);
-        self.poll_sn = 0;
-        self.poll_due = false;
-        self.timer = None;
+        self.polls.clear();
         self.failed = false;
         self.era += 1;
     }
@@ -413,22 +385,5 @@ impl<T: Copy> AmTransmitter<T> {
     /// The oldest number not acknowledged and the next one (TX_Next_Ack, TX_Next).
     pub fn window(&self) -> (u64, u64) {
         (self.window.base(), self.window.next())
-    }
-}
-
-/// `length` bytes from `at` of a piece that was sent before; the caller names the PDU.
-fn again<T: Copy>(whole: &Piece<T>, at: u32, length: u32, bytes: u32) -> Pdu<T> {
-    Pdu {
-        item: whole.sdu.item,
-        sn: 0,
-        offset: at,
-        length,
-        bytes,
-        begins: whole.begins && at == whole.offset,
-        ends: whole.ends && at + length == whole.offset + whole.length,
-        last: false,
-        poll: false,
-        again: true,
-        era: 0,
     }
 }

@@ -8,6 +8,7 @@ mod am_receiver;
 mod feed;
 mod framing;
 mod params;
+mod polls;
 mod reassembly;
 mod retransmissions;
 mod status;
