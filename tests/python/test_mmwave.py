@@ -332,6 +332,19 @@ def test_the_grid_has_the_order_of_the_experiment_and_a_run_a_place() -> None:
         draw("srtt_grid", {})
 
 
+def test_a_place_without_a_run_stays_empty() -> None:
+    tables = _tables(["pie", "codel"], ["sl", "lb"])
+    del tables["own_axes"]
+    tables["runs"] = tables["runs"].filter(pl.col("run_id") != "lb-codel-0")
+    assert placed(tables).select("column", "row").rows() == [("lb", "pie"), ("sl", "codel"), ("sl", "pie")]
+    spec = registry.find("srtt_grid").draw(tables).to_dict(validate=True)
+    # A rate and two queues in two columns; a panel has two layers.
+    assert len(spec["concat"]) == 6
+    drawn = {name for name, rows in spec["datasets"].items() if rows}
+    full = [all(layer["data"]["name"] in drawn for layer in panel["layer"]) for panel in spec["concat"][2:]]
+    assert full == [True, True, False, True]
+
+
 def test_spans_keep_extremes() -> None:
     flows = pl.DataFrame({"time_s": [0.1, 0.2, 14.9, 15.0], "srtt_ms": [0.01, 5.0, 7.0, 9.0]})
     assert spans(flows, 15.0).rows() == [

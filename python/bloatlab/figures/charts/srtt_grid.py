@@ -41,11 +41,11 @@ def placed(tables: network.Tables) -> pl.DataFrame:
     others = [axis.name for axis in swept.axes if axis.name not in (ROWS, COLUMNS)]
     found = swept.frame.sort("seed", *others, "run_id").select("run_id", row=ROWS, column=COLUMNS)
     order = network.table(tables, "own_axes")
+    known = list(order.select("parameter", "value").iter_rows()) if not order.is_empty() else []
     for parameter, name in ((ROWS, "row"), (COLUMNS, "column")):
-        known = order.filter(pl.col("parameter") == parameter) if not order.is_empty() else order
-        values = {value: place for place, value in enumerate(known["value"].to_list())} if known.height else {}
-        place = pl.col(name).replace_strict(values, default=len(values), return_dtype=pl.Int64)
-        found = found.with_columns(place.alias(f"_{name}"))
+        values = [value for of, value in known if of == parameter]
+        place = [values.index(value) if value in values else len(values) for value in found[name].to_list()]
+        found = found.with_columns(pl.Series(f"_{name}", place, dtype=pl.Int64))
     panels = found.unique(["row", "column"], keep="first", maintain_order=True)
     return panels.sort("_column", "column", "_row", "row").select("run_id", "row", "column")
 
