@@ -97,7 +97,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 11] = [
+            const LISTS: [&str; 15] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -112,8 +112,15 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 "deliveries",
                 // UEs of a cell.
                 "ues",
+                "position_m",
+                "from_m",
+                "to_m",
+                "samples",
             ];
-            if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
+            let is_pair = matches!(path.last_chunk(), Some([Step::Key(key), Step::Index(_)]) if key == "samples");
+            let is_list =
+                matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str()));
+            if !is_list && !is_pair {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
             }
             for (index, inner) in list.iter().enumerate() {

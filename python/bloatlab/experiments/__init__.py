@@ -13,6 +13,7 @@ from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.laws import CongestionControlLaws
 from bloatlab.experiments.mmwave import MmwaveAqm
+from bloatlab.experiments.nr_rlc import NrRlc
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
 from bloatlab.experiments.suite import Suite
@@ -24,6 +25,7 @@ CATALOGUE: dict[str, Experiment] = {
         AqmComparison(),
         Coexistence(),
         CongestionControlLaws(),
+        NrRlc(),
         MmwaveAqm(),
         CcBenchmark(),
         *CCPERF,

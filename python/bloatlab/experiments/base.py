@@ -77,6 +77,23 @@ class Verdict:
     """Why a claim that has a tolerance was not judged."""
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What our runs say of a published conclusion."""
+
+    title: str
+    """The point of it, short."""
+    published: str
+    """What was concluded."""
+    ours: str
+    """What our runs show, with their numbers."""
+    columns: tuple[str, ...] = ()
+    """Headings of the numbers behind it."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    note: str = ""
+    """What must be known to read the numbers."""
+
+
 class Experiment:
     """Base of the catalogue's experiments: one file each, and one line in the registry."""
 
@@ -161,6 +178,10 @@ class Experiment:
             return {"": self.resolve(base)}
         return {case: self.resolve({**base, "case": case}) for case in self.cases}
 
+    def seed_of(self, case: str) -> int:
+        """The seed of a published run."""
+        return self.reproduce_seed
+
     def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
         """The claims, then the comparison, held against the published runs.
 
@@ -173,6 +194,10 @@ class Experiment:
     def readings(self, run: Result) -> dict[str, float]:
         """Numbers of a run that claims read and no metric holds, from its tables."""
         return {}
+
+    def findings(self, cases: Cases) -> list[Finding]:
+        """What the published runs say of the source's conclusions, computed from their metrics."""
+        return []
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """Files that a run leaves beside its tables, in the form of its source: what writes each, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
+    from bloatlab.experiments.base import Finding
     from bloatlab.figures.sweep import Sweep
 
 
@@ -78,6 +79,16 @@ class ClaimRow:
 
 
 @dataclass
+class FindingView:
+    """A published conclusion, and what our runs say of it."""
+
+    title: str
+    published: str
+    ours: str
+    table: PlainTable | None
+
+
+@dataclass
 class ExperimentView:
     """All runs of one experiment."""
 
@@ -96,6 +107,7 @@ class ExperimentView:
     figures: list[Drawn]
     details: list[RunView]
     files: PlainTable | None
+    findings: list[FindingView]
     facts: list[tuple[str, str]]
 
     @property
@@ -110,6 +122,26 @@ class ExperimentView:
         if not judged:
             return ""
         return f"{sum(judged)} of {text.plural(len(judged), 'published value')} hold{'s' if sum(judged) == 1 else ''}."
+
+
+def findings(found: Sequence[Finding]) -> list[FindingView]:
+    """What the published runs say of the source's conclusions."""
+    return [
+        FindingView(
+            finding.title,
+            finding.published,
+            finding.ours,
+            PlainTable(
+                list(finding.columns),
+                [[Cell(value) for value in row] for row in finding.rows],
+                finding.title,
+                note=finding.note,
+            )
+            if finding.rows
+            else None,
+        )
+        for finding in found
+    ]
 
 
 def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:

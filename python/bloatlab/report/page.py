@@ -13,6 +13,7 @@ import polars as pl
 
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
+from bloatlab.experiments.claims import findings_of_store
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.report import metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
-OF_PICKED = ("time_series", "operating_point", "in_flight", "queue")
+OF_PICKED = ("time_series", "operating_point", "in_flight", "queue", "flow_sojourn")
 MOST_COMMANDS = 6
 
 
@@ -128,6 +129,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
         details=details,
         files=_files(store, known, swept),
+        findings=model.findings(findings_of_store(store, known)),
         facts=_facts(mine),
     )
 

@@ -1,0 +1,72 @@
+"""How long the packets of each flow waited: over time, and as a distribution."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import histogram, network, parts, prepare
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
+
+HEIGHT = 190
+NARROW = 560
+FEW = 40
+"""Samples up to which a line has points."""
+
+
+def shown(tables: network.Tables) -> bool:
+    """Whether there are two flows or more, and few enough to have a line each, whose packets waited."""
+    series = network.table(tables, "flow_series")
+    if not prepare.has_values(series, "sojourn_ms"):
+        return False
+    return series.drop_nulls("sojourn_ms")["flow"].n_unique() > 1 and not network.groups(tables).grouped
+
+
+def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Mean time in queues of the packets that left them in each interval, and the distribution over all packets.
+
+    Args:
+        tables: `flow_series`, `flows` and `histograms`.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    groups = network.groups(tables)
+    series = groups.label(network.table(tables, "flow_series")).drop_nulls("sojourn_ms")
+    stacked = width < NARROW
+    wide = plot_width(width, 1 if stacked else 2)
+    columns = parts.legend_columns(groups.labels, width - 70)
+    colour = parts.colour(groups.labels, groups.range, columns=columns)
+    lines = []
+    for part in series.select("time_s", "label", "sojourn_ms").partition_by("label", maintain_order=True):
+        light = prepare.thin(part, "time_s", "sojourn_ms")
+        lines.append(
+            parts.drawn(
+                prepare.values(light), "line", point=options(size=25, filled=True) if light.height <= FEW else False
+            ).encode(
+                x=alt.X("time_s:Q", axis=options(title="time (s)", tickCount=6), scale=options(zero=True, nice=False)),
+                y=alt.Y("sojourn_ms:Q", axis=options(title="mean sojourn (ms)"), scale=options(zero=True)),
+                color=colour,
+            )
+        )
+    panels = [alt.layer(*lines, width=wide, height=HEIGHT)]
+    waits = histogram.of_quantity(tables, "sojourn", "flow")
+    if not waits.is_empty():
+        named = groups.label(waits.rename({"name": "flow"}))
+        share = histogram.tails(named, "label").with_columns((1 - pl.col("above")).alias("share"))
+        panels.append(
+            parts.drawn(prepare.values(share), "line", interpolate="step-after")
+            .encode(
+                x=alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True)),
+                y=alt.Y(
+                    "share:Q",
+                    scale=options(domain=[0, 1]),
+                    axis=options(title="share of packets that waited at most", format=".0%"),
+                ),
+                color=parts.colour(groups.labels, groups.range, legend=False),
+            )
+            .properties(width=wide, height=HEIGHT)
+        )
+    joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
+    return themed(joined)
