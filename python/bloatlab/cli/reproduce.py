@@ -15,7 +15,14 @@ from bloatlab.cli.values import named, settings, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
-from bloatlab.experiments.claims import claims_of, findings_of_store, note_claims, plan_published, published_runs, verdicts_on
+from bloatlab.experiments.claims import (
+    claims_of,
+    findings_of_store,
+    note_claims,
+    plan_published,
+    published_runs,
+    verdicts_on,
+)
 from bloatlab.store import Store
 from bloatlab.sweeps import execute
 
@@ -72,8 +79,8 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
         who = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} claims)"
         if said:
             out.print(f"{who}: {said}", soft_wrap=True, markup=False)
-    for number, finding in enumerate(findings_of_store(Store(directory), experiment), 1):
-        out.print(f"\n{number}. {finding.title}", soft_wrap=True, markup=False)
+    for place, finding in enumerate(findings_of_store(Store(directory), experiment), 1):
+        out.print(f"\n{place}. {finding.title}", soft_wrap=True, markup=False)
         out.print(f"Published: {finding.published}", soft_wrap=True, markup=False)
         out.print(f"Here: {finding.ours}", soft_wrap=True, markup=False)
     out.print(report_line(directory), soft_wrap=True, markup=False)

@@ -187,7 +187,8 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "flow_sojourn",
             "Sojourn time by flow",
-            "How long the packets of each flow waited in queues: the mean of those that left in each interval, over time; and the "
+            "How long the packets of each flow waited in queues: the mean of those that left in each interval, over time; and "
+            "the "
             "share of all that waited at most so long.",
             ("flow_series", "flows"),
             flow_sojourn,
@@ -225,8 +226,10 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "load_delay",
             "Delay over the load",
-            "Mean one-way delay of the packets that arrived before the end, the elephant's and that of the mice, of whom there are "
-            "ten at most. Where the load exceeds what the cell carries, the delay is that of a queue that grows until the run ends.",
+            "Mean one-way delay of the packets that arrived before the end, the elephant's and that of the mice, of whom "
+            "there are "
+            "ten at most. Where the load exceeds what the cell carries, the delay is that of a queue that grows until the run "
+            "ends.",
             ("runs", "parameters", "metrics"),
             cell.load_delay,
             lambda tables: prepare.has_values(cell.family(tables, "lambda"), "mean_delay"),
@@ -235,7 +238,8 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "load_loss",
             "Loss over the load",
-            "Shares of what each flow sent: dropped, by the queue's law or because the buffer was full; and, which is no loss, what "
+            "Shares of what each flow sent: dropped, by the queue's law or because the buffer was full; and, which is no "
+            "loss, what "
             "still waited or was under way when the run ended.",
             ("runs", "parameters", "metrics"),
             cell.load_loss,

@@ -79,7 +79,9 @@ def values(tables: network.Tables) -> pl.DataFrame:
     if "status" in runs.columns:
         runs = runs.filter(pl.col("status") == "done")
     frame = runs.select("run_id", "seed")
-    return frame.join(_parameters(network.table(tables, "parameters"), frame), on="run_id", how="left", maintain_order="left")
+    return frame.join(
+        _parameters(network.table(tables, "parameters"), frame), on="run_id", how="left", maintain_order="left"
+    )
 
 
 def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:

@@ -92,7 +92,8 @@ def _flat(node: Any) -> Any:
     if len(options) == 2 and options[1] == {"type": "null"} and isinstance(options[0].get("type"), str):
         rest = {key: value for key, value in node.items() if key != "anyOf"}
         node = {**options[0], **rest, "type": [options[0]["type"], "null"]}
-    if isinstance(node.get("default"), dict):
+    default = node.get("default")
+    if isinstance(default, dict) or (isinstance(default, list) and any(isinstance(item, dict) for item in default)):
         node = {key: value for key, value in node.items() if key != "default"}
     if node.get("type") == "integer" and set(node) <= {"type", "format", "minimum"}:
         node = {"type": "integer"}

@@ -65,7 +65,8 @@ class NrRlc(Experiment):
         Parameter(
             "queue", TAIL, "",
             allowed=f"{TAIL}, a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help=f"queue discipline in the RLC, bounded by `buffer`; `{TAIL}` (or `vanilla`): none, `{AUTHORS_CODEL}`: the authors' "
+            help=f"queue discipline in the RLC, bounded by `buffer`; `{TAIL}` (or `vanilla`): none, `{AUTHORS_CODEL}`: the "
+            "authors' "
             "CoDel",
             read=_queue, published=f"{TAIL}, {AUTHORS_CODEL}",
         ),
@@ -81,7 +82,8 @@ class NrRlc(Experiment):
         Parameter(
             "cca", UDP, "",
             allowed=f"{UDP}, a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help=f"`{UDP}`: the elephant sends `lambda` packets a second; else it is a greedy TCP flow with this congestion control "
+            help=f"`{UDP}`: the elephant sends `lambda` packets a second; else it is a greedy TCP flow with this congestion "
+            "control "
             "(when not given `cubic` in the mixed workload)",
             read=_cca, published=UDP,
         ),
@@ -130,7 +132,9 @@ class NrRlc(Experiment):
         """The axes; over TCP there is no load to sweep."""
         axes = super().all_axes(base, given)
         is_tcp = any(name in base or name in given for name in BY_TCP)
-        return {name: values for name, values in axes.items() if not (is_tcp and name == "lambda" and name not in given)}
+        return {
+            name: values for name, values in axes.items() if not (is_tcp and name == "lambda" and name not in given)
+        }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The elephant's rate over UDP, its congestion control in the mixed workload."""

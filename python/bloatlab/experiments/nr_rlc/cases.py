@@ -67,12 +67,11 @@ CASES: Mapping[str, Case] = {
     **{load(TAIL, thousands): _udp(TAIL, thousands) for thousands in sorted({*LOADS, *RERUN}) if thousands != 20},
     # Its count needs another slot of the sounding than all others.
     load(TAIL, 20): _udp(TAIL, 20, sounding_offset=OTHER_SOUNDING),
-    **{load(AUTHORS_CODEL, thousands): _udp(AUTHORS_CODEL, thousands) for thousands in (20, 30)},
     **{buffered(megabytes): _udp(TAIL, 30, buffer=f"{megabytes}000000B") for megabytes in BUFFERS},
     **{acknowledged(thousands): _udp(TAIL, thousands, rlc="am") for thousands in (15, 30)},
     **{
         load(queue, thousands): _udp(queue, thousands)
-        for queue in QUEUES if queue not in (TAIL, AUTHORS_CODEL) for thousands in (20, 30)
+        for queue in QUEUES if queue != TAIL for thousands in LOADS
     },
     **{tcp(queue): Case({"cca": CCA, "queue": queue}) for queue in TCP_QUEUES},
     **{

@@ -12,7 +12,8 @@ PUBLISHED, RERUN = "published log", "the authors' code run again"
 FIGURE = "published figure of packet loss"
 MODE_AM = "the authors' code run again with RLC AM"
 OFFSET = (
-    f"our sounding_offset is {OTHER_SOUNDING} in this run and {SOUNDING} in all others: 5G-LENA draws it, and {SOUNDING}, which fits "
+    f"our sounding_offset is {OTHER_SOUNDING} in this run and {SOUNDING} in all others: 5G-LENA draws it, and {SOUNDING}, "
+    "which fits "
     "every other row, gives the elephant 152678 packets here. In every other saturated row mice and elephant together receive "
     "152686 packets, in this one 152687, although what a saturated cell carries does not depend on lambda: the published run "
     "had another offset (67 to 79 or 0 to 22 give its count)"
@@ -69,7 +70,12 @@ def _row(case: str) -> list[Claim]:
     if case in SATURATED:
         found.append(
             Claim(
-                f"{case}: elephant, throughput", 194.42, metric(case, ELEPHANT, "throughput"), "Mbit/s", source, absolute=0.01
+                f"{case}: elephant, throughput",
+                194.42,
+                metric(case, ELEPHANT, "throughput"),
+                "Mbit/s",
+                source,
+                absolute=0.01,
             )
         )
     return found
@@ -87,9 +93,17 @@ CLAIMS: tuple[Claim, ...] = (
 )  # fmt: skip
 COMPARISON: tuple[Claim, ...] = (
     Claim(
-        f"{acknowledged(15)}: elephant, mean delay", 8.876, metric(acknowledged(15), ELEPHANT, "mean_delay"), "ms", MODE_AM
+        f"{acknowledged(15)}: elephant, mean delay",
+        8.876,
+        metric(acknowledged(15), ELEPHANT, "mean_delay"),
+        "ms",
+        MODE_AM,
     ),
     Claim(
-        f"{acknowledged(30)}: elephant, throughput", 193.4, metric(acknowledged(30), ELEPHANT, "throughput"), "Mbit/s", MODE_AM
+        f"{acknowledged(30)}: elephant, throughput",
+        193.4,
+        metric(acknowledged(30), ELEPHANT, "throughput"),
+        "Mbit/s",
+        MODE_AM,
     ),
 )

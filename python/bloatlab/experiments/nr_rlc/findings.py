@@ -6,8 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 
 from bloatlab.experiments.base import Cases, Finding
-from bloatlab.experiments.nr_rlc.cases import BUFFERS, CCA, LOADS, PHASED, PHASES, QUEUES, TCP_QUEUES
-from bloatlab.experiments.nr_rlc.cases import buffered, load, phased, tcp
+from bloatlab.experiments.nr_rlc.cases import (
+    BUFFERS,
+    CCA,
+    LOADS,
+    PHASED,
+    PHASES,
+    QUEUES,
+    TCP_QUEUES,
+    buffered,
+    load,
+    phased,
+    tcp,
+)
 from bloatlab.experiments.nr_rlc.claims import ROWS
 from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, ELEPHANT, MICE, TAIL
 
@@ -58,6 +69,12 @@ def _spread(values: Sequence[float], show: Callable[[float], str]) -> str:
     return f"{show(mean)} ({show(min(values))} to {show(max(values))})"
 
 
+def _range(values: Sequence[int]) -> str:
+    """From the lowest to the highest."""
+    low, high = min(values), max(values)
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
 def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
@@ -83,7 +100,14 @@ def _mislabelled(read: _Reader) -> Finding:
         f"These are the counts of tail drop ({read.got(tail, MICE)} and {read.got(tail, ELEPHANT):,}). With the authors' CoDel "
         f"{read.got(codel, MICE)} mice arrive and {read.got(codel, ELEPHANT):,} packets of the elephant, and the law drops "
         f"{read.both(codel, 'dropped_aqm'):,}.",
-        ("run at 20,000 packets/s", "mice received", "mean delay (ms)", "elephant received", "mean delay (ms)", "AQM drops"),
+        (
+            "run at 20,000 packets/s",
+            "mice received",
+            "mean delay (ms)",
+            "elephant received",
+            "mean delay (ms)",
+            "AQM drops",
+        ),
         tuple(rows),
         "Our run of tail drop has sounding_offset 0, all others 50: see the claim. 5G-LENA draws it; with 50 the elephant gets "
         "one packet less.",
@@ -143,19 +167,29 @@ def _survivors(read: _Reader) -> Finding:
         )
         for queue in TCP_QUEUES
     ]  # fmt: skip
-    best = min((queue for queue in TCP_QUEUES if queue not in (TAIL, AUTHORS_CODEL)), key=lambda q: read.delay(tcp(q), MICE))
+    best = min(
+        (queue for queue in TCP_QUEUES if queue not in (TAIL, AUTHORS_CODEL)), key=lambda q: read.delay(tcp(q), MICE)
+    )
     mice = {queue: read.delay(tcp(queue), MICE) for queue in TCP_QUEUES}
     rate = {queue: read.flow(tcp(queue), ELEPHANT, "mean_throughput_l4") for queue in TCP_QUEUES}
     tail, codel = load(TAIL, 20), load(AUTHORS_CODEL, 20)
+    sent, carried = read.both(tail, "tx_packets"), read.both(tail, "rx_packets")
     return Finding(
         "CoDel halves the delay only of the mice that survive; an AQM helps where senders listen",
         "CoDel halves the delay.",
-        f"The elephant's delay falls by {fall(20, ELEPHANT):.1f} % at 20,000 packets/s and by {fall(30, ELEPHANT):.1f} % at 30,000. "
+        f"The elephant's delay falls by {fall(20, ELEPHANT):.1f} % at 20,000 packets/s and by {fall(30, ELEPHANT):.1f} % at "
+        "30,000. "
         f"The mice's mean falls by {fall(20, MICE):.0f} and {fall(30, MICE):.0f} % because the late ones are no longer in it: at "
         f"20,000 packets/s {read.got(codel, MICE)} arrive instead of {read.got(tail, MICE)}. Constant UDP above the cell's rate "
-        "does not slow down, whatever is dropped, and a law that spaces its drops cannot drop enough; only a queue of their own "
-        f"helps the mice (fq_codel: {_ms(read.delay(load('fq_codel', 30), MICE))} ms at 30,000 packets/s). With one {CCA} flow "
-        f"instead, the mice wait {_ms(mice[TAIL])} ms behind tail drop, {_ms(mice[AUTHORS_CODEL])} ms with the authors' CoDel, "
+        f"does not slow down: of {sent:,} packets at 20,000 packets/s {sent - carried:,} are too many, and laws that space their "
+        f"drops drop {read.both(codel, 'dropped_aqm'):,} (the authors') and {read.both(load('codel', 20), 'dropped_aqm'):,} (RFC "
+        f"8289's). PIE, whose probability may rise to any height, drops {read.both(load('pie', 20), 'dropped_aqm'):,}, mice "
+        "among "
+        f"them ({read.got(load('pie', 20), MICE)} of 10 arrive), and holds the elephant at "
+        f"{_ms(read.delay(load('pie', 20), ELEPHANT))} "
+        f"ms; a queue of their own keeps the mice at {_ms(read.delay(load('fq_codel', 30), MICE))} ms even at 30,000 packets/s "
+        f"(fq_codel). With one {CCA} flow instead every AQM helps: the mice take {_ms(mice[TAIL])} ms behind tail drop, "
+        f"{_ms(mice[AUTHORS_CODEL])} ms with the authors' CoDel, "
         f"{_ms(mice['codel'])} ms with RFC 8289's and {_ms(mice[best])} ms with {best}, and the flow gets {rate[TAIL]:.0f}, "
         f"{rate[AUTHORS_CODEL]:.0f}, {rate['codel']:.0f} and {rate[best]:.0f} Mbit/s.",
         ("elephant", "queue", "its delay (ms)", "its Mbit/s", "mice: delay (ms)", "mice received", "AQM drops"),
@@ -187,11 +221,20 @@ def _buffers(read: _Reader) -> Finding:
     return Finding(
         "Delay is proportional to the buffer, not inversely",
         "buffer size is inversely proportional to delay.",
-        f"The longest wait is {min(slopes):.1f} to {max(slopes):.1f} ms for every 10^6 B of buffer, from {BUFFERS[0]} to "
+        f"The longest wait is {min(slopes):.2f} to {max(slopes):.2f} ms for every 10^6 B of buffer, from {BUFFERS[0]} to "
         f"{BUFFERS[-1]} MB: what the buffer holds at 194 Mbit/s. The mean delay grows too, from "
-        f"{_ms(read.delay(buffered(BUFFERS[0]), ELEPHANT))} to {_ms(read.delay(buffered(BUFFERS[-1]), ELEPHANT))} ms, and stops at "
-        f"{_ms(read.delay(whole, ELEPHANT))} ms only because the run ends before a larger buffer is full or what is in it arrives.",
-        ("buffer (MB)", "elephant: mean delay (ms)", "mice: mean delay (ms)", "longest wait (ms)", "ms per 10^6 B", "overflows"),
+        f"{_ms(read.delay(buffered(BUFFERS[0]), ELEPHANT))} to {_ms(read.delay(buffered(BUFFERS[-1]), ELEPHANT))} ms, and "
+        "stops at "
+        f"{_ms(read.delay(whole, ELEPHANT))} ms only because the run ends before a larger buffer is full or what is in it "
+        "arrives.",
+        (
+            "buffer (MB)",
+            "elephant: mean delay (ms)",
+            "mice: mean delay (ms)",
+            "longest wait (ms)",
+            "ms per 10^6 B",
+            "overflows",
+        ),
         tuple(rows),
         "Tail drop, 30,000 packets/s. Delays are those of packets that arrived before the end.",
     )
@@ -212,17 +255,37 @@ def _phase(read: _Reader) -> Finding:
                     f"{read.got(load(queue, thousands), MICE)}, {_ms(read.delay(load(queue, thousands), MICE))} ms",
                 )
             )  # fmt: skip
-    drawn = [read.got(phased(AUTHORS_CODEL, 20, phase), MICE) for phase in range(PHASES)]
-    rfc = [read.got(phased("codel", 20, phase), MICE) for phase in range(PHASES)]
+
+    def drawn(queue: str) -> list[str]:
+        return [phased(queue, 20, phase) for phase in range(PHASES)]
+
+    def mean(queue: str) -> float:
+        return math.fsum(read.delay(run, MICE) for run in drawn(queue)) / PHASES
+
+    fixed = load(AUTHORS_CODEL, 20)
+    before = _fall(read.delay(load(TAIL, 20), MICE), read.delay(fixed, MICE))
     return Finding(
         "The authors' variant is not CoDel, and its numbers hang on the phase of constant intervals",
         "the AQM of the source is CoDel.",
         "It drops at the tail, with target and interval both 100 ms, and spaces its drops by whole milliseconds; here it is "
-        f"`{AUTHORS_CODEL}`, beside RFC 8289's `codel`, which drops at the head. Which packets it drops hangs on how the mice's "
-        f"period falls on the elephant's: with starts drawn below a millisecond, {min(drawn)} to {max(drawn)} of 10 mice arrive "
-        f"at 20,000 packets/s with the authors' CoDel ({read.got(load(AUTHORS_CODEL, 20), MICE)} as published), and "
-        f"{min(rfc)} to {max(rfc)} with RFC 8289's. Compare over drawn starts: `--set start_jitter=1ms --replications {PHASES}`.",
-        ("lambda", "queue", "mice received", "their mean delay (ms)", "elephant: mean delay (ms)", "AQM drops", "mice without jitter"),
+        f"`{AUTHORS_CODEL}`, beside RFC 8289's `codel`, which drops at the head. Whether it drops a mouse hangs on where the "
+        "mice's "
+        f"period falls on the elephant's: as published {read.got(fixed, MICE)} of 10 mice arrive at 20,000 packets/s, after "
+        f"{_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less than behind tail drop. With starts drawn below a millisecond "
+        f"{_range([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive, after {_ms(mean(AUTHORS_CODEL))} ms in the "
+        "mean, "
+        f"{_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than behind tail drop; with RFC 8289's "
+        f"{_range([read.got(run, MICE) for run in drawn('codel')])}, after {_ms(mean('codel'))} ms. Compare over drawn starts: "
+        f"`--set start_jitter=1ms --replications {PHASES}`.",
+        (
+            "lambda",
+            "queue",
+            "mice received",
+            "their mean delay (ms)",
+            "elephant: mean delay (ms)",
+            "AQM drops",
+            "mice without jitter",
+        ),
         tuple(rows),
         f"Means over {PHASES} starts, and from the lowest to the highest.",
     )

@@ -9,7 +9,7 @@ import polars as pl
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
-HEIGHT = 150
+HEIGHT = 170
 NARROW = 560
 COLOURED = "queue"
 APART = ("sounding_offset",)
@@ -37,6 +37,8 @@ def family(tables: network.Tables, over: str) -> pl.DataFrame:
         return pl.DataFrame()
     most = sizes.sort("values", "len", descending=True, maintain_order=True)["rest"][0]
     kept = frame.filter(pl.col("rest") == most).select("run_id", "x", pl.col(COLOURED).alias("series"))
+    # A queue that is there at one place makes no curve.
+    kept = kept.filter(pl.col("x").n_unique().over("series") > 1)
     return kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort("series", "x", "run_id")
 
 
@@ -115,23 +117,32 @@ def _names(frame: pl.DataFrame) -> list[str]:
     return [str(name) for name in order["flow"].to_list()]
 
 
+def _y(values: pl.Series, title: str, log: bool) -> Any:
+    """A value's axis; of delays it is logarithmic where the other is, or where they reach over more than a decade."""
+    low, high = prepare.low(values), prepare.high(values)
+    if "(ms)" not in title or low <= 0 or not (log or parts.wants_log(low, high)):
+        return alt.Y("value:Q", axis=options(title=title, format=",.6~g"), scale=options(zero=True))
+    ticks = parts.log_ticks(low, high)
+    scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
+    return alt.Y("value:Q", axis=options(title=title, format=",.6~g", values=ticks, labelOverlap=False), scale=scale)
+
+
 def _curves(
     frame: pl.DataFrame, panels: Sequence[tuple[str, str, pl.Expr]], title: str, width: int, *, log: bool = False
 ) -> Any:
-    across = 1 if width < NARROW else 2
+    across = 1 if width < NARROW else 3 if len(panels) == 3 else 2
     wide = plot_width(width, across)
     names = frame["series"].unique(maintain_order=True).sort().to_list()
     colours = palette.assign(names)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     columns = parts.legend_columns(names, width - 70)
-    low, high = prepare.low(frame["x"]), prepare.high(frame["x"])
-    is_log = log and parts.wants_log(low, high)
     ticks = sorted(set(frame["x"].to_list()))
+    is_log = log and parts.wants_log(ticks[0], ticks[-1])
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=10)
     x = alt.X(
         "x:Q",
         scale=scale,
-        axis=options(title=title, values=ticks if len(ticks) <= 9 else alt.Undefined, format=".3~g" if log else ",.6~g"),
+        axis=options(title=title, values=ticks if len(ticks) <= 9 else alt.Undefined, format=",.5~g"),
     )
     legend = len(names) > 1
     colour = parts.colour(names, list(colours.values()), field="series", title=COLOURED, legend=legend, columns=columns)
@@ -151,11 +162,13 @@ def _curves(
             .sort("series", "x")
         )
         data = prepare.values(cells)
-        y = alt.Y("value:Q", axis=options(title=name), scale=options(zero=True))
+        y = _y(cells["value"], name, is_log)
         drawn.append(
             alt.layer(
                 parts.drawn(data, "line").encode(x=x, y=y, color=colour),
-                parts.drawn(data, "point", filled=True, size=45, opacity=1).encode(x=x, y=y, color=colour, shape=shape),
+                parts.drawn(data, "point", filled=False, size=50, strokeWidth=1.8, opacity=1).encode(
+                    x=x, y=y, color=colour, shape=shape
+                ),
                 width=wide,
                 height=HEIGHT,
             )

@@ -10,6 +10,9 @@ from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 190
 NARROW = 560
+POINTS = 150
+FLOOR = 0.01
+"""ms; a logarithmic axis has no 0."""
 FEW = 40
 """Samples up to which a line has points."""
 
@@ -53,12 +56,11 @@ def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
     panels = [alt.layer(*lines, width=wide, height=HEIGHT)]
     waits = histogram.of_quantity(tables, "sojourn", "flow")
     if not waits.is_empty():
-        named = groups.label(waits.rename({"name": "flow"}))
-        share = histogram.tails(named, "label").with_columns((1 - pl.col("above")).alias("share"))
+        share = _shares(groups.label(waits.rename({"name": "flow"})))
         panels.append(
             parts.drawn(prepare.values(share), "line", interpolate="step-after")
             .encode(
-                x=alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True)),
+                x=_waits(share["value"]),
                 y=alt.Y(
                     "share:Q",
                     scale=options(domain=[0, 1]),
@@ -70,3 +72,32 @@ def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
         )
     joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
     return themed(joined)
+
+
+def _waits(values: pl.Series) -> Any:
+    """The axis of what was waited, logarithmic where it reaches over more than a decade."""
+    low, high = prepare.low(values), prepare.high(values)
+    if not parts.wants_log(low, high):
+        return alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True))
+    ticks = parts.log_ticks(low, high)
+    scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
+    return alt.X(
+        "value:Q",
+        axis=options(title="sojourn (ms)", grid=True, format=",.6~g", values=ticks, labelOverlap=False),
+        scale=scale,
+    )
+
+
+def _shares(waits: pl.DataFrame) -> pl.DataFrame:
+    """Corners of the share of packets that waited at most `value`, for each `label`; at most about `POINTS` each."""
+    curves = []
+    for part in waits.partition_by("label", maintain_order=True):
+        merged = part.group_by("upper").agg(pl.col("weight").sum()).sort("upper")
+        curve = merged.select(
+            value=pl.col("upper").cast(pl.Float64).clip(FLOOR),
+            share=pl.col("weight").cum_sum() / pl.col("weight").sum(),
+        )
+        start = pl.DataFrame({"value": [max(FLOOR, prepare.low(part["lower"]))], "share": [0.0]})
+        ends = pl.concat([start, prepare.sample(curve, POINTS), curve.tail(1)]).unique(maintain_order=True)
+        curves.append(ends.with_columns(label=pl.lit(part["label"][0])))
+    return pl.concat(curves)
