@@ -2,6 +2,7 @@
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_radio::cell::params::CellParams;
+use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,23 @@ pub struct CellNetwork {
     pub uplink_queue: QueueConfig,
     /// The same as `buffer`, of the UEs.
     pub uplink_buffer: Bytes,
+    /// Between the backhaul and the RLC: a queue of each UE in SDAP, and what decides when packets leave it; absent: they go to the RLC at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sdap: Option<Sdap>,
+    /// Marking of packets as they enter the RLC, by its queue and egress rate (L4Span); absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marking: Option<l4span::Params>,
+}
+
+/// A queue in SDAP, where packets wait while the RLC is kept short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sdap {
+    /// Its queue discipline.
+    #[serde(default = "infinite")]
+    pub queue: QueueConfig,
+    /// When a packet goes on into the RLC.
+    pub sizing: Sizing,
 }
 
 /// The wire between the servers and the UPF.
@@ -55,6 +73,9 @@ pub struct Backhaul {
     pub overhead: u32,
     /// Queue discipline of the UPF, on the way down.
     pub queue: QueueConfig,
+    /// Holds packets back in the UPF, in a queue of each UE, while its SDAP is full (needs `sdap`); absent: they leave at the backhaul's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacer: Option<upf_pacer::Params>,
 }
 
 impl Default for CellNetwork {
@@ -68,6 +89,8 @@ impl Default for CellNetwork {
             buffer: Bytes(10_000_000),
             uplink_queue: infinite(),
             uplink_buffer: Bytes(10_000_000),
+            sdap: None,
+            marking: None,
         }
     }
 }
@@ -89,6 +112,7 @@ impl Default for Backhaul {
             delay: Duration(2 * MILLISECOND),
             overhead: 0,
             queue: default_queue(),
+            pacer: None,
         }
     }
 }

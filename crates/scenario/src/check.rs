@@ -321,6 +321,22 @@ fn cell(c: &CellNetwork) -> Check {
         let most = Bytes(MAX_LIMIT_BYTES);
         within(format!("cell.{key}buffer"), buffer, Bytes(1), most)?;
     }
+    if let Some(sdap) = &c.sdap {
+        queue("cell.sdap.queue", &sdap.queue)?;
+        registered("cell.sdap.sizing", sdap.sizing.validate())?;
+    }
+    if let Some(pacer) = &c.backhaul.pacer {
+        registered("cell.backhaul.pacer", pacer.validate())?;
+        if c.sdap.is_none() {
+            return fail(
+                "cell.backhaul.pacer",
+                "needs `cell.sdap`, whose queue it keeps short",
+            );
+        }
+    }
+    if let Some(marking) = &c.marking {
+        registered("cell.marking", marking.validate())?;
+    }
     registered("cell.radio", c.radio.validate())
 }
 

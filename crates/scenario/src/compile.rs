@@ -226,6 +226,7 @@ fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Dev
             overhead: device.overhead,
             header: device.header,
             radio: None,
+            gate: None,
         })),
     }
 }

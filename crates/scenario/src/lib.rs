@@ -14,13 +14,14 @@ mod plan;
 mod read;
 mod traffic;
 
-pub use cell::{Backhaul, CellNetwork, Wire};
+pub use cell::{Backhaul, CellNetwork, Sdap, Wire};
 pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use plan::{
-    Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanLink, RadioPort, VaryDelay,
+    GateKind, Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink, RadioPort,
+    VaryDelay,
 };
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 

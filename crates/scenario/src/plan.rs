@@ -5,6 +5,7 @@ use bloatlab_cc::CcConfig;
 use bloatlab_link::{LoadedRate, Probability, Variation};
 use bloatlab_radio::cell::params::CellParams;
 use bloatlab_radio::channel::Loaded;
+use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Duration, Nanos, Rate};
 
@@ -118,6 +119,26 @@ pub struct PlanLink {
     pub header: u32,
     /// A bearer of the plan's cell, which then is the transmitter: `rate` is the most that it can have, `delay` what an empty cell takes.
     pub radio: Option<RadioPort>,
+    /// What lets packets go on, instead of a transmitter: they take no time then.
+    pub gate: Option<PlanGate>,
+}
+
+/// What lets packets of a UE go on towards the cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanGate {
+    /// The UE, counted from 0.
+    pub ue: u32,
+    /// How.
+    pub how: GateKind,
+}
+
+/// How packets are let on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateKind {
+    /// From SDAP into the RLC.
+    Sdap(Sizing),
+    /// From the UPF to SDAP.
+    Upf(upf_pacer::Params),
 }
 
 /// A radio cell.
@@ -127,6 +148,8 @@ pub struct PlanCell {
     pub params: CellParams,
     /// The channels of its UEs, with their files read.
     pub channels: Vec<Loaded>,
+    /// Marking of what enters the RLC.
+    pub marking: Option<l4span::Params>,
 }
 
 /// Where a link meets the cell.

@@ -165,6 +165,8 @@ pub(crate) struct Link {
     pub wake_at: Nanos,
     /// The bearer of the cell that it is, if it is one, and what that holds, in bytes.
     pub bearer: Option<(usize, u64)>,
+    /// The gate that it is left by, if it is left by one.
+    pub gate: usize,
     /// Packets that the cell has taken and not delivered.
     pub taken: u64,
     pub done_slot: Slot,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
 use bloatlab_radio::cell::Cell;
+use bloatlab_radio::sizing::L4Span;
 use bloatlab_scenario::{
     Connection, Plan, PlanBoxKind, PlanCell, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
 };
@@ -15,6 +16,7 @@ use crate::application::{Application, Fetch, WriteLog};
 use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats, LossyStretch};
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::gate::{Descent, Gate, Keeper};
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::network::{Network, Passage, Place};
@@ -144,6 +146,7 @@ impl<'a> Engine<'a> {
         };
         let index = self.network.links.len() as u32;
         let varying = VaryingLink::new(name, link, &self.streams, self.end);
+        let is_gate = link.gate.is_some();
         let mut link = Link {
             number: number as u32,
             rate: link.rate,
@@ -156,10 +159,11 @@ impl<'a> Engine<'a> {
             device: VecDeque::with_capacity(link.device_packets as usize),
             device_packets: link.device_packets as usize,
             bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
+            gate: 0,
             taken: 0,
             remainder: 0,
             busy_until: 0,
-            busy: link.radio.is_some(),
+            busy: link.radio.is_some() || is_gate,
             sending: 0,
             flight: Flight::new(event::LINK_FLIGHT, index),
             packets: 0,
@@ -176,13 +180,19 @@ impl<'a> Engine<'a> {
         self.network.links.push(link);
         Ok(match bearer {
             Some(_) => Place::Bearer(index),
+            None if is_gate => Place::Gate(index),
             None => Place::Link(index),
         })
     }
 
     /// The radio cell behind the bearers.
     fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
-        let Some(PlanCell { params, channels }) = &plan.cell else {
+        let Some(PlanCell {
+            params,
+            channels,
+            marking,
+        }) = &plan.cell
+        else {
             return Ok(());
         };
         let mut links: Vec<usize> = vec![0; 2 * params.ues.len()];
@@ -191,12 +201,39 @@ impl<'a> Engine<'a> {
                 links[bearer] = index;
             }
         }
+        let mut descents: Vec<Descent> = Vec::new();
+        for place in 0..params.ues.len() {
+            descents.push(Descent {
+                base: base_delay(plan, &self.places, links[2 * place]),
+                marker: marking.as_ref().map(L4Span::new),
+                ..Descent::default()
+            });
+        }
+        let mut gates = Vec::new();
+        for (planned, place) in plan.boxes.iter().zip(&self.places) {
+            let (PlanBoxKind::Link(link), Place::Gate(index)) = (&planned.kind, place) else {
+                continue;
+            };
+            let Some(plan) = &link.gate else { continue };
+            let gate = Gate::new(plan, *index as usize);
+            let descent = &mut descents[gate.ue];
+            match gate.keeper {
+                Keeper::Sdap(_) => descent.sdap = Some(gates.len()),
+                Keeper::Upf(_) => descent.upf = Some(gates.len()),
+            }
+            self.network.links[*index as usize].gate = gates.len();
+            gates.push(gate);
+        }
         self.network.radio = Some(Box::new(RadioCell {
             cell: Cell::new(params, channels, &self.streams)?,
             links,
             slot: params.slot()?,
             scheduled: NEVER,
             out: Vec::new(),
+            gates,
+            descents,
+            filled: Vec::new(),
+            rng: self.streams.stream("radio/marking"),
         }));
         Ok(())
     }
@@ -384,7 +421,7 @@ impl<'a> Engine<'a> {
                     link.flight.reserve(schedule);
                 }
                 Place::Delay(i) => delays[i as usize].flight.reserve(schedule),
-                Place::Loss(_) | Place::Bearer(_) | Place::Host => {}
+                Place::Loss(_) | Place::Bearer(_) | Place::Gate(_) | Place::Host => {}
             }
         }
     }
@@ -419,6 +456,19 @@ impl<'a> Engine<'a> {
         ]);
         self.probe_series = Series::new(&["rtt_ms"]);
     }
+}
+
+/// Half of the propagation both ways of the first flow whose data crosses this link.
+fn base_delay(plan: &Plan, places: &[Place], link: usize) -> Nanos {
+    let crosses = |flow: &&PlanFlow| {
+        let bearer =
+            |&number: &usize| matches!(places[number], Place::Bearer(i) if i as usize == link);
+        flow.forward.iter().any(bearer)
+    };
+    plan.flows
+        .iter()
+        .find(crosses)
+        .map_or(0, |flow| flow.base_rtt / 2)
 }
 
 /// The hosts that the plan's flows join, as queues ask for them.

@@ -87,6 +87,7 @@ impl<'a> Engine<'a> {
                 event::WAKE => self.network.on_wake(index as usize),
                 event::RELEASE => self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::CELL => self.on_cell(),
+                _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
                 _ if index == clock::SAMPLE => self.on_sample(),
                 _ if index == clock::WARMUP => self.on_warmup(),
                 _ => break,

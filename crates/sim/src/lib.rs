@@ -8,6 +8,7 @@ mod calendar;
 mod control;
 mod engine;
 mod flow;
+mod gate;
 mod histogram;
 mod loss_events;
 mod measure_flows;

@@ -23,6 +23,8 @@ pub(crate) mod clock {
     pub const WARMUP: u32 = 1;
     pub const END: u32 = 2;
     pub const CELL: u32 = 3;
+    /// The first gate before the radio; the others follow.
+    pub const GATE: u32 = 4;
 }
 
 /// What an application event is for; three to a flow.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bloatlab_units::Nanos;
 
 use crate::pdcp::{PdcpParams, PdcpReceiver, PdcpTransmitter};
-use crate::rlc::{Pdu, Receiver, RlcParams, Sdu, Transmitter, Upper};
+use crate::rlc::{Pdu, Receiver, RlcParams, Sdu, Status, Transmitter, Upper};
 
 /// What waits before the bearers of a cell, and where what comes out goes. Bearers are numbered: twice the UE's number on the downlink, one more on
 /// the uplink.
@@ -18,6 +18,8 @@ pub trait Above<T> {
     fn packets(&self, bearer: usize) -> u64;
     /// Bytes that wait for a bearer.
     fn bytes(&self, bearer: usize) -> u64;
+    /// A block for a bearer has been filled.
+    fn filled(&mut self, bearer: usize, now: Nanos);
     /// A block of so many bytes went on air; `share` of a slot's symbols are its.
     fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64);
     /// A packet has crossed the cell.
@@ -84,7 +86,9 @@ impl<T: Copy> Bearer<T> {
             number,
             numbers: &mut self.numbers,
         };
-        self.sender.transmit(now, room, &mut upper, out)
+        let used = self.sender.transmit(now, room, &mut upper, out);
+        above.filled(number, now);
+        used
     }
 
     /// Bytes that the sender would send if it could.
@@ -154,10 +158,7 @@ impl<T: Copy> Bearer<T> {
                 numbers,
             };
             self.sender.on_timer(now, &own);
-            if self.sender.failed() {
-                self.sender.reestablish();
-                self.receiver.reestablish();
-            }
+            self.recover(number, now, above);
         }
         if self.receiver.next_timer().is_some_and(|at| at <= now) {
             self.receiver.on_timer(now, &mut self.up);
@@ -165,6 +166,27 @@ impl<T: Copy> Bearer<T> {
         }
         if self.order.next_timer().is_some_and(|at| at <= now) {
             self.order.on_timer(now, &mut self.ordered);
+            self.hand_up(number, now, above);
+        }
+    }
+
+    /// A status report has come for the sender.
+    pub fn on_status(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        status: &Status,
+        above: &mut dyn Above<T>,
+    ) {
+        self.sender.on_status(now, status);
+        self.recover(number, now, above);
+    }
+
+    /// Starts both ends anew if the radio link has failed.
+    fn recover(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
+        if self.sender.failed() {
+            self.sender.reestablish();
+            self.receiver.reestablish(&mut self.up);
             self.hand_up(number, now, above);
         }
     }

@@ -194,9 +194,6 @@ impl<T: Copy> Cell<T> {
             let requests = &mut self.ues[number / 2].requests;
             requests.filled(room, block.report);
         }
-        for block in blocks.drain(..) {
-            self.air[UP].put(slot, block);
-        }
         self.air[UP].rest(slot, blocks);
     }
 
@@ -282,7 +279,7 @@ impl<T: Copy> Cell<T> {
             ue.requests.reported(block.report);
         }
         if let Some(status) = &block.content.status {
-            self.bearers[number ^ 1].sender.on_status(status);
+            self.bearers[number ^ 1].on_status(number ^ 1, now, status, above);
         }
         self.bearers[number].receive(number, now, &block.content.pdus, above);
         self.air[direction].give_back(block.content.pdus);

@@ -5,8 +5,9 @@ use bloatlab_units::Nanos;
 use super::feed::Feed;
 use super::framing::segment_offset;
 use super::params::Am;
+use super::polls::Polls;
 use super::retransmissions::{Retransmissions, Span};
-use super::um::{crown, piece};
+use super::um::{crown, date, piece};
 use super::window::{Piece, Window};
 use super::{AmParams, Framing, Pdu, Sdu, Sent, Status, Upper};
 
@@ -22,15 +23,9 @@ pub struct AmTransmitter<T> {
     feed: Feed<T>,
     window: Window<T>,
     again: Retransmissions,
-    /// PDUs and bytes of new data since the last poll.
-    unpolled: (u32, u64),
-    /// The highest number sent as the last poll left (POLL_SN).
-    poll_sn: u64,
-    /// The next PDU polls.
-    poll_due: bool,
-    /// When t-PollRetransmit ends.
-    timer: Option<Nanos>,
+    polls: Polls,
     failed: bool,
+    era: u32,
     /// SDUs that a re-establishment sends anew; empty between calls.
     lost: Vec<Sdu<T>>,
     counts: Sent,
@@ -39,16 +34,15 @@ pub struct AmTransmitter<T> {
 impl<T: Copy> AmTransmitter<T> {
     /// One that has sent nothing.
     pub fn new(params: &AmParams) -> Self {
+        let settled = params.settled();
         Self {
-            params: params.settled(),
+            params: settled,
             feed: Feed::default(),
             window: Window::default(),
             again: Retransmissions::default(),
-            unpolled: (0, 0),
-            poll_sn: 0,
-            poll_due: false,
-            timer: None,
+            polls: Polls::new(&settled),
             failed: false,
+            era: 0,
             lost: Vec::new(),
             counts: Sent::default(),
         }
@@ -86,12 +80,21 @@ impl<T: Copy> AmTransmitter<T> {
         };
         // TS 38.322 section 5.3.3.2: the last PDU polls when nothing is left to send, or nothing new may be sent.
         let idle = self.feed.is_dry(upper) || self.stalled();
-        let ends = self.poll_due || (self.again.is_empty() && idle);
+        let ends = self.polls.is_due() || (self.again.is_empty() && idle);
         if let Some(last) = out[first..].last_mut().filter(|last| !last.poll && ends) {
             last.poll = true;
             self.polled(now);
         }
+        self.guard(now);
+        date(&mut out[first..], self.era);
         used
+    }
+
+    /// Sees to it that what is not acknowledged is asked for.
+    fn guard(&mut self, now: Nanos) {
+        if self.window.next() > self.window.base() && !self.failed {
+            self.polls.guard(now);
+        }
     }
 
     /// No new number may be used: the window is full.
@@ -115,10 +118,10 @@ impl<T: Copy> AmTransmitter<T> {
             let length = (span.end - span.start).min(largest - header);
             let bytes = Framing::Nr.wire(header + length);
             left -= bytes;
-            let poll = self.poll_due;
+            let poll = self.polls.is_due();
             let last = span.start + length == whole.length;
-            let mut pdu = again(&whole, span.start, length, bytes);
-            (pdu.sn, pdu.last, pdu.poll) = (span.sn, last, poll);
+            let mut pdu = whole.again(span.sn, span.start, length, bytes);
+            (pdu.last, pdu.poll) = (last, poll);
             out.push(pdu);
             if poll {
                 self.polled(now);
@@ -193,8 +196,8 @@ impl<T: Copy> AmTransmitter<T> {
             }
             let length = (end.min(span.end) - at).min(left - indicator);
             left -= length + indicator;
-            let mut pdu = again(whole, at, length, length + indicator);
-            (pdu.sn, pdu.last) = (span.sn, at + length == total);
+            let mut pdu = whole.again(span.sn, at, length, length + indicator);
+            pdu.last = at + length == total;
             out.push(pdu);
             at += length;
         }
@@ -232,15 +235,10 @@ impl<T: Copy> AmTransmitter<T> {
         crown(&mut out[first..], LENA_HEADER, size)
     }
 
-    /// Counts a PDU with new data (TS 38.322 section 5.3.3.2); true if it polls.
+    /// Counts a PDU with new data; true if it polls.
     fn count(&mut self, now: Nanos, bytes: u32) -> bool {
         self.counts.new_bytes += u64::from(bytes);
-        self.unpolled.0 += 1;
-        self.unpolled.1 += u64::from(bytes);
-        let (pdus, bytes) = (self.params.poll_pdu, self.params.poll_byte);
-        let by_pdus = pdus > 0 && self.unpolled.0 >= pdus;
-        let by_bytes = bytes > 0 && self.unpolled.1 >= bytes;
-        let poll = self.poll_due || by_pdus || by_bytes;
+        let poll = self.polls.count(bytes);
         if poll {
             self.polled(now);
         }
@@ -249,21 +247,14 @@ impl<T: Copy> AmTransmitter<T> {
 
     /// A PDU leaves with a poll.
     fn polled(&mut self, now: Nanos) {
-        self.unpolled = (0, 0);
-        self.poll_due = false;
-        self.poll_sn = self.window.next() - 1;
-        self.timer = Some(now + self.params.t_poll_retransmit);
+        self.polls.left(now, self.window.next());
         self.counts.polls += 1;
     }
 
     /// Reads a status report.
-    pub fn on_status(&mut self, status: &Status) {
-        if self.failed || status.ack_sn > self.window.next() {
+    pub fn on_status(&mut self, now: Nanos, status: &Status) {
+        if self.failed || status.era != self.era || status.ack_sn > self.window.next() {
             return;
-        }
-        // TS 38.322 section 5.3.3.3: an answer to the poll, good or bad, ends the wait.
-        if self.poll_sn < status.ack_sn {
-            self.timer = None;
         }
         let mut acked = self.window.base();
         let mut considered = None;
@@ -288,6 +279,11 @@ impl<T: Copy> AmTransmitter<T> {
         self.again
             .keep(|sn| window.entry(sn).is_some_and(|entry| !entry.acked));
         self.window.advance();
+        self.polls.answered(status.ack_sn);
+        if self.window.next() == self.window.base() {
+            self.polls.rest();
+        }
+        self.guard(now);
     }
 
     /// Notes what is missing; true if it did not wait already.
@@ -312,32 +308,28 @@ impl<T: Copy> AmTransmitter<T> {
         entry.considered += 1;
         if entry.considered > self.params.max_retx && !self.failed {
             self.failed = true;
-            self.timer = None;
+            self.polls.rest();
             self.counts.failures += 1;
         }
     }
 
     /// When [`on_timer`](Self::on_timer) is due.
     pub fn next_timer(&self) -> Option<Nanos> {
-        self.timer
+        self.polls.timer()
     }
 
     /// Runs t-PollRetransmit (TS 38.322 section 5.3.3.4).
     pub fn on_timer(&mut self, now: Nanos, upper: &dyn Upper<T>) {
-        if self.timer.is_none_or(|end| now < end) {
+        if !self.polls.expire(now) {
             return;
         }
-        self.timer = None;
-        self.poll_due = true;
-        let quiet = self.feed.is_dry(upper) || self.stalled();
-        if !self.again.is_empty() || !quiet {
-            return;
-        }
-        if let Some(sn) = self.window.latest_unacked() {
+        let quiet = self.again.is_empty() && (self.feed.is_dry(upper) || self.stalled());
+        if let Some(sn) = self.window.latest_unacked().filter(|_| quiet) {
             self.negative(sn, None);
             self.again.merge();
             self.consider(sn);
         }
+        self.guard(now);
     }
 
     /// Bytes for a buffer status report.
@@ -380,11 +372,9 @@ impl<T: Copy> AmTransmitter<T> {
         }
         self.feed.put_back(&mut self.lost);
         self.again.clear();
-        self.unpolled = (0, 0);
-        self.poll_sn = 0;
-        self.poll_due = false;
-        self.timer = None;
+        self.polls.clear();
         self.failed = false;
+        self.era += 1;
     }
 
     /// What it counted.
@@ -395,21 +385,5 @@ impl<T: Copy> AmTransmitter<T> {
     /// The oldest number not acknowledged and the next one (TX_Next_Ack, TX_Next).
     pub fn window(&self) -> (u64, u64) {
         (self.window.base(), self.window.next())
-    }
-}
-
-/// `length` bytes from `at` of a piece that was sent before; the caller names the PDU.
-fn again<T: Copy>(whole: &Piece<T>, at: u32, length: u32, bytes: u32) -> Pdu<T> {
-    Pdu {
-        item: whole.sdu.item,
-        sn: 0,
-        offset: at,
-        length,
-        bytes,
-        begins: whole.begins && at == whole.offset,
-        ends: whole.ends && at + length == whole.offset + whole.length,
-        last: false,
-        poll: false,
-        again: true,
     }
 }

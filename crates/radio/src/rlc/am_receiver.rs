@@ -25,6 +25,7 @@ pub struct AmReceiver<T> {
     report: bool,
     /// When t-StatusProhibit ends.
     prohibited: Nanos,
+    era: u32,
     counts: Received,
 }
 
@@ -41,12 +42,17 @@ impl<T: Copy> AmReceiver<T> {
             polled: None,
             report: false,
             prohibited: 0,
+            era: 0,
             counts: Received::default(),
         }
     }
 
     /// Takes one piece; puts what is complete into `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
+        if pdu.era != self.era {
+            self.counts.discarded += 1;
+            return;
+        }
         let base = self.store.base();
         let within = (base..base + self.params.window).contains(&pdu.sn);
         let stored = if within {
@@ -170,6 +176,7 @@ impl<T: Copy> AmReceiver<T> {
             ack_sn,
             nacks,
             bytes: size.wire(),
+            era: self.era,
         })
     }
 
@@ -216,8 +223,11 @@ impl<T: Copy> AmReceiver<T> {
         (size, self.reportable.max(sn))
     }
 
-    /// Starts anew: what is incomplete is thrown away.
-    pub fn reestablish(&mut self) {
+    /// Starts anew: what is incomplete is thrown away. SDUs that only wait for their turn, in the lena framing, go up (TS 36.322 section 5.4).
+    pub fn reestablish(&mut self, up: &mut Vec<T>) {
+        let before = up.len();
+        self.store.advance(self.highest, up);
+        self.counts.delivered += (up.len() - before) as u64;
         self.store.clear();
         self.highest = 0;
         self.reportable = 0;
@@ -225,6 +235,7 @@ impl<T: Copy> AmReceiver<T> {
         self.polled = None;
         self.report = false;
         self.prohibited = 0;
+        self.era += 1;
     }
 
     /// What it counted.

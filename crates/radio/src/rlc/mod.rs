@@ -8,6 +8,7 @@ mod am_receiver;
 mod feed;
 mod framing;
 mod params;
+mod polls;
 mod reassembly;
 mod retransmissions;
 mod status;
@@ -71,6 +72,8 @@ pub struct Pdu<T> {
     pub poll: bool,
     /// Was sent before.
     pub again: bool,
+    /// New starts of its sender: a receiver takes nothing from before its own latest one.
+    pub era: u32,
 }
 
 /// What a transmitter counted.
@@ -155,9 +158,9 @@ impl<T: Copy> Transmitter<T> {
     }
 
     /// Reads a status report.
-    pub fn on_status(&mut self, status: &Status) {
+    pub fn on_status(&mut self, now: Nanos, status: &Status) {
         if let Self::Am(am) = self {
-            am.on_status(status);
+            am.on_status(now, status);
         }
     }
 
@@ -166,7 +169,8 @@ impl<T: Copy> Transmitter<T> {
         matches!(self, Self::Am(am) if am.failed())
     }
 
-    /// Starts anew (TS 38.322 section 5.1.2), together with the receiver and with whatever is on the air thrown away.
+    /// Starts anew (TS 38.322 section 5.1.2), together with the receiver. What is on the air then counts for nothing.
+    /// [`failed`](Self::failed) may come true by a timer or a report.
     pub fn reestablish(&mut self) {
         match self {
             Self::Um(um) => um.reestablish(),
@@ -233,11 +237,11 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// Starts anew: what is incomplete is thrown away.
-    pub fn reestablish(&mut self) {
+    /// Starts anew, together with the transmitter: what is incomplete is thrown away, what is whole goes up.
+    pub fn reestablish(&mut self, up: &mut Vec<T>) {
         match self {
-            Self::Um(um) => um.reestablish(),
-            Self::Am(am) => am.reestablish(),
+            Self::Um(um) => um.reestablish(up),
+            Self::Am(am) => am.reestablish(up),
         }
     }
 

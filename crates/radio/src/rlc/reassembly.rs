@@ -69,7 +69,7 @@ pub(crate) struct Reassembly<T> {
     slots: VecDeque<Slot>,
     nodes: Vec<Node<T>>,
     free: u32,
-    /// The SDU that the last piece given up left unfinished can be finished (only the lena framing spreads one over numbers).
+    /// Nothing is missing since the start of an SDU (only the lena framing spreads one over numbers).
     open: bool,
 }
 
@@ -222,11 +222,8 @@ impl<T: Copy> Reassembly<T> {
         while at != NONE {
             let node = self.nodes[at as usize];
             self.open |= node.begins;
-            if node.ends {
-                if self.open {
-                    up.push(node.item);
-                }
-                self.open = false;
+            if node.ends && self.open {
+                up.push(node.item);
             }
             at = node.next;
         }
@@ -255,5 +252,94 @@ impl<T: Copy> Reassembly<T> {
         self.free = NONE;
         self.base = 0;
         self.open = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bytes `start..end` of number 0, whose SDUs end at these bytes; cut where one SDU ends.
+    fn pieces(cuts: &[u32], start: u32, end: u32) -> Vec<Pdu<usize>> {
+        let mut from = 0;
+        let mut pieces = Vec::new();
+        for (item, &to) in cuts.iter().enumerate() {
+            let (offset, until) = (start.max(from), end.min(to));
+            if offset < until {
+                pieces.push(Pdu {
+                    item,
+                    sn: 0,
+                    offset,
+                    length: until - offset,
+                    bytes: 0,
+                    begins: offset == from,
+                    ends: until == to,
+                    last: until == cuts[cuts.len() - 1],
+                    poll: false,
+                    again: false,
+                    era: 0,
+                });
+            }
+            from = to;
+        }
+        pieces
+    }
+
+    /// The end of an SDU whose middle is missing is not taken for the end of one that was open before.
+    #[test]
+    fn a_jump_closes_what_was_open() {
+        let mut store = Reassembly::new(Framing::Lena);
+        let mut up = Vec::new();
+        let mut pdu = pieces(&[10], 0, 10)[0];
+        (pdu.ends, pdu.sn) = (false, 0);
+        store.store(&pdu);
+        assert_eq!(store.advance(1, &mut up), 0);
+        assert_eq!(store.advance(3, &mut up), 2);
+        (pdu.begins, pdu.ends, pdu.sn) = (false, true, 3);
+        store.store(&pdu);
+        assert_eq!(store.advance(4, &mut up), 0);
+        assert_eq!(up, [0; 0]);
+    }
+
+    proptest! {
+        /// Repetitions may be cut anywhere, and overlap what is there.
+        #[test]
+        fn any_cover_of_a_number_completes_it_once(
+            lengths in proptest::collection::vec(1_u32..8, 1..6),
+            spans in proptest::collection::vec((0_u32..40, 1_u32..12), 0..30),
+        ) {
+            let mut end = 0;
+            let cuts: Vec<u32> = lengths.iter().map(|length| { end += length; end }).collect();
+            let mut store = Reassembly::new(Framing::Lena);
+            let (mut had, mut completed, mut nodes) = (vec![false; end as usize], 0, 0);
+            let spans = spans.into_iter().map(|(at, length)| (at % end, (at % end + length).min(end)));
+            for (from, to) in spans.chain([(0, end)]) {
+                for pdu in pieces(&cuts, from, to) {
+                    let bytes = &mut had[pdu.offset as usize..(pdu.offset + pdu.length) as usize];
+                    let new = bytes.iter().any(|had| !had);
+                    bytes.fill(true);
+                    let stored = store.store(&pdu);
+                    prop_assert_eq!(stored == Stored::Nothing, !new);
+                    completed += usize::from(stored == Stored::Complete);
+                    let mut gaps = vec![true; end as usize];
+                    store.gaps(0, end, |from, to| gaps[from as usize..to as usize].fill(false));
+                    let whole = store.slot(0).complete;
+                    prop_assert_eq!(whole, had.iter().all(|had| *had));
+                    prop_assert!(whole || gaps == had);
+                    nodes = nodes.max(store.nodes.len());
+                }
+            }
+            prop_assert_eq!(completed, 1);
+            let mut up = Vec::new();
+            prop_assert_eq!(store.advance(1, &mut up), 0);
+            prop_assert_eq!(up, (0..cuts.len()).collect::<Vec<_>>());
+            // The places are used again.
+            for mut pdu in pieces(&cuts, 0, end) {
+                pdu.sn = 1;
+                store.store(&pdu);
+            }
+            prop_assert_eq!(store.nodes.len(), nodes.max(cuts.len()));
+        }
     }
 }

@@ -25,6 +25,8 @@ pub struct Status {
     pub nacks: Vec<Nack>,
     /// Bytes of the transport block that it takes, its MAC subheader among them.
     pub bytes: u32,
+    /// New starts of its sender: a transmitter reads nothing from before its own latest one.
+    pub era: u32,
 }
 
 /// The size of a report while it is built.

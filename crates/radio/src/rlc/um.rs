@@ -18,6 +18,7 @@ pub struct UmTransmitter<T> {
     feed: Feed<T>,
     /// The number that the next segmented SDU, or the next PDU of the lena framing, gets (TX_Next).
     next: u64,
+    era: u32,
     counts: Sent,
 }
 
@@ -30,6 +31,7 @@ impl<T: Copy> UmTransmitter<T> {
             params,
             feed: Feed::default(),
             next: 0,
+            era: 0,
             counts: Sent::default(),
         }
     }
@@ -42,10 +44,13 @@ impl<T: Copy> UmTransmitter<T> {
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
-        match self.params.framing {
+        let first = out.len();
+        let used = match self.params.framing {
             Framing::Nr => self.segments(now, room, upper, out),
             Framing::Lena => self.concatenation(now, room, upper, out),
-        }
+        };
+        date(&mut out[first..], self.era);
+        used
     }
 
     fn segments(
@@ -137,6 +142,7 @@ impl<T: Copy> UmTransmitter<T> {
     pub fn reestablish(&mut self) {
         self.feed.drop_head();
         self.next = 0;
+        self.era += 1;
     }
 
     /// What it counted.
@@ -158,6 +164,14 @@ pub(crate) fn piece<T: Copy>(cut: &Cut<T>, sn: u64, offset: u32, bytes: u32, las
         last,
         poll: false,
         again: false,
+        era: 0,
+    }
+}
+
+/// Marks pieces with the era in which they leave.
+pub(crate) fn date<T>(pieces: &mut [Pdu<T>], era: u32) {
+    for piece in pieces {
+        piece.era = era;
     }
 }
 

@@ -16,6 +16,7 @@ pub struct UmReceiver<T> {
     highest: u64,
     /// Where `highest` stood as the timer was started (RX_Timer_Trigger, VR(UX)), and when it ends.
     timer: Option<(u64, Nanos)>,
+    era: u32,
     counts: Received,
 }
 
@@ -28,12 +29,17 @@ impl<T: Copy> UmReceiver<T> {
             params,
             highest: 0,
             timer: None,
+            era: 0,
             counts: Received::default(),
         }
     }
 
     /// Takes one piece; puts what is complete into `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
+        if pdu.era != self.era {
+            self.counts.discarded += 1;
+            return;
+        }
         let nr = self.params.framing == Framing::Nr;
         if nr && pdu.begins && pdu.ends {
             up.push(pdu.item);
@@ -116,11 +122,15 @@ impl<T: Copy> UmReceiver<T> {
         }
     }
 
-    /// Starts anew: what is incomplete is thrown away.
-    pub fn reestablish(&mut self) {
+    /// Starts anew: what is incomplete is thrown away. SDUs that only wait for their turn, in the lena framing, go up (TS 36.322 section 5.4).
+    pub fn reestablish(&mut self, up: &mut Vec<T>) {
+        let before = up.len();
+        self.store.advance(self.highest, up);
+        self.counts.delivered += (up.len() - before) as u64;
         self.store.clear();
         self.highest = 0;
         self.timer = None;
+        self.era += 1;
     }
 
     /// What it counted.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::Sdu;
 use super::feed::Cut;
+use super::{Pdu, Sdu};
 
 /// One sequence number.
 #[derive(Clone, Copy, Debug)]
@@ -198,6 +198,26 @@ impl<T> Piece<T> {
             begins: cut.begins(),
             ends: cut.ends(),
             sdu: cut.sdu,
+        }
+    }
+
+    /// Of its number, `length` bytes from `at` that are sent again.
+    pub(crate) fn again(&self, sn: u64, at: u32, length: u32, bytes: u32) -> Pdu<T>
+    where
+        T: Copy,
+    {
+        Pdu {
+            item: self.sdu.item,
+            sn,
+            offset: at,
+            length,
+            bytes,
+            begins: self.begins && at == self.offset,
+            ends: self.ends && at + length == self.offset + self.length,
+            last: false,
+            poll: false,
+            again: true,
+            era: 0,
         }
     }
 }

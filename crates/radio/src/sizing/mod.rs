@@ -6,15 +6,15 @@ pub mod bdp;
 pub mod drql;
 pub mod dynrlc;
 pub mod l4span;
+mod registry;
 pub mod upf_pacer;
-pub mod virtual_aqm;
 
 pub use bdp::Bdp;
 pub use drql::Drql;
 pub use dynrlc::DynRlc;
 pub use l4span::L4Span;
+pub use registry::{Law, Sizing};
 pub use upf_pacer::UpfPacer;
-pub use virtual_aqm::VirtualAqm;
 
 use bloatlab_units::Duration;
 

@@ -6,7 +6,9 @@ use bloatlab_units::{Bytes, Rate};
 use super::{Boxes, Device, Network, Paths, link};
 use crate::check::fail;
 use crate::document::default_queue;
-use crate::{CellNetwork, Flow, PlanBox, PlanBoxKind, PlanCell, RadioPort, ScenarioError};
+use crate::{
+    CellNetwork, Flow, GateKind, PlanBox, PlanBoxKind, PlanCell, PlanGate, RadioPort, ScenarioError,
+};
 
 /// Downlink and uplink, as in a bearer's number.
 const DIRECTIONS: [&str; 2] = ["", "_up"];
@@ -15,21 +17,28 @@ const DIRECTIONS: [&str; 2] = ["", "_up"];
 pub(super) fn plan(cell: &CellNetwork) -> Result<PlanCell, ScenarioError> {
     let mut params = cell.radio.clone();
     match params.load() {
-        Ok(channels) => Ok(PlanCell { params, channels }),
+        Ok(channels) => Ok(PlanCell {
+            params,
+            channels,
+            marking: cell.marking.clone(),
+        }),
         Err(why) => fail("cell.radio", why),
     }
 }
 
-pub(super) struct CellPaths<'a> {
-    cell: &'a CellNetwork,
-    /// Wire and UPF down, backhaul and wire up.
-    shared: Paths,
+pub(super) struct CellPaths {
+    /// Down and up.
+    wires: [usize; 2],
+    backhauls: [usize; 2],
+    /// What holds packets back for each UE in the UPF and in SDAP, if it does.
+    upfs: Option<Vec<usize>>,
+    sdaps: Option<Vec<usize>>,
     /// The bearers, by number.
     bearers: Vec<usize>,
 }
 
-impl<'a> CellPaths<'a> {
-    pub(super) fn new(cell: &'a CellNetwork, boxes: &mut Boxes) -> Result<Self, ScenarioError> {
+impl CellPaths {
+    pub(super) fn new(cell: &CellNetwork, boxes: &mut Boxes) -> Result<Self, ScenarioError> {
         let refused = |why: String| ScenarioError::new("cell.radio", why);
         let peaks = cell.radio.peak_rates().map_err(refused)?;
         let latencies = cell.radio.latencies().map_err(refused)?;
@@ -58,7 +67,13 @@ impl<'a> CellPaths<'a> {
                 device(backhaul.overhead),
             ))
         };
-        let upf = on_backhaul("upf", &backhaul.queue);
+        let plain = default_queue();
+        let (name, queue) = match backhaul.pacer {
+            None => ("upf", &backhaul.queue),
+            // What the UPF holds back waits in a queue of its own.
+            Some(_) => ("backhaul", &plain),
+        };
+        let down = on_backhaul(name, queue);
         let backhaul_up = on_backhaul("backhaul_up", &default_queue());
         let sides: [(&QueueConfig, Bytes); 2] = [
             (&cell.queue, cell.buffer),
@@ -79,9 +94,33 @@ impl<'a> CellPaths<'a> {
             boxes.add(bearer)
         });
         let bearers = bearers.collect();
+        let rate = Rate(peaks[0].max(1));
+        let mut gates = |name: &str, queue: &QueueConfig, how: GateKind| -> Vec<usize> {
+            let gate = |ue: usize| {
+                let mut gate = link(format!("{name}_{}", ue + 1), rate, 0, queue, device(0));
+                if let PlanBoxKind::Link(link) = &mut gate.kind {
+                    link.gate = Some(PlanGate {
+                        ue: ue as u32,
+                        how: how.clone(),
+                    });
+                }
+                boxes.add(gate)
+            };
+            (0..cell.radio.ues.len()).map(gate).collect()
+        };
+        let upfs = backhaul
+            .pacer
+            .as_ref()
+            .map(|pacer| gates("upf", &backhaul.queue, GateKind::Upf(pacer.clone())));
+        let sdaps = cell
+            .sdap
+            .as_ref()
+            .map(|sdap| gates("sdap", &sdap.queue, GateKind::Sdap(sdap.sizing.clone())));
         Ok(Self {
-            cell,
-            shared: (vec![wires[0], upf], vec![backhaul_up, wires[1]]),
+            wires,
+            backhauls: [down, backhaul_up],
+            upfs,
+            sdaps,
             bearers,
         })
     }
@@ -97,18 +136,20 @@ fn attach(bearer: &mut PlanBox, number: u32, buffer: Bytes) {
     }
 }
 
-impl Network for CellPaths<'_> {
+impl Network for CellPaths {
     fn paths(&mut self, _boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError> {
-        let count = self.cell.radio.ues.len();
+        let count = self.bearers.len() / 2;
         let ue = flow.ue.unwrap_or(1) as usize;
         if !(1..=count).contains(&ue) {
             let why = format!("must be between 1 and {count}, the number of UEs, not {ue}");
             return fail(format!("{at}.ue"), why);
         }
-        let (mut forward, rest) = self.shared.clone();
+        let mut forward = vec![self.wires[0]];
+        forward.extend(self.upfs.iter().map(|upfs| upfs[ue - 1]));
+        forward.push(self.backhauls[0]);
+        forward.extend(self.sdaps.iter().map(|sdaps| sdaps[ue - 1]));
         forward.push(self.bearers[2 * ue - 2]);
-        let mut reverse = vec![self.bearers[2 * ue - 1]];
-        reverse.extend(rest);
+        let reverse = vec![self.bearers[2 * ue - 1], self.backhauls[1], self.wires[1]];
         Ok((forward, reverse))
     }
 }
