@@ -76,6 +76,8 @@ class ClaimRow:
     tolerance: str
     holds: bool | None
     source: str
+    remark: str
+    """What of it is not said above the table: the experiment's source."""
 
 
 @dataclass
@@ -181,8 +183,13 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     return PlainTable(columns, table, "Parameters")
 
 
-def claims(rows: pl.DataFrame) -> list[ClaimRow]:
-    """Published values beside ours."""
+def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
+    """Published values beside ours.
+
+    Args:
+        rows: Of a store's `claims`.
+        source: The experiment's, which needs no repetition.
+    """
     found = []
     for row in rows.iter_rows(named=True):
         published, measured, tolerance = row["published"], row["measured"], row["tolerance"]
@@ -205,6 +212,7 @@ def claims(rows: pl.DataFrame) -> list[ClaimRow]:
             ClaimRow(
                 row["name"], row["unit"], f"{bound} {published:,.10g}".lstrip(), text.number(measured), difference, allowed,
                 None if row["holds"] is None else bool(row["holds"]), row["source"],
+                row["source"].removeprefix(source).lstrip(";: "),
             )
         )  # fmt: skip
     return found

@@ -122,7 +122,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         verdict=judged,
         commands=commands[-MOST_COMMANDS:],
         parameters=model.parameters(own["parameters"], swept, known),
-        claims=model.claims(claims),
+        claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ def name(scenario: str, queue: Any, seed: int, mark: str) -> str:
 def of_run(run: Result, expid: str) -> Mapping[str, FileMaker]:
     """What writes each file, by its name."""
 
-    def writing(table: str, columns: Any) -> FileMaker:
+    def writing(table: str, columns: Callable[[pl.DataFrame], pl.DataFrame]) -> FileMaker:
         def write(path: Path) -> None:
             columns(run.table(table).to_polars()).write_csv(path)
 
