@@ -60,30 +60,34 @@ def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
 
 
 def flow_monitor(run: Result) -> str:
-    """Every UDP flow as 5G-LENA's examples print what ns-3's flow monitor saw, on the IP layer."""
+    """Every UDP flow as 5G-LENA's examples print what ns-3's flow monitor saw, on the IP layer.
+
+    They divide the sum of the jitter by the packets received (from memory), of which there is one more than differences.
+    """
     blocks = []
     delays, rates = [], []
     duration = units.duration(run.scenario["duration"])
     for number, flow in enumerate(run.scenario["flows"]):
-        metrics = run.flow_metrics.get(flow["name"], {})
-        if "mean_delay" not in metrics:
+        traffic, metrics = flow["traffic"], run.flow_metrics.get(flow["name"], {})
+        if "tx_packets" not in metrics or "packet" not in traffic or traffic.get("transport", "udp") != "udp":
             continue
         sent, arrived = int(metrics["tx_packets"]), int(metrics["rx_packets"])
-        size = units.size(flow["traffic"]["packet"]) + IP_UDP
+        size = units.size(traffic["packet"]) + IP_UDP
         offered = sent * size * 8 / (duration - units.duration(flow["start"])) / 1e6
+        jitter = metrics.get("mean_jitter", 0.0) * (arrived - 1) / max(1, arrived)
+        delays.append(metrics.get("mean_delay", 0.0))
+        rates.append(metrics.get("throughput", 0.0))
         blocks.append(
             f"Flow {number + 1} (10.1.0.{number}:40000 -> 10.2.0.{number}:{PORT}) proto UDP\n"
             f"  Tx Packets: {sent}\n"
             f"  Tx Bytes:   {sent * size:.0f}\n"
             f"  TxOffered:  {offered:f} Mbps\n"
             f"  Rx Bytes:   {arrived * size:.0f}\n"
-            f"  Throughput: {metrics['throughput']:f} Mbps\n"
-            f"  Mean delay:  {metrics['mean_delay']:f} ms\n"
-            f"  Mean jitter:  {metrics['mean_jitter']:f} ms\n"
+            f"  Throughput: {rates[-1]:f} Mbps\n"
+            f"  Mean delay:  {delays[-1]:f} ms\n"
+            f"  Mean jitter:  {jitter:f} ms\n"
             f"  Rx Packets: {arrived}\n"
         )
-        delays.append(metrics["mean_delay"])
-        rates.append(metrics["throughput"])
     if delays:
         blocks.append(f"\n\n  Mean flow throughput: {sum(rates) / len(rates):f}\n")
         blocks.append(f"  Mean flow delay: {sum(delays) / len(delays):f}\n")
