@@ -355,9 +355,9 @@ fn large_but_reasonable_runs_are_taken() {
 #[test]
 fn channels_of_every_kind_are_read_again_from_the_canonical_form() {
     let ues = json!([
-        { "kind": "fixed" },
+        { "kind": "fixed", "snr_db": 20.0 },
         { "kind": "scenario", "position_m": [30.0, 40.0] },
-        { "kind": "scenario", "mobility": { "kind": "line", "from_m": [0.0, 10.0], "to_m": [0.0, 90.0], "speed": 1.0 } },
+        { "kind": "scenario", "mobility": { "kind": "random_waypoint", "from_m": [0.0, 10.0], "to_m": [0.0, 90.0] } },
         { "kind": "trace", "samples": [[0.0, 20.0], [1.0, 5.0]] }
     ]);
     let document = json!({ "duration": "1s", "cell": { "radio": { "ues": ues } }, "flows": [{}] });
