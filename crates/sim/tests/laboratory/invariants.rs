@@ -39,7 +39,7 @@ fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
 }
 
 /// What enters a box leaves it, is dropped in it, or is in it.
-fn conserved(outcome: &Outcome) -> Verdict {
+pub fn conserved(outcome: &Outcome) -> Verdict {
     for (name, count) in &outcome.counts {
         prop_assert_eq!(
             count.arrivals,
@@ -52,7 +52,7 @@ fn conserved(outcome: &Outcome) -> Verdict {
     Ok(())
 }
 
-fn values_are_numbers(outcome: &Outcome) -> Verdict {
+pub fn values_are_numbers(outcome: &Outcome) -> Verdict {
     let metrics = [
         &outcome.flow_metrics,
         &outcome.link_metrics,

@@ -2,6 +2,7 @@
 //! standard results.
 
 mod behaviour;
+mod cell;
 mod generator;
 mod independence;
 mod invariants;
