@@ -93,7 +93,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 10] = [
+            const LISTS: [&str; 13] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -106,6 +106,9 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 // Values over time.
                 "steps",
                 "deliveries",
+                "states",
+                "to",
+                "table",
             ];
             if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
