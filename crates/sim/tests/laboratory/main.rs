@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod generator;
+mod impaired;
 mod independence;
 mod invariants;
 mod queueing_theory;
