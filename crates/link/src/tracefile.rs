@@ -7,7 +7,7 @@ use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rate, Streams};
 use serde::{Deserialize, Serialize};
 
 use crate::rate_file::{self, Unit};
-use crate::{AtEnd, DELIVERY_BYTES, LoadedRate, Piece, RateVariation, Timeline, file, mahimahi};
+use crate::{DELIVERY_BYTES, LoadedRate, Piece, RateVariation, file, mahimahi};
 pub use info::{Dip, Info};
 
 /// Pieces or deliveries that are made at most.
@@ -175,18 +175,6 @@ impl TraceFile {
             Content::Rates(rates) => rates.clone(),
             Content::Deliveries(instants, span) => counted(instants, *span, interval.0.max(1)),
         }
-    }
-
-    /// As a rate that varies, without an end.
-    ///
-    /// # Errors
-    /// It holds no time.
-    pub fn timeline(&self, interval: Duration) -> Result<Timeline, String> {
-        let pieces = self.rates(interval).into_iter().map(|(span, rate)| Piece {
-            span,
-            rate: Some(rate),
-        });
-        Timeline::new(pieces.collect(), AtEnd::Loop)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use bloatlab_link::RateVariation;
 use bloatlab_link::rate_file::Unit;
 use bloatlab_link::tracefile::{Format, Reading, TraceFile};
-use bloatlab_link::{LoadedRate, RateVariation};
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -238,17 +238,4 @@ proptest! {
             prop_assert_eq!(carried, bits / 12_000);
         }
     }
-}
-
-/// A file of rates in the simulator is the same timeline.
-#[test]
-fn a_trace_is_a_timeline() {
-    let trace = made(
-        json!({ "kind": "pulse", "lower": "1Mbit/s", "upper": "3Mbit/s", "period": "2s" }),
-        3,
-    );
-    let timeline = trace.timeline(TENTH).expect("a timeline");
-    assert_eq!(timeline.span(), 3 * SECOND);
-    let loaded = LoadedRate::Timeline(timeline);
-    assert_eq!(loaded.greatest(Rate(1)), Rate(3_000_000));
 }

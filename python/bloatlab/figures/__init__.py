@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.scores import places, scores
     from bloatlab.figures.charts.time_series import time_series
+    from bloatlab.figures.charts.trace_rate import trace_rate
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
     from bloatlab.figures.saving import save
     from bloatlab.figures.source import of_run, of_runs
@@ -51,6 +52,7 @@ _HOME = {
     "rtt_histogram": "charts.rtt_histogram",
     "share_matrix": "charts.coexistence",
     "time_series": "charts.time_series",
+    "trace_rate": "charts.trace_rate",
 }
 
 __all__ = [
@@ -78,6 +80,7 @@ __all__ = [
     "scores",
     "share_matrix",
     "time_series",
+    "trace_rate",
 ]
 
 
