@@ -403,7 +403,7 @@ fn the_examples_of_the_documentation_are_valid() {
         .iter()
         .map(|p| (p.boxes.len(), p.flows.len()))
         .collect();
-    assert_eq!(shapes, [(5, 3), (3, 1), (6, 4), (3, 3)]);
+    assert_eq!(shapes, [(5, 3), (6, 1), (3, 1), (2, 1), (6, 4), (3, 3)]);
     let rtts: Vec<u64> = compiled[0]
         .flows
         .iter()
