@@ -181,6 +181,9 @@ pub trait Qdisc<P: Packet>: Send {
     /// Called at the instant that [`next_wake`](Qdisc::next_wake) named.
     fn wake(&mut self, _now: Nanos) {}
 
+    /// A transmitter that takes packets in parts (a radio bearer) is about to ask for some; `held_since` is when the rest came in that it still has of one.
+    fn opportunity(&mut self, _now: Nanos, _held_since: Option<Nanos>) {}
+
     /// What the algorithm counted or evolved, by tc's names (`prob`, `count`, `new_flow_count`, ...).
     fn stats(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

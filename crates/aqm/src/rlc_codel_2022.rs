@@ -149,6 +149,14 @@ impl<P: Packet> Qdisc<P> for RlcCodel<P> {
         Some(packet)
     }
 
+    /// The rest of a packet that was sent in part is the head still.
+    fn opportunity(&mut self, now: Nanos, held_since: Option<Nanos>) {
+        if let Some(since) = held_since {
+            self.opportunity = Some(now);
+            self.vars.sojourn = now.saturating_sub(since);
+        }
+    }
+
     fn packets(&self) -> u64 {
         self.ring.packets()
     }

@@ -11,7 +11,7 @@ use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
 use serde_json::Value;
 
 use crate::read::split_name;
-use crate::{BoxSpec, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
+use crate::{BoxSpec, CellNetwork, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
 
 pub(crate) type Check = Result<(), ScenarioError>;
 
@@ -230,6 +230,7 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
     let given: Vec<&str> = [
         ("dumbbell", s.dumbbell.is_some()),
         ("parking_lot", s.parking_lot.is_some()),
+        ("cell", s.cell.is_some()),
         ("boxes", !s.boxes.is_empty()),
     ]
     .iter()
@@ -239,13 +240,13 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
         [] => {
             return fail(
                 "dumbbell",
-                "give exactly one of `dumbbell`, `parking_lot` and `boxes`; there is none",
+                "give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`; there is none",
             );
         }
         [_] => {}
         [first, second, ..] => {
             let why = format!(
-                "give exactly one of `dumbbell`, `parking_lot` and `boxes`; `{first}` is there already"
+                "give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`; `{first}` is there already"
             );
             return fail(second, why);
         }
@@ -255,6 +256,9 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
     }
     if let Some(p) = &s.parking_lot {
         parking_lot(p)?;
+    }
+    if let Some(c) = &s.cell {
+        cell(c)?;
     }
     boxes(&s.boxes)?;
     if s.flows.is_empty() {
@@ -325,6 +329,48 @@ fn parking_lot(p: &ParkingLot) -> Check {
         rate("parking_lot.reverse_rate", value)?;
     }
     device("parking_lot", p.device_packets, p.overhead, p.header)
+}
+
+fn cell(c: &CellNetwork) -> Check {
+    for (path, r, d, overhead) in [
+        ("cell.wire", c.wire.rate, c.wire.delay, c.wire.overhead),
+        (
+            "cell.backhaul",
+            c.backhaul.rate,
+            c.backhaul.delay,
+            c.backhaul.overhead,
+        ),
+    ] {
+        rate(format!("{path}.rate"), r)?;
+        delay(format!("{path}.delay"), d)?;
+        device(path, 0, overhead, 0)?;
+    }
+    queue("cell.backhaul.queue", &c.backhaul.queue)?;
+    for (key, q, buffer) in [
+        ("", &c.queue, c.buffer),
+        ("uplink_", &c.uplink_queue, c.uplink_buffer),
+    ] {
+        queue(&format!("cell.{key}queue"), q)?;
+        let most = Bytes(MAX_LIMIT_BYTES);
+        within(format!("cell.{key}buffer"), buffer, Bytes(1), most)?;
+    }
+    if let Some(sdap) = &c.sdap {
+        queue("cell.sdap.queue", &sdap.queue)?;
+        registered("cell.sdap.sizing", sdap.sizing.validate())?;
+    }
+    if let Some(pacer) = &c.backhaul.pacer {
+        registered("cell.backhaul.pacer", pacer.validate())?;
+        if c.sdap.is_none() {
+            return fail(
+                "cell.backhaul.pacer",
+                "needs `cell.sdap`, whose queue it keeps short",
+            );
+        }
+    }
+    if let Some(marking) = &c.marking {
+        registered("cell.marking", marking.validate())?;
+    }
+    registered("cell.radio", c.radio.validate())
 }
 
 fn boxes(specs: &[BoxSpec]) -> Check {

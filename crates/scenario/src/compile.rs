@@ -1,5 +1,6 @@
 //! Document to plan: helpers such as the dumbbell become boxes, and flows become paths through them.
 
+mod cell;
 mod dumbbell;
 mod named;
 mod parking_lot;
@@ -10,6 +11,7 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation, jitter};
 use bloatlab_units::{Nanos, Rate};
 
+use self::cell::CellPaths;
 use self::dumbbell::DumbbellPaths;
 use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
@@ -33,14 +35,18 @@ impl Scenario {
         check::scenario(self)?;
         let mut boxes = Boxes::default();
         let names = flow_names(&self.flows)?;
-        let flows = match (&self.dumbbell, &self.parking_lot) {
-            (Some(dumbbell), _) => self.on_each(
+        let flows = match (&self.dumbbell, &self.parking_lot, &self.cell) {
+            (Some(dumbbell), _, _) => self.on_each(
                 &names,
                 &mut boxes,
                 DumbbellPaths::new(dumbbell, &self.flows)?,
             )?,
-            (None, Some(lot)) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
-            (None, None) => {
+            (None, Some(lot), _) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
+            (None, None, Some(cell)) => {
+                let paths = CellPaths::new(cell, &mut boxes)?;
+                self.on_each(&names, &mut boxes, paths)?
+            }
+            (None, None, None) => {
                 let paths = NamedPaths::new(&self.boxes, &mut boxes)?;
                 self.on_each(&names, &mut boxes, paths)?
             }
@@ -51,6 +57,7 @@ impl Scenario {
             sample_interval: self.sample_interval.0,
             warmup: self.warmup.0,
             boxes: boxes.list,
+            cell: self.cell.as_ref().map(cell::plan).transpose()?,
             flows,
         };
         cost::check(&plan, &self.flows)?;
@@ -268,6 +275,8 @@ fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Dev
             device_packets: device.packets,
             overhead: device.overhead,
             header: device.header,
+            radio: None,
+            gate: None,
         })),
     }
 }

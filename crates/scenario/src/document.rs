@@ -8,9 +8,9 @@ use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Flow, Impairments};
+use crate::{CellNetwork, Flow, Impairments};
 
-/// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `boxes`), the flows that cross it, and how long.
+/// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -32,6 +32,9 @@ pub struct Scenario {
     /// Bottlenecks in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parking_lot: Option<ParkingLot>,
+    /// A 5G cell behind a wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<CellNetwork>,
     /// Any network: boxes by name, which the flows list as their paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<BoxSpec>,
@@ -349,6 +352,7 @@ impl Scenario {
             warmup: Duration(0),
             dumbbell: Some(dumbbell),
             parking_lot: None,
+            cell: None,
             boxes: Vec::new(),
             flows,
         }
@@ -361,6 +365,11 @@ pub(crate) fn fifo(packets: u64) -> QueueConfig {
         limit: Limit::Packets(packets),
         ..Default::default()
     })
+}
+
+/// A queue without a limit of its own.
+pub(crate) fn infinite() -> QueueConfig {
+    QueueConfig::Infinite(Default::default())
 }
 
 /// The default of queues nobody chose: 1000 packets, the transmit queue length of Linux's Ethernet devices.

@@ -47,6 +47,10 @@ pub struct Flow {
     /// In a parking lot: first and last hop crossed, counted from 1, both included; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<[u32; 2]>,
+    /// In a cell: the UE that it belongs to, counted from 1; absent: the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 256))]
+    pub ue: Option<u32>,
     /// With `boxes`: names of the boxes from sender to receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
@@ -84,6 +88,7 @@ impl Default for Flow {
             rtt: None,
             direction: Direction::Forward,
             hops: None,
+            ue: None,
             path: None,
             return_path: None,
             source: None,

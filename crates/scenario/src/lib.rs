@@ -2,6 +2,7 @@
 //!
 //! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
 
+mod cell;
 mod check;
 mod compile;
 mod cost;
@@ -14,16 +15,21 @@ mod plan;
 mod read;
 mod traffic;
 
+pub use cell::{Backhaul, CellNetwork, Sdap, Wire};
 pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use impair::Impairments;
-pub use plan::{Part, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Share, VaryDelay};
+pub use plan::{
+    GateKind, Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink, RadioPort,
+    Share, VaryDelay,
+};
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
 pub use bloatlab_link::{DelayVariation, LoadedRate, Probability, RateVariation, Variation};
+pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

@@ -3,6 +3,9 @@
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
 use bloatlab_link::{DelayVariation, LoadedRate, Probability, Variation, gilbert_elliott, jitter};
+use bloatlab_radio::cell::params::CellParams;
+use bloatlab_radio::channel::Loaded;
+use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Nanos, Rate};
 
@@ -21,6 +24,8 @@ pub struct Plan {
     pub warmup: Nanos,
     /// Everything packets pass through; names are unique.
     pub boxes: Vec<PlanBox>,
+    /// The radio cell, if some links are its bearers.
+    pub cell: Option<PlanCell>,
     /// Every flow, with `count` expanded; names are unique.
     pub flows: Vec<PlanFlow>,
 }
@@ -148,6 +153,48 @@ pub struct PlanLink {
     pub overhead: u32,
     /// Bytes of link-layer header that the queue counts too.
     pub header: u32,
+    /// A bearer of the plan's cell, which then is the transmitter: `rate` is the most that it can have, `delay` what an empty cell takes.
+    pub radio: Option<RadioPort>,
+    /// What lets packets go on, instead of a transmitter: they take no time then.
+    pub gate: Option<PlanGate>,
+}
+
+/// What lets packets of a UE go on towards the cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanGate {
+    /// The UE, counted from 0.
+    pub ue: u32,
+    /// How.
+    pub how: GateKind,
+}
+
+/// How packets are let on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateKind {
+    /// From SDAP into the RLC.
+    Sdap(Sizing),
+    /// From the UPF to SDAP.
+    Upf(upf_pacer::Params),
+}
+
+/// A radio cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanCell {
+    /// What the document says of it.
+    pub params: CellParams,
+    /// The channels of its UEs, with their files read.
+    pub channels: Vec<Loaded>,
+    /// Marking of what enters the RLC.
+    pub marking: Option<l4span::Params>,
+}
+
+/// Where a link meets the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioPort {
+    /// Number of the bearer: twice the UE's, counted from 0, and one more on the uplink.
+    pub bearer: u32,
+    /// Bytes that it holds, what is sent in part among them.
+    pub buffer: u64,
 }
 
 impl PlanLink {

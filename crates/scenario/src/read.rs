@@ -58,6 +58,10 @@ impl Scenario {
         for (path, rate) in self.rate_variations() {
             rate.load().map_err(|why| ScenarioError::new(path, why))?;
         }
+        if let Some(cell) = &mut self.cell {
+            let loaded = cell.radio.load();
+            loaded.map_err(|why| ScenarioError::new("cell.radio", why))?;
+        }
         Ok(self)
     }
 
@@ -93,7 +97,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 13] = [
+            const LISTS: [&str; 14] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -109,6 +113,8 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 "states",
                 "to",
                 "table",
+                // UEs of a cell.
+                "ues",
             ];
             if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
                 return Err(ScenarioError::new(show(path), "must not be a list"));

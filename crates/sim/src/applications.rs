@@ -118,6 +118,7 @@ impl Engine<'_> {
                 if now >= flow.since {
                     flow.sent += 1;
                     flow.sent_bytes += size;
+                    flow.monitor.first_sent.get_or_insert(now);
                 }
                 self.application_event(next, index, application::NEXT);
                 self.network.send(&mut packet);
@@ -153,7 +154,10 @@ impl Engine<'_> {
         if let Some(last) = flow.last_transit.replace(transit) {
             // RFC 3550 section 6.4.1.
             flow.jitter += (transit.abs_diff(last) as f64 - flow.jitter) / 16.0;
+            flow.monitor.jitter += transit.abs_diff(last);
         }
+        flow.monitor.last_received = now;
+        flow.monitor.bytes += u64::from(packet.length());
     }
 
     pub(crate) fn receive_echo(&mut self, packet: &Packet) {

@@ -184,6 +184,12 @@ pub(crate) struct Link {
     pub changed_at: Nanos,
     /// When the queue discipline is to be woken; `NEVER`: not.
     pub wake_at: Nanos,
+    /// The bearer of the cell that it is, if it is one, and what that holds, in bytes.
+    pub bearer: Option<(usize, u64)>,
+    /// The gate that it is left by, if it is left by one.
+    pub gate: usize,
+    /// Packets that the cell has taken and not delivered.
+    pub taken: u64,
     pub done_slot: Slot,
     /// `stats.busy` up to the last sample, as a wrapping count.
     pub busy_sampled: Nanos,
@@ -228,6 +234,22 @@ impl Link {
         self.stats.arrivals += 1;
         self.queue.enqueue(now, packet, &mut self.fate);
         self.account(now, 1, bytes);
+    }
+
+    /// Puts a packet into the queue discipline of a bearer, unless its buffer is full; `held` tells what the transmitter has of a packet sent in part.
+    #[inline]
+    pub fn enter(&mut self, now: Nanos, mut packet: Packet, held: impl FnOnce(usize) -> u32) {
+        let Some((bearer, buffer)) = self.bearer else {
+            return self.enqueue(now, packet);
+        };
+        let size = u64::from(packet.length() + self.header);
+        if self.bytes + u64::from(held(bearer)) + size <= buffer {
+            return self.enqueue(now, packet);
+        }
+        packet.lengthen(self.header);
+        self.count.arrivals += 1;
+        self.stats.arrivals += 1;
+        self.fate.dropped(&packet, DropReason::Overflow);
     }
 
     /// Takes the next packet out of the queue discipline.
@@ -379,7 +401,7 @@ impl Link {
 
     /// Packets inside: queued, in the device, being sent or propagating.
     pub fn held(&self) -> u64 {
-        self.packets + (self.device.len() + self.flight.len()) as u64
+        self.packets + self.taken + (self.device.len() + self.flight.len()) as u64
     }
 }
 

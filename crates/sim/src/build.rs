@@ -5,8 +5,11 @@ use std::collections::VecDeque;
 use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
 use bloatlab_link::jitter;
+use bloatlab_radio::cell::Cell;
+use bloatlab_radio::sizing::L4Span;
 use bloatlab_scenario::{
-    Connection, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
+    Connection, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanLink, Traffic, Transport,
+    VaryDelay,
 };
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::{NEVER, Nanos};
@@ -14,12 +17,14 @@ use bloatlab_units::{NEVER, Nanos};
 use crate::application::{Application, Fetch, WriteLog};
 use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats};
 use crate::engine::Engine;
-use crate::flow::{EchoFlow, Flow, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::gate::{Descent, Gate, Keeper};
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
+use crate::radio::RadioCell;
 use crate::scatter::Scatter;
 use crate::schedule::{Slot, application, clock, event};
 use crate::stretch::{Duplicator, Stretch};
@@ -99,6 +104,7 @@ impl<'a> Engine<'a> {
             };
             engine.places.push(place);
         }
+        engine.add_cell(plan)?;
         engine.add_flows(plan)?;
         engine.assign_registers(plan);
         engine.start_clock();
@@ -128,6 +134,7 @@ impl<'a> Engine<'a> {
         };
         let index = self.network.links.len() as u32;
         let varying = VaryingLink::new(name, link, &self.streams, self.end);
+        let is_gate = link.gate.is_some();
         let mut link = Link {
             number: number as u32,
             rate: link.rate,
@@ -139,9 +146,12 @@ impl<'a> Engine<'a> {
             fate: Fate::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),
             device_packets: link.device_packets as usize,
+            bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
+            gate: 0,
+            taken: 0,
             remainder: 0,
             busy_until: 0,
-            busy: false,
+            busy: link.radio.is_some() || is_gate,
             sending: 0,
             flight: Flight::new(event::LINK_FLIGHT, index),
             packets: 0,
@@ -154,8 +164,66 @@ impl<'a> Engine<'a> {
             stats: LinkStats::default(),
         };
         link.arrange_wake(&mut self.network.schedule);
+        let bearer = link.bearer;
         self.network.links.push(link);
-        Ok(Place::Link(index))
+        Ok(match bearer {
+            Some(_) => Place::Bearer(index),
+            None if is_gate => Place::Gate(index),
+            None => Place::Link(index),
+        })
+    }
+
+    /// The radio cell behind the bearers.
+    fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
+        let Some(PlanCell {
+            params,
+            channels,
+            marking,
+        }) = &plan.cell
+        else {
+            return Ok(());
+        };
+        let mut links: Vec<usize> = vec![0; 2 * params.ues.len()];
+        for (index, link) in self.network.links.iter().enumerate() {
+            if let Some((bearer, _)) = link.bearer {
+                links[bearer] = index;
+            }
+        }
+        let mut descents: Vec<Descent> = Vec::new();
+        for place in 0..params.ues.len() {
+            descents.push(Descent {
+                base: base_delay(plan, &self.places, links[2 * place]),
+                marker: marking.as_ref().map(L4Span::new),
+                ..Descent::default()
+            });
+        }
+        let mut gates = Vec::new();
+        for (planned, place) in plan.boxes.iter().zip(&self.places) {
+            let (PlanBoxKind::Link(link), Place::Gate(index)) = (&planned.kind, place) else {
+                continue;
+            };
+            let Some(plan) = &link.gate else { continue };
+            let gate = Gate::new(plan, *index as usize);
+            let descent = &mut descents[gate.ue];
+            match gate.keeper {
+                Keeper::Sdap(_) => descent.sdap = Some(gates.len()),
+                Keeper::Upf(_) => descent.upf = Some(gates.len()),
+            }
+            self.network.links[*index as usize].gate = gates.len();
+            gates.push(gate);
+        }
+        self.network.radio = Some(Box::new(RadioCell {
+            cell: Cell::new(params, channels, &self.streams)?,
+            links,
+            slot: params.slot()?,
+            scheduled: NEVER,
+            out: Vec::new(),
+            gates,
+            descents,
+            filled: Vec::new(),
+            rng: self.streams.stream("radio/marking"),
+        }));
+        Ok(())
     }
 
     fn add_delay(
@@ -426,6 +494,19 @@ impl<'a> Engine<'a> {
     }
 }
 
+/// Half of the propagation both ways of the first flow whose data crosses this link.
+fn base_delay(plan: &Plan, places: &[Place], link: usize) -> Nanos {
+    let crosses = |flow: &&PlanFlow| {
+        let bearer =
+            |&number: &usize| matches!(places[number], Place::Bearer(i) if i as usize == link);
+        flow.forward.iter().any(bearer)
+    };
+    plan.flows
+        .iter()
+        .find(crosses)
+        .map_or(0, |flow| flow.base_rtt / 2)
+}
+
 /// The hosts that the plan's flows join, as queues ask for them.
 fn hosts(plan: &Plan) -> Hosts {
     let of_flows: Vec<[u32; 2]> = plan.flows.iter().map(|flow| flow.hosts).collect();
@@ -451,6 +532,7 @@ fn udp(source: crate::traffic::Source) -> UdpFlow {
         delay: Histogram::default(),
         jitter: 0.0,
         last_transit: None,
+        monitor: Monitor::default(),
         since: NEVER,
         sampled_bytes: 0,
         sampled_sent: 0,

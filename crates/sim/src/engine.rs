@@ -86,9 +86,11 @@ impl<'a> Engine<'a> {
                 }
                 event::WAKE => self.network.on_wake(index as usize),
                 event::RELEASE => self.on_release(index as usize / 2, index as usize % 2),
+                _ if index == clock::CELL => self.on_cell(),
+                _ if index >= clock::SCATTER => self.on_rare_box(index),
+                _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
                 _ if index == clock::SAMPLE => self.on_sample(),
                 _ if index == clock::WARMUP => self.on_warmup(),
-                _ if index >= clock::SCATTER => self.on_rare_box(index),
                 _ => break,
             }
             self.events += 1;
@@ -138,6 +140,16 @@ impl<'a> Engine<'a> {
             Protocol::Udp => self.receive_datagram(packet),
             Protocol::Echo => self.receive_echo(packet),
         }
+    }
+
+    /// The radio cell's next slot begins, or a block has come through.
+    fn on_cell(&mut self) {
+        let mut crossed = self.network.on_cell();
+        for packet in &mut crossed {
+            self.forward(packet);
+        }
+        crossed.clear();
+        self.network.take_back(crossed);
     }
 
     /// A segment reached end 1 (data direction) or end 0.

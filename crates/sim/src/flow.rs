@@ -289,6 +289,24 @@ fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> Sen
     }
 }
 
+/// What ns-3's FlowMonitor keeps of a flow: times and bytes of IP packets.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Monitor {
+    pub first_sent: Option<Nanos>,
+    pub last_received: Nanos,
+    pub bytes: u64,
+    /// Sum of the differences between the delays of packets that arrived one after the other, ns.
+    pub jitter: u64,
+}
+
+impl Monitor {
+    /// Mbit/s from the first packet's departure to the last one's arrival.
+    pub fn throughput(&self) -> Option<f64> {
+        let span = self.last_received.checked_sub(self.first_sent?)?;
+        (span > 0).then(|| self.bytes as f64 * 8e3 / span as f64)
+    }
+}
+
 /// A stream of datagrams.
 pub(crate) struct UdpFlow {
     pub source: Source,
@@ -302,6 +320,7 @@ pub(crate) struct UdpFlow {
     /// RFC 3550 section 6.4.1, ns.
     pub jitter: f64,
     pub last_transit: Option<Nanos>,
+    pub monitor: Monitor,
     pub since: Nanos,
     pub sampled_bytes: u64,
     pub sampled_sent: u64,

@@ -1,5 +1,6 @@
 //! Metrics of flows and probes.
 
+use bloatlab_aqm::DropReason;
 use bloatlab_scenario::PlanBoxKind;
 use bloatlab_units::{NEVER, Nanos};
 
@@ -71,6 +72,16 @@ impl Engine<'_> {
                 }
             }
             if let Some(rank) = self.ranks[index].0.map(|r| r as usize) {
+                sheet.put(rank, F_TX_PACKETS, passage.sent as f64);
+                sheet.put(rank, F_RX_PACKETS, passage.received as f64);
+                let gone = passage.received + passage.drops + passage.discards;
+                sheet.put(rank, F_RESIDUE, passage.sent.saturating_sub(gone) as f64);
+                for (reason, metric) in [
+                    (DropReason::Overflow, F_DROPPED_OVERFLOW),
+                    (DropReason::Law, F_DROPPED_AQM),
+                ] {
+                    sheet.put(rank, metric, passage.dropped[reason as usize] as f64);
+                }
                 sheet.put(rank, F_DROPS_L4, passage.drops as f64);
                 let corrupts = |&number: &usize| {
                     matches!(self.plan.boxes[number].kind, PlanBoxKind::Corrupt { .. })
@@ -276,6 +287,16 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lost: u64, lifeti
         (flow.sent > 0).then(|| lost / flow.sent as f64),
     );
     put_samples(sheet, rank, &flow.samples);
+    let monitor = &flow.monitor;
+    sheet.put(rank, F_THROUGHPUT, monitor.throughput());
+    let received = flow.delay.total();
+    sheet.put(rank, F_MEAN_DELAY, flow.delay.mean().map(|v| v * MS));
+    let jitter = |pairs: u64| monitor.jitter as f64 / pairs as f64 * MS;
+    sheet.put(
+        rank,
+        F_MEAN_JITTER,
+        (received > 1).then(|| jitter(received - 1)),
+    );
 }
 
 fn measure_probe(sheet: &mut Sheet, rank: usize, times: &Histogram, lost: u64) {

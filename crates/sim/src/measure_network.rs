@@ -176,7 +176,7 @@ impl Engine<'_> {
     /// bit/s of a box that is a link, in the mean of what is measured.
     fn mean_rate(&self, number: usize) -> Option<f64> {
         match self.places[number] {
-            Place::Link(i) => Some(
+            Place::Link(i) | Place::Bearer(i) => Some(
                 self.network.links[i as usize]
                     .whole(self.end - self.warmup)
                     .0,

@@ -103,6 +103,22 @@ metrics! {
             "mean bytes in flight on the wire / (measured throughput x base RTT)", "CCPerf, the reading that gives the published value";
         F_MEAN_UTILIZATION_BW_L4 = "mean_utilization_bw_l4", "", Higher,
             "mean_throughput_l4 / bottleneck rate", "CCPerf";
+        F_TX_PACKETS = "tx_packets", "packets", None,
+            "packets of the data direction that the flow sent", "RFC 7928";
+        F_RX_PACKETS = "rx_packets", "packets", Higher,
+            "packets of the data direction that arrived", "RFC 7928";
+        F_DROPPED_AQM = "dropped_aqm", "packets", Lower,
+            "packets of the data direction that a queue's law dropped", "RFC 7928";
+        F_DROPPED_OVERFLOW = "dropped_overflow", "packets", Lower,
+            "packets of the data direction dropped because a queue was full", "RFC 7928";
+        F_RESIDUE = "residue", "packets", Lower,
+            "packets sent, neither arrived nor dropped at the end", "RFC 7928";
+        F_THROUGHPUT = "throughput", "Mbit/s", Higher,
+            "bits of arrived IP packets / time from the first packet's departure to the last one's arrival; UDP", "ns-3 FlowMonitor";
+        F_MEAN_DELAY = "mean_delay", "ms", Lower,
+            "mean one-way delay of arrived packets; UDP", "ns-3 FlowMonitor";
+        F_MEAN_JITTER = "mean_jitter", "ms", Lower,
+            "mean difference between the delays of packets that arrived one after the other; UDP", "ns-3 FlowMonitor";
         F_DROPS_L4 = "drops_l4", "", Lower,
             "packets of the flow's data direction that boxes discarded", "RFC 7928";
         F_CHECKSUM_DISCARDS_L4 = "checksum_discards_l4", "", Lower,

@@ -5,12 +5,14 @@ use std::mem::take;
 use bloatlab_aqm::Packet as _;
 
 use crate::boxes::{DelayLine, Link};
+use crate::gate::Keeper;
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
+use crate::radio::{Bearers, RadioCell};
 use crate::scatter::Scatter;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, clock, event};
 use crate::stretch::{Duplicator, Stretch};
 use bloatlab_units::{NEVER, Nanos};
 
@@ -20,6 +22,10 @@ pub(crate) enum Place {
     Link(u32),
     Delay(u32),
     Loss(u32),
+    /// A queue that is left when the radio is ready.
+    Gate(u32),
+    /// A link that is a bearer of the cell.
+    Bearer(u32),
     Host,
     Scatter(u32),
     Corrupt(u32),
@@ -47,11 +53,15 @@ pub(crate) struct Passage {
     /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
     pub greedy_rtt: Nanos,
     pub drops: u64,
+    /// Of these, what queues dropped: because their limit was reached, and because the law asked for it.
+    pub dropped: [u64; 2],
     pub marks: u64,
     /// Data that the receiver discarded by its checksum.
     pub discards: u64,
     /// Packets that entered the first box of the path, data direction.
     pub sent: u64,
+    /// Packets that reached the host at its end, data direction.
+    pub received: u64,
     pub sojourn: Histogram,
 }
 
@@ -64,6 +74,7 @@ pub(crate) struct Network {
     pub losses: Vec<Stretch>,
     pub corrupters: Vec<Stretch>,
     pub duplicators: Vec<Duplicator>,
+    pub radio: Option<Box<RadioCell>>,
     /// Boxes of all paths, one path after the other, each with the host at its end.
     pub routes: Vec<Place>,
     /// By flow.
@@ -81,6 +92,7 @@ impl Network {
             losses: Vec::new(),
             corrupters: Vec::new(),
             duplicators: Vec::new(),
+            radio: None,
             routes: Vec::new(),
             passages: Vec::new(),
             log: PacketLog::new(log),
@@ -113,9 +125,13 @@ impl Network {
                         continue;
                     }
                 }
+                Place::Gate(i) => self.enter_gate(i as usize, packet),
+                Place::Bearer(i) => self.enter_bearer(i as usize, packet),
                 Place::Host => {
                     self.log
                         .note(self.schedule.now, Step::Receive, HOST, packet);
+                    self.passages[packet.flow_index()].received +=
+                        u64::from(packet.direction() == 0);
                     return true;
                 }
                 Place::Scatter(i) => self.scatters[i as usize].enter(&mut self.schedule, packet),
@@ -178,8 +194,10 @@ impl Network {
             Step::Receive
         };
         self.log.note(self.schedule.now, step, HOST, packet);
-        if damaged && packet.direction() == 0 {
-            self.passages[packet.flow_index()].discards += 1;
+        if packet.direction() == 0 {
+            let passage = &mut self.passages[packet.flow_index()];
+            passage.discards += u64::from(damaged);
+            passage.received += u64::from(!damaged);
         }
         !damaged
     }
@@ -194,6 +212,175 @@ impl Network {
         }
         if link.has_room() {
             self.fill_device(index);
+        }
+    }
+
+    fn enter_bearer(&mut self, index: usize, packet: &Packet) {
+        let (Some(radio), link) = (&mut self.radio, &mut self.links[index]) else {
+            return;
+        };
+        let now = self.schedule.now;
+        let mut packet = *packet;
+        self.log.note(now, Step::Enqueue, link.number, &packet);
+        if radio.marks(link, &packet) {
+            packet.set_ce();
+            mark(link, now, &mut self.passages, &mut self.log, &packet);
+        }
+        link.enter(now, packet, |bearer| radio.cell.held(bearer));
+        if !link.fate.is_empty() {
+            settle(link, now, &mut self.passages, &mut self.log);
+        }
+        radio.cell.wake(now);
+        radio.arrange(&mut self.schedule);
+    }
+
+    fn enter_gate(&mut self, index: usize, packet: &Packet) {
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        let link = &mut self.links[index];
+        let index = link.gate;
+        let gate = &mut radio.gates[index];
+        let now = self.schedule.now;
+        self.log.note(now, Step::Enqueue, link.number, packet);
+        link.enqueue(now, *packet);
+        if !link.fate.is_empty() {
+            settle(link, now, &mut self.passages, &mut self.log);
+        }
+        if let Some(at) = gate.arrange(now) {
+            let number = clock::GATE + index as u32;
+            self.schedule.at(at, event::CLOCK, number);
+        }
+        let open = radio.opening(index, &self.links);
+        self.let_through(index, open);
+    }
+
+    /// Lets up to so many packets through a gate, not at a tick of its own.
+    fn let_through(&mut self, index: usize, most: u64) {
+        let passed = self.pass(index, most);
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        if let Keeper::Sdap(law) = &mut radio.gates[index].keeper {
+            law.on_release(passed);
+        }
+    }
+
+    /// Up to so many packets go through a gate; says how many did. What SDAP passes on lets more out of the UPF.
+    fn pass(&mut self, index: usize, most: u64) -> u64 {
+        let now = self.schedule.now;
+        let mut passed = 0;
+        while passed < most {
+            let Some(radio) = &self.radio else {
+                break;
+            };
+            let link = &mut self.links[radio.gates[index].link];
+            let packet = link.dequeue(now);
+            if !link.fate.is_empty() {
+                settle(link, now, &mut self.passages, &mut self.log);
+            }
+            let Some(mut packet) = packet else {
+                if link.packets > 0 {
+                    link.arrange_wake(&mut self.schedule);
+                }
+                break;
+            };
+            link.count.departures += 1;
+            link.stats.sent_bytes += u64::from(packet.length());
+            link.stats.interval.bytes += u64::from(packet.length());
+            if packet.direction() == 0 {
+                let sojourn = now - packet.enqueued_at();
+                self.passages[packet.flow_index()].sojourn.record(sojourn);
+            }
+            self.log.note(now, Step::Dequeue, link.number, &packet);
+            passed += 1;
+            packet.hop += 1;
+            let arrived = self.forward(&mut packet);
+            debug_assert!(!arrived);
+        }
+        if let Some(radio) = &mut self.radio
+            && let Some(upf) = radio.passed(index, passed)
+        {
+            let open = radio.opening(upf, &self.links);
+            self.pass(upf, open);
+        }
+        passed
+    }
+
+    /// A gate's tick.
+    pub fn on_tick(&mut self, index: usize) {
+        let now = self.schedule.now;
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        let open = radio.tick(index, now, &self.links);
+        self.pass(index, open);
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        let gate = &mut radio.gates[index];
+        gate.is_ticking = false;
+        // What is empty and stays so needs no ticks.
+        if self.links[gate.link].packets > 0
+            && let Some(at) = gate.arrange(now)
+        {
+            self.schedule
+                .at(at, event::CLOCK, clock::GATE + index as u32);
+        }
+    }
+
+    /// The cell does what is due; gives the packets that have crossed it.
+    pub fn on_cell(&mut self) -> Vec<Packet> {
+        let now = self.schedule.now;
+        let Some(radio) = self.radio.as_deref_mut() else {
+            return Vec::new();
+        };
+        if radio.scheduled != now {
+            // An earlier call took its place.
+            return Vec::new();
+        }
+        radio.scheduled = NEVER;
+        let mut bearers = Bearers {
+            links: &mut self.links,
+            map: &radio.links,
+            passages: &mut self.passages,
+            log: &mut self.log,
+            slot: radio.slot,
+            out: &mut radio.out,
+            gates: &mut radio.gates,
+            descents: &mut radio.descents,
+            filled: &mut radio.filled,
+        };
+        radio.cell.run(now, &mut bearers);
+        radio.arrange(&mut self.schedule);
+        let crossed = take(&mut radio.out);
+        let filled = take(&mut radio.filled);
+        for &bearer in filled.iter().filter(|bearer| bearer.is_multiple_of(2)) {
+            self.end_tti(bearer);
+        }
+        if let Some(radio) = &mut self.radio {
+            radio.filled = filled;
+            radio.filled.clear();
+        }
+        crossed
+    }
+
+    /// A block was filled from a bearer of the downlink: the laws before it learn what is left.
+    fn end_tti(&mut self, bearer: usize) {
+        let now = self.schedule.now;
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        if let Some(gate) = radio.end_tti(bearer, now, &self.links) {
+            let open = radio.opening(gate, &self.links);
+            self.let_through(gate, open);
+        }
+    }
+
+    /// Takes back the emptied list of what crossed the cell, so that its memory is used again.
+    pub fn take_back(&mut self, list: Vec<Packet>) {
+        if let Some(radio) = &mut self.radio {
+            radio.out = list;
         }
     }
 
@@ -285,7 +472,8 @@ impl Network {
 impl Passage {
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self) {
-        (self.drops, self.marks, self.discards, self.sent) = (0, 0, 0, 0);
+        (self.drops, self.marks, self.discards) = (0, 0, 0);
+        (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);
         self.sojourn = Histogram::default();
     }
 
@@ -298,32 +486,57 @@ impl Passage {
 
 /// Counts what the queue discipline discarded or marked.
 #[cold]
-fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
+pub(crate) fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
     let mut fate = take(&mut link.fate);
-    for (packet, _) in &mut fate.drops {
+    for (packet, reason) in &mut fate.drops {
         packet.shorten(link.header);
-        link.count.drops += 1;
-        link.stats.drops += 1;
-        link.stats.interval.drops += 1;
-        link.stats.losses.drop(now);
-        log.note(now, Step::Drop, link.number, packet);
-        passages[packet.flow_index()].count_drop(packet);
-        signal(link, now, passages, packet);
+        if packet.direction() == 0 {
+            passages[packet.flow_index()].dropped[*reason as usize] += 1;
+        }
+        discard(link, now, passages, log, packet);
     }
     for packet in &mut fate.marks {
         packet.shorten(link.header);
-        link.stats.marks += 1;
-        link.stats.interval.marks += 1;
-        log.note(now, Step::Mark, link.number, packet);
-        if packet.direction() == 0 {
-            passages[packet.flow_index()].marks += 1;
-        }
-        signal(link, now, passages, packet);
+        mark(link, now, passages, log, packet);
     }
     // The lists go back, so that their memory is used again.
     fate.drops.clear();
     fate.marks.clear();
     link.fate = fate;
+}
+
+/// Counts a packet that was marked.
+fn mark(
+    link: &mut Link,
+    now: Nanos,
+    passages: &mut [Passage],
+    log: &mut PacketLog,
+    packet: &Packet,
+) {
+    link.stats.marks += 1;
+    link.stats.interval.marks += 1;
+    log.note(now, Step::Mark, link.number, packet);
+    if packet.direction() == 0 {
+        passages[packet.flow_index()].marks += 1;
+    }
+    signal(link, now, passages, packet);
+}
+
+/// Counts a packet that is gone.
+pub(crate) fn discard(
+    link: &mut Link,
+    now: Nanos,
+    passages: &mut [Passage],
+    log: &mut PacketLog,
+    packet: &Packet,
+) {
+    link.count.drops += 1;
+    link.stats.drops += 1;
+    link.stats.interval.drops += 1;
+    link.stats.losses.drop(now);
+    log.note(now, Step::Drop, link.number, packet);
+    passages[packet.flow_index()].count_drop(packet);
+    signal(link, now, passages, packet);
 }
 
 /// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.

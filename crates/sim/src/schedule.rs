@@ -22,6 +22,9 @@ pub(crate) mod clock {
     pub const SAMPLE: u32 = 0;
     pub const WARMUP: u32 = 1;
     pub const END: u32 = 2;
+    pub const CELL: u32 = 3;
+    /// The first gate before the radio; the others follow, up to the first scatter.
+    pub const GATE: u32 = 4;
     pub const SCATTER: u32 = 1 << 19;
     pub const COPY: u32 = 2 << 19;
     pub const BOX_BITS: u32 = 19;

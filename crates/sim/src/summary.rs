@@ -140,7 +140,7 @@ impl Engine<'_> {
 
     fn count(&self, place: Place) -> Count {
         match place {
-            Place::Link(i) => Count {
+            Place::Link(i) | Place::Bearer(i) | Place::Gate(i) => Count {
                 held: self.network.links[i as usize].held(),
                 ..self.network.links[i as usize].count
             },

@@ -7,7 +7,7 @@ mod quantity;
 mod random;
 
 pub use nearest::{nearest, suggestion};
-pub use quantity::{Bytes, Duration, Limit, ParseError, Rate};
+pub use quantity::{Bytes, Duration, Frequency, Limit, ParseError, Rate};
 pub use random::{Rng, Streams};
 
 /// An instant: nanoseconds since the start of the run.

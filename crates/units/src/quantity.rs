@@ -168,6 +168,13 @@ quantity!(
     &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)]
 );
 
+quantity!(
+    /// A frequency in hertz, written `3.5GHz`.
+    Frequency, "frequency", "3.5GHz", r"^\s*[0-9.]+\s*[kMG]?Hz\s*$",
+    &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)],
+    &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)]
+);
+
 impl Duration {
     /// Seconds, as a float, for laws and reports.
     pub fn seconds(self) -> f64 {
@@ -240,6 +247,7 @@ mod tests {
         for text in ["16Mbps", "16Mbit", "16 Mbit/s", "16000kbit", "2MB/s"] {
             assert_eq!(text.parse(), Ok(Rate(16_000_000)), "{text}");
         }
+        assert_eq!("3.5GHz".parse(), Ok(Frequency(3_500_000_000)));
         assert_eq!("80p".parse(), Ok(Limit::Packets(80)));
         assert_eq!("10kB".parse(), Ok(Limit::Bytes(10_000)));
         assert_eq!("20buffers".parse(), Ok(Limit::Buffers(20)));

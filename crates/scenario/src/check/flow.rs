@@ -67,12 +67,15 @@ fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
         "dumbbell"
     } else if s.parking_lot.is_some() {
         "parking_lot"
+    } else if s.cell.is_some() {
+        "cell"
     } else {
         "boxes"
     };
     let keys = [
         ("rtt", "dumbbell", f.rtt.is_some()),
         ("hops", "parking_lot", f.hops.is_some()),
+        ("ue", "cell", f.ue.is_some()),
         ("path", "boxes", f.path.is_some()),
         ("return_path", "boxes", f.return_path.is_some()),
     ];

@@ -1,0 +1,235 @@
+//! One direction of a UE's bearer: from what waits above the sender to what the receiver hands up.
+
+use std::collections::VecDeque;
+
+use bloatlab_units::Nanos;
+
+use crate::pdcp::{PdcpParams, PdcpReceiver, PdcpTransmitter};
+use crate::rlc::{Pdu, Receiver, RlcParams, Sdu, Status, Transmitter, Upper};
+
+/// What waits before the bearers of a cell, and where what comes out goes. Bearers are numbered: twice the UE's number on the downlink, one more on
+/// the uplink.
+pub trait Above<T> {
+    /// A bearer is about to fill a transport block; `held_since`: when what it still holds of an SDU came in.
+    fn opportunity(&mut self, bearer: usize, now: Nanos, held_since: Option<Nanos>);
+    /// Gives the next SDU of a bearer.
+    fn pull(&mut self, bearer: usize, now: Nanos) -> Option<Sdu<T>>;
+    /// SDUs that wait for a bearer.
+    fn packets(&self, bearer: usize) -> u64;
+    /// Bytes that wait for a bearer.
+    fn bytes(&self, bearer: usize) -> u64;
+    /// A block for a bearer has been filled.
+    fn filled(&mut self, bearer: usize, now: Nanos);
+    /// A block of so many bytes went on air; `share` of a slot's symbols are its.
+    fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64);
+    /// A packet has crossed the cell.
+    fn delivered(&mut self, bearer: usize, now: Nanos, packet: &T);
+    /// A packet was lost on the radio link.
+    fn lost(&mut self, bearer: usize, now: Nanos, packet: &T);
+}
+
+/// A packet with its place among those that the sender has taken up.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered<T> {
+    /// Counted from 0.
+    pub number: u64,
+    /// What it carries.
+    pub packet: T,
+}
+
+/// Lost packets that are remembered, so that one whose parts were lost apart counts once.
+const REMEMBERED: usize = 256;
+
+/// Sender and receiver of one direction.
+#[derive(Debug)]
+pub struct Bearer<T> {
+    /// The sending entity.
+    pub sender: Transmitter<Numbered<T>>,
+    /// The receiving entity.
+    pub receiver: Receiver<Numbered<T>>,
+    acknowledged: bool,
+    numbers: PdcpTransmitter,
+    order: PdcpReceiver<T>,
+    lost: VecDeque<u64>,
+    up: Vec<Numbered<T>>,
+    ordered: Vec<T>,
+}
+
+impl<T: Copy> Bearer<T> {
+    /// One through which nothing has passed.
+    pub fn new(params: &RlcParams, pdcp: &PdcpParams) -> Self {
+        Self {
+            sender: params.transmitter(),
+            receiver: params.receiver(),
+            acknowledged: matches!(params, RlcParams::Am(_)),
+            numbers: PdcpTransmitter::new(pdcp),
+            order: PdcpReceiver::new(pdcp),
+            lost: VecDeque::with_capacity(REMEMBERED),
+            up: Vec::new(),
+            ordered: Vec::new(),
+        }
+    }
+
+    /// Fills up to `room` bytes of a block; says how many it used.
+    pub fn fill(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        room: u32,
+        above: &mut dyn Above<T>,
+        out: &mut Vec<Pdu<Numbered<T>>>,
+    ) -> u32 {
+        let held_since = self.sender.held().map(|(_, since)| since);
+        above.opportunity(number, now, held_since);
+        let mut upper = Own {
+            above,
+            number,
+            numbers: &mut self.numbers,
+        };
+        let used = self.sender.transmit(now, room, &mut upper, out);
+        above.filled(number, now);
+        used
+    }
+
+    /// Bytes that the sender would send if it could.
+    pub fn report(&mut self, number: usize, above: &mut dyn Above<T>) -> u32 {
+        let numbers = &mut self.numbers;
+        self.sender.report(&Own {
+            above,
+            number,
+            numbers,
+        })
+    }
+
+    /// A block has been received.
+    pub fn receive(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        pdus: &[Pdu<Numbered<T>>],
+        above: &mut dyn Above<T>,
+    ) {
+        for pdu in pdus {
+            self.receiver.receive(now, pdu, &mut self.up);
+        }
+        self.hand_up(number, now, above);
+    }
+
+    /// A block has been given up. What it carried is lost, unless the entities send it again.
+    pub fn give_up(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        pdus: &[Pdu<Numbered<T>>],
+        above: &mut dyn Above<T>,
+    ) {
+        if self.acknowledged {
+            return;
+        }
+        for Pdu { item, .. } in pdus {
+            if self.lost.contains(&item.number) {
+                continue;
+            }
+            if self.lost.len() == REMEMBERED {
+                self.lost.pop_front();
+            }
+            self.lost.push_back(item.number);
+            above.lost(number, now, &item.packet);
+        }
+    }
+
+    /// When [`on_timer`](Self::on_timer) is due.
+    pub fn next_timer(&self) -> Option<Nanos> {
+        let timers = [
+            self.sender.next_timer(),
+            self.receiver.next_timer(),
+            self.order.next_timer(),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Runs what is due.
+    pub fn on_timer(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
+        if self.sender.next_timer().is_some_and(|at| at <= now) {
+            let numbers = &mut self.numbers;
+            let own = Own {
+                above,
+                number,
+                numbers,
+            };
+            self.sender.on_timer(now, &own);
+            self.recover(number, now, above);
+        }
+        if self.receiver.next_timer().is_some_and(|at| at <= now) {
+            self.receiver.on_timer(now, &mut self.up);
+            self.hand_up(number, now, above);
+        }
+        if self.order.next_timer().is_some_and(|at| at <= now) {
+            self.order.on_timer(now, &mut self.ordered);
+            self.hand_up(number, now, above);
+        }
+    }
+
+    /// A status report has come for the sender.
+    pub fn on_status(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        status: &Status,
+        above: &mut dyn Above<T>,
+    ) {
+        self.sender.on_status(now, status);
+        self.recover(number, now, above);
+    }
+
+    /// Starts both ends anew if the radio link has failed.
+    fn recover(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
+        if self.sender.failed() {
+            self.sender.reestablish();
+            self.receiver.reestablish(&mut self.up);
+            self.hand_up(number, now, above);
+        }
+    }
+
+    fn hand_up(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
+        for Numbered { number, packet } in self.up.drain(..) {
+            self.order.receive(now, number, packet, &mut self.ordered);
+        }
+        for packet in self.ordered.drain(..) {
+            above.delivered(number, now, &packet);
+        }
+    }
+}
+
+/// What waits above one bearer.
+struct Own<'a, T> {
+    above: &'a mut dyn Above<T>,
+    number: usize,
+    numbers: &'a mut PdcpTransmitter,
+}
+
+impl<T> Upper<Numbered<T>> for Own<'_, T> {
+    fn pull(&mut self, now: Nanos) -> Option<Sdu<Numbered<T>>> {
+        loop {
+            let sdu = self.above.pull(self.number, now)?;
+            let (packet, entered_at) = (sdu.item, sdu.entered_at);
+            let Some(number) = self.numbers.leave(now, entered_at, None) else {
+                self.above.lost(self.number, now, &packet);
+                continue;
+            };
+            return Some(Sdu {
+                item: Numbered { number, packet },
+                bytes: sdu.bytes,
+                entered_at,
+            });
+        }
+    }
+
+    fn packets(&self) -> u64 {
+        self.above.packets(self.number)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.above.bytes(self.number)
+    }
+}

@@ -1,0 +1,517 @@
+//! The cell: slot by slot, who sends what.
+//!
+//! A block for the downlink is filled in slot n and on air in n + 2; a grant for the uplink is given in slot n, and what the UE sends by it is filled and on
+//! air in n + 4. A UE without a grant asks for one at the end of a slot. What fails is sent again some slots later, before anything new.
+
+pub mod allocate;
+mod bearer;
+mod grid;
+mod link_adaptation;
+pub mod params;
+pub mod pattern;
+mod transmission;
+mod uplink;
+
+use bloatlab_units::{MICROSECOND, Nanos, Rng, Streams};
+
+use self::allocate::{Candidate, Policy, allocate};
+use self::bearer::{Bearer, Numbered};
+use self::grid::Grid;
+use self::link_adaptation::Adaptation;
+use self::params::{CellParams, HarqParams};
+use self::pattern::{Clock, Pattern, Room};
+use self::transmission::{Air, Content, Transmission};
+use self::uplink::Requests;
+use crate::channel::{Channel, Loaded};
+use crate::{Amc, McsTable, SYMBOLS, mcs_of_cqi};
+
+pub use self::bearer::Above;
+
+/// Slots from filling a block for the downlink to sending it (5G-LENA: the delay from MAC to PHY).
+const DOWN_AHEAD: u64 = 2;
+/// Slots from granting to sending on the uplink: the same, and K2 = 2.
+const UP_AHEAD: u64 = 4;
+/// Decoding of a block at the UE (5G-LENA: `TbDecodeLatency`); the base station hands up at once.
+const DECODING: Nanos = 100 * MICROSECOND;
+/// Symbols of the blocks for which the channel's quality is told.
+const REFERENCE_SYMBOLS: u32 = 12;
+/// Over how many slots the average of the proportionally fair scheduler goes.
+const AVERAGE_SLOTS: f64 = 100.0;
+
+const DOWN: usize = 0;
+const UP: usize = 1;
+
+/// A UE: its channel, and what the base station knows of it.
+struct Ue {
+    channel: Channel,
+    /// dB, of the downlink, in this slot.
+    snr: f64,
+    adaptation: [Adaptation; 2],
+    requests: Requests,
+    /// Bytes a slot lately, by direction.
+    average: [f64; 2],
+    /// HARQ processes in use, by direction.
+    processes: [u32; 2],
+}
+
+/// A cell with its UEs.
+pub struct Cell<T> {
+    clock: Clock,
+    pattern: Pattern,
+    table: McsTable,
+    grid: Grid,
+    policy: Policy,
+    harq: HarqParams,
+    /// Period and first slot of the first UE's sounding; none if there is none.
+    sounding: Option<(u64, u64)>,
+    /// dB by which the uplink's SNR differs.
+    uplink_offset: f64,
+    amc: Amc,
+    ues: Vec<Ue>,
+    bearers: Vec<Bearer<T>>,
+    air: [Air<Numbered<T>>; 2],
+    /// What is to be sent again, and the first slot for it, in order.
+    again: [Vec<(u64, Transmission<Numbered<T>>)>; 2],
+    candidates: Vec<Candidate>,
+    /// Whose turn is first in the next slot, by direction.
+    turn: [usize; 2],
+    /// The next slot that is looked at, if there is anything to look at.
+    next_slot: Option<u64>,
+    /// The first slot that has not been looked at.
+    fresh: u64,
+    rng: Rng,
+}
+
+impl<T: Copy> Cell<T> {
+    /// A cell in which nothing has happened; the channels are those of its parameters, with their files read.
+    ///
+    /// # Errors
+    /// What [`CellParams::validate`] refuses.
+    pub fn new(
+        params: &CellParams,
+        channels: &[Loaded],
+        streams: &Streams,
+    ) -> Result<Self, String> {
+        let (numerology, band) = (params.numerology()?, params.band()?);
+        let ues: Vec<Ue> = (1..)
+            .zip(channels)
+            .map(|(number, channel): (u32, _)| Ue {
+                channel: Channel::new(channel, band, streams.stream(&format!("radio/ue_{number}"))),
+                snr: 0.0,
+                adaptation: [DOWN, UP].map(|_| Adaptation::new(params.cqi_delay)),
+                requests: Requests::default(),
+                average: [0.0; 2],
+                processes: [0; 2],
+            })
+            .collect();
+        Ok(Self {
+            clock: Clock {
+                slot: numerology.slot(),
+                symbol: numerology.symbol(),
+            },
+            pattern: params.slots()?,
+            table: params.mcs_table,
+            grid: params.grid()?,
+            policy: params.scheduler,
+            harq: params.harq.clone(),
+            sounding: params.sounding(),
+            uplink_offset: params.uplink_offset(),
+            amc: params.amc,
+            bearers: (0..2 * ues.len())
+                .map(|_| Bearer::new(&params.rlc, &params.pdcp))
+                .collect(),
+            ues,
+            air: [Air::new(), Air::new()],
+            again: [Vec::new(), Vec::new()],
+            candidates: Vec::new(),
+            turn: [0; 2],
+            next_slot: None,
+            fresh: 0,
+            rng: streams.stream("radio/errors"),
+        })
+    }
+
+    /// Something was put before a bearer: the cell looks at its next slot.
+    pub fn wake(&mut self, now: Nanos) {
+        let slot = self.clock.next(now).max(self.fresh);
+        self.next_slot = Some(self.next_slot.map_or(slot, |other| other.min(slot)));
+    }
+
+    /// When [`run`](Self::run) wants to be called.
+    pub fn next_event(&self) -> Option<Nanos> {
+        let slot = self.next_slot.map(|slot| self.clock.start(slot));
+        let decoded = self.air.iter().filter_map(Air::next_decoded);
+        decoded.chain(slot).min()
+    }
+
+    /// What a bearer's sender still holds of an SDU, bytes.
+    pub fn held(&self, bearer: usize) -> u32 {
+        self.bearers[bearer]
+            .sender
+            .held()
+            .map_or(0, |(bytes, _)| bytes)
+    }
+
+    /// Does what is due now.
+    pub fn run(&mut self, now: Nanos, above: &mut dyn Above<T>) {
+        for direction in [DOWN, UP] {
+            while let Some(block) = self.air[direction].decoded(now) {
+                self.decoded(direction, now, block, above);
+            }
+        }
+        if let Some(slot) = self.next_slot.filter(|&slot| self.clock.start(slot) <= now) {
+            self.next_slot = None;
+            self.slot(slot, now, above);
+            self.fresh = slot + 1;
+            self.sleep(slot, above);
+        }
+    }
+
+    /// A slot begins.
+    fn slot(&mut self, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
+        for ue in &mut self.ues {
+            ue.snr = ue.channel.snr_db(now);
+        }
+        self.transmit_uplink(slot, now, above);
+        for direction in [DOWN, UP] {
+            self.propagate(direction, slot, now, above);
+        }
+        for (number, bearer) in self.bearers.iter_mut().enumerate() {
+            bearer.on_timer(number, now, above);
+        }
+        self.request(slot, above);
+        self.grant(slot + UP_AHEAD, slot);
+        self.schedule(slot + DOWN_AHEAD, slot, now, above);
+    }
+
+    /// UEs fill the blocks that they were granted in this slot.
+    fn transmit_uplink(&mut self, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
+        let mut blocks = self.air[UP].take(slot);
+        for block in blocks.iter_mut().filter(|block| block.attempts == 0) {
+            let (number, room) = (block.bearer, block.size.bytes);
+            self.fill(number, now, room, above, &mut block.content);
+            block.report = self.report(number, now, above);
+            let requests = &mut self.ues[number / 2].requests;
+            requests.filled(room, block.report);
+        }
+        self.air[UP].rest(slot, blocks);
+    }
+
+    /// Fills a block, and says whether there was anything: what the opposite direction's receiver has to tell comes first.
+    fn fill(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        room: u32,
+        above: &mut dyn Above<T>,
+        content: &mut Content<Numbered<T>>,
+    ) -> bool {
+        let mut left = room;
+        if let Some(status) = self.bearers[number ^ 1].receiver.build_status(now, left) {
+            left -= status.bytes.min(left);
+            content.status = Some(status);
+        }
+        let used = self.bearers[number].fill(number, now, left, above, &mut content.pdus);
+        used > 0 || content.status.is_some()
+    }
+
+    /// Bytes that a sender would send, with what its side's receiver has to tell.
+    fn report(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) -> u32 {
+        let status = self.bearers[number ^ 1].receiver.status_due(now);
+        self.bearers[number]
+            .report(number, above)
+            .saturating_add(status.unwrap_or(0))
+    }
+
+    /// Blocks of this slot cross the channel: they are decoded at their end, or are to be sent again.
+    fn propagate(&mut self, direction: usize, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
+        let mut blocks = self.air[direction].take(slot);
+        for mut block in blocks.drain(..) {
+            let ue = &mut self.ues[block.bearer / 2];
+            let offset = [0.0, self.uplink_offset][direction];
+            let snr = ue.snr + offset;
+            let cqi = self
+                .amc
+                .cqi(self.table, snr, self.grid.whole(), REFERENCE_SYMBOLS);
+            ue.adaptation[direction].measured(slot, mcs_of_cqi(self.table, cqi));
+            block.attempts += 1;
+            block.received.add(self.table.scheme(block.mcs), snr);
+            above.sent(
+                block.bearer,
+                now,
+                block.size.bytes,
+                f64::from(block.symbols) / f64::from(SYMBOLS),
+            );
+            let error = block.received.error(self.table, block.mcs, block.size);
+            if !self.rng.chance(error) {
+                let latency = [DECODING, 0][direction];
+                let at = self.clock.end(slot, block.ends) + latency;
+                self.air[direction].decode(at, block);
+            } else if block.attempts <= self.harq.retransmissions {
+                let due = slot + u64::from(self.harq.slots);
+                self.again[direction].push((due, block));
+            } else {
+                ue.processes[direction] -= 1;
+                let number = block.bearer;
+                let pdus = block.content.pdus;
+                self.bearers[number].give_up(number, now, &pdus, above);
+                if direction == UP {
+                    ue.requests.given_up(block.report);
+                }
+                self.air[direction].give_back(pdus);
+            }
+        }
+        self.air[direction].rest(slot, blocks);
+    }
+
+    /// A block has come through.
+    fn decoded(
+        &mut self,
+        direction: usize,
+        now: Nanos,
+        block: Transmission<Numbered<T>>,
+        above: &mut dyn Above<T>,
+    ) {
+        let number = block.bearer;
+        let ue = &mut self.ues[number / 2];
+        ue.processes[direction] -= 1;
+        if direction == UP {
+            ue.requests.reported(block.report);
+        }
+        if let Some(status) = &block.content.status {
+            self.bearers[number ^ 1].on_status(number ^ 1, now, status, above);
+        }
+        self.bearers[number].receive(number, now, &block.content.pdus, above);
+        self.air[direction].give_back(block.content.pdus);
+        // What was received may have to be acknowledged, or frees a window.
+        self.wake(now);
+    }
+
+    /// UEs that have something to send and no grant ask for one.
+    fn request(&mut self, slot: u64, above: &mut dyn Above<T>) {
+        if !self.pattern.room(slot).uplink_control {
+            return;
+        }
+        for ue in 0..self.ues.len() {
+            if self.ues[ue].requests.is_silent() {
+                let now = self.clock.start(slot);
+                if self.report(2 * ue + UP, now, above) > 0 {
+                    self.ues[ue].requests.ask(slot);
+                }
+            }
+        }
+    }
+
+    /// Symbols of a slot that sounding takes: one for each UE whose turn it is.
+    fn sounding(&self, slot: u64) -> u32 {
+        let Some((period, first)) = self.sounding else {
+            return 0;
+        };
+        let turn = (slot + period - first) % period;
+        u32::from(turn < self.ues.len() as u64)
+    }
+
+    /// Symbols for data on the uplink, and whether the downlink may have what is left of them.
+    fn uplink_symbols(&self, slot: u64) -> (u32, Room) {
+        let room = self.pattern.room(slot);
+        let sounding = if room.uplink_control {
+            self.sounding(slot)
+        } else {
+            0
+        };
+        ((room.up + room.shared).saturating_sub(sounding), room)
+    }
+
+    /// Grants parts of a slot to come on the uplink.
+    fn grant(&mut self, slot: u64, now: u64) {
+        let (symbols, room) = self.uplink_symbols(slot);
+        let mut units = self.grid.units(symbols);
+        if units == 0 {
+            return;
+        }
+        let first = units;
+        self.send_again(UP, slot, &mut units, symbols, room);
+        self.candidates.clear();
+        let count = self.ues.len();
+        for step in 0..count {
+            let number = (self.turn[UP] + step) % count;
+            let ue = &mut self.ues[number];
+            let need = ue.requests.need(now);
+            if need > 0 && ue.processes[UP] < self.harq.processes {
+                let mcs = ue.adaptation[UP].mcs(now);
+                self.candidates
+                    .push(Candidate::new(number, mcs, need, ue.average[UP]));
+            }
+        }
+        self.share(units, symbols);
+        let mut used = first - units;
+        for place in 0..self.candidates.len() {
+            let Candidate { ue, mcs, units, .. } = self.candidates[place];
+            let size = self.grid.block(mcs, units, symbols);
+            self.ues[ue].average[UP] += f64::from(size.bytes) / AVERAGE_SLOTS;
+            if units == 0 || size.bytes == 0 {
+                continue;
+            }
+            used += units;
+            let taken = self.grid.symbols(used, symbols);
+            let ends = if room.up > 0 {
+                taken
+            } else {
+                // Shared slots: the uplink's part ends before the control symbol; who is served first is heard last.
+                SYMBOLS - 1 - (taken - self.grid.symbols(units, symbols))
+            };
+            let mut block = self.block(UP, 2 * ue + UP, mcs, units, symbols);
+            block.ends = ends;
+            self.ues[ue].requests.granted(now, size.bytes);
+            self.ues[ue].processes[UP] += 1;
+            self.air[UP].put(slot, block);
+        }
+        self.rotate(UP);
+    }
+
+    /// Fills the blocks of a slot to come on the downlink.
+    fn schedule(&mut self, slot: u64, now_slot: u64, now: Nanos, above: &mut dyn Above<T>) {
+        let room = self.pattern.room(slot);
+        let mut symbols = room.down + room.shared;
+        if room.shared > 0 {
+            let granted: u32 = self.air[UP]
+                .of(slot)
+                .iter()
+                .map(|block| block.symbols)
+                .sum();
+            symbols = symbols.saturating_sub(granted + self.sounding(slot));
+        }
+        let mut units = self.grid.units(symbols);
+        if units == 0 {
+            return;
+        }
+        let first = units;
+        self.send_again(DOWN, slot, &mut units, symbols, room);
+        self.candidates.clear();
+        let count = self.ues.len();
+        for step in 0..count {
+            let number = (self.turn[DOWN] + step) % count;
+            if self.ues[number].processes[DOWN] >= self.harq.processes {
+                continue;
+            }
+            let need = self.report(2 * number + DOWN, now, above);
+            if need > 0 {
+                let ue = &mut self.ues[number];
+                let mcs = ue.adaptation[DOWN].mcs(now_slot);
+                self.candidates
+                    .push(Candidate::new(number, mcs, need, ue.average[DOWN]));
+            }
+        }
+        self.share(units, symbols);
+        let mut used = first - units;
+        for place in 0..self.candidates.len() {
+            let Candidate { ue, mcs, units, .. } = self.candidates[place];
+            let size = self.grid.block(mcs, units, symbols);
+            self.ues[ue].average[DOWN] += f64::from(size.bytes) / AVERAGE_SLOTS;
+            if units == 0 || size.bytes == 0 {
+                continue;
+            }
+            used += units;
+            let number = 2 * ue + DOWN;
+            let mut block = self.block(DOWN, number, mcs, units, symbols);
+            block.ends = 1 + self.grid.symbols(used, symbols);
+            if !self.fill(number, now, size.bytes, above, &mut block.content) {
+                self.air[DOWN].give_back(block.content.pdus);
+                continue;
+            }
+            self.ues[ue].processes[DOWN] += 1;
+            self.air[DOWN].put(slot, block);
+        }
+        self.rotate(DOWN);
+    }
+
+    /// An empty block.
+    fn block(
+        &mut self,
+        direction: usize,
+        bearer: usize,
+        mcs: usize,
+        units: u32,
+        symbols: u32,
+    ) -> Transmission<Numbered<T>> {
+        let size = self.grid.block(mcs, units, symbols);
+        let whole = self.grid.units(symbols);
+        Transmission {
+            bearer,
+            mcs,
+            units,
+            size,
+            // With groups as units, what all symbols of so many of them amount to.
+            symbols: (units * symbols).div_ceil(whole),
+            ends: 0,
+            received: crate::bler::Combined::default(),
+            attempts: 0,
+            report: 0,
+            content: Content {
+                status: None,
+                pdus: self.air[direction].list(),
+            },
+        }
+    }
+
+    /// Puts what is due to be sent again into a slot, first come first served.
+    fn send_again(
+        &mut self,
+        direction: usize,
+        slot: u64,
+        units: &mut u32,
+        symbols: u32,
+        room: Room,
+    ) {
+        let mut used = 0;
+        let mut place = 0;
+        while place < self.again[direction].len() {
+            let (due, block) = &self.again[direction][place];
+            if *due > slot || block.units > *units {
+                place += 1;
+                continue;
+            }
+            let (_, mut block) = self.again[direction].remove(place);
+            *units -= block.units;
+            used += block.units;
+            let taken = self.grid.symbols(used, symbols);
+            block.ends = match (direction, room.up) {
+                (DOWN, _) => 1 + taken,
+                (_, 0) => SYMBOLS - 1 - (taken - self.grid.symbols(block.units, symbols)),
+                _ => taken,
+            };
+            self.air[direction].put(slot, block);
+        }
+    }
+
+    /// Gives the units of a slot to the candidates.
+    fn share(&mut self, units: u32, symbols: u32) {
+        let grid = &self.grid;
+        // What each gets of this slot is added once it is known.
+        let mut bytes = |mcs: usize, units: u32| grid.block(mcs, units, symbols).bytes;
+        allocate(self.policy, &mut self.candidates, units, &mut bytes);
+    }
+
+    /// The slot is given away: averages fade, and the next UE is first in the next one.
+    fn rotate(&mut self, direction: usize) {
+        for ue in &mut self.ues {
+            ue.average[direction] *= 1.0 - 1.0 / AVERAGE_SLOTS;
+        }
+        self.turn[direction] = (self.turn[direction] + 1) % self.ues.len();
+    }
+
+    /// Looks at the next slot if there is anything to do in it; otherwise at the one in which a timer ends.
+    fn sleep(&mut self, slot: u64, above: &mut dyn Above<T>) {
+        let now = self.clock.start(slot);
+        let busy = self.air.iter().any(|air| !air.is_idle())
+            || self.again.iter().any(|again| !again.is_empty())
+            || self.ues.iter().any(|ue| ue.requests.is_open())
+            || (0..self.bearers.len()).any(|number| self.report(number, now, above) > 0);
+        if busy {
+            self.next_slot = Some(slot + 1);
+            return;
+        }
+        let timers = self.bearers.iter().filter_map(Bearer::next_timer);
+        self.next_slot = timers.min().map(|at| self.clock.next(at).max(slot + 1));
+    }
+}

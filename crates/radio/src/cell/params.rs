@@ -1,0 +1,283 @@
+//! What a user sets of a cell.
+
+use bloatlab_units::{Frequency, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::allocate::{Access, Policy};
+use super::grid::Grid;
+use super::pattern::{Duplex, Pattern};
+use super::uplink::ASKING;
+use super::{DECODING, DOWN_AHEAD, UP_AHEAD};
+use crate::channel::{Band, ChannelParams, Loaded};
+use crate::pdcp::PdcpParams;
+use crate::rlc::RlcParams;
+use crate::{Amc, McsTable, Numerology, Rule, SYMBOLS};
+
+/// UEs that a cell may have.
+const MOST_UES: usize = 256;
+
+/// Hybrid ARQ with incremental redundancy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HarqParams {
+    /// Blocks of a UE that may be under way in each direction.
+    #[schemars(range(min = 1, max = 32))]
+    pub processes: u32,
+    /// Times that a failed block is sent again at most; then what it carried is lost to HARQ.
+    #[schemars(range(min = 0, max = 7))]
+    pub retransmissions: u32,
+    /// Slots from a block to its repetition.
+    #[schemars(range(min = 3, max = 8))]
+    pub slots: u32,
+}
+
+impl Default for HarqParams {
+    fn default() -> Self {
+        // 5G-LENA.
+        Self {
+            processes: 20,
+            retransmissions: 3,
+            slots: 5,
+        }
+    }
+}
+
+/// A 5G cell: one base station, its carrier and its UEs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CellParams {
+    /// Carrier frequency.
+    #[schemars(extend("x-minimum" = "400MHz", "x-maximum" = "100GHz"))]
+    pub frequency: Frequency,
+    /// Width of the carrier.
+    #[schemars(extend("x-minimum" = "1MHz", "x-maximum" = "2GHz"))]
+    pub bandwidth: Frequency,
+    /// Subcarriers lie 15 kHz x 2^numerology apart; a slot lasts 1 ms/2^numerology.
+    #[schemars(range(min = 0, max = 4))]
+    pub numerology: u8,
+    /// By whose rule resource blocks and transport blocks are counted: `3gpp` (TS 38.214, TS 38.101) or `lena` (5G-LENA 2).
+    pub rule: Rule,
+    /// Whether both directions share the carrier (`tdd`, as `pattern` says) or have one each (`fdd`).
+    pub duplex: Duplex,
+    /// Slots of TDD, again and again: D downlink, U uplink, F flexible, S special (downlink, gap, uplink).
+    #[schemars(length(min = 1, max = 40))]
+    pub pattern: String,
+    /// Whether a slot is shared by symbols (`tdma`) or by groups of resource blocks (`ofdma`).
+    pub access: Access,
+    /// Who is served first: `round_robin`, `proportional_fair` or `max_rate`.
+    pub scheduler: Policy,
+    /// Table of modulation and coding schemes of TS 38.214: 1 (64QAM), 2 (256QAM) or 3 (low rates).
+    pub mcs_table: McsTable,
+    /// How the scheme follows the SNR.
+    pub amc: Amc,
+    /// Layers of spatial multiplexing.
+    #[schemars(range(min = 1, max = 4))]
+    pub layers: u32,
+    /// Slots from measuring the channel to scheduling by it.
+    #[schemars(range(min = 1, max = 100))]
+    pub cqi_delay: u64,
+    /// Whether UEs sound the channel: one symbol of a slot for each, every 80 slots or, with more UEs, every 160 or 320.
+    pub sounding: bool,
+    /// Slot in which the first UE sounds the channel, within the period.
+    #[schemars(range(min = 0, max = 319))]
+    pub sounding_offset: u64,
+    /// Hybrid ARQ.
+    pub harq: HarqParams,
+    /// Radio link control of every bearer, in both directions.
+    pub rlc: RlcParams,
+    /// Packet data convergence of every bearer, in both directions.
+    pub pdcp: PdcpParams,
+    /// Transmit power of the base station, dBm.
+    #[schemars(range(min = -30.0, max = 80.0))]
+    pub gnb_power: f64,
+    /// Transmit power of a UE, dBm.
+    #[schemars(range(min = -30.0, max = 80.0))]
+    pub ue_power: f64,
+    /// The UEs, each by its channel: a fixed SNR, one computed from the UE's way, or a recorded one.
+    #[schemars(length(min = 1, max = 256))]
+    pub ues: Vec<ChannelParams>,
+}
+
+impl Default for CellParams {
+    fn default() -> Self {
+        Self {
+            frequency: Frequency(3_500_000_000),
+            bandwidth: Frequency(50_000_000),
+            numerology: 1,
+            rule: Rule::ThreeGpp,
+            duplex: Duplex::Tdd,
+            pattern: "F".to_owned(),
+            access: Access::Tdma,
+            scheduler: Policy::RoundRobin,
+            mcs_table: McsTable::One,
+            amc: Amc::Shannon,
+            layers: 1,
+            cqi_delay: 4,
+            sounding: true,
+            sounding_offset: 0,
+            harq: HarqParams::default(),
+            rlc: RlcParams::default(),
+            pdcp: PdcpParams::default(),
+            gnb_power: 43.0,
+            ue_power: 23.0,
+            ues: vec![ChannelParams::default()],
+        }
+    }
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(
+    name: &str,
+    value: T,
+    low: T,
+    high: T,
+) -> Result<(), String> {
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    Err(format!(
+        "{name}: must be between {low} and {high}, not {value}"
+    ))
+}
+
+impl CellParams {
+    /// Refuses what no cell can have, as `parameter: reason`.
+    ///
+    /// # Errors
+    /// The first that is out of range.
+    pub fn validate(&self) -> Result<(), String> {
+        within(
+            "frequency",
+            self.frequency,
+            Frequency(400_000_000),
+            Frequency(100_000_000_000),
+        )?;
+        within(
+            "bandwidth",
+            self.bandwidth,
+            Frequency(1_000_000),
+            Frequency(2_000_000_000),
+        )?;
+        self.resource_blocks()?;
+        self.slots()?;
+        within("layers", self.layers, 1, 4)?;
+        within("cqi_delay", self.cqi_delay, 1, 100)?;
+        within("sounding_offset", self.sounding_offset, 0, 319)?;
+        within("harq.processes", self.harq.processes, 1, 32)?;
+        within("harq.retransmissions", self.harq.retransmissions, 0, 7)?;
+        within("harq.slots", self.harq.slots, 3, 8)?;
+        within("gnb_power", self.gnb_power, -30.0, 80.0)?;
+        within("ue_power", self.ue_power, -30.0, 80.0)?;
+        self.rlc.validate().map_err(|why| format!("rlc.{why}"))?;
+        self.pdcp.validate().map_err(|why| format!("pdcp.{why}"))?;
+        within("number of ues", self.ues.len(), 1, MOST_UES)?;
+        for (place, ue) in self.ues.iter().enumerate() {
+            ue.validate()
+                .and_then(|()| ue.check_carrier(self.ghz()))
+                .map_err(|why| format!("ues[{place}].{why}"))?;
+        }
+        Ok(())
+    }
+
+    /// The carrier, GHz.
+    fn ghz(&self) -> f64 {
+        self.frequency.0 as f64 * 1e-9
+    }
+
+    /// What its UEs' channels must know of it.
+    pub(crate) fn band(&self) -> Result<Band, String> {
+        Ok(Band {
+            resource_blocks: self.resource_blocks()?,
+            subcarrier_spacing: self.numerology()?.subcarrier_spacing(),
+            ghz: self.ghz(),
+            power_dbm: self.gnb_power,
+        })
+    }
+
+    /// Its slots.
+    pub(crate) fn slots(&self) -> Result<Pattern, String> {
+        Pattern::new(self.duplex, &self.pattern)
+    }
+
+    /// Reads the files that channels name, and notes their digests.
+    ///
+    /// # Errors
+    /// `ues[place].parameter: reason`.
+    pub fn load(&mut self) -> Result<Vec<Loaded>, String> {
+        let ues = self.ues.iter_mut().enumerate();
+        let load = |(place, ue): (usize, &mut ChannelParams)| {
+            ue.load().map_err(|why| format!("ues[{place}].{why}"))
+        };
+        ues.map(load).collect()
+    }
+
+    /// Duration of a slot.
+    ///
+    /// # Errors
+    /// If the numerology is out of range.
+    pub fn slot(&self) -> Result<Nanos, String> {
+        Ok(self.numerology()?.slot())
+    }
+
+    /// Its numerology.
+    pub(crate) fn numerology(&self) -> Result<Numerology, String> {
+        Numerology::new(self.numerology)
+    }
+
+    /// Resource blocks of the carrier.
+    pub fn resource_blocks(&self) -> Result<u32, String> {
+        self.numerology()?
+            .resource_blocks(self.rule, self.bandwidth.0, self.frequency.0 as f64)
+    }
+
+    /// What parts of its slots hold.
+    pub(crate) fn grid(&self) -> Result<Grid, String> {
+        Ok(Grid::new(
+            self.rule,
+            self.mcs_table,
+            self.access,
+            self.resource_blocks()?,
+            self.layers,
+        ))
+    }
+
+    /// Bit/s that a UE with the best channel, alone in the cell, gets at most: on the downlink, and on the uplink.
+    pub fn peak_rates(&self) -> Result<[u64; 2], String> {
+        let (grid, slots, mcs) = (self.grid()?, self.slots()?, self.mcs_table.highest());
+        let slots_per_second = 1000.0 * self.numerology()?.slots_per_subframe() as f64;
+        let bytes = |symbols: u32| grid.whole().get(mcs, symbols).bytes;
+        Ok([
+            slots.mean(|room| bytes(room.down + room.shared)),
+            slots.mean(|room| bytes(room.up + room.shared)),
+        ]
+        .map(|bytes| (bytes * 8.0 * slots_per_second) as u64))
+    }
+
+    /// What a small packet takes at least through an empty cell, by direction: half a slot until the next begins in the mean, what lies between filling or
+    /// asking and sending, and decoding.
+    pub fn latencies(&self) -> Result<[Nanos; 2], String> {
+        let numerology = self.numerology()?;
+        let (slot, symbol) = (numerology.slot(), numerology.symbol());
+        Ok([
+            slot / 2 + DOWN_AHEAD * slot + 2 * symbol + DECODING,
+            slot / 2 + (ASKING + UP_AHEAD) * slot + Nanos::from(SYMBOLS - 1) * symbol,
+        ])
+    }
+
+    /// Period of sounding, and the first UE's slot in it.
+    pub(crate) fn sounding(&self) -> Option<(u64, u64)> {
+        let ues = self.ues.len() as u64;
+        // 5G-LENA begins with 80 slots; TS 38.331 lists what may follow.
+        let period = [80, 160, 320]
+            .into_iter()
+            .find(|&period| period >= ues)
+            .unwrap_or(320);
+        self.sounding
+            .then_some((period, self.sounding_offset % period))
+    }
+
+    /// dB by which the uplink's SNR differs from the downlink's.
+    pub(crate) fn uplink_offset(&self) -> f64 {
+        self.ue_power - self.gnb_power
+    }
+}

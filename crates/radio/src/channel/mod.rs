@@ -1,0 +1,216 @@
+//! The radio channel of a user: its signal-to-noise ratio over time, fixed, computed from a scenario, or recorded.
+
+use bloatlab_units::{Nanos, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub mod blockage;
+mod correlated;
+mod fading;
+pub mod mobility;
+mod path_loss;
+pub mod scenario;
+pub mod trace;
+
+pub use blockage::Blockage;
+pub use fading::Fading;
+pub use path_loss::{Geometry, Scenario};
+
+use mobility::within;
+
+/// What a user's signal-to-noise ratio is and how it changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ChannelParams {
+    /// Always the same.
+    Fixed(Fixed),
+    /// Computed: link budget, path loss, shadowing, movement, blockage.
+    Scenario(Box<scenario::Params>),
+    /// From a recording.
+    Trace(trace::Params),
+}
+
+impl Default for ChannelParams {
+    fn default() -> Self {
+        Self::Scenario(Box::default())
+    }
+}
+
+/// A signal-to-noise ratio that never changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fixed {
+    /// Signal-to-noise ratio, dB.
+    #[schemars(range(min = -200.0, max = 200.0))]
+    pub snr_db: f64,
+}
+
+/// Parameters with their files read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded(Source);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Source {
+    Fixed(f64),
+    Scenario(Box<scenario::Params>),
+    Trace(trace::Trace),
+}
+
+impl ChannelParams {
+    /// Refuses values out of range, as `parameter: reason`. Files are not read.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn validate(&self) -> Result<(), String> {
+        match self {
+            Self::Fixed(fixed) => within("snr_db", fixed.snr_db, -200.0, 200.0),
+            Self::Scenario(scenario) => scenario.validate(),
+            Self::Trace(_) => Ok(()),
+        }
+    }
+
+    /// Checks them, reads what file they name, and notes its digest.
+    ///
+    /// # Errors
+    /// `parameter: reason`, in one line; a bad line of a file with file and line.
+    pub fn load(&mut self) -> Result<Loaded, String> {
+        self.validate()?;
+        Ok(Loaded(match self {
+            Self::Fixed(fixed) => Source::Fixed(fixed.snr_db),
+            Self::Scenario(scenario) => Source::Scenario(scenario.clone()),
+            Self::Trace(trace) => Source::Trace(trace.read()?),
+        }))
+    }
+
+    /// Refuses a carrier for which the scenario's path loss does not hold: `rma` ends at 30 GHz (TR 38.901 table 7.4.1-1).
+    ///
+    /// # Errors
+    /// `scenario: reason`.
+    pub fn check_carrier(&self, ghz: f64) -> Result<(), String> {
+        match self {
+            Self::Scenario(scenario) if scenario.scenario == Scenario::Rma && ghz > 30.0 => {
+                Err(format!(
+                    "scenario: `rma` holds up to 30 GHz, and the cell's carrier is at {ghz} GHz"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a channel must know of its cell: the carrier, and the noise of its band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Resource blocks.
+    pub resource_blocks: u32,
+    /// Distance between subcarriers, Hz.
+    pub subcarrier_spacing: u64,
+    /// The carrier, GHz.
+    pub ghz: f64,
+    /// Transmit power of the base station over the whole band, dBm.
+    pub power_dbm: f64,
+}
+
+impl Band {
+    /// Thermal noise that a receiver of this noise figure (dB) hears, dBm: -174 dBm in each Hz.
+    pub fn noise_dbm(&self, noise_figure: f64) -> f64 {
+        let subcarriers = u64::from(self.resource_blocks * crate::SUBCARRIERS);
+        let hertz = (subcarriers * self.subcarrier_spacing) as f64;
+        crate::bler::decibel(hertz) - 174.0 + noise_figure
+    }
+}
+
+/// The channel of one user.
+#[derive(Clone, Debug)]
+pub struct Channel(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Fixed(f64),
+    Scenario(Box<scenario::Course>),
+    Trace(trace::Player),
+}
+
+impl Channel {
+    /// From its parameters, its cell's band and a random stream.
+    pub fn new(params: &Loaded, band: Band, rng: Rng) -> Self {
+        Self(match &params.0 {
+            Source::Fixed(snr) => Kind::Fixed(*snr),
+            Source::Scenario(params) => {
+                Kind::Scenario(Box::new(scenario::Course::new(params, band, rng)))
+            }
+            Source::Trace(trace) => Kind::Trace(trace::Player::new(trace.clone())),
+        })
+    }
+
+    /// The signal-to-noise ratio, dB. `now` never decreases; what is answered does not depend on when it was asked before.
+    pub fn snr_db(&mut self, now: Nanos) -> f64 {
+        match &mut self.0 {
+            Kind::Fixed(snr) => *snr,
+            Kind::Scenario(course) => course.snr_db(now),
+            Kind::Trace(player) => player.value(now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bloatlab_units::{SECOND, Streams};
+
+    use super::*;
+
+    const BAND: Band = Band {
+        resource_blocks: 133,
+        subcarrier_spacing: 30_000,
+        ghz: 6.0,
+        power_dbm: 43.0,
+    };
+
+    fn read(text: &str) -> ChannelParams {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn channel(text: &str) -> Channel {
+        let loaded = read(text).load().unwrap();
+        Channel::new(&loaded, BAND, Streams::new(1).stream("channel"))
+    }
+
+    #[test]
+    fn fixed_and_recorded() {
+        let mut fixed = channel(r#"{"kind": "fixed", "snr_db": 12.5}"#);
+        assert_eq!(fixed.snr_db(SECOND), 12.5);
+        let mut trace = channel(r#"{"kind": "trace", "samples": [[0, 20], [1, 10]]}"#);
+        assert_eq!((trace.snr_db(0), trace.snr_db(SECOND)), (20.0, 10.0));
+    }
+
+    #[test]
+    fn the_noise_of_the_experiment() {
+        // radio.md: 92.2 dBm below 1 mW, with a noise figure of 5 dB.
+        assert!((BAND.noise_dbm(5.0) + 92.2).abs() < 0.01);
+    }
+
+    #[test]
+    fn parameters_round_trip_and_what_is_wrong_is_named() {
+        for text in [
+            r#"{"kind":"fixed","snr_db":3.0}"#,
+            r#"{"kind":"trace","file":"a.txt"}"#,
+        ] {
+            assert_eq!(serde_json::to_string(&read(text)).unwrap(), text);
+        }
+        let default = ChannelParams::default();
+        assert_eq!(read(&serde_json::to_string(&default).unwrap()), default);
+        assert_eq!(read(r#"{"kind": "scenario"}"#), default);
+        let mut wrong = read(r#"{"kind": "fixed", "snr_db": 300}"#);
+        assert_eq!(
+            wrong.load().unwrap_err(),
+            "snr_db: must be between -200 and 200, not 300"
+        );
+        let unknown = serde_json::from_str::<ChannelParams>(r#"{"kind": "scenario", "powr": 1}"#);
+        assert!(
+            unknown
+                .unwrap_err()
+                .to_string()
+                .contains("unknown field `powr`")
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! Acknowledged mode, sending side (TS 38.322 sections 5.2.3.1, 5.3.2 and 5.3.3).
+
+use bloatlab_units::Nanos;
+
+use super::feed::Feed;
+use super::framing::segment_offset;
+use super::params::Am;
+use super::polls::Polls;
+use super::retransmissions::{Retransmissions, Span};
+use super::um::{crown, date, piece};
+use super::window::{Piece, Window};
+use super::{AmParams, Framing, Pdu, Sdu, Sent, Status, Upper};
+
+/// Header of a PDU in the lena framing, new or sent again.
+const LENA_HEADER: u32 = 4;
+/// ns-3 starts no PDU with new data in less (MAC subheader apart).
+const LENA_LEAST: u32 = 7;
+
+/// Sends SDUs until their arrival is confirmed.
+#[derive(Debug)]
+pub struct AmTransmitter<T> {
+    params: Am,
+    feed: Feed<T>,
+    window: Window<T>,
+    again: Retransmissions,
+    polls: Polls,
+    failed: bool,
+    era: u32,
+    /// SDUs that a re-establishment sends anew; empty between calls.
+    lost: Vec<Sdu<T>>,
+    counts: Sent,
+}
+
+impl<T: Copy> AmTransmitter<T> {
+    /// One that has sent nothing.
+    pub fn new(params: &AmParams) -> Self {
+        let settled = params.settled();
+        Self {
+            params: settled,
+            feed: Feed::default(),
+            window: Window::default(),
+            again: Retransmissions::default(),
+            polls: Polls::new(&settled),
+            failed: false,
+            era: 0,
+            lost: Vec::new(),
+            counts: Sent::default(),
+        }
+    }
+
+    /// Bytes of a header without segment offset.
+    fn header(&self) -> u32 {
+        match self.params.framing {
+            Framing::Nr if self.params.sn_bits <= 12 => 2,
+            Framing::Nr => 3,
+            Framing::Lena => LENA_HEADER,
+        }
+    }
+
+    /// Fills up to `room` bytes of a transport block, with what was lost first; says how many it used.
+    pub fn transmit(
+        &mut self,
+        now: Nanos,
+        room: u32,
+        upper: &mut dyn Upper<T>,
+        out: &mut Vec<Pdu<T>>,
+    ) -> u32 {
+        if self.failed {
+            return 0;
+        }
+        let first = out.len();
+        let used = match self.params.framing {
+            Framing::Nr => {
+                let used = self.repeat_segments(now, room, out);
+                used + self.new_segments(now, room - used, upper, out)
+            }
+            // ns-3: one PDU an opportunity.
+            Framing::Lena if self.again.is_empty() => self.new_pdu(now, room, upper, out),
+            Framing::Lena => self.repeat_pdu(room, out),
+        };
+        // TS 38.322 section 5.3.3.2: the last PDU polls when nothing is left to send, or nothing new may be sent.
+        let idle = self.feed.is_dry(upper) || self.stalled();
+        let ends = self.polls.is_due() || (self.again.is_empty() && idle);
+        if let Some(last) = out[first..].last_mut().filter(|last| !last.poll && ends) {
+            last.poll = true;
+            self.polled(now);
+        }
+        self.guard(now);
+        date(&mut out[first..], self.era);
+        used
+    }
+
+    /// Sees to it that what is not acknowledged is asked for.
+    fn guard(&mut self, now: Nanos) {
+        if self.window.next() > self.window.base() && !self.failed {
+            self.polls.guard(now);
+        }
+    }
+
+    /// No new number may be used: the window is full.
+    fn stalled(&self) -> bool {
+        let between = self.params.framing == Framing::Lena || self.feed.head().is_none();
+        between && self.window.next() >= self.window.base() + self.params.window
+    }
+
+    /// Sends again, an SDU or a segment at a time.
+    fn repeat_segments(&mut self, now: Nanos, room: u32, out: &mut Vec<Pdu<T>>) -> u32 {
+        let mut left = room;
+        while let Some(span) = self.again.first() {
+            let header = self.header() + segment_offset(span.start);
+            let largest = Framing::Nr.largest(left);
+            let Some(whole) = self.window.pieces(span.sn).next().copied() else {
+                break;
+            };
+            if largest <= header {
+                break;
+            }
+            let length = (span.end - span.start).min(largest - header);
+            let bytes = Framing::Nr.wire(header + length);
+            left -= bytes;
+            let poll = self.polls.is_due();
+            let last = span.start + length == whole.length;
+            let mut pdu = whole.again(span.sn, span.start, length, bytes);
+            (pdu.last, pdu.poll) = (last, poll);
+            out.push(pdu);
+            if poll {
+                self.polled(now);
+            }
+            self.repeated(length);
+        }
+        room - left
+    }
+
+    fn repeated(&mut self, length: u32) {
+        self.again.take(length);
+        self.counts.repeated_bytes += u64::from(length);
+    }
+
+    /// Sends what is new, an SDU or a segment at a time.
+    fn new_segments(
+        &mut self,
+        now: Nanos,
+        room: u32,
+        upper: &mut dyn Upper<T>,
+        out: &mut Vec<Pdu<T>>,
+    ) -> u32 {
+        let mut left = room;
+        // Nothing is taken up of which no byte could be sent.
+        while Framing::Nr.largest(left) > self.header()
+            && !self.stalled()
+            && self.feed.fill(now, upper)
+        {
+            let Some((sdu, sent)) = self.feed.head() else {
+                break;
+            };
+            let header = self.header() + segment_offset(sent);
+            let largest = Framing::Nr.largest(left);
+            if largest <= header {
+                break;
+            }
+            if sent == 0 {
+                self.window.open();
+                self.window.add(Piece::whole(sdu), 0);
+            }
+            let Some(cut) = self.feed.cut(largest - header) else {
+                break;
+            };
+            self.window.sent(cut.length);
+            let bytes = Framing::Nr.wire(header + cut.length);
+            left -= bytes;
+            let sn = self.window.next() - 1;
+            let mut pdu = piece(&cut, sn, cut.offset, bytes, cut.ends());
+            pdu.poll = self.count(now, cut.length);
+            out.push(pdu);
+        }
+        room - left
+    }
+
+    /// Sends again one PDU of the lena framing, or what fits of it.
+    fn repeat_pdu(&mut self, room: u32, out: &mut Vec<Pdu<T>>) -> u32 {
+        let largest = Framing::Lena.largest(room);
+        let Some(span) = self.again.first().filter(|_| largest > LENA_HEADER) else {
+            return 0;
+        };
+        let total = self.window.entry(span.sn).map_or(0, |entry| entry.length);
+        let first = out.len();
+        let (mut left, mut at) = (largest - LENA_HEADER, span.start);
+        for whole in self.window.pieces(span.sn) {
+            let end = whole.offset + whole.length;
+            if end <= at || at >= span.end {
+                continue;
+            }
+            let indicator = Framing::Lena.indicator((out.len() - first) as u32);
+            if left <= indicator {
+                break;
+            }
+            let length = (end.min(span.end) - at).min(left - indicator);
+            left -= length + indicator;
+            let mut pdu = whole.again(span.sn, at, length, length + indicator);
+            pdu.last = at + length == total;
+            out.push(pdu);
+            at += length;
+        }
+        self.repeated(at - span.start);
+        crown(&mut out[first..], LENA_HEADER, largest - left)
+    }
+
+    /// Sends a new PDU of the lena framing.
+    fn new_pdu(
+        &mut self,
+        now: Nanos,
+        room: u32,
+        upper: &mut dyn Upper<T>,
+        out: &mut Vec<Pdu<T>>,
+    ) -> u32 {
+        let largest = Framing::Lena.largest(room);
+        if largest < LENA_LEAST || self.stalled() || !self.feed.fill(now, upper) {
+            return 0;
+        }
+        let (first, sn) = (out.len(), self.window.next());
+        let (mut data, mut size) = (0, LENA_HEADER);
+        self.window.open();
+        let window = &mut self.window;
+        self.feed
+            .concatenate(now, largest - LENA_HEADER, upper, |cut, indicator| {
+                window.add(Piece::part(&cut, data), cut.length);
+                out.push(piece(&cut, sn, data, cut.length + indicator, false));
+                data += cut.length;
+                size += cut.length + indicator;
+            });
+        let poll = self.count(now, data);
+        if let Some(last) = out[first..].last_mut() {
+            (last.last, last.poll) = (true, poll);
+        }
+        crown(&mut out[first..], LENA_HEADER, size)
+    }
+
+    /// Counts a PDU with new data; true if it polls.
+    fn count(&mut self, now: Nanos, bytes: u32) -> bool {
+        self.counts.new_bytes += u64::from(bytes);
+        let poll = self.polls.count(bytes);
+        if poll {
+            self.polled(now);
+        }
+        poll
+    }
+
+    /// A PDU leaves with a poll.
+    fn polled(&mut self, now: Nanos) {
+        self.polls.left(now, self.window.next());
+        self.counts.polls += 1;
+    }
+
+    /// Reads a status report.
+    pub fn on_status(&mut self, now: Nanos, status: &Status) {
+        if self.failed || status.era != self.era || status.ack_sn > self.window.next() {
+            return;
+        }
+        let mut acked = self.window.base();
+        let mut considered = None;
+        for nack in &status.nacks {
+            for sn in acked..nack.sn {
+                self.window.acknowledge(sn);
+            }
+            for sn in nack.sn..nack.sn + u64::from(nack.count) {
+                // However many parts of it a report names, it is one retransmission.
+                if self.negative(sn, nack.part) && considered != Some(sn) {
+                    self.consider(sn);
+                    considered = Some(sn);
+                }
+            }
+            acked = acked.max(nack.sn + u64::from(nack.count));
+        }
+        for sn in acked..status.ack_sn {
+            self.window.acknowledge(sn);
+        }
+        self.again.merge();
+        let window = &self.window;
+        self.again
+            .keep(|sn| window.entry(sn).is_some_and(|entry| !entry.acked));
+        self.window.advance();
+        self.polls.answered(status.ack_sn);
+        if self.window.next() == self.window.base() {
+            self.polls.rest();
+        }
+        self.guard(now);
+    }
+
+    /// Notes what is missing; true if it did not wait already.
+    fn negative(&mut self, sn: u64, part: Option<(u32, u32)>) -> bool {
+        let Some(entry) = self.window.entry(sn).filter(|entry| !entry.acked) else {
+            return false;
+        };
+        let (start, end) = part.unwrap_or((0, entry.sent));
+        let span = Span {
+            sn,
+            start,
+            end: end.min(entry.sent),
+        };
+        span.start < span.end && self.again.note(span)
+    }
+
+    /// Counts a retransmission (TS 38.322 section 5.3.2): the first one counts 0.
+    fn consider(&mut self, sn: u64) {
+        let Some(entry) = self.window.entry_mut(sn) else {
+            return;
+        };
+        entry.considered += 1;
+        if entry.considered > self.params.max_retx && !self.failed {
+            self.failed = true;
+            self.polls.rest();
+            self.counts.failures += 1;
+        }
+    }
+
+    /// When [`on_timer`](Self::on_timer) is due.
+    pub fn next_timer(&self) -> Option<Nanos> {
+        self.polls.timer()
+    }
+
+    /// Runs t-PollRetransmit (TS 38.322 section 5.3.3.4).
+    pub fn on_timer(&mut self, now: Nanos, upper: &dyn Upper<T>) {
+        if !self.polls.expire(now) {
+            return;
+        }
+        let quiet = self.again.is_empty() && (self.feed.is_dry(upper) || self.stalled());
+        if let Some(sn) = self.window.latest_unacked().filter(|_| quiet) {
+            self.negative(sn, None);
+            self.again.merge();
+            self.consider(sn);
+        }
+        self.guard(now);
+    }
+
+    /// Bytes for a buffer status report.
+    pub fn report(&self, upper: &dyn Upper<T>) -> u32 {
+        if self.failed {
+            return 0;
+        }
+        let (sdus, bytes) = self.feed.waiting(upper);
+        let (spans, repeated) = self.again.waiting();
+        let sum = match self.params.framing {
+            // What it takes to send all that waits.
+            Framing::Nr => {
+                let part = self.held().map_or(0, |_| 2);
+                let header = u64::from(self.header()) + 3;
+                bytes + sdus * header + part + repeated + spans * (header + 2)
+            }
+            // ns-3: no headers, and what is sent and not acknowledged too.
+            Framing::Lena => bytes + self.window.outstanding(),
+        };
+        u32::try_from(sum).unwrap_or(u32::MAX)
+    }
+
+    /// What is left of an SDU that was sent in part: bytes, and when it came into the buffer.
+    pub fn held(&self) -> Option<(u32, Nanos)> {
+        self.feed.held()
+    }
+
+    /// Something was lost `max_retx_threshold` times: nothing is sent until [`reestablish`](Self::reestablish).
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Starts anew (TS 38.322 section 5.1.2). SDUs whose arrival is not confirmed go first, in order, as TS 38.323 section 5.5 has it.
+    pub fn reestablish(&mut self) {
+        self.window.clear(&mut self.lost);
+        // In the framing of 5G the SDU in work is in the window whole.
+        let head = self.feed.drop_head();
+        if self.params.framing == Framing::Lena {
+            self.lost.extend(head);
+        }
+        self.feed.put_back(&mut self.lost);
+        self.again.clear();
+        self.polls.clear();
+        self.failed = false;
+        self.era += 1;
+    }
+
+    /// What it counted.
+    pub fn counts(&self) -> Sent {
+        self.counts
+    }
+
+    /// The oldest number not acknowledged and the next one (TX_Next_Ack, TX_Next).
+    pub fn window(&self) -> (u64, u64) {
+        (self.window.base(), self.window.next())
+    }
+}

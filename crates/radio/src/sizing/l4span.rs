@@ -1,0 +1,167 @@
+//! Marks by the queue in the radio and its egress rate, as L4Span (Wan and Jamieson, CoNEXT 2025; from the paper only).
+
+use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, Nanos, SECOND};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lasts;
+
+/// Samples of the egress rate.
+const SAMPLES: usize = 50;
+/// What the square-root law of Reno and CUBIC has before the segment size.
+const SQUARE_ROOT_LAW: f64 = 1.75;
+
+/// Marks packets above the RLC by what a bearer's queue needs and what the radio gives, on the ACKs of the uplink.
+///
+/// Flows of L4S are marked by how sure it is that the queue cannot be sent within a target. Others are marked, while the queue is long, as often as
+/// their congestion control needs to settle at the rate of the radio.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// In what time a queue of L4S flows is to be sent.
+    #[schemars(extend("x-minimum" = "100us", "x-maximum" = "1s"))]
+    pub target: Duration,
+    /// Queue of all users together above which other flows are marked; each user has an equal share.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub classic_queue: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            target: Duration(10 * MILLISECOND),
+            classic_queue: Bytes(225_000),
+        }
+    }
+}
+
+impl Params {
+    /// Refuses values out of range, as `parameter: reason`.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn validate(&self) -> Result<(), String> {
+        if self.classic_queue.0 == 0 {
+            return Err("classic_queue: must be at least 1B".to_owned());
+        }
+        lasts("target", self.target, 100 * MICROSECOND, SECOND)
+    }
+}
+
+/// The marker of one bearer.
+#[derive(Clone, Debug)]
+pub struct L4Span {
+    params: Params,
+    /// Egress rates, bytes/s.
+    rates: [f64; SAMPLES],
+    taken: usize,
+}
+
+impl L4Span {
+    /// Without a sample.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            params: params.clone(),
+            rates: [0.0; SAMPLES],
+            taken: 0,
+        }
+    }
+
+    /// A TTI of this length has ended in which so many bytes left, and so many stayed. An idle TTI tells nothing of the rate.
+    pub fn on_tti_end(&mut self, tti: Nanos, out: u64, leftover: u64) {
+        if tti > 0 && (out > 0 || leftover > 0) {
+            self.rates[self.taken % SAMPLES] = out as f64 * 1e9 / tti as f64;
+            self.taken += 1;
+        }
+    }
+
+    /// Egress rate in bytes/s and its error: mean and standard deviation of the last 50 samples.
+    pub fn rate(&self) -> (f64, f64) {
+        let rates = &self.rates[..self.taken.min(SAMPLES)];
+        if rates.is_empty() {
+            return (0.0, 0.0);
+        }
+        let count = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        let squares = rates.iter().map(|rate| (rate - mean) * (rate - mean));
+        (mean, libm::sqrt(squares.sum::<f64>() / count))
+    }
+
+    /// How likely a packet of an L4S flow is marked with so many bytes queued.
+    pub fn l4s(&self, queued: u64) -> f64 {
+        let (rate, error) = self.rate();
+        if self.taken == 0 {
+            return 0.0;
+        }
+        let required = queued as f64 / self.params.target.seconds();
+        if required > rate + error {
+            1.0
+        } else if required < rate - error || error == 0.0 {
+            0.0
+        } else {
+            (required - rate + error) / (2.0 * error)
+        }
+    }
+
+    /// How likely a packet of another flow is marked with so many bytes queued, among so many users, given its segment size and the delay one way.
+    pub fn classic(&self, queued: u64, users: u64, segment: u32, delay: Nanos) -> f64 {
+        let (rate, _) = self.rate();
+        let sent = 2.0 * rate * delay as f64 * 1e-9;
+        if queued * users <= self.params.classic_queue.0 || sent == 0.0 {
+            return 0.0;
+        }
+        let root = SQUARE_ROOT_LAW * f64::from(segment) / sent;
+        (root * root).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 and 3 MB/s in turn: 2 MB/s, error 1.
+    fn marker() -> L4Span {
+        let mut marker = L4Span::new(&Params::default());
+        for place in 0..120 {
+            marker.on_tti_end(MILLISECOND, 1000 + 2000 * (place % 2), 1);
+        }
+        marker
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_last_fifty_busy_ttis() {
+        let mut marker = marker();
+        let (rate, error) = marker.rate();
+        assert!((rate - 2e6).abs() < 1e-3 && (error - 1e6).abs() < 1e-3);
+        marker.on_tti_end(MILLISECOND, 0, 0);
+        assert_eq!(marker.rate(), (rate, error));
+        for _ in 0..50 {
+            marker.on_tti_end(MILLISECOND / 2, 2000, 1);
+        }
+        assert_eq!(marker.rate(), (4e6, 0.0));
+    }
+
+    #[test]
+    fn l4s_flows_are_marked_from_where_the_rate_may_not_do() {
+        let marker = marker();
+        // 10 kB in 10 ms are 1 MB/s = r - e; 15 kB 1.5, 20 kB 2, 30 kB 3 MB/s = r + e.
+        let marks =
+            [9_000, 10_000, 15_000, 20_000, 30_000, 31_000].map(|queued| marker.l4s(queued));
+        let expected = [0.0, 0.0, 0.25, 0.5, 1.0, 1.0];
+        for (mark, expected) in marks.into_iter().zip(expected) {
+            assert!((mark - expected).abs() < 1e-9, "{marks:?}");
+        }
+        assert_eq!(L4Span::new(&Params::default()).l4s(1_000_000), 0.0);
+    }
+
+    #[test]
+    fn other_flows_are_marked_by_the_square_root_law_while_the_queue_is_long() {
+        let marker = marker();
+        assert_eq!(marker.classic(225_000, 1, 1448, 20 * MILLISECOND), 0.0);
+        // (1.75 x 1448/(2 x 2e6 x 0.02))^2 = (2534/80000)^2 = 0.0010033.
+        let mark = marker.classic(225_001, 1, 1448, 20 * MILLISECOND);
+        assert!((mark - 0.001_003_3).abs() < 1e-7, "{mark}");
+        assert_eq!(marker.classic(112_501, 2, 1448, 20 * MILLISECOND), mark);
+        assert_eq!(marker.classic(300_000, 1, 1448, 1), 1.0);
+    }
+}

@@ -1,0 +1,98 @@
+//! Gates before the radio: queues in SDAP and in the UPF that are left when the radio is ready, not when a transmitter is free.
+
+use bloatlab_aqm::Ecn;
+use bloatlab_radio::sizing::{L4Span, Law, UpfPacer, upf_pacer};
+use bloatlab_scenario::{GateKind, PlanGate};
+use bloatlab_units::{MICROSECOND, Nanos};
+
+/// What lets packets on.
+pub(crate) enum Keeper {
+    /// From SDAP into the RLC.
+    Sdap(Law),
+    /// From the UPF to SDAP.
+    Upf(UpfPacer),
+}
+
+/// A queue of one UE, and what lets packets out of it.
+pub(crate) struct Gate {
+    pub ue: usize,
+    /// Index of the link whose queue it is.
+    pub link: usize,
+    pub keeper: Keeper,
+    /// Time between two ticks, if it works by them.
+    tick: Option<Nanos>,
+    /// Whether a tick is to come.
+    pub is_ticking: bool,
+}
+
+/// Ticks of 5G-BDP: a fifth of the shortest TTI that a cell of 3.5 GHz has.
+const PACING: Nanos = 100 * MICROSECOND;
+
+impl Gate {
+    /// From its plan.
+    pub fn new(plan: &PlanGate, link: usize) -> Self {
+        let (keeper, tick) = match &plan.how {
+            GateKind::Sdap(sizing) => {
+                let law = sizing.law();
+                let tick = law.ticks().then_some(PACING);
+                (Keeper::Sdap(law), tick)
+            }
+            GateKind::Upf(params) => {
+                let upf_pacer::Params { tick, .. } = params;
+                (Keeper::Upf(UpfPacer::new(params)), Some(tick.0))
+            }
+        };
+        Self {
+            ue: plan.ue as usize,
+            link,
+            keeper,
+            tick,
+            is_ticking: false,
+        }
+    }
+
+    /// When the next tick is, unless it is arranged already.
+    pub fn arrange(&mut self, now: Nanos) -> Option<Nanos> {
+        if std::mem::replace(&mut self.is_ticking, true) {
+            return None;
+        }
+        // A gate without ticks never has one to come.
+        self.tick.map(|tick| (now / tick + 1) * tick)
+    }
+}
+
+/// A UE on its way down: its gates, what left the RLC since the last TTI ended, and what marks before it.
+#[derive(Default)]
+pub(crate) struct Descent {
+    /// Index of its gates.
+    pub upf: Option<usize>,
+    pub sdap: Option<usize>,
+    pub packets_out: u64,
+    pub bytes_out: u64,
+    pub marker: Option<L4Span>,
+    /// Propagation one way, which the marker reckons with.
+    pub base: Nanos,
+}
+
+impl Descent {
+    /// How likely a packet is marked, with so many bytes in the RLC.
+    pub fn marking(&self, ecn: Ecn, queued: u64, users: u64, length: u32) -> f64 {
+        let Some(marker) = &self.marker else {
+            return 0.0;
+        };
+        match ecn {
+            Ecn::NotEct | Ecn::Ce => 0.0,
+            Ecn::Ect1 => marker.l4s(queued),
+            Ecn::Ect0 => {
+                let (rate, _) = marker.rate();
+                let waits = if rate > 0.0 {
+                    queued as f64 / rate
+                } else {
+                    0.0
+                };
+                let delay = self.base + (waits * 1e9) as Nanos;
+                marker.classic(queued, users, length, delay)
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A radio cell among the links: it takes packets from the queues of its bearers and hands on what has crossed it.
+
+use bloatlab_aqm::Packet as _;
+use bloatlab_radio::cell::{Above, Cell};
+use bloatlab_radio::rlc::Sdu;
+use bloatlab_units::{Nanos, Rng};
+
+use crate::boxes::Link;
+use crate::gate::{Descent, Gate, Keeper};
+use crate::network::{Passage, discard, settle};
+use crate::packet::Packet;
+use crate::packet_log::{PacketLog, Step};
+use crate::schedule::{Schedule, clock, event};
+
+/// A cell, and which links are its bearers.
+pub(crate) struct RadioCell {
+    pub cell: Cell<Packet>,
+    /// Index of the link of each bearer.
+    pub links: Vec<usize>,
+    /// Duration of a slot.
+    pub slot: Nanos,
+    /// When the cell is called next; `NEVER`: not.
+    pub scheduled: Nanos,
+    /// What has crossed it and goes on.
+    pub out: Vec<Packet>,
+    pub gates: Vec<Gate>,
+    /// By UE.
+    pub descents: Vec<Descent>,
+    /// Bearers that have filled a block just now.
+    pub filled: Vec<usize>,
+    /// What marks before the RLC draws from here.
+    pub rng: Rng,
+}
+
+impl RadioCell {
+    /// Sees to it that the cell is called when it wants to be.
+    #[inline]
+    pub fn arrange(&mut self, schedule: &mut Schedule) {
+        let Some(at) = self.cell.next_event() else {
+            return;
+        };
+        if at < self.scheduled {
+            self.scheduled = at;
+            schedule.at(at, event::CLOCK, clock::CELL);
+        }
+    }
+
+    /// Whether a packet that enters a bearer's RLC is marked.
+    pub fn marks(&mut self, link: &Link, packet: &Packet) -> bool {
+        let Some((bearer, _)) = link.bearer.filter(|(bearer, _)| bearer.is_multiple_of(2)) else {
+            return false;
+        };
+        let descent = &self.descents[bearer / 2];
+        if descent.marker.is_none() {
+            return false;
+        }
+        let users = self.descents.len() as u64;
+        let chance = descent.marking(packet.ecn(), link.bytes, users, packet.length());
+        self.rng.chance(chance)
+    }
+
+    /// How many packets may go through a gate now.
+    pub fn opening(&self, index: usize, links: &[Link]) -> u64 {
+        let gate = &self.gates[index];
+        match &gate.keeper {
+            Keeper::Sdap(law) => law.may_release(links[self.links[2 * gate.ue]].packets),
+            Keeper::Upf(pacer) => pacer.may_release(self.in_sdap(gate.ue, links)),
+        }
+    }
+
+    /// Packets that a tick lets through a gate.
+    pub fn tick(&mut self, index: usize, now: Nanos, links: &[Link]) -> u64 {
+        let ue = self.gates[index].ue;
+        let waiting = links[self.gates[index].link].packets;
+        let (has_room, pace) = self.below(ue, links);
+        let queued = self.descents[ue]
+            .sdap
+            .map_or(0, |sdap| links[self.gates[sdap].link].packets);
+        let held = self.in_sdap(ue, links);
+        match &mut self.gates[index].keeper {
+            Keeper::Sdap(law) => law.on_tick(now, waiting),
+            Keeper::Upf(pacer) => {
+                pacer.on_tick(now, has_room, queued, pace);
+                pacer.may_release(held)
+            }
+        }
+    }
+
+    /// Whether the RLC below SDAP has room, and the packets that a TTI sends, as SDAP's law knows them; without it both by what the RLC holds.
+    fn below(&self, ue: usize, links: &[Link]) -> (bool, f64) {
+        let queued = links[self.links[2 * ue]].packets;
+        let law = self.descents[ue].sdap.map(|sdap| &self.gates[sdap].keeper);
+        let Some(Keeper::Sdap(law)) = law else {
+            return (true, queued as f64);
+        };
+        let has_room = law.limit().is_none_or(|limit| queued < limit);
+        (has_room, law.pace().unwrap_or(queued as f64))
+    }
+
+    /// Packets between the UPF's gate and SDAP's.
+    fn in_sdap(&self, ue: usize, links: &[Link]) -> u64 {
+        let descent = &self.descents[ue];
+        let count = |gate: Option<usize>| gate.map(|gate| links[self.gates[gate].link].count);
+        match (count(descent.upf), count(descent.sdap)) {
+            (Some(upf), Some(sdap)) => upf.departures - sdap.departures - sdap.drops,
+            _ => 0,
+        }
+    }
+
+    /// So many packets went through a gate; the UPF's gate, if that may let more out for it.
+    pub fn passed(&mut self, index: usize, packets: u64) -> Option<usize> {
+        let gate = &self.gates[index];
+        if packets == 0 || matches!(gate.keeper, Keeper::Upf(_)) {
+            return None;
+        }
+        let upf = self.descents[gate.ue].upf?;
+        if let Keeper::Upf(pacer) = &mut self.gates[upf].keeper {
+            pacer.on_passed(packets);
+        }
+        Some(upf)
+    }
+
+    /// A TTI of a bearer on the downlink has ended; the gate above it, if there is one.
+    pub fn end_tti(&mut self, bearer: usize, now: Nanos, links: &[Link]) -> Option<usize> {
+        let descent = &mut self.descents[bearer / 2];
+        let link = &links[self.links[bearer]];
+        let packets = std::mem::take(&mut descent.packets_out);
+        let bytes = std::mem::take(&mut descent.bytes_out);
+        if let Some(marker) = &mut descent.marker {
+            marker.on_tti_end(self.slot, bytes, link.bytes);
+        }
+        let gate = descent.sdap?;
+        if let Keeper::Sdap(law) = &mut self.gates[gate].keeper {
+            law.on_tti_end(now, packets, link.packets);
+        }
+        Some(gate)
+    }
+}
+
+/// The bearers' queues, as the cell sees them.
+pub(crate) struct Bearers<'a> {
+    pub links: &'a mut [Link],
+    pub map: &'a [usize],
+    pub passages: &'a mut [Passage],
+    pub log: &'a mut PacketLog,
+    pub slot: Nanos,
+    pub out: &'a mut Vec<Packet>,
+    pub gates: &'a mut [Gate],
+    pub descents: &'a mut [Descent],
+    pub filled: &'a mut Vec<usize>,
+}
+
+impl Above<Packet> for Bearers<'_> {
+    fn opportunity(&mut self, bearer: usize, now: Nanos, held_since: Option<Nanos>) {
+        self.links[self.map[bearer]]
+            .queue
+            .opportunity(now, held_since);
+    }
+
+    fn pull(&mut self, bearer: usize, now: Nanos) -> Option<Sdu<Packet>> {
+        let link = &mut self.links[self.map[bearer]];
+        let packet = link.dequeue(now);
+        if !link.fate.is_empty() {
+            settle(link, now, self.passages, self.log);
+        }
+        let packet = packet?;
+        link.taken += 1;
+        if packet.direction() == 0 {
+            let sojourn = now - packet.enqueued_at();
+            self.passages[packet.flow_index()].sojourn.record(sojourn);
+        }
+        self.log.note(now, Step::Dequeue, link.number, &packet);
+        if bearer.is_multiple_of(2) {
+            let descent = &mut self.descents[bearer / 2];
+            descent.packets_out += 1;
+            descent.bytes_out += u64::from(packet.length() + link.header);
+            if let Some(gate) = descent.sdap
+                && let Keeper::Sdap(law) = &mut self.gates[gate].keeper
+            {
+                law.on_packet_out(now - packet.enqueued_at());
+            }
+        }
+        Some(Sdu {
+            item: packet,
+            bytes: packet.length() + link.header,
+            entered_at: packet.enqueued_at(),
+        })
+    }
+
+    fn packets(&self, bearer: usize) -> u64 {
+        self.links[self.map[bearer]].packets
+    }
+
+    fn bytes(&self, bearer: usize) -> u64 {
+        self.links[self.map[bearer]].bytes
+    }
+
+    fn filled(&mut self, bearer: usize, _now: Nanos) {
+        self.filled.push(bearer);
+    }
+
+    fn sent(&mut self, bearer: usize, _now: Nanos, bytes: u32, share: f64) {
+        let stats = &mut self.links[self.map[bearer]].stats;
+        stats.busy += (share * self.slot as f64) as Nanos;
+        stats.sent_bytes += u64::from(bytes);
+        stats.interval.bytes += u64::from(bytes);
+    }
+
+    fn delivered(&mut self, bearer: usize, _now: Nanos, packet: &Packet) {
+        let link = &mut self.links[self.map[bearer]];
+        link.taken -= 1;
+        link.count.departures += 1;
+        self.out.push(*packet);
+    }
+
+    fn lost(&mut self, bearer: usize, now: Nanos, packet: &Packet) {
+        let link = &mut self.links[self.map[bearer]];
+        link.taken -= 1;
+        discard(link, now, self.passages, self.log, packet);
+    }
+}
