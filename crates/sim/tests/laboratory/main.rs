@@ -4,6 +4,7 @@
 mod behaviour;
 mod cell;
 mod generator;
+mod impaired;
 mod independence;
 mod invariants;
 mod queueing_theory;
