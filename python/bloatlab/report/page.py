@@ -99,7 +99,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     ranked = of_store(store, known)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine)
     by_run = {key[0]: part for key, part in own["metrics"].partition_by("run_id", as_dict=True).items()}
-    queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.standing_queue(part)) is not None}
+    queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.waiting(part)) is not None}
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next((run for run in claims["run_id"].to_list() if run in by_run), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)

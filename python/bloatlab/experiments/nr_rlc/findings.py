@@ -268,7 +268,7 @@ def _phase(read: _Reader) -> Finding:
         "The authors' variant is not CoDel, and its numbers hang on the phase of constant intervals",
         "the AQM of the source is CoDel.",
         "It drops at the tail, with target and interval both 100 ms, and spaces its drops by whole milliseconds; here it is "
-        f"`{AUTHORS_CODEL}`, beside RFC 8289's `codel`, which drops at the head. Whether it drops a mouse hangs on where the "
+        f"{AUTHORS_CODEL}, beside RFC 8289's codel, which drops at the head. Whether it drops a mouse hangs on where the "
         "mice's "
         f"period falls on the elephant's: as published {read.got(fixed, MICE)} of 10 mice arrive at 20,000 packets/s, after "
         f"{_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less than behind tail drop. With starts drawn below a millisecond "
@@ -276,7 +276,7 @@ def _phase(read: _Reader) -> Finding:
         "mean, "
         f"{_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than behind tail drop; with RFC 8289's "
         f"{_range([read.got(run, MICE) for run in drawn('codel')])}, after {_ms(mean('codel'))} ms. Compare over drawn starts: "
-        f"`--set start_jitter=1ms --replications {PHASES}`.",
+        f"--set start_jitter=1ms --replications {PHASES}.",
         (
             "lambda",
             "queue",
