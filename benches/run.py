@@ -14,6 +14,7 @@ from typing import Any
 import laws
 import packets
 import queues
+import radio
 import shell
 from rich.console import Console
 from rich.table import Table
@@ -21,7 +22,7 @@ from rich.table import Table
 from bloatlab._core import engine_version
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "report", "sweep")
+PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "radio", "report", "sweep")
 
 
 def packet_table(results: list[dict[str, Any]]) -> Table:
@@ -164,6 +165,14 @@ def main() -> None:
         with console.status("congestion controls ..."):
             results["laws"] = laws.measure(7 if given.quick else 31)
         console.print(law_table(results["laws"]))
+    if "radio" in given.only:
+        with console.status("radio links ..."):
+            results["radio"] = radio.measure(2 if given.quick else 7)
+        for one in results["radio"]:
+            console.print(
+                f"{one['experiment']}, {one['what']}: {one['seconds']:.3f} s "
+                f"(best {one['seconds_best']:.3f} s; aim: below {one['aim']:g} s)"
+            )
     if "report" in given.only:
         with console.status("report ..."):
             results["report"] = taken = shell.report(2 if given.quick else 7)
