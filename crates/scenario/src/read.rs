@@ -97,7 +97,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 11] = [
+            const LISTS: [&str; 15] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -110,10 +110,20 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 // Values over time.
                 "steps",
                 "deliveries",
-                // UEs of a cell.
+                // UEs of a cell, and points of their ways.
                 "ues",
+                "position_m",
+                "from_m",
+                "to_m",
+                "samples",
             ];
-            if !matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str())) {
+            let may = match path.as_slice() {
+                [.., Step::Key(key)] => LISTS.contains(&key.as_str()),
+                // Pairs of a time and a value.
+                [.., Step::Key(key), Step::Index(_)] => key == "samples",
+                _ => false,
+            };
+            if !may {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
             }
             for (index, inner) in list.iter().enumerate() {
