@@ -27,6 +27,7 @@ Scenario = str | Mapping[str, Any] | Model
 
 def run(
     scenario: Scenario,
+    /,
     *,
     seed: int = 42,
     out: Path | str | None = None,
@@ -78,6 +79,7 @@ def simulate(
 
 def sweep(
     scenario: Scenario,
+    /,
     axes: Mapping[str, Sequence[Any]] | None = None,
     *,
     replications: int = 1,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 DUMBBELL = {
     "rate", "rtt", "queue", "loss", "loss_spacing", "reverse_rate", "reverse_queue", "reverse_loss", "access_rate",
-    "device_packets", "overhead",
+    "device_packets", "overhead", "header", "vary",
 }  # fmt: skip
 TOP = {"name", "duration", "sample_interval", "warmup", "dumbbell", "parking_lot", "boxes", "flows"}
 

@@ -20,7 +20,8 @@ from bloatlab.experiments.rfc7928.base import flows_at
 from bloatlab.sweeps import ExperimentSource, plan
 from conftest import REAL
 
-COMPARING = [experiment for experiment in CATALOGUE.values() if "queue" in experiment.axes()] if REAL else []
+RANKED = [experiment for experiment in CATALOGUE.values() if experiment.criteria]
+COMPARING = [experiment for experiment in RANKED if "queue" in experiment.axes()] if REAL else []
 NAMES = [name for name in CATALOGUE if name == "aqm-comparison" or name.startswith("rfc7928-")]
 real = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
 

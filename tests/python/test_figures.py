@@ -17,8 +17,8 @@ from bloatlab.figures.source import with_limits
 
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs]
 RANKINGS = {"ranking", "places", "overall"}
-MATRICES = {"share_matrix", "delay_matrix"}
-"""Of pairs: tests/python/test_coexistence.py."""
+MATRICES = {"share_matrix", "delay_matrix", "srtt_grid"}
+"""Of pairs, and by two parameters: tests/python/test_coexistence.py, test_mmwave.py."""
 OF_RUNS = [
     name
     for name, figure in registry.REGISTRY.items()

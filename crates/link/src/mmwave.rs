@@ -33,6 +33,9 @@ pub struct Params {
     #[serde(default = "one")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub scale: f64,
+    /// A rate of 0 is not set: the one before stays, as with a tc that refuses it. Otherwise it is an outage.
+    #[serde(default)]
+    pub zero_keeps_rate: bool,
 }
 
 /// What happens to a 60 GHz path.
@@ -69,6 +72,7 @@ impl Params {
             gap: None,
             gap_deviation: None,
             scale: 1.0,
+            zero_keeps_rate: false,
         }
     }
 
@@ -147,6 +151,8 @@ struct Mmwave {
     phase_until: u64,
     /// The first sample of the next blockage.
     next: u64,
+    /// The rate that is set, Mbit/s.
+    set: u64,
 }
 
 impl Mmwave {
@@ -162,6 +168,7 @@ impl Mmwave {
             phase: Phase::Clear,
             phase_until: 0,
             next: u64::MAX,
+            set: 0,
         };
         source.next = source.gap(0);
         source
@@ -266,11 +273,14 @@ impl Mmwave {
 impl Source for Mmwave {
     fn next(&mut self) -> Change {
         let at = self.sample * self.interval;
-        let megabits = self.rate();
+        let drawn = self.rate();
+        if drawn > 0 || !self.params.zero_keeps_rate {
+            self.set = drawn;
+        }
         self.sample += 1;
         Change {
             at,
-            value: self.params.bits(megabits),
+            value: self.params.bits(self.set),
         }
     }
 }

@@ -179,3 +179,18 @@ fn what_a_user_sets_counts() {
         "interval: must be between 1ms and 3600s, not 7200s"
     );
 }
+
+#[test]
+fn a_rate_of_zero_may_keep_the_one_before() {
+    let walking = |keeps: bool| {
+        let how = json!({ "kind": "mmwave", "preset": "mobb", "zero_keeps_rate": keeps });
+        samples(how, 2000.0, 0.25, 3)
+    };
+    let (drawn, kept) = (walking(false), walking(true));
+    assert!(drawn.contains(&0.0));
+    let mut before = 0.0;
+    for (drawn, kept) in drawn.into_iter().zip(kept) {
+        before = if drawn > 0.0 { drawn } else { before };
+        assert_eq!(kept, before);
+    }
+}

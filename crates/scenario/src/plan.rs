@@ -138,7 +138,12 @@ pub enum GateKind {
     /// From SDAP into the RLC.
     Sdap(Sizing),
     /// From the UPF to SDAP.
-    Upf(upf_pacer::Params),
+    Upf {
+        /// By this.
+        pacer: upf_pacer::Params,
+        /// Propagation between them, one way.
+        delay: Nanos,
+    },
 }
 
 /// A radio cell.

@@ -209,17 +209,18 @@ impl<'a> Engine<'a> {
                 ..Descent::default()
             });
         }
+        let slot = params.slot()?;
         let mut gates = Vec::new();
         for (planned, place) in plan.boxes.iter().zip(&self.places) {
             let (PlanBoxKind::Link(link), Place::Gate(index)) = (&planned.kind, place) else {
                 continue;
             };
             let Some(plan) = &link.gate else { continue };
-            let gate = Gate::new(plan, *index as usize);
+            let gate = Gate::new(plan, *index as usize, slot);
             let descent = &mut descents[gate.ue];
             match gate.keeper {
                 Keeper::Sdap(_) => descent.sdap = Some(gates.len()),
-                Keeper::Upf(_) => descent.upf = Some(gates.len()),
+                Keeper::Upf { .. } => descent.upf = Some(gates.len()),
             }
             self.network.links[*index as usize].gate = gates.len();
             gates.push(gate);
@@ -227,7 +228,7 @@ impl<'a> Engine<'a> {
         self.network.radio = Some(Box::new(RadioCell {
             cell: Cell::new(params, channels, &self.streams)?,
             links,
-            slot: params.slot()?,
+            slot,
             scheduled: NEVER,
             out: Vec::new(),
             gates,

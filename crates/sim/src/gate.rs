@@ -1,7 +1,7 @@
 //! Gates before the radio: queues in SDAP and in the UPF that are left when the radio is ready, not when a transmitter is free.
 
 use bloatlab_aqm::Ecn;
-use bloatlab_radio::sizing::{L4Span, Law, UpfPacer, upf_pacer};
+use bloatlab_radio::sizing::{L4Span, Law, UpfPacer};
 use bloatlab_scenario::{GateKind, PlanGate};
 use bloatlab_units::{MICROSECOND, Nanos};
 
@@ -9,8 +9,8 @@ use bloatlab_units::{MICROSECOND, Nanos};
 pub(crate) enum Keeper {
     /// From SDAP into the RLC.
     Sdap(Law),
-    /// From the UPF to SDAP.
-    Upf(UpfPacer),
+    /// From the UPF to SDAP, over this propagation.
+    Upf { pacer: UpfPacer, delay: Nanos },
 }
 
 /// A queue of one UE, and what lets packets out of it.
@@ -29,17 +29,20 @@ pub(crate) struct Gate {
 const PACING: Nanos = 100 * MICROSECOND;
 
 impl Gate {
-    /// From its plan.
-    pub fn new(plan: &PlanGate, link: usize) -> Self {
+    /// From its plan, in a cell with slots of this length.
+    pub fn new(plan: &PlanGate, link: usize, slot: Nanos) -> Self {
         let (keeper, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
-                let law = sizing.law();
+                let law = sizing.law(slot);
                 let tick = law.ticks().then_some(PACING);
                 (Keeper::Sdap(law), tick)
             }
-            GateKind::Upf(params) => {
-                let upf_pacer::Params { tick, .. } = params;
-                (Keeper::Upf(UpfPacer::new(params)), Some(tick.0))
+            GateKind::Upf { pacer, delay } => {
+                let keeper = Keeper::Upf {
+                    pacer: UpfPacer::new(pacer),
+                    delay: *delay,
+                };
+                (keeper, Some(pacer.tick.0))
             }
         };
         Self {
@@ -69,6 +72,8 @@ pub(crate) struct Descent {
     pub sdap: Option<usize>,
     pub packets_out: u64,
     pub bytes_out: u64,
+    /// Bytes that the last TTI could have sent.
+    pub offered: u64,
     pub marker: Option<L4Span>,
     /// Propagation one way, which the marker reckons with.
     pub base: Nanos,
@@ -83,16 +88,7 @@ impl Descent {
         match ecn {
             Ecn::NotEct | Ecn::Ce => 0.0,
             Ecn::Ect1 => marker.l4s(queued),
-            Ecn::Ect0 => {
-                let (rate, _) = marker.rate();
-                let waits = if rate > 0.0 {
-                    queued as f64 / rate
-                } else {
-                    0.0
-                };
-                let delay = self.base + (waits * 1e9) as Nanos;
-                marker.classic(queued, users, length, delay)
-            }
+            Ecn::Ect0 => marker.classic(queued, users, length, self.base),
         }
     }
 }

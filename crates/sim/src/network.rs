@@ -281,7 +281,7 @@ impl Network {
         radio.arrange(&mut self.schedule);
         let crossed = take(&mut radio.out);
         let filled = take(&mut radio.filled);
-        for &bearer in filled.iter().filter(|bearer| bearer.is_multiple_of(2)) {
+        for &bearer in &filled {
             self.end_tti(bearer);
         }
         if let Some(radio) = &mut self.radio {

@@ -64,7 +64,11 @@ impl RadioCell {
         let gate = &self.gates[index];
         match &gate.keeper {
             Keeper::Sdap(law) => law.may_release(links[self.links[2 * gate.ue]].packets),
-            Keeper::Upf(pacer) => pacer.may_release(self.in_sdap(gate.ue, links)),
+            Keeper::Upf { pacer, delay } => {
+                // What SDAP passes on while packets are under way to it has to be under way.
+                let pipe = self.below(gate.ue, links).1 * *delay as f64 / self.slot as f64;
+                pacer.may_release(self.in_sdap(gate.ue, links).saturating_sub(pipe as u64))
+            }
         }
     }
 
@@ -73,15 +77,13 @@ impl RadioCell {
         let ue = self.gates[index].ue;
         let waiting = links[self.gates[index].link].packets;
         let (has_room, pace) = self.below(ue, links);
-        let queued = self.descents[ue]
-            .sdap
-            .map_or(0, |sdap| links[self.gates[sdap].link].packets);
-        let held = self.in_sdap(ue, links);
+        let sdap = self.descents[ue].sdap;
+        let queued = sdap.map_or(0, |sdap| links[self.gates[sdap].link].packets);
         match &mut self.gates[index].keeper {
             Keeper::Sdap(law) => law.on_tick(now, waiting),
-            Keeper::Upf(pacer) => {
+            Keeper::Upf { pacer, .. } => {
                 pacer.on_tick(now, has_room, queued, pace);
-                pacer.may_release(held)
+                self.opening(index, links)
             }
         }
     }
@@ -110,11 +112,11 @@ impl RadioCell {
     /// So many packets went through a gate; the UPF's gate, if that may let more out for it.
     pub fn passed(&mut self, index: usize, packets: u64) -> Option<usize> {
         let gate = &self.gates[index];
-        if packets == 0 || matches!(gate.keeper, Keeper::Upf(_)) {
+        if packets == 0 || matches!(gate.keeper, Keeper::Upf { .. }) {
             return None;
         }
         let upf = self.descents[gate.ue].upf?;
-        if let Keeper::Upf(pacer) = &mut self.gates[upf].keeper {
+        if let Keeper::Upf { pacer, .. } = &mut self.gates[upf].keeper {
             pacer.on_passed(packets);
         }
         Some(upf)
@@ -131,7 +133,9 @@ impl RadioCell {
         }
         let gate = descent.sdap?;
         if let Keeper::Sdap(law) = &mut self.gates[gate].keeper {
-            law.on_tti_end(now, packets, link.packets);
+            // Packets of the size that went.
+            let could = (descent.offered * packets).checked_div(bytes).unwrap_or(0);
+            law.on_tti_end(now, packets, could.max(packets), link.packets);
         }
         Some(gate)
     }
@@ -195,7 +199,8 @@ impl Above<Packet> for Bearers<'_> {
         self.links[self.map[bearer]].bytes
     }
 
-    fn filled(&mut self, bearer: usize, _now: Nanos) {
+    fn filled(&mut self, bearer: usize, _now: Nanos, offered: u32) {
+        self.descents[bearer / 2].offered = u64::from(offered);
         self.filled.push(bearer);
     }
 

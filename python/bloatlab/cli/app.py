@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import Flag, Out, Set, Sweep
+from bloatlab.cli.options import Flag, Out, Set, Sweep, Traces, with_traces
 
 
 def _version() -> str:
@@ -57,6 +57,7 @@ def run(
     json: Flag = False,
     jobs: int | None = None,
     packets: Flag = False,
+    traces: Traces = None,
 ) -> int:
     """Runs an experiment. Runs that the results directory holds already are read, so the same command resumes.
 
@@ -70,6 +71,7 @@ def run(
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
         packets: Record every packet.
+        traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.run import Request, run_request
     from bloatlab.experiments import get
@@ -77,7 +79,16 @@ def run(
 
     experiment = get(name)
     request = Request(
-        ExperimentSource(experiment), set_, sweep, replications, seed, out, json, jobs, packets, experiment
+        ExperimentSource(experiment),
+        with_traces(set_, traces),
+        sweep,
+        replications,
+        seed,
+        out,
+        json,
+        jobs,
+        packets,
+        experiment,
     )
     return run_request(request)
 
@@ -117,17 +128,19 @@ def simulate(
 
 
 @app.command
-def reproduce(name: str, *, out: Out = None, json: Flag = False) -> int:
+def reproduce(name: str, *, set_: Set = [], out: Out = None, json: Flag = False, traces: Traces = None) -> int:  # noqa: B006
     """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
 
     Args:
         name: The experiment.
+        set_: Data of the source that are not shipped, such as traces=DIR; the rest is as published. Repeatable.
         out: Results directory [default: results/NAME].
         json: Print one JSON object and nothing else.
+        traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.reproduce import reproduce_experiment
 
-    return reproduce_experiment(name, out, as_json=json)
+    return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json)
 
 
 @app.command

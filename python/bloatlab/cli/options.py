@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,3 +12,9 @@ Set = Annotated[list[str], Parameter(name="--set", negative=(), show_default=Fal
 Sweep = Annotated[list[str], Parameter(name="--sweep", negative=(), show_default=False, metavar="KEY=V1,V2")]
 Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
+
+
+def with_traces(set_: Sequence[str], traces: Path | None) -> list[str]:
+    """What is set, with the directory of traces among it."""
+    return [*set_, *([f"traces={traces}"] if traces is not None else [])]

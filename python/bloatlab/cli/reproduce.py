@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from bloatlab.cli.console import console, number
 from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
-from bloatlab.errors import BloatlabError
+from bloatlab.cli.values import named, settings, value
+from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
-from bloatlab.experiments.claims import claims_of, note_claims, published_runs
+from bloatlab.experiments.claims import claims_of, note_claims, published_runs, verdicts_on
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan
 
@@ -20,15 +22,24 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def reproduce_experiment(name: str, out: Path | None, *, as_json: bool) -> int:
-    """Runs the published set-up; exit code 0 when every claim holds."""
+def reproduce_experiment(name: str, set_: Sequence[str], out: Path | None, *, as_json: bool) -> int:
+    """Runs the published set-up; exit code 0 when every claim that is judged holds.
+
+    Raises:
+        ParameterError: What is set is not data of the source: the rest is as published.
+    """
     experiment = get(name)
     if not experiment.claims:
         raise BloatlabError(f"{experiment.name}: its source makes no claims")
+    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    for parameter in given:
+        if parameter not in experiment.data:
+            allowed = ", ".join(experiment.data) or "nothing"
+            raise ParameterError(f"{parameter}: reproduce runs what was published (may be set: {allowed})")
     directory = out if out is not None else Path("results") / experiment.name
     runs = plan(
         ExperimentSource(experiment),
-        experiment.reproduce_params,
+        {**experiment.reproduce_params, **given},
         experiment.published_axes(),
         seed=experiment.reproduce_seed,
     )
@@ -43,12 +54,12 @@ def reproduce_experiment(name: str, out: Path | None, *, as_json: bool) -> int:
     if summary.failed:
         print(f"bloatlab: the run failed: {summary.failed[0][1]}", file=sys.stderr)
         return 1
-    metrics = Store(directory).run_metrics([run.run_id for run in runs])
-    published = published_runs(experiment, runs)
-    verdicts = experiment.verdicts({case: metrics[run.run_id] for case, run in published.items()})
+    store = Store(directory)
+    verdicts = verdicts_on(experiment, published_runs(experiment, runs), store)
     failed = [verdict for verdict in verdicts if verdict.holds is False]
     if as_json:
-        print_json(experiment.name, runs, metrics, claims_of(experiment, runs, metrics))
+        metrics = store.run_metrics([run.run_id for run in runs])
+        print_json(experiment.name, runs, metrics, claims_of(experiment, runs, store))
     else:
         _print(experiment, verdicts, failed, directory)
     return 1 if failed else 0
@@ -59,11 +70,18 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
     out.print(claims_table(experiment, verdicts))
     claims = sum(verdict.holds is not None for verdict in verdicts)
     out.print(f"{claims - len(failed)} of {claims} claims hold; source: {experiment.source}", soft_wrap=True)
-    for verdict in verdicts:
-        source = verdict.claim.source if verdict.claim.source != experiment.source else ""
-        if said := "; ".join(text for text in (source, verdict.claim.note) if text):
-            out.print(f"{verdict.claim.name}: {said}", soft_wrap=True, markup=False)
+    for said, group in itertools.groupby(verdicts, lambda verdict: _remark(experiment, verdict)):
+        names = [verdict.claim.name for verdict in group]
+        who = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} claims)"
+        if said:
+            out.print(f"{who}: {said}", soft_wrap=True, markup=False)
     out.print(report_line(directory), soft_wrap=True, markup=False)
+
+
+def _remark(experiment: Experiment, verdict: Verdict) -> str:
+    """What there is to say of a claim besides its numbers."""
+    source = verdict.claim.source if verdict.claim.source != experiment.source else ""
+    return "; ".join(text for text in (source, verdict.claim.note, verdict.why) if text)
 
 
 def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
@@ -83,7 +101,8 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
             gap = round(measured - claim.published, 9)
             relative = claim.absolute is None and claim.published != 0
             difference = f"{100 * gap / abs(claim.published):+.2f} %" if relative else f"{gap:+.4g}"
-        word = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[verdict.holds]
+        unjudged = "not judged" if verdict.why else ""
+        word = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: unjudged}[verdict.holds]
         table.add_row(
             claim.name, claim.published_text, number(measured), difference, claim.tolerance_text, claim.unit, word
         )

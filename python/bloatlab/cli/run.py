@@ -95,7 +95,7 @@ def _tell(request: Request, runs: Sequence[PlannedRun], summary: Summary, axes: 
     metrics = store.run_metrics([planned.run_id for planned in done])
     if request.as_json:
         ranking = of_plan(request.experiment, done, metrics)
-        print_json(request.source.name, done, metrics, claims_of(request.experiment, done, metrics), ranking)
+        print_json(request.source.name, done, metrics, claims_of(request.experiment, done, store), ranking)
         return
     if not done:
         return

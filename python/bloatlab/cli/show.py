@@ -55,6 +55,7 @@ def show_experiment(name: str) -> None:
         claims.add_column("tolerance", justify="right")
         for claim in (*experiment.claims, *experiment.comparison):
             judged = claim.tolerance_text or ("" if claim.bound else "none stated")
+            judged += f"{', ' if judged else ''}needs {claim.needs}" if claim.needs else ""
             claims.add_row(claim.name, claim.published_text, claim.unit, judged)
         out.print(claims)
     out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)

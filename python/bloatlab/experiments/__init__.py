@@ -12,6 +12,7 @@ from bloatlab.experiments.ccperf import CcBenchmark
 from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.laws import CongestionControlLaws
+from bloatlab.experiments.mmwave import MmwaveAqm
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
 from bloatlab.experiments.suite import Suite
@@ -23,6 +24,7 @@ CATALOGUE: dict[str, Experiment] = {
         AqmComparison(),
         Coexistence(),
         CongestionControlLaws(),
+        MmwaveAqm(),
         CcBenchmark(),
         *CCPERF,
         *RFC7928,

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from bloatlab.errors import unknown
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.plugins import Configured
 
+if TYPE_CHECKING:
+    from bloatlab.result import Result
+
 Metrics = Mapping[str, Any]
 """Metrics of a run in the form of `--json`."""
 Cases = Mapping[str, Metrics]
-"""Metrics of every published run, by the name of its case."""
+"""Metrics of every published run, by the name of its case; `readings` in them are what `Experiment.readings` gives."""
+FileMaker = Callable[[Path], None]
+"""Writes a file to a path."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Claim:
     note: str = ""
     bound: Literal["", "at least", "at most"] = ""
     """On which side of the published value ours must be; empty: near it."""
+    needs: str = ""
+    """A parameter without which there is nothing to judge: it names data of the source that are not shipped."""
 
     @property
     def tolerance(self) -> float | None:
@@ -64,7 +72,9 @@ class Verdict:
     claim: Claim
     measured: float | None
     holds: bool | None
-    """`None`: the source states no tolerance."""
+    """`None`: not judged. The source states no tolerance, or `why`."""
+    why: str = ""
+    """Why a claim that has a tolerance was not judged."""
 
 
 class Experiment:
@@ -83,6 +93,10 @@ class Experiment:
     cases: ClassVar[Sequence[str]] = ()
     """Values of the parameter `case`, if what is published took several runs."""
     reproduce_seed: ClassVar[int] = 42
+    data: ClassVar[tuple[str, ...]] = ()
+    """Parameters that name data of the source that are not shipped, or say how they are read; a reproduction may set them."""
+    series: ClassVar[tuple[str, ...]] = ()
+    """Tables of every run that its figures over all runs draw."""
     figures: ClassVar[tuple[str, ...]] = ()
     criteria: ClassVar[tuple[Criterion, ...]] = ()
     """What its runs are ranked by; empty: they are not."""
@@ -93,6 +107,11 @@ class Experiment:
     def subject(self) -> str:
         """What is compared, in words."""
         return {"cca": "congestion control"}.get(self.compared[0], self.compared[0])
+
+    @property
+    def leaves_files(self) -> bool:
+        """Whether its runs leave files beside their tables."""
+        return type(self).files is not Experiment.files
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario document that resolved parameters make."""
@@ -131,22 +150,42 @@ class Experiment:
         """What the published runs differ in."""
         return {"case": self.cases} if self.cases else {}
 
-    def published_runs(self) -> dict[str, dict[str, Any]]:
-        """The resolved parameters of each published run, by the name of its case; a single one has no name."""
+    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+        """The resolved parameters of each published run, by the name of its case; a single one has no name.
+
+        Args:
+            data: Values of the parameters named in `data`.
+        """
+        base = {**self.reproduce_params, **(data or {})}
         if not self.cases:
-            return {"": self.resolve(self.reproduce_params)}
-        return {case: self.resolve({**self.reproduce_params, "case": case}) for case in self.cases}
+            return {"": self.resolve(base)}
+        return {case: self.resolve({**base, "case": case}) for case in self.cases}
 
-    def verdicts(self, metrics: Cases) -> list[Verdict]:
-        """The claims, then the comparison, held against the published runs."""
-        return [judge(claim, metrics) for claim in (*self.claims, *self.comparison)]
+    def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
+        """The claims, then the comparison, held against the published runs.
+
+        Args:
+            metrics: Of each published run.
+            parameters: What the runs have in common, for claims that need data.
+        """
+        return [judge(claim, metrics, parameters) for claim in (*self.claims, *self.comparison)]
+
+    def readings(self, run: Result) -> dict[str, float]:
+        """Numbers of a run that claims read and no metric holds, from its tables."""
+        return {}
+
+    def files(self, run: Result) -> Mapping[str, FileMaker]:
+        """Files that a run leaves beside its tables, in the form of its source: what writes each, by name."""
+        return {}
 
 
-def judge(claim: Claim, metrics: Cases) -> Verdict:
+def judge(claim: Claim, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> Verdict:
     """Holds a claim against the metrics of the published runs."""
     measured = _measured(claim, metrics)
     if claim.tolerance is None:
         return Verdict(claim, measured, None)
+    if claim.needs and (parameters or {}).get(claim.needs) is None:
+        return Verdict(claim, measured, None, f"not judged: needs the data of the source (--set {claim.needs}=...)")
     if measured is None:
         return Verdict(claim, None, False)
     # A tolerance counts to the last digit that a double carries.

@@ -12,11 +12,23 @@ from bloatlab.sweeps.plan import PlannedRun
 
 
 def published_runs(experiment: Experiment | None, runs: Sequence[PlannedRun]) -> dict[str, PlannedRun]:
-    """The runs among these that are the source's set-up, its parameters and its seed, by case; empty if one is missing."""
+    """The runs among these that are the source's set-up, its parameters and its seed, by case; empty if one is missing.
+
+    What names data of the source is as the runs have it; where they differ in it, the first that are complete count.
+    """
     if experiment is None or not experiment.claims:
         return {}
+    variants: list[dict[str, Any]] = []
+    for run in runs:
+        data = {name: run.parameters.get(name) for name in experiment.data}
+        if data not in variants:
+            variants.append(data)
+    return next((found for data in variants if (found := _published(experiment, runs, data))), {})
+
+
+def _published(experiment: Experiment, runs: Sequence[PlannedRun], data: Mapping[str, Any]) -> dict[str, PlannedRun]:
     found = {}
-    for case, parameters in experiment.published_runs().items():
+    for case, parameters in experiment.published_runs(data).items():
         wanted = plain(parameters)
         for run in runs:
             if run.parameters == wanted and run.seed == experiment.reproduce_seed:
@@ -27,9 +39,22 @@ def published_runs(experiment: Experiment | None, runs: Sequence[PlannedRun]) ->
     return found
 
 
+def verdicts_on(experiment: Experiment, published: Mapping[str, PlannedRun], store: Store) -> list[Verdict]:
+    """The claims and the comparison held against the published runs of a store."""
+    metrics = store.run_metrics([run.run_id for run in published.values()])
+    cases = {
+        case: {**metrics[run.run_id], "readings": experiment.readings(store.run(run.run_id))}
+        for case, run in published.items()
+    }
+    return experiment.verdicts(cases, next(iter(published.values())).parameters)
+
+
 def describe(verdict: Verdict) -> dict[str, Any]:
-    """A verdict in the form of `--json`; `tolerance` is the largest difference that holds, in the claim's unit."""
-    return {
+    """A verdict in the form of `--json`; `tolerance` is the largest difference that holds, in the claim's unit.
+
+    What was not judged has `holds` null and says `why`.
+    """
+    described = {
         "name": verdict.claim.name,
         "bound": verdict.claim.bound,
         "published": verdict.claim.published,
@@ -37,28 +62,26 @@ def describe(verdict: Verdict) -> dict[str, Any]:
         "tolerance": verdict.claim.tolerance,
         "holds": verdict.holds,
     }
+    return {**described, "why": verdict.why} if verdict.why else described
 
 
-def claims_of(
-    experiment: Experiment | None, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Verdicts on the claims, if the published set-up is among the runs."""
+def claims_of(experiment: Experiment | None, runs: Sequence[PlannedRun], store: Store) -> list[dict[str, Any]]:
+    """Verdicts on the claims, if the published set-up is among the finished runs."""
     published = published_runs(experiment, runs)
-    if experiment is None or not published or any(run.run_id not in metrics for run in published.values()):
+    if experiment is None or not published:
         return []
-    verdicts = experiment.verdicts({case: metrics[run.run_id] for case, run in published.items()})
-    return [describe(verdict) for verdict in verdicts if verdict.holds is not None]
+    verdicts = verdicts_on(experiment, published, store)
+    return [describe(verdict) for verdict in verdicts if verdict.claim.tolerance is not None]
 
 
 def note_claims(writer: Writer, experiment: Experiment, runs: Sequence[PlannedRun], summary: Summary) -> None:
     """Stores the verdicts on the published set-up, with its first run, if it is among the runs."""
     published = published_runs(experiment, runs)
-    ids = {case: run.run_id for case, run in published.items()}
-    if not ids or any(failed.run_id in ids.values() for failed, _ in summary.failed):
+    ids = {run.run_id for run in published.values()}
+    if not ids or any(failed.run_id in ids for failed, _ in summary.failed):
         return
     writer.flush()
-    metrics = Store(writer.directory).run_metrics(list(ids.values()))
-    first = next(iter(ids.values()))
+    first = next(iter(published.values())).run_id
     rows = [
         (
             experiment.name,
@@ -69,9 +92,9 @@ def note_claims(writer: Writer, experiment: Experiment, runs: Sequence[PlannedRu
             verdict.measured,
             verdict.claim.tolerance,
             verdict.holds,
-            verdict.claim.source + (f"; {verdict.claim.note}" if verdict.claim.note else ""),
+            "; ".join(part for part in (verdict.claim.source, verdict.claim.note, verdict.why) if part),
             verdict.claim.bound,
         )
-        for verdict in experiment.verdicts({case: metrics[run_id] for case, run_id in ids.items()})
+        for verdict in verdicts_on(experiment, published, Store(writer.directory))
     ]
     writer.note("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.queue_distribution import queue_distribution
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.scores import places, scores
+    from bloatlab.figures.charts.srtt_grid import srtt_grid
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
     from bloatlab.figures.saving import save
@@ -50,6 +51,7 @@ _HOME = {
     "queue_distribution": "charts.queue_distribution",
     "rtt_histogram": "charts.rtt_histogram",
     "share_matrix": "charts.coexistence",
+    "srtt_grid": "charts.srtt_grid",
     "time_series": "charts.time_series",
 }
 
@@ -77,6 +79,7 @@ __all__ = [
     "save",
     "scores",
     "share_matrix",
+    "srtt_grid",
     "time_series",
 ]
 

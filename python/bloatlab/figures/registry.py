@@ -21,6 +21,7 @@ from bloatlab.figures.charts.queue import queue
 from bloatlab.figures.charts.queue_distribution import queue_distribution
 from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
 from bloatlab.figures.charts.scores import places, scores
+from bloatlab.figures.charts.srtt_grid import left_out, placed, srtt_grid
 from bloatlab.figures.charts.time_series import time_series
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import HALF, WIDE
@@ -210,6 +211,17 @@ REGISTRY: Mapping[str, Figure] = {
             delay_throughput,
             lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
             of_runs=True,
+        ),
+        Figure(
+            "srtt_grid",
+            "sRTT over time by queue and link scenario",
+            "A row a queue, a column a link scenario, with the link's rate above. The line is the median over the flows, the "
+            "band reaches from the lowest to the highest; all panels have the same logarithmic axis.",
+            ("runs", "parameters", "flow_series", "link_series"),
+            srtt_grid,
+            lambda tables: not placed(tables).is_empty(),
+            of_runs=True,
+            note=left_out,
         ),
         Figure(
             "share_matrix",

@@ -14,6 +14,7 @@ from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point
 
 if TYPE_CHECKING:
+    from bloatlab.experiments import Experiment
     from bloatlab.experiments.ranking import Ranking
     from bloatlab.store import Store
 
@@ -44,7 +45,23 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
         return tables | of_overall(overall_of_store(store, suite))
     if len(experiments) != 1:
         return tables
-    return tables | of_ranking(of_store(store, CATALOGUE.get(experiments[0])))
+    experiment = CATALOGUE.get(experiments[0])
+    return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
+
+
+def of_series(store: Store, experiment: Experiment | None, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Series of all these runs, `run_id` first, where the experiment's figures draw them.
+
+    `own_axes` has the values of the experiment's own axes in their order: `parameter`, `value` as text.
+    """
+    if experiment is None or not experiment.series:
+        return {}
+    done = runs.filter(pl.col("status") == "done")["run_id"].to_list()
+    axes = [(name, str(value)) for name, values in experiment.axes().items() for value in values]
+    return {
+        **{name: store.table(name, done) for name in experiment.series},
+        "own_axes": pl.DataFrame(axes, schema=dict.fromkeys(("parameter", "value"), pl.String), orient="row"),
+    }
 
 
 def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:

@@ -45,7 +45,7 @@ class Cell:
         text: As it is read.
         sort: As it is sorted: the number, or the text.
         best: Whether it is the best of its row or column.
-        link: Anchor on the page that it leads to; empty for none.
+        link: Anchor on the page, or file beside it, that it leads to; empty for none.
     """
 
     text: str

@@ -75,6 +75,8 @@ class ClaimRow:
     tolerance: str
     holds: bool | None
     source: str
+    remark: str
+    """What of it is not said above the table: the experiment's source."""
 
 
 @dataclass
@@ -95,6 +97,7 @@ class ExperimentView:
     failed: PlainTable | None
     figures: list[Drawn]
     details: list[RunView]
+    files: PlainTable | None
     facts: list[tuple[str, str]]
 
     @property
@@ -148,8 +151,13 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     return PlainTable(columns, table, "Parameters")
 
 
-def claims(rows: pl.DataFrame) -> list[ClaimRow]:
-    """Published values beside ours."""
+def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
+    """Published values beside ours.
+
+    Args:
+        rows: Of a store's `claims`.
+        source: The experiment's, which needs no repetition.
+    """
     found = []
     for row in rows.iter_rows(named=True):
         published, measured, tolerance = row["published"], row["measured"], row["tolerance"]
@@ -172,6 +180,7 @@ def claims(rows: pl.DataFrame) -> list[ClaimRow]:
             ClaimRow(
                 row["name"], row["unit"], f"{bound} {published:,.10g}".lstrip(), text.number(measured), difference, allowed,
                 None if row["holds"] is None else bool(row["holds"]), row["source"],
+                row["source"].removeprefix(source).lstrip(";: "),
             )
         )  # fmt: skip
     return found
@@ -232,6 +241,7 @@ _RUN_COLUMNS = {
     "retransmissions": ("retransmissions", "lower"),
 }
 MOST_RUNS = 200
+MOST_FILES = 200
 
 
 def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping
 from functools import cache
 from html import escape
@@ -20,6 +18,7 @@ from bloatlab.report import metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.store import Store
+from bloatlab.store.files import FILES, write_whole
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -97,7 +96,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     }
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known)
-    own |= source.of_ranking(ranked)
+    own |= source.of_ranking(ranked) | source.of_series(store, known, mine)
     by_run = {key[0]: part for key, part in own["metrics"].partition_by("run_id", as_dict=True).items()}
     queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.standing_queue(part)) is not None}
     claims = store.claims().filter(pl.col("experiment") == name)
@@ -122,12 +121,13 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         verdict=judged,
         commands=commands[-MOST_COMMANDS:],
         parameters=model.parameters(own["parameters"], swept, known),
-        claims=model.claims(claims),
+        claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
         details=details,
+        files=_files(store, known, swept),
         facts=_facts(mine),
     )
 
@@ -204,6 +204,26 @@ def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame]
     return model.Drawn(figure.name, figure.title, caption, half, pictures)
 
 
+def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainTable | None:
+    """What the runs left beside their tables."""
+    if known is None or not known.leaves_files:
+        return None
+    rows: list[list[Cell]] = []
+    left = 0
+    for run_id in swept.frame["run_id"].to_list():
+        for name in known.files(store.run(run_id)):
+            path = store.directory / FILES / name
+            if not path.exists():
+                continue
+            left += len(rows) >= model.MOST_FILES
+            if len(rows) < model.MOST_FILES:
+                size = path.stat().st_size
+                link = Cell(name, name, link=f"{FILES}/{name}")
+                rows.append([link, Cell(verdict.label(swept, run_id)), Cell(f"{size:,}", size)])
+    note = f"{left} more are in {FILES}/." if left else ""
+    return model.PlainTable(["file", "run", "bytes"], rows, "Files", sortable=True, note=note) if rows else None
+
+
 def _failed(runs: pl.DataFrame) -> model.PlainTable | None:
     failed = runs.filter(pl.col("status") != "done")
     if failed.is_empty():
@@ -247,16 +267,8 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _write(path: Path, page: str) -> Path:
-    """Write whole or not at all: a reader never sees half a page."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        try:
-            temporary.write_text(page, encoding="utf-8")
-            temporary.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        write_whole(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     return path

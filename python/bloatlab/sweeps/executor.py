@@ -15,6 +15,7 @@ from bloatlab.engines import ControlLike, engine
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.metrics import units
 from bloatlab.store import RunRecord, Store, Writer
+from bloatlab.store.files import write_files
 from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
@@ -148,6 +149,8 @@ def execute(
         command: The command that asked for it, noted in the store.
         after: Called with the writer once all is run, to note claims.
 
+    What runs leave beside their tables is written once all of them are done.
+
     Raises:
         StoreError: The directory cannot be written, another process writes to it, or the disk is full.
     """
@@ -169,10 +172,26 @@ def execute(
         if runs:
             writer.invocation(runs[0].experiment, command, len(runs))
         _execute(todo, writer, summary, min(jobs or os.cpu_count() or 1, max(len(todo), 1)), packets, progress)
-        if after is not None and not summary.interrupted:
-            after(writer, summary)
+        if not summary.interrupted:
+            _leave_files(runs, writer, summary)
+            if after is not None:
+                after(writer, summary)
     summary.wall_s = time.perf_counter() - start
     return summary
+
+
+def _leave_files(runs: Sequence[PlannedRun], writer: Writer, summary: Summary) -> None:
+    """Files of the runs that are done; those of an earlier call are made again only where they are missing."""
+    failed = {planned.run_id for planned, _ in summary.failed}
+    leaving = [planned for planned in runs if planned.files is not None and planned.run_id not in failed]
+    if not leaving:
+        return
+    writer.flush()
+    store = Store(writer.directory)
+    for planned in leaving:
+        assert planned.files is not None
+        created = store.find(planned.run_id)["created"]
+        write_files(writer.directory, planned.files(store.run(planned.run_id)), created)
 
 
 def _execute(

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
 from bloatlab.plugins import Factories, resolve
 from bloatlab.store.identity import canonical, run_id
 
+if TYPE_CHECKING:
+    from bloatlab.experiments.base import FileMaker
+    from bloatlab.result import Result
+
+FilesOf = Callable[["Result"], Mapping[str, "FileMaker"]]
+"""Files of a run: what writes each, by name."""
 LARGEST_SEED = 2**63 - 1
 
 
@@ -20,6 +26,8 @@ class Source(Protocol):
     """Where scenarios come from."""
 
     name: str
+    files: FilesOf | None
+    """What a run leaves beside its tables, if anything."""
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
@@ -40,6 +48,8 @@ class PlannedRun:
     parameters: dict[str, Any]
     plugins: Factories
     replication: int
+    files: FilesOf | None = None
+    """What the run leaves beside its tables, if anything."""
 
 
 def plan(
@@ -77,7 +87,15 @@ def plan(
         for replication in range(replications):
             identity = run_id(scenario, seed + replication, version)
             planned = PlannedRun(
-                identity, source.name, scenario, seed + replication, version, parameters, plugins, replication
+                identity,
+                source.name,
+                scenario,
+                seed + replication,
+                version,
+                parameters,
+                plugins,
+                replication,
+                source.files,
             )
             runs.setdefault(identity, planned)
     return list(runs.values())

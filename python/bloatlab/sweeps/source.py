@@ -7,6 +7,7 @@ from typing import Any
 
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.scenario.paths import with_values
+from bloatlab.sweeps.plan import FilesOf
 
 
 class ExperimentSource:
@@ -15,6 +16,7 @@ class ExperimentSource:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.name = experiment.name
+        self.files: FilesOf | None = experiment.files if experiment.leaves_files else None
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
@@ -31,6 +33,7 @@ class ScenarioSource:
 
     def __init__(self, document: Mapping[str, Any], name: str = "scenario") -> None:
         self.document = document
+        self.files: FilesOf | None = None
         given = document.get("name")
         self.name = given if isinstance(given, str) and given else name
 

@@ -18,8 +18,8 @@ pub trait Above<T> {
     fn packets(&self, bearer: usize) -> u64;
     /// Bytes that wait for a bearer.
     fn bytes(&self, bearer: usize) -> u64;
-    /// A block for a bearer has been filled.
-    fn filled(&mut self, bearer: usize, now: Nanos);
+    /// A block for a bearer of the downlink has been filled; with what of the slot nobody needed it could have had so many bytes.
+    fn filled(&mut self, bearer: usize, now: Nanos, offered: u32);
     /// A block of so many bytes went on air; `share` of a slot's symbols are its.
     fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64);
     /// A packet has crossed the cell.
@@ -86,9 +86,7 @@ impl<T: Copy> Bearer<T> {
             number,
             numbers: &mut self.numbers,
         };
-        let used = self.sender.transmit(now, room, &mut upper, out);
-        above.filled(number, now);
-        used
+        self.sender.transmit(now, room, &mut upper, out)
     }
 
     /// Bytes that the sender would send if it could.

@@ -46,6 +46,8 @@ struct Ue {
     channel: Channel,
     /// dB, of the downlink, in this slot.
     snr: f64,
+    /// dB by which the uplink's SNR differs.
+    uplink_offset: f64,
     adaptation: [Adaptation; 2],
     requests: Requests,
     /// Bytes a slot lately, by direction.
@@ -64,8 +66,6 @@ pub struct Cell<T> {
     harq: HarqParams,
     /// Period and first slot of the first UE's sounding; none if there is none.
     sounding: Option<(u64, u64)>,
-    /// dB by which the uplink's SNR differs.
-    uplink_offset: f64,
     amc: Amc,
     ues: Vec<Ue>,
     bearers: Vec<Bearer<T>>,
@@ -98,6 +98,12 @@ impl<T: Copy> Cell<T> {
             .map(|(number, channel): (u32, _)| Ue {
                 channel: Channel::new(channel, band, streams.stream(&format!("radio/ue_{number}"))),
                 snr: 0.0,
+                // What is given as an SNR holds for both directions.
+                uplink_offset: if channel.is_computed() {
+                    params.uplink_offset()
+                } else {
+                    0.0
+                },
                 adaptation: [DOWN, UP].map(|_| Adaptation::new(params.cqi_delay)),
                 requests: Requests::default(),
                 average: [0.0; 2],
@@ -115,7 +121,6 @@ impl<T: Copy> Cell<T> {
             policy: params.scheduler,
             harq: params.harq.clone(),
             sounding: params.sounding(),
-            uplink_offset: params.uplink_offset(),
             amc: params.amc,
             bearers: (0..2 * ues.len())
                 .map(|_| Bearer::new(&params.rlc, &params.pdcp))
@@ -228,7 +233,7 @@ impl<T: Copy> Cell<T> {
         let mut blocks = self.air[direction].take(slot);
         for mut block in blocks.drain(..) {
             let ue = &mut self.ues[block.bearer / 2];
-            let offset = [0.0, self.uplink_offset][direction];
+            let offset = [0.0, ue.uplink_offset][direction];
             let snr = ue.snr + offset;
             let cqi = self
                 .amc
@@ -403,6 +408,8 @@ impl<T: Copy> Cell<T> {
             }
         }
         self.share(units, symbols);
+        let taken: u32 = self.candidates.iter().map(|ue| ue.units).sum();
+        let free = units - taken;
         let mut used = first - units;
         for place in 0..self.candidates.len() {
             let Candidate { ue, mcs, units, .. } = self.candidates[place];
@@ -415,7 +422,10 @@ impl<T: Copy> Cell<T> {
             let number = 2 * ue + DOWN;
             let mut block = self.block(DOWN, number, mcs, units, symbols);
             block.ends = 1 + self.grid.symbols(used, symbols);
-            if !self.fill(number, now, size.bytes, above, &mut block.content) {
+            let offered = self.grid.block(mcs, units + free, symbols).bytes;
+            let is_filled = self.fill(number, now, size.bytes, above, &mut block.content);
+            above.filled(number, now, offered);
+            if !is_filled {
                 self.air[DOWN].give_back(block.content.pdus);
                 continue;
             }

@@ -91,7 +91,8 @@ pub struct CellParams {
     /// Transmit power of the base station, dBm.
     #[schemars(range(min = -30.0, max = 80.0))]
     pub gnb_power: f64,
-    /// Transmit power of a UE, dBm.
+    /// Transmit power of a UE, dBm: the uplink of a computed channel is by so much weaker as this is below the base station's. An SNR that is given holds for
+    /// both directions.
     #[schemars(range(min = -30.0, max = 80.0))]
     pub ue_power: f64,
     /// The UEs, each by its channel: a fixed SNR, one computed from the UE's way, or a recorded one.

@@ -56,6 +56,13 @@ enum Source {
     Trace(trace::Trace),
 }
 
+impl Loaded {
+    /// Whether the SNR is computed from powers and distances, not given.
+    pub fn is_computed(&self) -> bool {
+        matches!(self.0, Source::Scenario(_))
+    }
+}
+
 impl ChannelParams {
     /// Refuses values out of range, as `parameter: reason`. Files are not read.
     ///

@@ -1,21 +1,16 @@
 //! 5G-BDP: paces into the RLC what a TTI can send (Irazabal et al. 2022).
 
-use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Nanos, SECOND};
+use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lasts;
-
-/// Paces packets into the RLC, so that over a TTI as many come as the last one sent, and one third of them stand ready before it begins.
+/// Paces packets into the RLC, so that over a TTI as many come as the last one could have sent, and one third of them stand ready before it begins.
 ///
 /// What was left over at a TTI's end came too early: so much less is given the next time. When no TTI comes for long, the pace falls by a quarter
 /// with each tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Length of a TTI.
-    #[schemars(extend("x-minimum" = "10us", "x-maximum" = "1s"))]
-    pub tti: Duration,
     /// What share of a TTI's packets stand ready at its beginning.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub ahead: f64,
@@ -23,10 +18,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self {
-            tti: Duration(MILLISECOND),
-            ahead: 0.33,
-        }
+        Self { ahead: 0.33 }
     }
 }
 
@@ -42,7 +34,7 @@ impl Params {
                 self.ahead
             ));
         }
-        lasts("tti", self.tti, 10 * MICROSECOND, SECOND)
+        Ok(())
     }
 }
 
@@ -54,6 +46,8 @@ const FEW: f64 = 5.0;
 #[derive(Clone, Debug)]
 pub struct Bdp {
     params: Params,
+    /// Length of a TTI.
+    tti: Nanos,
     /// Packets a TTI.
     pace: f64,
     sent: u64,
@@ -61,10 +55,11 @@ pub struct Bdp {
 }
 
 impl Bdp {
-    /// One packet a TTI at first.
-    pub fn new(params: &Params) -> Self {
+    /// One packet a TTI of this length at first.
+    pub fn new(params: &Params, tti: Nanos) -> Self {
         Self {
             params: params.clone(),
+            tti,
             pace: 1.0,
             sent: 0,
             since: 0,
@@ -76,16 +71,16 @@ impl Bdp {
         self.pace
     }
 
-    /// A TTI has ended that sent so many packets and left so many in the RLC.
-    pub fn on_tti_end(&mut self, now: Nanos, out: u64, leftover: u64) {
-        self.pace = out.saturating_sub(leftover).max(1) as f64;
+    /// A TTI has ended that could have sent so many packets, and left so many in the RLC.
+    pub fn on_tti_end(&mut self, now: Nanos, could: u64, leftover: u64) {
+        self.pace = could.saturating_sub(leftover).max(1) as f64;
         self.sent = 0;
         self.since = now;
     }
 
     /// A tick of the pacer: how many packets go now, of so many that wait. Those count as sent.
     pub fn on_tick(&mut self, now: Nanos, waiting: u64) -> u64 {
-        let elapsed = (now - self.since) as f64 / self.params.tti.0 as f64 + self.params.ahead;
+        let elapsed = (now - self.since) as f64 / self.tti as f64 + self.params.ahead;
         let due = libm::floor(self.pace * elapsed) as u64;
         let released = due.saturating_sub(self.sent).min(waiting);
         self.sent += released;
@@ -98,11 +93,13 @@ impl Bdp {
 
 #[cfg(test)]
 mod tests {
+    use bloatlab_units::{MICROSECOND, MILLISECOND};
+
     use super::*;
 
     #[test]
     fn a_third_stands_ready_and_the_rest_follows_evenly() {
-        let mut law = Bdp::new(&Params::default());
+        let mut law = Bdp::new(&Params::default(), MILLISECOND);
         law.on_tti_end(10 * MILLISECOND, 24, 4);
         assert_eq!(law.pace(), 20.0);
         // 20 x 0.33 = 6.6; a quarter of a TTI on 11.6, 16.6, 21.6.
@@ -116,7 +113,7 @@ mod tests {
 
     #[test]
     fn at_least_one_packet_a_tti() {
-        let mut law = Bdp::new(&Params::default());
+        let mut law = Bdp::new(&Params::default(), MILLISECOND);
         law.on_tti_end(MILLISECOND, 5, 9);
         assert_eq!(law.pace(), 1.0);
         assert_eq!(law.on_tick(MILLISECOND, 100), 0);
@@ -125,7 +122,7 @@ mod tests {
 
     #[test]
     fn silence_slows_it_down() {
-        let mut law = Bdp::new(&Params::default());
+        let mut law = Bdp::new(&Params::default(), MILLISECOND);
         law.on_tti_end(0, 20, 0);
         // 5.6 TTIs and the third ahead are not more than 6; 6 and the third are.
         assert_eq!(law.on_tick(5_600 * MICROSECOND, 1000), 118);

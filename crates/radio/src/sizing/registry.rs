@@ -31,12 +31,12 @@ impl Sizing {
         }
     }
 
-    /// The law of one bearer.
-    pub fn law(&self) -> Law {
+    /// The law of one bearer, whose TTIs last so long.
+    pub fn law(&self, tti: Nanos) -> Law {
         match self {
             Self::Drql(params) => Law::Drql(Drql::new(params)),
             Self::Dynrlc(params) => Law::DynRlc(DynRlc::new(params)),
-            Self::Bdp(params) => Law::Bdp(Bdp::new(params)),
+            Self::Bdp(params) => Law::Bdp(Bdp::new(params, tti)),
         }
     }
 }
@@ -76,12 +76,12 @@ impl Law {
         }
     }
 
-    /// A TTI has ended in which so many packets left the RLC and so many stayed.
-    pub fn on_tti_end(&mut self, now: Nanos, out: u64, leftover: u64) {
+    /// A TTI has ended in which so many packets left the RLC, of as many as could have, and so many stayed.
+    pub fn on_tti_end(&mut self, now: Nanos, out: u64, could: u64, leftover: u64) {
         match self {
             Self::Drql(law) => law.on_tti_end(now, out),
             Self::DynRlc(law) => law.on_tti_end(now),
-            Self::Bdp(law) => law.on_tti_end(now, out, leftover),
+            Self::Bdp(law) => law.on_tti_end(now, could, leftover),
         }
     }
 

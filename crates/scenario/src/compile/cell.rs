@@ -108,10 +108,14 @@ impl CellPaths {
             };
             (0..cell.radio.ues.len()).map(gate).collect()
         };
+        let upf = |pacer| GateKind::Upf {
+            pacer,
+            delay: backhaul.delay.0,
+        };
         let upfs = backhaul
             .pacer
             .as_ref()
-            .map(|pacer| gates("upf", &backhaul.queue, GateKind::Upf(pacer.clone())));
+            .map(|pacer| gates("upf", &backhaul.queue, upf(pacer.clone())));
         let sdaps = cell
             .sdap
             .as_ref()

@@ -1,0 +1,152 @@
+"""FIFO, PIE and FQ-CoDel on a 60 GHz link (Srivastava, Fund and Panwar 2020): four queues, four link scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
+from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
+from bloatlab.experiments.mmwave import files, readings
+from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
+from bloatlab.experiments.mmwave.setup import CUBIC, FLOW, QUEUES, SCENARIOS, SOURCE
+from bloatlab.experiments.parameters import Parameter
+
+if TYPE_CHECKING:
+    from bloatlab.result import Result
+
+
+def _queue(value: Any) -> Any:
+    """A queue of the source by its name, or any other."""
+    return value if isinstance(value, str) and value in QUEUES else read.algorithm("queues")(value)
+
+
+class MmwaveAqm(Experiment):
+    """Ten CUBIC flows and a ping through a bottleneck that follows a measured or a generated rate."""
+
+    name = "mmwave-aqm"
+    title = "FIFO, PIE and FQ-CoDel on a 60 GHz link"
+    summary = (
+        "Ten CUBIC flows and a ping cross a link whose rate is that of a 60 GHz link with people in its path: what a large FIFO, "
+        "a small one, PIE and FQ-CoDel make of its dips. The shaper whose rate the source changed step by step is a link with "
+        "a varying rate here."
+    )
+    source = SOURCE
+    compared = ("queue",)
+    figures: ClassVar[tuple[str, ...]] = (
+        "srtt_grid", "delay_throughput", "time_series", "queue", "queue_distribution", "operating_point",
+    )  # fmt: skip
+    series = ("flow_series", "link_series")
+    data = ("traces", "player")
+    cases: ClassVar[Sequence[str]] = tuple(f"{scenario}-{queue}" for scenario in SCENARIOS for queue in QUEUES)
+    claims: ClassVar[tuple[Claim, ...]] = CLAIMS
+    comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "queue", next(iter(QUEUES)), "",
+            allowed=f"{', '.join(QUEUES)} as in the source, or any queue of `bloatlab algorithms`, a table with its `kind`, or "
+            "module:Class",
+            help="queue discipline of the bottleneck: `largefifo` of 7.5 MB, `smallfifo` of 1.875 MB, `pie` and `fq_codel` with "
+            "limit 5000p and target 10ms; these four unless set or swept",
+            read=_queue, published=", ".join(QUEUES),
+        ),
+        Parameter(
+            "scenario", next(iter(SCENARIOS)), "",
+            allowed=", ".join(SCENARIOS),
+            help="what happens to the link: static (`sl`), a person crosses (`sb`), a person stands in the path (`lb`), walking "
+            "and crossings (`mobb`); these four unless set or swept",
+            read=read.choice(*SCENARIOS), published=", ".join(SCENARIOS),
+        ),
+        Parameter(
+            "traces", None, "",
+            allowed="a directory with sl-tput.csv, sb-tput.csv, lb-tput.csv and mobb-tput.csv",
+            help="the authors' traces, which have no licence and are not shipped; when not given the rate is generated with "
+            "their statistics",
+            read=str, published="measured traces",
+        ),
+        Parameter(
+            "player", "authors", "",
+            allowed="authors, exact",
+            help="how the rate is set; `authors`: with the quirks of their player (a rate of 0 keeps the one before; of traces "
+            "besides, an interval loses its last digit and a last line without a newline is skipped); `exact`: as drawn or "
+            "written, and 0 is an outage",
+            read=read.choice("authors", "exact"), published="authors",
+        ),
+        shared.count("flows", 10, "flows", "long TCP flows, as iperf3 -P", low=1, high=1000),
+        Parameter(
+            "cca", "cubic", "",
+            allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help="congestion control of the flows; a bare `cubic` is Linux's (its variant, slow start by HyStart)",
+            read=read.algorithm("congestion_controls"), published="cubic",
+        ),
+        shared.rtt("500us", published="below 1ms"),
+        shared.stop("120s"),
+        shared.warmup("0s"),
+    )  # fmt: skip
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """The four queues in the four scenarios."""
+        return {"scenario": list(SCENARIOS), "queue": list(QUEUES)}
+
+    def published_axes(self) -> dict[str, Sequence[Any]]:
+        """The same."""
+        return dict(self.axes())
+
+    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+        """A run a queue and scenario."""
+        return {
+            f"{scenario}-{queue}": self.resolve({**(data or {}), "scenario": scenario, "queue": queue})
+            for scenario in SCENARIOS
+            for queue in QUEUES
+        }
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""
+        queue = params["queue"]
+        return {
+            "name": self.name,
+            "duration": params["stop"],
+            "warmup": params["warmup"],
+            "sample_interval": "100ms",
+            "dumbbell": {
+                "rate": SCENARIOS[params["scenario"]],
+                "rtt": params["rtt"],
+                "queue": QUEUES.get(queue, queue) if isinstance(queue, str) else queue,
+                "header": 14,
+                "vary": {"rate": _rate(params)},
+            },
+            "flows": [
+                {
+                    "name": FLOW,
+                    "count": params["flows"],
+                    "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
+                    # iperf3 starts all at once; a millisecond lets seeds differ.
+                    "start_jitter": "1ms",
+                },
+                shared.ping(),
+            ],
+        }
+
+    def readings(self, run: Result) -> dict[str, float]:
+        """What the claims read."""
+        return readings.of_run(run)
+
+    def files(self, run: Result) -> Mapping[str, FileMaker]:
+        """The queue's, the connections' and iperf's, as the authors' scripts wrote them."""
+        own = {name: run.parameters[name] for name in ("queue", "scenario")}
+        usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
+        return files.of_run(run, files.name(own["scenario"], own["queue"], run.seed, "" if usual else run.run_id[:6]))
+
+
+def _rate(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The rate over time: the generator's preset, or the trace of that name."""
+    quirks = params["player"] == "authors"
+    if params["traces"] is None:
+        return {"kind": "mmwave", "preset": params["scenario"], "zero_keeps_rate": quirks}
+    return {
+        "kind": "file",
+        "file": f"{params['traces'].rstrip('/')}/{params['scenario']}-tput.csv",
+        "format": "rate_interval",
+        **dict.fromkeys(("zero_keeps_rate", "interval_loses_digit", "skips_unfinished_line"), quirks),
+    }

@@ -1,0 +1,27 @@
+"""The source's queues and link scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+SOURCE = "A. Srivastava, F. Fund and S. S. Panwar, INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
+LARGE, SMALL = 7_500_000, 1_875_000
+"""Bytes of the FIFOs: 60 and 15 Mbit."""
+QUEUES: Mapping[str, Mapping[str, Any]] = {
+    "largefifo": {"kind": "fifo", "limit": f"{LARGE}B"},
+    "smallfifo": {"kind": "fifo", "limit": f"{SMALL}B"},
+    # tupdate 15 ms, alpha 2 and beta 20 in tc's units, no ECN: the defaults.
+    "pie": {"kind": "pie", "limit": "5000p", "target": "10ms"},
+    # interval 100 ms, quantum 1514, 1024 flows, ECN: the defaults; no flow asks for it.
+    "fq_codel": {"kind": "fq_codel", "limit": "5000p", "target": "10ms"},
+}
+SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2520Mbit/s", "mobb": "2961Mbit/s"}
+"""Link scenarios, and the mean of the authors' trace of each: what queues are told of the rate."""
+FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
+CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
+"""The hosts' congestion control."""
+FLOW = "iperf"
+"""What the long flows are called."""
+DIP = 2000.0
+"""Mbit/s below which the source's statistics speak of a dip."""

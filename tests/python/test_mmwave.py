@@ -1,0 +1,446 @@
+"""FIFO, PIE and FQ-CoDel on a 60 GHz link: the set-up, the files, the readings that claims rest on, and a short run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import bloatlab
+from bloatlab import cli
+from bloatlab.engines import engine
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import get
+from bloatlab.experiments.claims import published_runs
+from bloatlab.experiments.mmwave import files, readings
+from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
+from bloatlab.figures import draw, of_runs, registry
+from bloatlab.figures.charts.srtt_grid import left_out, placed, spans
+from bloatlab.report import make_report
+from bloatlab.store import Store
+from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
+from conftest import REAL
+
+real = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
+
+
+def authors() -> Path | None:
+    """The authors' traces: in `BLOATLAB_TRACES`, or in `shared/traces` beside the repository."""
+    named = os.environ.get("BLOATLAB_TRACES")
+    folders = [Path(named)] if named else [above / "shared" / "traces" for above in Path(__file__).resolve().parents]
+    return next((folder / "nyu60ghz" for folder in folders if (folder / "nyu60ghz").is_dir()), None)
+
+
+TRACES = authors()
+measured = pytest.mark.skipif(TRACES is None, reason="the authors' traces are not at hand (BLOATLAB_TRACES)")
+
+
+# The set-up.
+
+
+@pytest.mark.usefixtures("fake")
+def test_sixteen_cases_of_the_source() -> None:
+    experiment = get("mmwave-aqm")
+    runs, axes = plan_all(ExperimentSource(experiment), {"stop": "1s"}, {})
+    assert {name: len(values) for name, values in axes.items()} == {"scenario": 4, "queue": 4}
+    assert len(runs) == 16
+    assert len(experiment.published_runs()) == 16
+    assert tuple(experiment.published_runs()) == tuple(experiment.cases)
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("queue", "built"),
+    [
+        ("largefifo", {"kind": "fifo", "limit": "7500000B"}),
+        ("smallfifo", {"kind": "fifo", "limit": "1875000B"}),
+        ("pie", {"kind": "pie", "limit": "5000p", "target": "10ms"}),
+        ("fq_codel", {"kind": "fq_codel", "limit": "5000p", "target": "10ms"}),
+        ("codel", "codel"),
+        ({"kind": "codel", "target": "2ms"}, {"kind": "codel", "target": "2ms"}),
+    ],
+)
+def test_queues_of_the_source_and_any_other(queue: object, built: object) -> None:
+    experiment = get("mmwave-aqm")
+    scenario = experiment.scenario(experiment.resolve({"queue": queue, "scenario": "lb"}))
+    assert scenario["dumbbell"]["queue"] == built
+    assert scenario["dumbbell"]["header"] == 14
+    assert (scenario["duration"], scenario["sample_interval"]) == ("120s", "100ms")
+    bulk, ping = scenario["flows"]
+    assert (bulk["count"], bulk["cca"]["variant"]) == (10, "linux")
+    assert ping["traffic"] == {"kind": "ping", "interval": "100ms"}
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_rate_is_generated_or_the_authors() -> None:
+    experiment = get("mmwave-aqm")
+
+    def rate(**given: object) -> dict[str, object]:
+        return experiment.scenario(experiment.resolve({"scenario": "mobb", **given}))["dumbbell"]["vary"]["rate"]
+
+    quirks = {"zero_keeps_rate": True, "interval_loses_digit": True, "skips_unfinished_line": True}
+    assert rate() == {"kind": "mmwave", "preset": "mobb", "zero_keeps_rate": True}
+    assert rate(player="exact") == {"kind": "mmwave", "preset": "mobb", "zero_keeps_rate": False}
+    played = rate(traces="there/")
+    assert played == {"kind": "file", "file": "there/mobb-tput.csv", "format": "rate_interval", **quirks}
+    assert {rate(traces="there", player="exact")[quirk] for quirk in quirks} == {False}
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("scenario", "sx", "scenario: unknown choice `sx` .did you mean `sb`|did you mean `sl`"),
+        ("queue", "largefif", "queue: unknown queue"),
+        ("player", "autors", "player: .*did you mean `authors`"),
+        ("flows", 0, "flows: `0` is not a whole number from 1 to 1000"),
+    ],
+)
+def test_what_is_refused(name: str, value: object, why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        get("mmwave-aqm").resolve({name: value})
+
+
+# What is read from the samples.
+
+STEADY = [3000.0] * 6
+
+
+def test_a_ping_is_saturated_where_the_fifo_is_full_and_the_rate_stands_still() -> None:
+    full = [1.0] * 6
+
+    def found(rates: list[float], backlog: list[float], left: float, rtt: float) -> list[tuple[float, float]]:
+        return list(readings.saturated(rates, backlog, iter([(left + rtt / 1e3, rtt)])))
+
+    assert found(STEADY, full, 0.3, 20.0) == [(3000.0, 20.0)]
+    # The sample that ends at 0.3 s is the third.
+    assert found(STEADY, [1, 1, 0.9, 1, 1, 1], 0.3, 20.0) == []
+    # The rate changes while it is under way.
+    assert found([3000, 3000, 3000, 2000, 1000, 1000], full, 0.3, 20.0) == []
+    assert found([3000, 3000, 3000, 3000, 2000, 1000], full, 0.3, 120.0) == []
+    assert found([3000, 3000, 3000, 3000, 3000, 1000], full, 0.3, 120.0) == [(3000.0, 120.0)]
+    # It changed 40 or 60 ms before: the sample has 40 or 60 % of the new rate.
+    assert found([3000, 3000, 2200, 1000, 1000, 1000], full, 0.3, 20.0) == []
+    assert found([3000, 3000, 1800, 1000, 1000, 1000], full, 0.3, 20.0) == [(1000.0, 20.0)]
+    # An outage, and what no samples enclose.
+    assert found([0.0] * 6, full, 0.3, 20.0) == []
+    assert found(STEADY, full, 0.1, 20.0) == []
+    assert found(STEADY, full, 0.6, 20.0) == []
+
+
+def test_falls_of_the_rate_below_the_threshold() -> None:
+    # To 1000 in the middle of the third sample; up to 1500 with the sixth; to 500 in the eighth; to 0 with the tenth.
+    rates = [3000, 3000, 2000, 1000, 1000, 1500, 1500, 800, 500, 0, 0, 0]
+    assert list(readings.falls(rates)) == [(2, 5, 3000, 1000), (7, 9, 1500, 500)]
+    # Not below it, and upwards.
+    assert list(readings.falls([3000, 3000, 2500, 2310, 2310, 2900, 2900])) == []
+    assert list(readings.falls(STEADY)) == []
+
+
+def test_the_excess_of_a_dip_by_hand() -> None:
+    rates = [3000.0, 3000.0, 1000.0, 1000.0, 3000.0, 3000.0]
+    highest = [10.5, 12.5, 30.0, 39.5, 20.0, 10.5]
+    # 12 ms of queue become 36 at a third of the rate.
+    assert list(readings.excess(rates, highest, 0.5, 10.0)) == [pytest.approx(39.5 - 36.0)]
+    # A queue that is shorter than usual counts as the usual one.
+    assert list(readings.excess(rates, highest, 0.5, 13.0)) == [pytest.approx(39.5 - 39.0)]
+    assert list(readings.excess(rates, [None] * 6, 0.5, 13.0)) == []
+
+
+def test_a_fifo_drains_as_the_source_tells() -> None:
+    published = {
+        3850: 15.6,
+        3080: 19.5,
+        2310: 26.0,
+        1925: 31.2,
+        1540: 39.0,
+        1155: 51.9,
+        962: 62.4,
+        770: 77.9,
+        385: 155.8,
+    }
+    for rate, large in published.items():
+        assert readings.drain_ms(7_500_000, rate) == pytest.approx(large, abs=0.06)
+    assert readings.drain_ms(1_875_000, 770) == pytest.approx(19.5, abs=0.06)
+
+
+# Claims.
+
+
+def _cases(**readings_: float) -> dict[str, dict[str, object]]:
+    return {case: {"readings": readings_} for case in get("mmwave-aqm").cases}
+
+
+@pytest.mark.usefixtures("fake")
+def test_claims_that_need_the_traces_are_not_judged_without() -> None:
+    experiment = get("mmwave-aqm")
+    names = [claim.name for claim in (*CLAIMS, *COMPARISON)]
+    assert len(names) == len(set(names))
+    found = dict.fromkeys(("saturated_apart", "srtt_median", "srtt_max", "dip_excess", "goodput_share"), 1.0)
+    without = experiment.verdicts(_cases(**found), {"traces": None})
+    unjudged = [verdict for verdict in without if verdict.why]
+    assert {verdict.claim.name[:3] for verdict in unjudged} == {"(d)", "lar", "sma"}
+    assert all(verdict.holds is None and "--set traces=" in verdict.why for verdict in unjudged)
+    judged = {verdict.claim.name: verdict.holds for verdict in without if verdict.holds is not None}
+    assert {name[:3] for name in judged} == {"(a)", "(b)", "(c)", "(e)"}
+    assert judged["(c) sb, pie: peak above q_before C_before / C_dip"] is True
+    assert judged["(b) sl, pie: median sRTT, 9 to 12 ms"] is False
+    given = experiment.verdicts(_cases(**found), {"traces": "there"})
+    assert not any(verdict.why for verdict in given)
+    held = {verdict.claim.name: verdict.holds for verdict in given}
+    assert held["(d) lb, pie: largest sRTT"] is True
+    assert held["(d) lb, largefifo: largest sRTT, 130 to 160 ms"] is False
+    # What was not met at all does not hold.
+    assert held["smallfifo at 385 Mbit/s: saturated RTT, 8L/C"] is False
+
+
+def test_waits_at_a_level_are_pooled_over_the_scenarios() -> None:
+    claim = next(claim for claim in CLAIMS if claim.name.startswith("smallfifo at 770 "))
+    assert callable(claim.metric)
+    cases = _cases()
+    assert claim.metric(cases) is None
+    cases["lb-smallfifo"] = {"readings": {"wait_sum_770": 40.0, "wait_count_770": 2.0}}
+    cases["mobb-smallfifo"] = {"readings": {"wait_sum_770": 17.0, "wait_count_770": 1.0}}
+    assert claim.metric(cases) == pytest.approx(19.0)
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_published_runs_are_found_with_their_data() -> None:
+    experiment = get("mmwave-aqm")
+    source = ExperimentSource(experiment)
+    generated = plan(source, {}, experiment.published_axes())
+    given = plan(source, {"traces": "there"}, experiment.published_axes())
+    for runs, traces in ((generated, None), (given, "there"), ([*given, *generated[1:]], "there")):
+        found = published_runs(experiment, runs)
+        assert tuple(found) == tuple(experiment.cases)
+        assert {run.parameters["traces"] for run in found.values()} == {traces}
+    assert published_runs(experiment, [*given[1:], *generated[1:]]) == {}
+    assert published_runs(experiment, plan(source, {"stop": "9s"}, experiment.published_axes())) == {}
+
+
+@pytest.mark.usefixtures("fake")
+def test_reproduce_takes_data_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.command(["reproduce", "mmwave-aqm", "--set", "flows=2"]) == 2
+    assert "flows: reproduce runs what was published (may be set: traces, player)" in capsys.readouterr().err
+    assert cli.command(["reproduce", "deep-buffers", "--traces", "there"]) == 2
+    assert "traces: reproduce runs what was published (may be set: nothing)" in capsys.readouterr().err
+    assert cli.command(["run", "mmwave-aqm", "--traces", "there", "--set", "traces=here"]) == 2
+    assert "traces: is given twice" in " ".join(capsys.readouterr().err.split())
+
+
+# Files.
+
+
+def test_names_of_files_are_the_authors() -> None:
+    assert files.name("sl", "largefifo", 1, "") == "sl-largefifo-1"
+    assert files.name("lb", {"kind": "codel", "target": "2ms"}, 42, "a1b2c3") == "lb-codel-a1b2c3-42"
+    assert files.name("lb", "mine:MyQueue", 7, "a1b2c3") == "lb-MyQueue-a1b2c3-7"
+    assert files.name("sb", "fq_codel limit 5000", 7, "a1b2c3") == "sb-fq_codel-a1b2c3-7"
+
+
+def test_files_by_hand() -> None:
+    link = pl.DataFrame(
+        {
+            "time_s": [0.1, 0.2, 0.1], "link": ["bottleneck", "bottleneck", "reverse"], "drops": [2.0, 3.0, 9.0],
+            "queue_bytes": [1514.0, 3028.0, 0.0], "queue_packets": [1.0, 2.0, 0.0],
+        }
+    )  # fmt: skip
+    assert files.queue(link).rows() == [(0.1, 2, 1514, 1), (0.2, 5, 3028, 2)]
+    flows = pl.DataFrame(
+        {
+            "time_s": [0.5, 1.0, 1.5, 0.5, 1.0, 0.5], "flow": ["iperf_1"] * 3 + ["iperf_2"] * 2 + ["ping"],
+            "cwnd": [10.2, 20.0, 14.0, 10.0, 12.0, None], "srtt_ms": [None, 5.12345, 6.0, 4.0, 4.5, None],
+            "throughput_mbps": [100.0, 200.0, 50.0, 80.0, 80.0, 1.0], "retransmissions": [1.0, 1.0, 4.0, 0.0, 2.0, None],
+        }
+    )  # fmt: skip
+    assert files.ss(flows).rows() == [
+        (0.5, "iperf_1", 10, None), (0.5, "iperf_2", 10, 4.0), (1.0, "iperf_1", 20, 5.123), (1.0, "iperf_2", 12, 4.5),
+        (1.5, "iperf_1", 14, 6.0),
+    ]  # fmt: skip
+    assert files.iperf(flows).rows() == [
+        ("iperf_1", 0.0, 1.0, 150.0, 1),
+        ("iperf_2", 0.0, 1.0, 80.0, 2),
+        ("iperf_1", 1.0, 1.5, 50.0, 3),
+    ]
+
+
+# The figure.
+
+
+def _tables(queues: list[str], scenarios: list[str], seeds: int = 1) -> dict[str, pl.DataFrame]:
+    runs, parameters, flows, links = [], [], [], []
+    times = [round(0.1 * tick, 1) for tick in range(1, 301)]
+    for scenario in scenarios:
+        for queue in queues:
+            for seed in range(seeds):
+                run = f"{scenario}-{queue}-{seed}"
+                runs.append({"run_id": run, "seed": seed, "status": "done"})
+                parameters += [
+                    {"run_id": run, "name": name, "value": json.dumps(value)}
+                    for name, value in (("queue", queue), ("scenario", scenario), ("rtt", "500us"))
+                ]
+                for flow in ("iperf_1", "iperf_2"):
+                    flows += [
+                        {"run_id": run, "time_s": time, "flow": flow, "srtt_ms": 10.0 + 40.0 * (time == 15.0)}
+                        for time in times
+                    ]
+                links += [{"run_id": run, "time_s": time, "rate_mbps": 3000.0} for time in times]
+    order = [("scenario", name) for name in ("sl", "lb")] + [("queue", name) for name in ("pie", "codel")]
+    return {
+        "runs": pl.DataFrame(runs),
+        "parameters": pl.DataFrame(parameters),
+        "metrics": pl.DataFrame(
+            schema={"run_id": pl.String, "scope": pl.String, "metric": pl.String, "value": pl.Float64}
+        ),
+        "flow_series": pl.DataFrame(flows),
+        "link_series": pl.DataFrame(links),
+        "own_axes": pl.DataFrame(order, schema=["parameter", "value"], orient="row"),
+    }
+
+
+@pytest.mark.parametrize("width", [900, 360])
+def test_the_grid_is_valid_and_light(width: int) -> None:
+    figure = registry.find("srtt_grid")
+    tables = _tables(["codel", "pie", "zfifo"], ["lb", "sl"], seeds=2)
+    assert figure.applicable(tables)
+    spec = figure.draw(tables, width=width).to_dict(validate=True)
+    # A rate and three queues for each scenario.
+    if width == 900:
+        assert (spec["columns"], len(spec["concat"])) == (2, 8)
+    else:
+        assert [(block["columns"], len(block["concat"])) for block in spec["vconcat"]] == [(1, 4), (1, 4)]
+    assert sum(len(data) for data in spec["datasets"].values()) < 8 * 500
+    # The peak of one sample is kept.
+    lines = [row["median"] for data in spec["datasets"].values() for row in data if "median" in row]
+    assert max(lines) == 50.0
+
+
+def test_the_grid_has_the_order_of_the_experiment_and_a_run_a_place() -> None:
+    tables = _tables(["codel", "zfifo", "pie"], ["lb", "sl"], seeds=2)
+    found = placed(tables)
+    assert found.select("column", "row").rows() == [
+        (column, row) for column in ("sl", "lb") for row in ("pie", "codel", "zfifo")
+    ]
+    assert all(run.endswith("-0") for run in found["run_id"])
+    assert left_out(tables) == "Of 12 runs the first in each place is drawn."
+    assert left_out(_tables([f"q{n:02}" for n in range(12)], ["sl"])) == "The first 10 of 12 queues are drawn."
+    assert placed({**tables, "parameters": tables["parameters"].filter(name="queue")}).is_empty()
+    with pytest.raises(ValueError, match="srtt_grid"):
+        draw("srtt_grid", {})
+
+
+def test_a_place_without_a_run_stays_empty() -> None:
+    tables = _tables(["pie", "codel"], ["sl", "lb"])
+    del tables["own_axes"]
+    tables["runs"] = tables["runs"].filter(pl.col("run_id") != "lb-codel-0")
+    assert placed(tables).select("column", "row").rows() == [("lb", "pie"), ("sl", "codel"), ("sl", "pie")]
+    spec = registry.find("srtt_grid").draw(tables).to_dict(validate=True)
+    # A rate and two queues in two columns; a panel has two layers.
+    assert len(spec["concat"]) == 6
+    drawn = {name for name, rows in spec["datasets"].items() if rows}
+    full = [all(layer["data"]["name"] in drawn for layer in panel["layer"]) for panel in spec["concat"][2:]]
+    assert full == [True, True, False, True]
+
+
+def test_spans_keep_extremes() -> None:
+    flows = pl.DataFrame({"time_s": [0.1, 0.2, 14.9, 15.0], "srtt_ms": [0.01, 5.0, 7.0, 9.0]})
+    assert spans(flows, 15.0).rows() == [
+        (0.05, 0.1, 0.1), (pytest.approx(0.15), 5.0, 5.0), (pytest.approx(14.85), 7.0, 7.0), (pytest.approx(14.95), 9.0, 9.0),
+    ]  # fmt: skip
+
+
+# Runs.
+
+
+@real
+def test_a_short_run_leaves_its_files_and_a_page(tmp_path: Path) -> None:
+    source = ExperimentSource(get("mmwave-aqm"))
+
+    def run() -> None:
+        runs, _ = plan_all(source, {"stop": "1500ms", "scenario": "mobb"}, {"queue": ["smallfifo", "pie"]})
+        assert not execute(runs, tmp_path, command="bloatlab run mmwave-aqm").failed
+
+    run()
+    left = sorted((tmp_path / "files").iterdir())
+    # `stop` is not the source's, so a part of the run's identity is in the name.
+    assert len(left) == 6
+    assert {path.name.split("-")[1] for path in left} == {"smallfifo", "pie"}
+    assert {path.name.split("-")[-1] for path in left} == {"queue.csv", "ss.csv", "iperf.csv"}
+    by_kind = {path.name.split("-")[-1]: pl.read_csv(path) for path in left if "-smallfifo-" in path.name}
+    assert by_kind["queue.csv"].columns == ["timestamp", "drops", "backlog_bytes", "backlog_packets"]
+    assert by_kind["queue.csv"].height == 15
+    assert by_kind["queue.csv"]["backlog_bytes"].max() <= 1_875_000
+    assert by_kind["ss.csv"].columns == ["timestamp", "flow", "cwnd", "srtt"]
+    assert by_kind["ss.csv"].height == 150
+    assert by_kind["iperf.csv"].columns == ["flow", "start", "end", "mbps", "retransmissions"]
+    assert by_kind["iperf.csv"].height == 20
+    assert by_kind["iperf.csv"].filter(start=0)["mbps"].sum() > 1000
+
+    # What is there stays, what is missing is made again.
+    stamps = {path: path.stat().st_mtime_ns for path in left}
+    left[0].unlink()
+    run()
+    assert left[0].exists()
+    assert all(path.stat().st_mtime_ns == stamps[path] for path in left[1:])
+
+    page = make_report(tmp_path).read_text()
+    assert f'href="files/{left[0].name}"' in page
+    assert "sRTT over time by queue and link scenario" in page
+    tables = of_runs(Store(tmp_path))
+    assert placed(tables)["row"].to_list() == ["smallfifo", "pie"]
+
+
+@real
+def test_readings_of_a_run(tmp_path: Path) -> None:
+    experiment = get("mmwave-aqm")
+    runs, _ = plan_all(ExperimentSource(experiment), {"stop": "3s", "scenario": "sl", "queue": "largefifo"}, {})
+    execute(runs, tmp_path)
+    found = experiment.readings(Store(tmp_path).run(runs[0].run_id))
+    # The FIFO is all but full; 1448 of 1514 bytes are payload.
+    assert 14 < found["srtt_median"] < found["srtt_max"] < 30
+    assert 0.94 < found["goodput_share"] < 1448 / 1514
+    assert 0 <= found["saturated_apart"] < 0.08
+    other, _ = plan_all(ExperimentSource(experiment), {"stop": "1s", "scenario": "sl", "queue": {"kind": "codel"}}, {})
+    execute(other, tmp_path)
+    assert "saturated_apart" not in experiment.readings(Store(tmp_path).run(other[0].run_id))
+
+
+@real
+def test_a_parameter_may_be_called_as_an_argument_of_the_interface() -> None:
+    assert bloatlab.run("mmwave-aqm", scenario="lb", stop="200ms").parameters["scenario"] == "lb"
+    assert bloatlab.sweep("mmwave-aqm", scenario="lb", stop="200ms", out="there").runs().height == 4
+
+
+@real
+def test_a_missing_trace_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.command(["run", "mmwave-aqm", "--traces", "nowhere", "--set", "stop=1s"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nowhere/sl-tput.csv" in line
+
+
+@real
+@measured
+def test_the_authors_trace_is_played_with_their_quirks(tmp_path: Path) -> None:
+    assert TRACES is not None
+    lines = (TRACES / "mobb-tput.csv").read_text().split()
+    rates = [float(line.split(",")[0]) for line in lines]
+    source = ExperimentSource(get("mmwave-aqm"))
+    base = {"traces": str(TRACES), "scenario": "mobb", "queue": "smallfifo", "stop": "10s"}
+    played, exact = (plan(source, {**base, **more})[0] for more in ({}, {"player": "exact"}))
+    execute([played, exact], tmp_path)
+    store = Store(tmp_path)
+    # 0.26 s are 0.2 s, so that 10 s hold 50 lines instead of 40; the first second is at the first rate either way.
+    series = store.run(played.run_id).link_series.to_polars()["rate_mbps"]
+    assert rates[:4] == [2310.0] * 4
+    assert series[0] == pytest.approx(2310.0)
+    until = [rate for rate in rates[:50] if rate > 0]
+    assert (series.min(), series.max()) == (pytest.approx(min(until)), pytest.approx(max(until)))
+    slower = store.run(exact.run_id).link_series.to_polars()["rate_mbps"]
+    assert series.to_list() != slower.to_list()
+    found = get("mmwave-aqm").readings(store.run(played.run_id))
+    # 8L/C at 385 Mbit/s is 39 ms, and here it is reached.
+    assert 35 < found["srtt_max"] < 42
+    assert engine().engine_version() == played.engine_version
