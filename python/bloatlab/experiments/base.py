@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from bloatlab.errors import unknown
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.remark import Remark
 from bloatlab.plugins import Configured
 
 if TYPE_CHECKING:
+    from bloatlab.experiments.ranking import Observation
     from bloatlab.result import Result
 
 Metrics = Mapping[str, Any]
@@ -173,6 +175,10 @@ class Experiment:
     def readings(self, run: Result) -> dict[str, float]:
         """Numbers of a run that claims read and no metric holds, from its tables."""
         return {}
+
+    def remarks(self, observed: Sequence[Observation]) -> list[Remark]:
+        """What its ranked runs say, for the page; computed from them."""
+        return []
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """Files that a run leaves beside its tables, in the form of its source: what writes each, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
+    from bloatlab.experiments.remark import Remark
     from bloatlab.figures.sweep import Sweep
 
 
@@ -80,6 +81,15 @@ class ClaimRow:
 
 
 @dataclass
+class RemarkView:
+    """What the ranked runs say, with the numbers behind it."""
+
+    title: str
+    text: str
+    table: PlainTable | None
+
+
+@dataclass
 class ExperimentView:
     """All runs of one experiment."""
 
@@ -93,6 +103,7 @@ class ExperimentView:
     parameters: PlainTable
     claims: list[ClaimRow]
     ranking: RankingView | None
+    remarks: list[RemarkView]
     runs: PlainTable | None
     failed: PlainTable | None
     figures: list[Drawn]
@@ -112,6 +123,16 @@ class ExperimentView:
         if not judged:
             return ""
         return f"{sum(judged)} of {text.plural(len(judged), 'published value')} hold{'s' if sum(judged) == 1 else ''}."
+
+
+def remarks(said: Sequence[Remark]) -> list[RemarkView]:
+    """What the experiment says of its ranked runs."""
+
+    def table(remark: Remark) -> PlainTable | None:
+        cells = [[Cell(value) for value in row] for row in remark.rows]
+        return PlainTable(list(remark.columns), cells, remark.title) if cells else None
+
+    return [RemarkView(remark.title, remark.text, table(remark)) for remark in said]
 
 
 def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:

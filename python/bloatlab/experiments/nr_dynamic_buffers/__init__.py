@@ -21,7 +21,7 @@ BULK = "bulk"
 
 
 def _round_trip(percentile: int) -> Criterion:
-    """RTT of the bulk flows: their packets cross up to four queues, whose sojourn times do not say what one packet waits in all."""
+    """RTT of the bulk flows: they cross up to four queues, and sojourn times in each do not say how long a packet waits."""
     metric = f"p{percentile}_rtt_l4"
     return Criterion(
         f"{BULK}_rtt_p{percentile}", f"RTT of transfers p{percentile}", "ms", "lower", "bulk delay",
@@ -41,13 +41,14 @@ class NrDynamicBuffers(Experiment):
     name = "nr-dynamic-buffers"
     title = "Dynamic buffers against queue management in 5G"
     summary = (
-        "The flows of one user share the buffer of one 5G bearer: transfers, a call, web pages and a ping. Queue disciplines in the RLC, laws that "
-        "keep the RLC short (DRQL, DynRLC, 5G-BDP), queues in the UPF and L4Span's marks take their turn over four channels in both modes of the "
-        "RLC, and are ranked by delay, throughput, fairness and loss."
+        "The flows of one user share the buffer of one 5G bearer: transfers, a call, web pages and a ping. Queue "
+        "disciplines in the RLC, laws that keep the RLC short (DRQL, DynRLC, 5G-BDP), queues in the UPF and L4Span's "
+        "marks take their turn over four channels in both modes of the RLC, and are ranked by delay, throughput, "
+        "fairness and loss."
     )
     source = (
-        "bloatlab; the comparison that the authors of nr-rlc name as future work. Laws after Irazabal et al. 2022 and Wan and Jamieson 2025, "
-        "channels after TR 38.901"
+        "bloatlab; the comparison that the authors of nr-rlc name as future work. Laws after Irazabal et al. 2022 and "
+        "Wan and Jamieson 2025, channels after TR 38.901"
     )
     figures = (
         "fronts", "standings", "places", "delay_ranges", "criteria", "descent", "time_series", "queue", "operating_point", "ecdf",
@@ -61,7 +62,8 @@ class NrDynamicBuffers(Experiment):
         ),
         Parameter(
             "rlc", "um", "",
-            allowed=", ".join(RLC_MODES), help="mode of the RLC: um, unacknowledged; am, acknowledged, sends again what HARQ lost",
+            allowed=", ".join(RLC_MODES),
+            help="mode of the RLC: um, unacknowledged; am, acknowledged, sends again what HARQ lost",
             read=read.choice(*RLC_MODES),
         ),
         Parameter(
@@ -71,21 +73,22 @@ class NrDynamicBuffers(Experiment):
         ),
         shared.cca("cubic", "congestion control of TCP where the scheme is not made for one of its own"),
         shared.count("flows", 2, "flows", "transfers of each user", low=1, high=100),
-        shared.count("ues", 1, "users", "users of the cell; the call, the pages and the ping are the first one's", low=1, high=64),
+        shared.count("ues", 1, "users", "users; call, pages and ping are the first one's", low=1, high=64),
         Parameter(
             "buffer", "10MB", "bytes",
-            allowed="bytes such as 10MB", help="what the RLC holds for a user, and a plain queue in SDAP (OpenAirInterface: 10 MB)",
+            allowed="bytes such as 10MB", help="what the RLC holds of each user, and a plain queue in SDAP (OpenAirInterface: 10 MB)",
             read=read.size,
         ),
         Parameter(
             "small_buffer", "250kB", "bytes",
-            allowed="bytes such as 250kB", help="what the RLC holds under tail_small: the product of 100 Mbit/s and 20 ms",
+            allowed="bytes such as 250kB",
+            help="what the RLC holds under tail_small: the product of 100 Mbit/s and 20 ms",
             read=read.size,
         ),
         Parameter(
             "upf_rate", None, "bit/s",
-            allowed="a rate such as 70Mbit/s",
-            help="rate of the UPF under upf_aqm; when not given a little less than the channel carries on a good day: "
+            allowed="a rate such as 58Mbit/s",
+            help="rate of the UPF under upf_aqm; when not given a twentieth below the carrier's best: "
             + ", ".join(f"{one.name} {one.upf_rate}" for one in CHANNELS.values()),
             read=read.rate,
         ),

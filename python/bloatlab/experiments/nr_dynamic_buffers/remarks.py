@@ -49,13 +49,13 @@ class Table:
 
     def column(self, point: str, criterion: str) -> dict[str, float]:
         """Of each scheme that has a value at a point."""
-        return {
-            scheme: value for scheme in self.schemes if (value := self.get(point, scheme, criterion)) is not None
-        }
+        return {scheme: value for scheme in self.schemes if (value := self.get(point, scheme, criterion)) is not None}
 
     def ratios(self, scheme: str, other: str, criterion: str) -> dict[str, float]:
         """A scheme's value over another's, at each point where both have one."""
-        pairs = ((point, self.get(point, scheme, criterion), self.get(point, other, criterion)) for point in self.points)
+        pairs = (
+            (point, self.get(point, scheme, criterion), self.get(point, other, criterion)) for point in self.points
+        )
         return {point: mine / theirs for point, mine, theirs in pairs if mine is not None and theirs}
 
 
@@ -145,7 +145,13 @@ def disciplines(table: Table) -> Remark | None:
             if better
             else "Against FQ-CoDel in the RLC itself none of the laws of sizing makes the call quicker at most places."
         )
-    columns = ("scheme", "call quicker than under fq_codel", "its delay p99 over fq_codel's", "RTT p95 over its", "goodput over its")
+    columns = (
+        "scheme",
+        "call quicker than under fq_codel",
+        "its delay p99 over fq_codel's",
+        "RTT p95 over its",
+        "goodput over its",
+    )
     return Remark("An AQM in the RLC, or a short RLC", text, columns, tuple(rows))
 
 

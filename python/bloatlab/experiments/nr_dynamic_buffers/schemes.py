@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bloatlab.experiments import parameters as read
-
 UNMANAGED = "infinite"
 """A queue that only the RLC's buffer bounds."""
 
@@ -52,13 +50,16 @@ SCHEMES: Mapping[str, Scheme] = {
         Scheme("dynrlc", "DynRLC, with FQ-CoDel in SDAP", sdap=_sized("dynrlc")),
         Scheme("bdp", "5G-BDP, with FQ-CoDel in SDAP", sdap=_sized("bdp")),
         Scheme("bdp_tail", "5G-BDP, with a deep plain queue in SDAP", sdap=_sized("bdp", "fifo")),
-        Scheme("upf_aqm", "FQ-CoDel in the UPF, which sends a little below the radio's rate", upf={"queue": "fq_codel"}, is_shaped=True),
+        Scheme(
+            "upf_aqm", "FQ-CoDel in the UPF, which sends a little below the radio's best rate",
+            upf={"queue": "fq_codel"}, is_shaped=True,
+        ),
         Scheme(
             "upf_pacer", "FQ-CoDel in the UPF behind the UPF-SDAP pacer, 5G-BDP in SDAP",
             sdap=_sized("bdp", UNMANAGED), upf={"queue": "fq_codel", "pacer": {}},
         ),
         Scheme("l4span", "L4Span's marks, transfers by Prague", marks=True, cca="prague"),
-        Scheme("l4span_ecn", "L4Span's marks, transfers by the experiment's congestion control with ECN", marks=True, ecn=True),
+        Scheme("l4span_ecn", "L4Span's marks, transfers with classic ECN", marks=True, ecn=True),
     )
 }  # fmt: skip
 
@@ -81,6 +82,3 @@ def apply(scheme: Scheme, cell: dict[str, Any], params: Mapping[str, Any]) -> di
 def transfers(scheme: Scheme, params: Mapping[str, Any]) -> dict[str, Any]:
     """Congestion control and connection settings of TCP under the scheme."""
     return {"cca": scheme.cca or params["cca"], "tcp": {"ecn": True} if scheme.ecn else {}}
-
-
-one = read.choice(*SCHEMES)
