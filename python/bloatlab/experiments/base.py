@@ -100,6 +100,8 @@ class Experiment:
     series: ClassVar[tuple[str, ...]] = ()
     """Tables of every run that its figures over all runs draw."""
     figures: ClassVar[tuple[str, ...]] = ()
+    replications: ClassVar[int] = 1
+    """Runs of each point of its own axes, where the user names no number."""
     criteria: ClassVar[tuple[Criterion, ...]] = ()
     """What its runs are ranked by; empty: they are not."""
     compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")

@@ -186,7 +186,8 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "descent",
             "The way down through the cell",
-            "What the radio carries, how many packets wait in the UPF, in SDAP and in the RLC, and how long pings and TCP's packets are under way.",
+            "What the radio carries, how many packets wait in the UPF, in SDAP and in the RLC, and how long pings and TCP's "
+            "packets are under way.",
             ("link_series",),
             descent,
             lambda tables: not queues(tables).is_empty(),
@@ -282,8 +283,9 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "fronts",
             "Goodput against delay at each point",
-            "A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay. Those that are named, "
-            "joined by the dashed line, are the Pareto front: no other has both a shorter delay and a higher goodput there.",
+            "A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay. Those "
+            "that are named, joined by the dashed line, are the Pareto front: no other has both a shorter delay and a "
+            "higher goodput there.",
             ("ranking", "at_points"),
             fronts,
             lambda tables: bool(drawn_points(tables)),
@@ -293,8 +295,8 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "standings",
             "Delay and goodput everywhere",
-            "A row a contender in the order of the ranking, a column a point of what else was varied. The palest, in bold, is the best of its column; "
-            "the darkest is eight times worse or more.",
+            "A row a contender in the order of the ranking, a column a point of what else was varied. The palest, in bold, "
+            "is the best of its column; the darkest is eight times worse or more.",
             ("ranking", "at_points"),
             standings,
             lambda tables: bool(shown(tables)),

@@ -54,6 +54,7 @@ class NrDynamicBuffers(Experiment):
         "fronts", "standings", "places", "delay_ranges", "criteria", "descent", "time_series", "queue", "operating_point", "ecdf",
     )  # fmt: skip
     compared = ("scheme",)
+    replications = 3
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "scheme", "tail", "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -16,7 +16,9 @@ PAGE = "web_p95"
 LOST = "retransmitted"
 NEAR = 0.95
 """Share of the best goodput from which on none is said to have given throughput up."""
-SIZED = ("drql", "dynrlc", "bdp")
+FAR = 1.5
+"""Times another's delay from which on it is told."""
+SIZED = ("drql", "dynrlc", "bdp", "upf_pacer")
 MARKING = ("dualpi2_prague", "l4span", "l4span_ecn")
 
 
@@ -67,33 +69,38 @@ def remarks(observed: Sequence[Observation]) -> list[Remark]:
 
 
 def winners(table: Table) -> Remark | None:
-    """The best at each point by delay, by goodput, and by both."""
-    rows = []
+    """The best at each point by delay, by goodput, and by what lies between."""
+    rows, best = [], []
     for point in table.points:
         delays, rates = table.column(point, DELAY), table.column(point, GOODPUT)
-        if len(delays) < 2 or len(rates) < 2:
+        both = [name for name in delays if name in rates]
+        if len(both) < 2:
             continue
-        quick, fast = min(delays, key=delays.__getitem__), max(rates, key=rates.__getitem__)
-        full = {name: delays[name] for name in delays if rates.get(name, 0.0) >= NEAR * rates[fast]}
-        both = min(full, key=full.__getitem__) if full else None
+        top = max(rates.values())
+        chosen = (
+            _within(both, delays.__getitem__, 1),
+            _within(both, lambda name: -rates[name], 1),
+            _within([name for name in both if rates[name] >= NEAR * top], delays.__getitem__, 1),
+            _within(both, lambda name: -rates[name] / delays[name], 1),
+        )
+        best.append(chosen)
         rows.append((
-            _place(point),
-            f"{quick} ({delays[quick]:.1f} ms, {rates.get(quick, 0.0):.0f} Mbit/s)",
-            f"{fast} ({rates[fast]:.0f} Mbit/s, {delays[fast]:.1f} ms)" if fast in delays else fast,
-            f"{both} ({full[both]:.1f} ms, {rates[both]:.0f} Mbit/s)" if both else "none",
+            _place(point), *(f"{' = '.join(names)}: {delays[names[0]]:.1f} ms, {rates[names[0]]:.0f} Mbit/s" for names in chosen),
         ))  # fmt: skip
     if not rows:
         return None
-    text = (
-        f"The last column is who has the shortest delay among those that carry at least {NEAR:.0%} of the highest goodput. "
-        + "; ".join(
-            f"{title}: {_tally([row[column].partition(' ')[0] for row in rows])}"
-            for column, title in ((1, "shortest delay"), (2, "highest goodput"), (3, "both"))
-        )
-        + "."
+    titles = (
+        "shortest delay",
+        "highest goodput",
+        f"shortest delay with {NEAR:.0%} of the highest goodput",
+        "highest power",
     )
-    columns = ("where", "shortest delay of the call (p99)", "highest goodput", "shortest delay at full goodput")
-    return Remark("Who wins where", text, columns, tuple(rows))
+    tallies = (f"{title}: {_tally([chosen[index] for chosen in best])}" for index, title in enumerate(titles))
+    text = (
+        "Delay is that of the call, one way, which 99 in 100 packets keep; power is goodput over that delay. "
+        f"Of {len(rows)} places, {'; '.join(tallies)}."
+    )
+    return Remark("Who wins where", text, ("where", *titles), tuple(rows))
 
 
 def deep(table: Table) -> Remark | None:
@@ -109,46 +116,48 @@ def deep(table: Table) -> Remark | None:
             ))  # fmt: skip
     if not rows:
         return None
-    worst = [max(column, key=column.__getitem__) for point in table.points if (column := table.column(point, DELAY))]
-    text = (
-        f"99 in 100 packets of the call come within these ms. The deep buffer is the slowest at {worst.count('tail')} of "
-        f"{len(worst)} places."
-    )
+    times = {
+        point: column["tail"] / min(column.values())
+        for point in table.points
+        if "tail" in (column := table.column(point, DELAY))
+    }
+    text = f"Behind a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme there."
     kept = table.ratios("tail_small", "tail", GOODPUT)
     if kept:
-        text += f" A shallow one keeps {_range(kept, 100, ' %')} of its goodput."
+        text += f" A shallow buffer keeps {_range(kept, 100, ' %')} of its goodput."
     columns = ("where", "tail (ms)", "tail_small (ms)", "best (ms)")
     return Remark("A deep buffer is bloat in 5G too", text, columns, tuple(rows))
 
 
 def disciplines(table: Table) -> Remark | None:
     """Queue disciplines in the RLC against those above a short RLC."""
-    rows = []
-    for scheme in ("codel", "fq_codel", "pie", *SIZED, "upf_pacer"):
-        if scheme == "fq_codel":
-            continue
+    rows, better, laws = [], [], []
+    for scheme in ("codel", "pie", *SIZED):
         delays, rates = table.ratios(scheme, "fq_codel", DELAY), table.ratios(scheme, "fq_codel", GOODPUT)
         trips = table.ratios(scheme, "fq_codel", ROUND_TRIP)
-        if delays and rates and trips:
-            quicker = sum(ratio < 1 for ratio in delays.values())
-            rows.append((
-                scheme, f"{quicker} of {len(delays)}", _range(delays, 1, ""), _range(trips, 1, ""), _range(rates, 1, ""),
-            ))  # fmt: skip
+        if not (delays and rates and trips):
+            continue
+        quicker = sum(ratio < 1 for ratio in delays.values())
+        if scheme in SIZED:
+            laws.append(scheme)
+            better += [scheme] if 2 * quicker > len(delays) else []
+        rows.append((
+            scheme, f"{quicker} of {len(delays)}", _spread(delays), _spread(trips), _spread(rates),
+        ))  # fmt: skip
     if not rows:
         return None
-    sizing = [row for row in rows if row[0] in (*SIZED, "upf_pacer")]
-    better = [row[0] for row in sizing if 2 * int(row[1].split()[0]) > int(row[1].split()[2])]
-    text = "The claim: an AQM in the RLC is not enough, the RLC must be kept short so that a queue above can treat flows apart. "
-    if sizing:
+    text = "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can treat flows apart."
+    if laws:
         text += (
-            f"Against FQ-CoDel in the RLC itself the call is quicker at most places under {' and '.join(better)}."
+            f" Against FQ-CoDel in the RLC itself the call is quicker at most places under {' and '.join(better)}."
             if better
-            else "Against FQ-CoDel in the RLC itself none of the laws of sizing makes the call quicker at most places."
+            else f" Against FQ-CoDel in the RLC itself none of {', '.join(laws)} makes the call quicker at most places."
         )
+        text += " Here the RLC takes a packet only when a block is filled, so that its queue is the one that stands."
     columns = (
         "scheme",
         "call quicker than under fq_codel",
-        "its delay p99 over fq_codel's",
+        "its p99 over fq_codel's",
         "RTT p95 over its",
         "goodput over its",
     )
@@ -157,20 +166,30 @@ def disciplines(table: Table) -> Remark | None:
 
 def cost(table: Table) -> Remark | None:
     """What short delays cost in goodput."""
-    rows = []
-    for scheme in table.schemes:
-        kept = table.ratios(scheme, "tail", GOODPUT)
-        if scheme == "tail" or not kept:
-            continue
-        least = min(kept, key=kept.__getitem__)
-        rows.append((scheme, f"{100 * fmean(kept.values()):.0f} %", f"{100 * kept[least]:.0f} %", _place(least)))
-    if not rows:
+    kept = {
+        name: ratios for name in table.schemes if name != "tail" and (ratios := table.ratios(name, "tail", GOODPUT))
+    }
+    if not kept:
         return None
-    rows.sort(key=lambda row: -float(row[1].split()[0]))
-    low = [row[0] for row in rows if float(row[2].split()[0]) < 100 * NEAR]
-    text = f"The claim: short buffers cost no throughput. {len(rows) - len(low)} of {len(rows)} schemes keep at least {NEAR:.0%} of the deep buffer's goodput everywhere."
+    least = {name: min(ratios, key=ratios.__getitem__) for name, ratios in kept.items()}
+    order = sorted(kept, key=lambda name: -fmean(kept[name].values()))
+    rows = tuple(
+        (
+            name,
+            f"{100 * fmean(kept[name].values()):.0f} %",
+            f"{100 * kept[name][least[name]]:.0f} %",
+            _place(least[name]),
+        )
+        for name in order
+    )
+    full = [name for name in order if kept[name][least[name]] >= NEAR]
+    text = (
+        f"The claim: short buffers cost no throughput. At least {NEAR:.0%} of the deep buffer's goodput at every place is kept by "
+        f"{len(full)} of {len(rows)} schemes{_listed(full)}: where the rate falls and rises within a "
+        "round trip or two, a queue that is short before the rise is empty after it."
+    )
     columns = ("scheme", "of the goodput under tail, mean", "least", "where")
-    return Remark("What short delays cost", text, columns, tuple(rows))
+    return Remark("What short delays cost", text, columns, rows)
 
 
 def moved(table: Table) -> Remark | None:
@@ -184,10 +203,9 @@ def moved(table: Table) -> Remark | None:
     ]
     if not rows:
         return None
-    ratios = table.ratios("bdp_tail", "tail", DELAY)
     text = (
-        f"5G-BDP over a plain queue leaves the call {_range(ratios, 100, ' %')} of the deep buffer's delay: the law decides where "
-        "packets wait, the queue discipline there how long."
+        f"5G-BDP over a plain queue leaves the call {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of the deep buffer's "
+        "delay: the law decides where packets wait, the queue discipline there how long."
     )
     columns = ("where", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
     return Remark("Sizing alone moves the queue", text, columns, tuple(rows))
@@ -206,11 +224,12 @@ def shaped(table: Table) -> Remark | None:
     if not rows:
         return None
     ratios = table.ratios("upf_aqm", "fq_codel", DELAY)
-    holds = sum(ratio <= 1.5 for ratio in ratios.values())
+    far = [point for point, ratio in ratios.items() if ratio > FAR]
     text = (
-        "The claim: the operator's router can do it. FQ-CoDel in a UPF that sends at a fixed rate stays within one and a half times the delay of "
-        f"the same queue in the RLC at {holds} of {len(ratios)} places; where the radio falls below that rate the queue stands in the RLC, "
-        "which nothing manages."
+        "The claim: the operator's router can do it. FQ-CoDel in a UPF that sends at a fixed rate, against the same queue in the RLC: "
+        f"the call's delay is {_range(ratios, 1, '')} times as long"
+        + (f", more than {FAR:g} times at {'; '.join(_place(point) for point in far)}" if far else "")
+        + ". Where the radio falls below the UPF's rate the queue stands in the RLC, which nothing manages."
     )
     columns = ("where", "FQ-CoDel in the UPF (ms)", "FQ-CoDel in the RLC (ms)", "of the best goodput")
     return Remark("A queue in the UPF", text, columns, tuple(rows))
@@ -218,57 +237,78 @@ def shaped(table: Table) -> Remark | None:
 
 def marking(table: Table) -> Remark | None:
     """Marks instead of drops."""
-    rows = []
-    for scheme in (name for name in MARKING if name in table.schemes):
-        for point in table.points:
-            trip, rate = table.get(point, scheme, ROUND_TRIP), table.get(point, scheme, GOODPUT)
-            best = max(table.column(point, GOODPUT).values(), default=0.0)
-            if trip is not None and rate is not None and best:
-                lost = table.get(point, scheme, LOST)
-                rows.append((
-                    scheme, _place(point), f"{trip:.0f}", f"{100 * rate / best:.0f} %", "–" if lost is None else f"{100 * lost:.2f} %",
-                ))  # fmt: skip
+    rows, full, places = [], 0, 0
+    for scheme in MARKING:
+        trips = {point: value for point in table.points if (value := table.get(point, scheme, ROUND_TRIP)) is not None}
+        shares = {
+            point: rate / max(table.column(point, GOODPUT).values())
+            for point in table.points
+            if (rate := table.get(point, scheme, GOODPUT)) is not None
+        }
+        if not trips or not shares:
+            continue
+        lost = {point: value for point in table.points if (value := table.get(point, scheme, LOST)) is not None}
+        least = min(shares, key=shares.__getitem__)
+        full, places = full + sum(share >= NEAR for share in shares.values()), places + len(shares)
+        rows.append((
+            scheme, _spread(trips), _spread(table.ratios(scheme, "tail", ROUND_TRIP)), f"{100 * fmean(shares.values()):.0f} %",
+            f"{100 * shares[least]:.0f} % ({_place(least)})", f"{100 * fmean(lost.values()):.2f} %" if lost else "–",
+        ))  # fmt: skip
     if not rows:
         return None
-    shares = {f"{row[0]} {row[1]}": float(row[3].split()[0]) / 100 for row in rows}
-    full = sum(share >= NEAR for share in shares.values())
     text = (
-        "The claim: with marks there are short delays at full throughput. "
-        f"At {full} of {len(rows)} places of these schemes the transfers come to {NEAR:.0%} of the best goodput there."
+        f"The claim: with marks there are short delays at full throughput. At {full} of {places} places of these schemes the transfers come "
+        f"to {NEAR:.0%} of the best goodput there."
     )
-    columns = ("scheme", "where", "RTT p95 (ms)", "of the best goodput", "retransmitted")
+    columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
     return Remark("Marks instead of drops", text, columns, tuple(rows))
 
 
 def modes(table: Table) -> Remark | None:
     """Unacknowledged against acknowledged mode."""
-    pairs = [(point, point.replace("rlc=um", "rlc=am")) for point in table.points if "rlc=um" in point]
-    rows = []
-    for um, am in pairs:
+    rows, longer = [], []
+    for um in (point for point in table.points if "rlc=um" in point):
+        am = um.replace("rlc=um", "rlc=am")
         if am not in table.points:
             continue
-        lost = [_mean(table, point, LOST) for point in (um, am)]
-        rates = [_mean(table, point, GOODPUT) for point in (um, am)]
-        delays = [_mean(table, point, DELAY) for point in (um, am)]
-        where = _place(um).replace(", um", "")
+        where = ", ".join(part for part in _place(um).split(", ") if part != "um") or "here"
+        lost, rates = ([_mean(table, point, criterion) for point in (um, am)] for criterion in (LOST, GOODPUT))
+        least = [min(table.column(point, DELAY).values(), default=None) for point in (um, am)]
+        if least[0] is not None and least[1] is not None and least[0] > FAR * least[1]:
+            longer.append(f"{where} ({least[0]:.0f} against {least[1]:.0f} ms)")
         rows.append((
-            where, *_pair(lost, lambda value: f"{100 * value:.2f} %"), *_pair(rates, "{:.1f}".format), *_pair(delays, "{:.0f}".format),
+            where, *_pair(lost, lambda value: f"{100 * value:.2f} %"), *_pair(rates, "{:.1f}".format), *_pair(least, "{:.1f}".format),
         ))  # fmt: skip
     if not rows:
         return None
     text = (
-        "Means over the schemes. AM repeats what HARQ gives up and holds back what came after it; where HARQ repairs everything the two differ "
-        "by their headers and status reports alone."
+        "Loss and goodput are means over the schemes, the delay is that of the best. What HARQ gives up is sent again by AM; in UM it is lost, "
+        "and PDCP's receiver holds back what came after it until t-Reordering ends. "
+    )
+    text += (
+        f"No scheme can mend that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
+        if longer
+        else "Here that makes no great difference to the shortest delay."
     )
     columns = (
-        "where", "retransmitted, UM", "AM", "goodput, UM (Mbit/s)", "AM", "call p99, UM (ms)", "AM",
-    )  # fmt: skip
+        "where",
+        "retransmitted, UM",
+        "AM",
+        "goodput, UM (Mbit/s)",
+        "AM",
+        "shortest p99 of the call, UM (ms)",
+        "AM",
+    )
     return Remark("UM and AM", text, columns, tuple(rows))
 
 
 def _mean(table: Table, point: str, criterion: str) -> float | None:
     found = table.column(point, criterion)
     return fmean(found.values()) if found else None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _pair(values: Sequence[float | None], write: Callable[[float], str]) -> list[str]:
@@ -280,12 +320,23 @@ def _place(point: str) -> str:
     return ", ".join(part.partition("=")[2] or part for part in point.split(", ")) or "here"
 
 
-def _range(values: dict[str, float], times: float, unit: str) -> str:
+def _within(names: Sequence[str], key: Callable[[str], float], percent: float) -> list[str]:
+    """Names whose key is the least, or so few percent from it."""
+    least = min(map(key, names))
+    found = [name for name in names if key(name) <= least + abs(least) * percent / 100]
+    return sorted(found, key=key)
+
+
+def _range(values: Mapping[str, float], times: float, unit: str) -> str:
     low, high = (f"{times * bound:.3g}" for bound in (min(values.values()), max(values.values())))
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def _tally(names: Sequence[str]) -> str:
-    counts = {name: names.count(name) for name in dict.fromkeys(names)}
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {count} of {len(names)}" for name, count in ordered)
+def _spread(values: Mapping[str, float]) -> str:
+    return _range(values, 1, "") if values else "–"
+
+
+def _tally(chosen: Sequence[Sequence[str]]) -> str:
+    names = [name for tied in chosen for name in tied]
+    counts = sorted(((names.count(name), name) for name in dict.fromkeys(names)), key=lambda pair: -pair[0])
+    return ", ".join(f"{name} {count}" for count, name in counts)

@@ -119,5 +119,5 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
             x=x, y=y, text=alt.Text("contender:N")
         ),
     ]
-    heading = options(text=point) if point else alt.Undefined
+    heading = options(text=contenders.place(point)) if point else alt.Undefined
     return alt.layer(*layers, width=width, height=HEIGHT, title=heading)

@@ -40,6 +40,7 @@ def standings(tables: network.Tables, *, width: int = WIDE) -> Any:
     """
     rows = network.table(tables, "at_points")
     names = contenders.order(network.table(tables, "ranking"))
+    rows = rows.with_columns(pl.col("point").map_elements(contenders.place, return_dtype=pl.String))
     points = rows["point"].unique(maintain_order=True).to_list()
     criteria = shown(tables)
     stacked = width < NARROW
