@@ -43,6 +43,25 @@ class Outcome:
     def write_pcap(self, path: str, link: str | None = None) -> None:
         """Writes the packets (`record_packets=True`) as a pcap file."""
 
+class Trace:
+    """A rate over time: one pass of a trace. Every refusal is a `ScenarioError`."""
+
+    @staticmethod
+    def read(file: str, how_json: str) -> Trace:
+        """Reads a file; how: a table with `format`, `unit` and the switches of `kind = "file"` in a scenario."""
+    @staticmethod
+    def make(variation_json: str, rate: str, seed: int, duration: str) -> Trace:
+        """What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed."""
+    @property
+    def format(self) -> str:
+        """`rate_interval`, `time_rate` or `mahimahi`."""
+    def info(self, interval_text: str, below: str | None = None) -> str:
+        """Length, rates and dips, JSON."""
+    def rates(self, interval_text: str) -> list[tuple[float, float]]:
+        """Seconds from the start and Mbit/s of each piece, and the end with the last rate."""
+    def text(self, format: str, unit: str, interval_text: str) -> str:  # noqa: A002
+        """The text of a file in this format."""
+
 def engine_version() -> str: ...
 def schema() -> str: ...
 def normalise(scenario_json: str) -> str: ...

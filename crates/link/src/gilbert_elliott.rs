@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// simple Gilbert model, and the mean loss is p / (p + r).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "GilbertElliott")]
 pub struct Params {
     /// Probability of a step from the good to the bad state, above 0.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]

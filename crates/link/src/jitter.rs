@@ -11,6 +11,7 @@ use crate::registry::{HOUR, between};
 /// The meaning of `size` and the names of the distributions are netem's. Without `reorder` a packet waits for the one before it; many draws then give the delay of the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Jitter")]
 pub struct Params {
     /// How far draws go: the bound of `uniform`, the standard deviation of others; above 0, at most 1 h.
     pub size: Duration,

@@ -28,6 +28,7 @@ pub mod sinusoid;
 mod source;
 pub mod steps;
 mod timeline;
+pub mod tracefile;
 
 pub use carrier::{Carrier, Reading};
 pub use course::Course;

@@ -111,6 +111,11 @@ impl Trace {
         }
     }
 
+    /// The milliseconds of one pass.
+    pub fn milliseconds(&self) -> impl Iterator<Item = u64> + '_ {
+        self.milliseconds.iter().map(|at| u64::from(*at))
+    }
+
     /// Mean rate over one pass, bit/s.
     pub fn mean_rate(&self) -> f64 {
         let last = self.milliseconds.last().copied().unwrap_or(1);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AtEnd, Quantity, Timeline, file};
-pub(crate) use lines::pieces;
+use lines::{pieces, resolved};
 
 /// Rates from a file: a rate and its interval a line, or an instant and the rate from then on.
 ///
@@ -127,6 +127,12 @@ impl Params {
         let timeline = self.parse(&String::from_utf8_lossy(&bytes))?;
         self.digest = Some(digest);
         Ok(timeline)
+    }
+
+    /// The format of the file's text.
+    pub(crate) fn resolved(&self, text: &str) -> Format {
+        let lines: Vec<&str> = text.lines().collect();
+        resolved(self.format, &lines)
     }
 
     /// The file's text as pieces.

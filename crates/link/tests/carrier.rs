@@ -1,5 +1,7 @@
 //! What leaves a transmitter when its rate varies, against a count of bits nanosecond by nanosecond and by hand.
 
+mod common;
+
 use bloatlab_link::{Carrier, RateVariation};
 use bloatlab_units::{MILLISECOND, Nanos, Rate, SECOND, Streams};
 use proptest::prelude::*;
@@ -75,6 +77,45 @@ fn a_trace_is_exact_to_the_delivery_and_comes_round() {
         reading.used,
         (1500 + 1500 + 1500 + 100 + 3100 + 80) * 8_000_000_000
     );
+}
+
+/// Every delivery of a measured trace takes a packet that waits, over two passes.
+#[test]
+fn replay_is_exact_on_measured_traces() {
+    let Some(folder) = common::traces() else {
+        return;
+    };
+    for name in [
+        "ATT-LTE-driving-2016.down",
+        "ATT-LTE-driving-2016.up",
+        "Verizon-LTE-short.down",
+        "Verizon-LTE-short.up",
+        "TMobile-LTE-short.down",
+    ] {
+        let file = folder.join("mahimahi").join(name);
+        let text = std::fs::read_to_string(&file).expect("a trace");
+        let lines: Vec<u64> = text.lines().map(|line| line.parse().expect("ms")).collect();
+        let last = lines[lines.len() - 1];
+        let mut how: RateVariation =
+            serde_json::from_value(json!({ "kind": "mahimahi", "file": file })).expect("a trace");
+        let rng = Streams::new(3).stream("link");
+        let loaded = how.load().expect("a trace");
+        let mut link = loaded.carrier(Rate(MBIT), &rng, 10 * last * MILLISECOND);
+        // The packet comes at 0, when the deliveries of that instant are over.
+        let passes = [0, last].map(|origin| lines.iter().map(move |at| origin + at));
+        let (mut now, mut count) = (0, 0);
+        for at in passes.into_iter().flatten().filter(|at| *at > 0) {
+            now = link.transmit(now, 1500);
+            assert_eq!(now, at * MILLISECOND, "{name}, delivery {count}");
+            count += 1;
+        }
+        let at_once = lines.iter().filter(|at| **at == 0).count();
+        assert_eq!(count, 2 * lines.len() - at_once);
+        // Unused: those of instant 0, and those with which the third pass begins.
+        let reading = link.read(now + 1);
+        let unused = 2 * at_once as u128 * 12_000_000_000_000;
+        assert_eq!(reading.offered - reading.used, unused);
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod plugins;
 mod queue;
 mod run;
 mod tc;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -24,6 +25,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<congestion_control::Ack>()?;
     module.add_class::<congestion_control::RateSample>()?;
     module.add_class::<queue::Handle>()?;
+    module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::normalise, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::schema, module)?)?;

@@ -63,17 +63,6 @@ impl JsonSchema for Timer {
     }
 }
 
-/// When a packet is given its number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Numbering {
-    /// On arrival: whatever a queue drops or the timer discards leaves a gap, for which the receiver waits.
-    BeforeQueue,
-    /// When its first byte is about to be sent: a drop leaves no gap.
-    #[default]
-    AtTransmission,
-}
-
 /// Packet data convergence of a bearer.
 ///
 /// Above it stands the service data adaptation (SDAP), of which only the header counts here.
@@ -91,8 +80,6 @@ pub struct PdcpParams {
     pub t_reordering: Timer,
     /// Whether a receiver delivers at once, in any order.
     pub out_of_order: bool,
-    /// When a packet is given its number.
-    pub numbering: Numbering,
 }
 
 impl Default for PdcpParams {
@@ -103,7 +90,6 @@ impl Default for PdcpParams {
             discard_timer: Timer::Infinite,
             t_reordering: Timer::After(Duration(100 * MILLISECOND)),
             out_of_order: false,
-            numbering: Numbering::AtTransmission,
         }
     }
 }
@@ -139,7 +125,6 @@ fn between(name: &str, given: Timer, low: u64, high: u64) -> Result<(), String> 
 /// The sending side. The caller has the queue, and asks here for numbers and for leave to send.
 #[derive(Debug)]
 pub struct PdcpTransmitter {
-    numbering: Numbering,
     discard: Option<Nanos>,
     next: u64,
     discarded: u64,
@@ -149,7 +134,6 @@ impl PdcpTransmitter {
     /// One that has numbered nothing.
     pub fn new(params: &PdcpParams) -> Self {
         Self {
-            numbering: params.numbering,
             discard: match params.discard_timer {
                 Timer::Infinite => None,
                 Timer::After(time) => Some(time.0),
@@ -159,25 +143,16 @@ impl PdcpTransmitter {
         }
     }
 
-    /// A packet arrives: its number, if it gets one now.
-    pub fn arrive(&mut self) -> Option<u64> {
-        let now = self.numbering == Numbering::BeforeQueue;
-        now.then(|| self.number())
-    }
-
-    /// A packet with the number it got on arrival, if any, is about to be sent: its number, or `None` if its discardTimer has ended (TS 38.323
-    /// section 5.3; the RLC asks for a packet only as its first byte is sent, so nothing sent in part comes here).
-    pub fn leave(&mut self, now: Nanos, entered_at: Nanos, arrived: Option<u64>) -> Option<u64> {
+    /// A packet is about to be sent: its number, or `None` if its discardTimer has ended (TS 38.323 section 5.3; the RLC asks for a packet only as its
+    /// first byte is sent, so nothing sent in part comes here). Numbers are given only here, so that no drop before leaves a gap for which the receiver
+    /// would wait.
+    pub fn leave(&mut self, now: Nanos, entered_at: Nanos) -> Option<u64> {
         if self.discard.is_some_and(|time| now >= entered_at + time) {
             self.discarded += 1;
             return None;
         }
-        Some(arrived.unwrap_or_else(|| self.number()))
-    }
-
-    fn number(&mut self) -> u64 {
         self.next += 1;
-        self.next - 1
+        Some(self.next - 1)
     }
 
     /// Packets discarded.

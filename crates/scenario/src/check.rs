@@ -6,12 +6,12 @@ use std::fmt::Display;
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
-use bloatlab_link::{Quantity, RateVariation, Variation};
+use bloatlab_link::{DelayVariation, Quantity, RateVariation, Variation, gilbert_elliott, jitter};
 use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
 use serde_json::Value;
 
 use crate::read::split_name;
-use crate::{BoxSpec, CellNetwork, Dumbbell, ParkingLot, Scenario, ScenarioError};
+use crate::{BoxSpec, CellNetwork, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
 
 pub(crate) type Check = Result<(), ScenarioError>;
 
@@ -154,6 +154,31 @@ fn vary<Q: Quantity>(path: impl Display, value: Option<&Variation<Q>>) -> Check 
     })
 }
 
+/// Checks how a delay varies.
+fn vary_delay(path: impl Display, value: Option<&DelayVariation>) -> Check {
+    value.map_or(Ok(()), |value| {
+        registered(&path.to_string(), value.validate())
+    })
+}
+
+fn burst(path: &str, value: Option<&gilbert_elliott::Params>) -> Check {
+    value.map_or(Ok(()), |value| registered(path, value.validate()))
+}
+
+fn jittery(path: &str, value: Option<&jitter::Params>) -> Check {
+    value.map_or(Ok(()), |value| registered(path, value.validate()))
+}
+
+fn impairments(path: &str, value: &Impairments) -> Check {
+    burst(
+        &format!("{path}.gilbert_elliott"),
+        value.gilbert_elliott.as_ref(),
+    )?;
+    loss(format!("{path}.corrupt"), value.corrupt)?;
+    within(format!("{path}.duplicate"), value.duplicate, 0.0, 1.0)?;
+    jittery(&format!("{path}.jitter"), value.jitter.as_ref())
+}
+
 /// Checks how a rate varies; what is in a file is read.
 fn vary_rate(path: &str, value: Option<&RateVariation>) -> Check {
     let Some(value) = value else {
@@ -271,11 +296,19 @@ fn device(path: &str, device_packets: u32, overhead: u32, header: u32) -> Check 
 fn dumbbell(d: &Dumbbell) -> Check {
     rate("dumbbell.rate", d.rate)?;
     delay("dumbbell.rtt", d.rtt)?;
+    within("dumbbell.forward_share", d.forward_share, 0.0, 1.0)?;
     queue("dumbbell.queue", &d.queue)?;
     loss("dumbbell.loss", d.loss)?;
     vary_rate("dumbbell.vary.rate", d.vary.rate.as_ref())?;
-    vary("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
+    if d.vary.reverse_rate.is_some() && d.reverse_rate.is_none() {
+        let why = "needs a way back with a rate: give `dumbbell.reverse_rate`";
+        return fail("dumbbell.vary.reverse_rate", why);
+    }
+    vary_rate("dumbbell.vary.reverse_rate", d.vary.reverse_rate.as_ref())?;
+    vary_delay("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
     vary("dumbbell.vary.loss", d.vary.loss.as_ref())?;
+    impairments("dumbbell.impair", &d.impair)?;
+    impairments("dumbbell.reverse_impair", &d.reverse_impair)?;
     if let Some(value) = d.reverse_rate {
         rate("dumbbell.reverse_rate", value)?;
     }
@@ -365,22 +398,51 @@ fn boxes(specs: &[BoxSpec]) -> Check {
                 rate(format!("{path}.rate"), *r)?;
                 delay(format!("{path}.delay"), *d)?;
                 vary_rate(&format!("{path}.vary.rate"), v.rate.as_ref())?;
-                vary(format!("{path}.vary.delay"), v.delay.as_ref())?;
+                vary_delay(format!("{path}.vary.delay"), v.delay.as_ref())?;
                 queue(&format!("{path}.queue"), q)?;
                 device(&path, *device_packets, *overhead, *header)?;
             }
             BoxSpec::Delay {
-                delay: d, vary: v, ..
+                delay: d,
+                vary: v,
+                jitter,
+                ..
             } => {
                 delay(format!("{path}.delay"), *d)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
+                vary_delay(format!("{path}.vary"), v.as_ref())?;
+                jittery(&format!("{path}.jitter"), jitter.as_ref())?;
             }
             BoxSpec::Loss {
+                probability,
+                spacing,
+                vary: v,
+                gilbert_elliott,
+                ..
+            } => {
+                loss(format!("{path}.probability"), *probability)?;
+                vary(format!("{path}.vary"), v.as_ref())?;
+                let burst_path = format!("{path}.gilbert_elliott");
+                burst(&burst_path, gilbert_elliott.as_ref())?;
+                let by_probability = *probability != 0.0 || v.is_some() || !spacing.is_default();
+                if gilbert_elliott.is_some() && by_probability {
+                    let why = "goes without `probability`, `spacing` and `vary`";
+                    return fail(burst_path, why);
+                }
+            }
+            BoxSpec::Corrupt {
                 probability,
                 vary: v,
                 ..
             } => {
                 loss(format!("{path}.probability"), *probability)?;
+                vary(format!("{path}.vary"), v.as_ref())?;
+            }
+            BoxSpec::Duplicate {
+                probability,
+                vary: v,
+                ..
+            } => {
+                within(format!("{path}.probability"), *probability, 0.0, 1.0)?;
                 vary(format!("{path}.vary"), v.as_ref())?;
             }
         }

@@ -8,7 +8,7 @@ mod parking_lot;
 use std::collections::{HashMap, HashSet};
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation};
+use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation, jitter};
 use bloatlab_units::{Nanos, Rate};
 
 use self::cell::CellPaths;
@@ -17,8 +17,8 @@ use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
 use crate::{
-    Direction, Flow, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink, Scenario,
-    ScenarioError, VaryDelay, cost,
+    Direction, Flow, Impairments, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink,
+    Scenario, ScenarioError, VaryDelay, cost,
 };
 
 /// Box indices from the sender to the receiver, and back.
@@ -154,10 +154,20 @@ impl Boxes {
         self.list.len() - 1
     }
 
-    fn delay(&mut self, name: String, delay: Nanos) -> usize {
+    fn delay(
+        &mut self,
+        name: String,
+        delay: Nanos,
+        vary: Option<VaryDelay>,
+        jitter: Option<jitter::Params>,
+    ) -> usize {
         self.add(PlanBox {
             name,
-            kind: PlanBoxKind::Delay { delay, vary: None },
+            kind: PlanBoxKind::Delay {
+                delay,
+                vary,
+                jitter,
+            },
         })
     }
 
@@ -176,9 +186,38 @@ impl Boxes {
                     probability,
                     spacing,
                     vary,
+                    gilbert_elliott: None,
                 },
             })
         })
+    }
+
+    /// The boxes of a way's impairments but for its jitter; their names begin with this.
+    fn impair(&mut self, prefix: &str, impair: &Impairments) -> Vec<usize> {
+        let burst = impair.gilbert_elliott.map(|params| PlanBoxKind::Loss {
+            probability: 0.0,
+            spacing: LossSpacing::default(),
+            vary: None,
+            gilbert_elliott: Some(params),
+        });
+        let corrupt = (impair.corrupt > 0.0).then_some(PlanBoxKind::Corrupt {
+            probability: impair.corrupt,
+            vary: None,
+        });
+        let duplicate = (impair.duplicate > 0.0).then_some(PlanBoxKind::Duplicate {
+            probability: impair.duplicate,
+            vary: None,
+        });
+        let kinds = [
+            ("burst_loss", burst),
+            ("corrupt", corrupt),
+            ("duplicate", duplicate),
+        ];
+        let given = kinds.into_iter().filter_map(|(name, kind)| {
+            let name = format!("{prefix}{name}");
+            kind.map(|kind| PlanBox { name, kind })
+        });
+        given.map(|item| self.add(item)).collect()
     }
 }
 
@@ -188,19 +227,30 @@ impl PlanBox {
         match &self.kind {
             PlanBoxKind::Link(link) => link.delay,
             PlanBoxKind::Delay { delay, .. } => *delay,
-            PlanBoxKind::Loss { .. } => 0,
+            PlanBoxKind::Loss { .. }
+            | PlanBoxKind::Corrupt { .. }
+            | PlanBoxKind::Duplicate { .. } => 0,
         }
     }
 
-    /// The least and the greatest value that this time can have.
+    /// The least and the greatest value that this time can have. Of jitter, which makes no packet early in the mean, the latest draw.
     pub fn propagation_bounds(&self) -> (Nanos, Nanos) {
         let vary = match &self.kind {
             PlanBoxKind::Link(link) => link.vary_delay.as_ref(),
             PlanBoxKind::Delay { vary, .. } => vary.as_ref(),
-            PlanBoxKind::Loss { .. } => None,
+            PlanBoxKind::Loss { .. }
+            | PlanBoxKind::Corrupt { .. }
+            | PlanBoxKind::Duplicate { .. } => None,
         };
         let constant = self.propagation();
-        vary.map_or((constant, constant), VaryDelay::bounds)
+        let (least, most) = vary.map_or((constant, constant), VaryDelay::bounds);
+        match &self.kind {
+            PlanBoxKind::Delay {
+                jitter: Some(jitter),
+                ..
+            } => (least, most + jitter.latest()),
+            _ => (least, most),
+        }
     }
 }
 

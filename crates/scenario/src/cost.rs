@@ -31,6 +31,30 @@ struct Load {
     window: f64,
 }
 
+impl Load {
+    /// As many times as much.
+    fn times(mut self, factor: f64) -> Self {
+        self.open *= factor;
+        self.open_in_flight *= factor;
+        self.window *= factor;
+        self.elastic = self.elastic.map(|(size, packets)| (size, packets * factor));
+        self
+    }
+}
+
+/// The most packets that may come of one, in the mean, where boxes on its way duplicate.
+fn copies(plan: &Plan, flow: &PlanFlow) -> f64 {
+    let boxes = flow.forward.iter().chain(&flow.reverse);
+    let factors = boxes.map(|&i| match &plan.boxes[i].kind {
+        PlanBoxKind::Duplicate { probability, vary } => {
+            let vary = vary.as_ref();
+            1.0 + vary.map_or(*probability, |vary| vary.bounds(*probability).1)
+        }
+        _ => 1.0,
+    });
+    factors.product()
+}
+
 /// What the elastic flows of a link can put on it together.
 #[derive(Clone, Default)]
 struct Elastic {
@@ -78,7 +102,7 @@ pub(crate) fn check(plan: &Plan, document: &[Flow]) -> Check {
     let mut elastic: Vec<Option<Elastic>> = vec![None; plan.boxes.len()];
     for (index, flow) in plan.flows.iter().enumerate() {
         stands_still(plan, flow).map_or(Ok(()), |why| fail(place_of(document, index), why))?;
-        let load = load(plan, flow);
+        let load = load(plan, flow).times(copies(plan, flow));
         let mut links = flow
             .forward
             .iter()

@@ -1,12 +1,14 @@
 //! The document: the network and the run. Flows are in `flow.rs`.
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{Probability, RateVariation, Variation};
+use bloatlab_link::{
+    DelayVariation, Probability, RateVariation, Variation, gilbert_elliott, jitter,
+};
 use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CellNetwork, Flow};
+use crate::{CellNetwork, Flow, Impairments};
 
 /// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,8 +50,12 @@ pub struct Dumbbell {
     /// Rate of the bottleneck.
     #[serde(alias = "bandwidth", alias = "DataRate")]
     pub rate: Rate,
-    /// Propagation both ways, half of it in each direction.
+    /// Propagation both ways.
     pub rtt: Duration,
+    /// Share of that propagation that is on the way there, from 0 to 1; the rest is on the way back.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub forward_share: f64,
     /// What of the rate, the RTT and the loss changes over time, and how.
     #[serde(default, skip_serializing_if = "DumbbellVary::is_empty")]
     pub vary: DumbbellVary,
@@ -63,6 +69,9 @@ pub struct Dumbbell {
     /// How these losses are spaced.
     #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
     pub loss_spacing: LossSpacing,
+    /// What the way there does to packets behind the bottleneck besides.
+    #[serde(default, skip_serializing_if = "Impairments::is_empty")]
+    pub impair: Impairments,
     /// Rate of the way back; absent: it is a pure delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
@@ -73,6 +82,9 @@ pub struct Dumbbell {
     #[serde(default)]
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub reverse_loss: f64,
+    /// What the way back does to packets besides.
+    #[serde(default, skip_serializing_if = "Impairments::is_empty")]
+    pub reverse_impair: Impairments,
     /// Rate of a private link between each flow's sender and the shared network; absent: hosts are infinitely fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Rate>,
@@ -115,9 +127,12 @@ pub struct DumbbellVary {
     /// The rate of the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateVariation>,
+    /// The rate of the way back, which must have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<RateVariation>,
     /// The propagation both ways; all flows must have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt: Option<Variation<Duration>>,
+    pub rtt: Option<DelayVariation>,
     /// The probability that a packet is lost behind the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Variation<Probability>>,
@@ -139,7 +154,7 @@ pub struct LinkVary {
     pub rate: Option<RateVariation>,
     /// The propagation, one way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Variation<Duration>>,
+    pub delay: Option<DelayVariation>,
 }
 
 impl LinkVary {
@@ -222,18 +237,47 @@ pub enum BoxSpec {
         delay: Duration,
         /// How the time changes; no packet overtakes another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Duration>>,
+        vary: Option<DelayVariation>,
+        /// How the time differs from packet to packet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        jitter: Option<jitter::Params>,
     },
     /// Discards packets, whatever they are.
     Loss {
         /// Unique name.
         name: String,
         /// Below 1.
+        #[serde(default)]
         #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
         probability: f64,
         /// How the losses are spaced.
         #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
         spacing: LossSpacing,
+        /// How the probability changes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vary: Option<Variation<Probability>>,
+        /// Losses in bursts, in place of a probability.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gilbert_elliott: Option<gilbert_elliott::Params>,
+    },
+    /// Damages packets: their receiver discards them by the checksum.
+    Corrupt {
+        /// Unique name.
+        name: String,
+        /// Below 1.
+        #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+        probability: f64,
+        /// How the probability changes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vary: Option<Variation<Probability>>,
+    },
+    /// Lets packets through twice.
+    Duplicate {
+        /// Unique name.
+        name: String,
+        /// From 0 to 1.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        probability: f64,
         /// How the probability changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vary: Option<Variation<Probability>>,
@@ -244,7 +288,11 @@ impl BoxSpec {
     /// The box's name.
     pub fn name(&self) -> &str {
         match self {
-            Self::Link { name, .. } | Self::Delay { name, .. } | Self::Loss { name, .. } => name,
+            Self::Link { name, .. }
+            | Self::Delay { name, .. }
+            | Self::Loss { name, .. }
+            | Self::Corrupt { name, .. }
+            | Self::Duplicate { name, .. } => name,
         }
     }
 }
@@ -255,13 +303,16 @@ impl Dumbbell {
         Self {
             rate,
             rtt,
+            forward_share: half(),
             vary: DumbbellVary::default(),
             queue: default_queue(),
             loss: 0.0,
             loss_spacing: LossSpacing::default(),
+            impair: Impairments::default(),
             reverse_rate: None,
             reverse_queue: default_queue(),
             reverse_loss: 0.0,
+            reverse_impair: Impairments::default(),
             access_rate: None,
             device_packets: 0,
             overhead: 0,
@@ -273,8 +324,14 @@ impl Dumbbell {
 impl Scenario {
     /// Every rate that changes over time, with its path in the document.
     pub(crate) fn rate_variations(&mut self) -> impl Iterator<Item = (String, &mut RateVariation)> {
-        let dumbbell = self.dumbbell.iter_mut();
-        let dumbbell = dumbbell.map(|d| ("dumbbell.vary.rate".to_owned(), &mut d.vary.rate));
+        let dumbbell = self.dumbbell.iter_mut().flat_map(|d| {
+            let there = ("dumbbell.vary.rate".to_owned(), &mut d.vary.rate);
+            let back = (
+                "dumbbell.vary.reverse_rate".to_owned(),
+                &mut d.vary.reverse_rate,
+            );
+            [there, back]
+        });
         let boxes = self.boxes.iter_mut().enumerate();
         let boxes = boxes.filter_map(|(place, spec)| match spec {
             BoxSpec::Link { vary, .. } => {
@@ -318,6 +375,14 @@ pub(crate) fn infinite() -> QueueConfig {
 /// The default of queues nobody chose: 1000 packets, the transmit queue length of Linux's Ethernet devices.
 pub(crate) fn default_queue() -> QueueConfig {
     fifo(1000)
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn is_half(share: &f64) -> bool {
+    *share == half()
 }
 
 fn scenario_name() -> String {

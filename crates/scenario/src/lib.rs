@@ -10,6 +10,7 @@ mod document;
 mod dscp;
 mod error;
 mod flow;
+mod impair;
 mod plan;
 mod read;
 mod traffic;
@@ -19,15 +20,16 @@ pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, Parki
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
+pub use impair::Impairments;
 pub use plan::{
     GateKind, Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink, RadioPort,
-    VaryDelay,
+    Share, VaryDelay,
 };
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
-pub use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation};
+pub use bloatlab_link::{DelayVariation, LoadedRate, Probability, RateVariation, Variation};
 pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

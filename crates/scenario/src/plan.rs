@@ -2,12 +2,12 @@
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
-use bloatlab_link::{LoadedRate, Probability, Variation};
+use bloatlab_link::{DelayVariation, LoadedRate, Probability, Variation, gilbert_elliott, jitter};
 use bloatlab_radio::cell::params::CellParams;
 use bloatlab_radio::channel::Loaded;
 use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_tcp::TcpConfig;
-use bloatlab_units::{Duration, Nanos, Rate};
+use bloatlab_units::{Nanos, Rate};
 
 use crate::{LossSpacing, Traffic};
 
@@ -50,6 +50,8 @@ pub enum PlanBoxKind {
         delay: Nanos,
         /// How it changes.
         vary: Option<VaryDelay>,
+        /// How it differs from packet to packet.
+        jitter: Option<jitter::Params>,
     },
     /// Discards packets, whatever they are.
     Loss {
@@ -59,14 +61,30 @@ pub enum PlanBoxKind {
         spacing: LossSpacing,
         /// How it changes.
         vary: Option<Variation<Probability>>,
+        /// In bursts, in place of the probability.
+        gilbert_elliott: Option<gilbert_elliott::Params>,
+    },
+    /// Damages packets, which their receiver then discards.
+    Corrupt {
+        /// Below 1.
+        probability: f64,
+        /// How it changes.
+        vary: Option<Variation<Probability>>,
+    },
+    /// Lets packets through twice.
+    Duplicate {
+        /// At most 1.
+        probability: f64,
+        /// How it changes.
+        vary: Option<Variation<Probability>>,
     },
 }
 
 /// How a delay changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VaryDelay {
-    /// Of the whole that varies, of which the box may have a half.
-    pub how: Variation<Duration>,
+    /// Of the whole that varies, of which the box may have a share.
+    pub how: DelayVariation,
     /// The constant value of the whole.
     pub nominal: Nanos,
     /// What of the whole the box has.
@@ -80,10 +98,28 @@ pub struct VaryDelay {
 pub enum Part {
     /// All of it.
     Whole,
-    /// Half of it.
-    There,
-    /// The other half; an odd nanosecond is here.
-    Back,
+    /// The share of the way there.
+    There(Share),
+    /// What that leaves for the way back.
+    Back(Share),
+}
+
+/// A share of a delay, in parts of 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share(u64);
+
+impl Share {
+    /// From a number between 0 and 1.
+    pub fn new(share: f64) -> Self {
+        Self((share * (1_u64 << 32) as f64).round() as u64)
+    }
+
+    /// To the nearest nanosecond; half of an odd one is rounded down.
+    #[inline]
+    fn of(self, whole: Nanos) -> Nanos {
+        let product = u128::from(whole) * u128::from(self.0);
+        ((product + ((1 << 31) - 1)) >> 32) as Nanos
+    }
 }
 
 impl Part {
@@ -92,8 +128,8 @@ impl Part {
     pub fn of(self, whole: Nanos) -> Nanos {
         match self {
             Self::Whole => whole,
-            Self::There => whole / 2,
-            Self::Back => whole - whole / 2,
+            Self::There(share) => share.of(whole),
+            Self::Back(share) => whole - share.of(whole),
         }
     }
 }

@@ -97,7 +97,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 15] = [
+            const LISTS: [&str; 18] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -110,6 +110,9 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 // Values over time.
                 "steps",
                 "deliveries",
+                "states",
+                "to",
+                "table",
                 // UEs of a cell, and points of their ways.
                 "ues",
                 "position_m",

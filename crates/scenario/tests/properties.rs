@@ -172,7 +172,12 @@ fn assert_sound(plan: &Plan) {
                 assert!(link.rate.0 >= 1000 && link.queue.validate().is_ok())
             }
             PlanBoxKind::Delay { .. } => {}
-            PlanBoxKind::Loss { probability, .. } => assert!((0.0..1.0).contains(probability)),
+            PlanBoxKind::Loss { probability, .. } | PlanBoxKind::Corrupt { probability, .. } => {
+                assert!((0.0..1.0).contains(probability))
+            }
+            PlanBoxKind::Duplicate { probability, .. } => {
+                assert!((0.0..=1.0).contains(probability))
+            }
         }
     }
     let mut names = HashSet::new();

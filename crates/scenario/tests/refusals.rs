@@ -83,6 +83,42 @@ fn refusal(document: &Value) -> String {
 }
 
 #[test]
+fn impairments_are_refused_by_their_place() {
+    let impair = |value: Value| refusal(&with(dumbbell(), "/dumbbell/impair", value));
+    assert_eq!(
+        impair(json!({ "corrupt": 1.0 })),
+        "dumbbell.impair.corrupt: must be a probability of at least 0 and below 1, not 1"
+    );
+    assert_eq!(
+        impair(json!({ "duplicate": 1.5 })),
+        "dumbbell.impair.duplicate: must be between 0 and 1, not 1.5"
+    );
+    assert_eq!(
+        impair(json!({ "gilbert_elliott": { "p": 0.1, "q": 0.1 } })),
+        "dumbbell.impair.gilbert_elliott.q: unknown key; did you mean `p`? (allowed: p, r, h, k)"
+    );
+    assert_eq!(
+        impair(json!({ "gilbert_elliott": { "p": 0 } })),
+        "dumbbell.impair.gilbert_elliott.p: must be above 0 and at most 1, not 0"
+    );
+    assert_eq!(
+        impair(json!({ "jitter": { "size": "2h" } })),
+        "dumbbell.impair.jitter.size: must be between 1ns and 3600s, not 7200s"
+    );
+    let share = with(dumbbell(), "/dumbbell/forward_share", json!(1.5));
+    assert_eq!(
+        refusal(&share),
+        "dumbbell.forward_share: must be between 0 and 1, not 1.5"
+    );
+    let both =
+        json!({ "kind": "loss", "name": "x", "probability": 0.1, "gilbert_elliott": { "p": 0.1 } });
+    assert_eq!(
+        refusal(&with(boxes(), "/boxes/1", both)),
+        "boxes[1].gilbert_elliott: goes without `probability`, `spacing` and `vary`"
+    );
+}
+
+#[test]
 fn what_varies_is_refused_by_its_place() {
     let vary = |value: Value| refusal(&with(dumbbell(), "/dumbbell/vary", value));
     let pulse =
@@ -97,11 +133,11 @@ fn what_varies_is_refused_by_its_place() {
     );
     assert_eq!(
         vary(json!({ "delay": pulse("1ms") })),
-        "dumbbell.vary.delay: unknown key (allowed: rate, rtt, loss)"
+        "dumbbell.vary.delay: unknown key (allowed: rate, reverse_rate, rtt, loss)"
     );
     assert_eq!(
         vary(json!({ "rtt": { "kind": "poisson" } })),
-        "dumbbell.vary.rtt.kind: unknown value `poisson` (allowed: steps, pulse, random_walk)"
+        "dumbbell.vary.rtt.kind: unknown value `poisson` (allowed: steps, pulse, random_walk, markov, sinusoid, handover)"
     );
     let steps = |at: &str| {
         let step = |at: &str| json!({ "at": at, "value": "1Mbit/s" });
@@ -124,6 +160,18 @@ fn what_varies_is_refused_by_its_place() {
     assert_eq!(
         refusal(&own),
         "dumbbell.vary.rtt: needs flows with one RTT; some have an `rtt` of their own"
+    );
+    assert_eq!(
+        vary(json!({ "reverse_rate": { "kind": "mmwave" } })),
+        "dumbbell.vary.reverse_rate: needs a way back with a rate: give `dumbbell.reverse_rate`"
+    );
+    assert_eq!(
+        vary(json!({ "rate": { "kind": "mmwave", "gap": "9s" } })),
+        "dumbbell.vary.rate.gap: nothing blocks the path of `sl`"
+    );
+    assert_eq!(
+        vary(json!({ "rate": { "kind": "blockage", "table": [] } })),
+        "dumbbell.vary.rate.table: must have 1 to 1000 rows, not 0"
     );
     // A delay that comes down to nothing is no delay.
     let nothing = with(

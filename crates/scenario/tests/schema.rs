@@ -100,6 +100,9 @@ fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(),
             "exclusiveMaximum" if number().is_some_and(|(v, high)| v >= high) => {
                 return fail("is too large");
             }
+            "exclusiveMinimum" if number().is_some_and(|(v, low)| v <= low) => {
+                return fail("is too small");
+            }
             "minItems" | "minLength" if length() < wanted.as_u64() && length().is_some() => {
                 return fail("is too short");
             }
@@ -109,7 +112,8 @@ fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(),
             | "enum"
             | "minimum"
             | "maximum"
-            | "exclusiveMaximum" => {}
+            | "exclusiveMaximum"
+            | "exclusiveMinimum" => {}
             "minItems" | "minLength" | "maxItems" | "maxLength" => {}
             // The units' patterns are tested where they are read.
             "pattern" | "format" => {}

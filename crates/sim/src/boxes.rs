@@ -1,11 +1,9 @@
-//! The boxes: a link with its queue, a delay line, a lossy stretch.
+//! The boxes that hold packets: a link with its queue, a delay line.
 
 use std::collections::VecDeque;
 
 use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
-use bloatlab_link::Course;
-use bloatlab_scenario::LossSpacing;
-use bloatlab_units::{Nanos, Rate, Rng};
+use bloatlab_units::{Nanos, Rate};
 
 use crate::calendar::Key;
 use crate::histogram::{Histogram, TimeMean};
@@ -15,10 +13,31 @@ use crate::schedule::{Schedule, Slot, event};
 use crate::varying::{VaryingDelay, VaryingLink};
 
 /// A packet on its way, and the event at which it arrives.
-struct InFlight {
-    key: Key,
-    packet: Packet,
+pub(crate) struct InFlight {
+    pub key: Key,
+    pub packet: Packet,
 }
+
+/// By their events, no two of which are alike.
+impl Ord for InFlight {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+impl PartialOrd for InFlight {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for InFlight {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for InFlight {}
 
 /// Packets on their way that arrive in the order in which they left: one event, of the first, is pending.
 pub(crate) struct Flight {
@@ -95,7 +114,7 @@ impl Sink<Packet> for Fate {
     }
 }
 
-/// Packets through one box over the whole run: what came in left, was dropped, or is still inside.
+/// Packets through one box over the whole run: what came in, or was made in it, left, was dropped, or is still inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Packets that entered.
@@ -104,6 +123,8 @@ pub struct Count {
     pub departures: u64,
     /// Packets discarded.
     pub drops: u64,
+    /// Copies made.
+    pub duplicates: u64,
     /// Packets inside at the end.
     pub held: u64,
 }
@@ -402,51 +423,5 @@ impl DelayLine {
             Some(varying) => varying.arrival(schedule.now),
         };
         self.flight.push(schedule, arrival, packet);
-    }
-}
-
-/// Discards packets, independently of each other or evenly spaced.
-pub(crate) struct LossyStretch {
-    /// Its number among the plan's boxes.
-    pub number: u32,
-    pub probability: f64,
-    pub spacing: LossSpacing,
-    /// How the probability changes.
-    pub varying: Option<Course>,
-    /// Evenly spaced: the loss that has been earned since the last, of which a whole is taken.
-    pub due: f64,
-    pub rng: Rng,
-    pub count: Count,
-}
-
-impl LossyStretch {
-    #[cold]
-    #[inline(never)]
-    fn vary(&mut self, now: Nanos) {
-        if let Some(course) = &mut self.varying {
-            self.probability = course.at(now);
-        }
-    }
-
-    fn earned(&mut self) -> bool {
-        self.due += self.probability;
-        let lost = self.due >= 1.0;
-        self.due -= f64::from(u8::from(lost));
-        lost
-    }
-
-    /// Counts a packet that enters and says whether it is lost.
-    pub fn loses(&mut self, now: Nanos) -> bool {
-        if self.varying.is_some() {
-            self.vary(now);
-        }
-        let lost = match self.spacing {
-            LossSpacing::Random => self.rng.chance(self.probability),
-            LossSpacing::Even => self.earned(),
-        };
-        self.count.arrivals += 1;
-        self.count.drops += u64::from(lost);
-        self.count.departures += u64::from(!lost);
-        lost
     }
 }

@@ -4,16 +4,18 @@ use std::collections::VecDeque;
 
 use bloatlab_aqm::{Context, Hosts, Qdisc};
 use bloatlab_cc::{CcConfig, CongestionControl};
+use bloatlab_link::jitter;
 use bloatlab_radio::cell::Cell;
 use bloatlab_radio::sizing::L4Span;
 use bloatlab_scenario::{
-    Connection, Plan, PlanBoxKind, PlanCell, PlanFlow, PlanLink, Traffic, Transport, VaryDelay,
+    Connection, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanLink, Traffic, Transport,
+    VaryDelay,
 };
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::{Application, Fetch, WriteLog};
-use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats, LossyStretch};
+use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats};
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
 use crate::gate::{Descent, Gate, Keeper};
@@ -23,7 +25,9 @@ use crate::network::{Network, Passage, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
 use crate::radio::RadioCell;
+use crate::scatter::Scatter;
 use crate::schedule::{Slot, application, clock, event};
+use crate::stretch::{Duplicator, Stretch};
 use crate::varying::{VaryingDelay, VaryingLink};
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
@@ -89,30 +93,14 @@ impl<'a> Engine<'a> {
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
                 PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
-                PlanBoxKind::Delay { delay, vary } => engine.add_delay(*delay, vary.as_ref()),
-                PlanBoxKind::Loss {
-                    probability,
-                    spacing,
+                PlanBoxKind::Delay {
+                    delay,
                     vary,
-                } => {
-                    let varying = vary.as_ref().map(|vary| {
-                        let stream = format!("vary/{}/loss", planned.name);
-                        vary.course(*probability, engine.streams.stream(&stream))
-                    });
-                    let rng = engine.streams.stream(&format!("loss/{}", planned.name));
-                    let count = Count::default();
-                    let losses = &mut engine.network.losses;
-                    losses.push(LossyStretch {
-                        number: number as u32,
-                        probability: *probability,
-                        spacing: *spacing,
-                        varying,
-                        due: 0.0,
-                        rng,
-                        count,
-                    });
-                    Place::Loss((losses.len() - 1) as u32)
-                }
+                    jitter,
+                } => engine.add_delay(&planned.name, *delay, vary.as_ref(), *jitter),
+                PlanBoxKind::Loss { .. }
+                | PlanBoxKind::Corrupt { .. }
+                | PlanBoxKind::Duplicate { .. } => engine.add_stretch(number, planned),
             };
             engine.places.push(place);
         }
@@ -239,16 +227,56 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn add_delay(&mut self, delay: Nanos, vary: Option<&VaryDelay>) -> Place {
+    fn add_delay(
+        &mut self,
+        name: &str,
+        delay: Nanos,
+        vary: Option<&VaryDelay>,
+        jitter: Option<jitter::Params>,
+    ) -> Place {
+        let mut varying = VaryingDelay::new(delay);
+        if let Some(vary) = vary {
+            varying = varying.varied(vary, &self.streams);
+        }
+        if let Some(jitter) = jitter {
+            let rng = self.streams.stream(&format!("jitter/{name}"));
+            varying = varying.jittered(jitter, rng);
+        }
+        if jitter.is_some_and(|jitter| jitter.reorder) {
+            let index = self.network.scatters.len() as u32;
+            self.network.scatters.push(Scatter::new(varying, index));
+            return Place::Scatter(index);
+        }
         let index = self.network.delays.len() as u32;
-        let flight = Flight::new(event::DELAY, index);
+        let varies = vary.is_some() || jitter.is_some();
         self.network.delays.push(DelayLine {
             delay,
-            varying: vary.map(|vary| Box::new(VaryingDelay::new(vary, &self.streams))),
-            flight,
+            varying: varies.then(|| Box::new(varying)),
+            flight: Flight::new(event::DELAY, index),
             count: Count::default(),
         });
         Place::Delay(index)
+    }
+
+    /// Adds a box at which packets are hit by chance.
+    fn add_stretch(&mut self, number: usize, planned: &PlanBox) -> Place {
+        let stretch = Stretch::new(number, planned, &self.streams);
+        let network = &mut self.network;
+        match (stretch, &planned.kind) {
+            (Some(stretch), PlanBoxKind::Duplicate { .. }) => {
+                let index = network.duplicators.len() as u32;
+                network.duplicators.push(Duplicator::new(stretch, index));
+                Place::Duplicate(index)
+            }
+            (Some(stretch), PlanBoxKind::Corrupt { .. }) => {
+                network.corrupters.push(stretch);
+                Place::Corrupt(network.corrupters.len() as u32 - 1)
+            }
+            (stretch, _) => {
+                network.losses.extend(stretch);
+                Place::Loss(network.losses.len() as u32 - 1)
+            }
+        }
     }
 
     fn add_flows(&mut self, plan: &'a Plan) -> Result<(), String> {
@@ -301,18 +329,26 @@ impl<'a> Engine<'a> {
     fn add_route(&mut self, path: &[usize], nothing: &mut Option<Place>) -> u32 {
         let first = self.network.routes.len() as u32;
         let places: Vec<Place> = path.iter().map(|&number| self.places[number]).collect();
-        if places.iter().all(|place| matches!(place, Place::Loss(_))) {
+        if places.iter().all(|place| place.takes_no_time()) {
             // A path on which nothing takes time still takes an event, so that no host is reached while it sends.
             let place = *nothing.get_or_insert_with(|| {
-                let place = self.add_delay(0, None);
+                let place = self.add_delay("(nothing)", 0, None, None);
                 self.places.push(place);
                 self.box_names.push(String::from("(nothing)"));
                 place
             });
             self.network.routes.push(place);
         }
+        let corrupts = places
+            .iter()
+            .any(|place| matches!(place, Place::Corrupt(_)));
         self.network.routes.extend(places);
-        self.network.routes.push(Place::Host);
+        let end = if corrupts {
+            Place::CheckingHost
+        } else {
+            Place::Host
+        };
+        self.network.routes.push(end);
         first
     }
 
@@ -422,7 +458,7 @@ impl<'a> Engine<'a> {
                     link.flight.reserve(schedule);
                 }
                 Place::Delay(i) => delays[i as usize].flight.reserve(schedule),
-                Place::Loss(_) | Place::Bearer(_) | Place::Gate(_) | Place::Host => {}
+                _ => {}
             }
         }
     }

@@ -87,6 +87,7 @@ impl<'a> Engine<'a> {
                 event::WAKE => self.network.on_wake(index as usize),
                 event::RELEASE => self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::CELL => self.on_cell(),
+                _ if index >= clock::SCATTER => self.on_rare_box(index),
                 _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
                 _ if index == clock::SAMPLE => self.on_sample(),
                 _ if index == clock::WARMUP => self.on_warmup(),
@@ -101,6 +102,20 @@ impl<'a> Engine<'a> {
         self.failure
             .take()
             .map_or(Ok(()), |message| Err(Stopped::Failed(message)))
+    }
+
+    /// A packet leaves a delay with jitter, or is a copy that follows its original.
+    #[cold]
+    fn on_rare_box(&mut self, index: u32) {
+        let number = (index & ((1 << clock::BOX_BITS) - 1)) as usize;
+        let packet = if index & clock::COPY != 0 {
+            self.network.on_copy(number)
+        } else {
+            self.network.on_scatter(number)
+        };
+        if let Some(mut packet) = packet {
+            self.forward(&mut packet);
+        }
     }
 
     /// The instant.

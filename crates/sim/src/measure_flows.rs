@@ -1,6 +1,7 @@
 //! Metrics of flows and probes.
 
 use bloatlab_aqm::DropReason;
+use bloatlab_scenario::PlanBoxKind;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
@@ -53,7 +54,8 @@ impl Engine<'_> {
                         continue;
                     };
                     let lifetime = passage.stop.min(self.end).saturating_sub(udp.since);
-                    measure_udp(&mut sheet, rank, udp, passage.drops, lifetime);
+                    let lost = passage.drops + passage.discards;
+                    measure_udp(&mut sheet, rank, udp, lost, lifetime);
                     outcome
                         .distributions
                         .push(distribution("flow", "one_way_delay", &udp.delay));
@@ -72,7 +74,7 @@ impl Engine<'_> {
             if let Some(rank) = self.ranks[index].0.map(|r| r as usize) {
                 sheet.put(rank, F_TX_PACKETS, passage.sent as f64);
                 sheet.put(rank, F_RX_PACKETS, passage.received as f64);
-                let gone = passage.received + passage.drops;
+                let gone = passage.received + passage.drops + passage.discards;
                 sheet.put(rank, F_RESIDUE, passage.sent.saturating_sub(gone) as f64);
                 for (reason, metric) in [
                     (DropReason::Overflow, F_DROPPED_OVERFLOW),
@@ -81,6 +83,12 @@ impl Engine<'_> {
                     sheet.put(rank, metric, passage.dropped[reason as usize] as f64);
                 }
                 sheet.put(rank, F_DROPS_L4, passage.drops as f64);
+                let corrupts = |&number: &usize| {
+                    matches!(self.plan.boxes[number].kind, PlanBoxKind::Corrupt { .. })
+                };
+                let checked = self.plan.flows[index].forward.iter().any(corrupts);
+                let discards = checked.then_some(passage.discards as f64);
+                sheet.put(rank, F_CHECKSUM_DISCARDS_L4, discards);
                 sheet.put(rank, F_MARKS_L4, passage.marks as f64);
                 sheet.put(
                     rank,
@@ -238,7 +246,7 @@ fn put_samples(sheet: &mut Sheet, rank: usize, samples: &Samples) {
     }
 }
 
-fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, drops: u64, lifetime: Nanos) {
+fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lost: u64, lifetime: Nanos) {
     if lifetime == 0 {
         return;
     }
@@ -272,7 +280,7 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, drops: u64, lifet
     );
     sheet.put(rank, F_MEAN_JITTER_L4, flow.jitter * MS);
     // A datagram still under way at the end is not lost.
-    let lost = drops.min(flow.sent) as f64;
+    let lost = lost.min(flow.sent) as f64;
     sheet.put(
         rank,
         F_LOSS_RATE_L4,

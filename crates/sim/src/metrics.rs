@@ -121,6 +121,8 @@ metrics! {
             "mean difference between the delays of packets that arrived one after the other; UDP", "ns-3 FlowMonitor";
         F_DROPS_L4 = "drops_l4", "", Lower,
             "packets of the flow's data direction that boxes discarded", "RFC 7928";
+        F_CHECKSUM_DISCARDS_L4 = "checksum_discards_l4", "", Lower,
+            "packets of the flow's data direction that the receiver discarded by their checksum, where a box of the path damages packets", "RFC 9293";
         F_MARKS_L4 = "marks_l4", "", None,
             "packets of the flow's data direction that queues marked CE", "RFC 3168";
         F_MEAN_SOJOURN_L4 = "mean_sojourn_l4", "ms", Lower,

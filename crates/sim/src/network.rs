@@ -4,14 +4,16 @@ use std::mem::take;
 
 use bloatlab_aqm::Packet as _;
 
-use crate::boxes::{DelayLine, Link, LossyStretch};
+use crate::boxes::{DelayLine, Link};
 use crate::gate::Keeper;
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
 use crate::radio::{Bearers, RadioCell};
+use crate::scatter::Scatter;
 use crate::schedule::{Schedule, clock, event};
+use crate::stretch::{Duplicator, Stretch};
 use bloatlab_units::{NEVER, Nanos};
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
@@ -25,6 +27,18 @@ pub(crate) enum Place {
     /// A link that is a bearer of the cell.
     Bearer(u32),
     Host,
+    Scatter(u32),
+    Corrupt(u32),
+    Duplicate(u32),
+    /// A host at the end of a path that damages packets: it looks at checksums.
+    CheckingHost,
+}
+
+impl Place {
+    /// Whether packets leave it within the call that brings them.
+    pub fn takes_no_time(self) -> bool {
+        matches!(self, Self::Loss(_) | Self::Corrupt(_) | Self::Duplicate(_))
+    }
 }
 
 /// What the network did to a flow's data, and where it travels.
@@ -42,6 +56,8 @@ pub(crate) struct Passage {
     /// Of these, what queues dropped: because their limit was reached, and because the law asked for it.
     pub dropped: [u64; 2],
     pub marks: u64,
+    /// Data that the receiver discarded by its checksum.
+    pub discards: u64,
     /// Packets that entered the first box of the path, data direction.
     pub sent: u64,
     /// Packets that reached the host at its end, data direction.
@@ -54,7 +70,10 @@ pub(crate) struct Network {
     pub schedule: Schedule,
     pub links: Vec<Link>,
     pub delays: Vec<DelayLine>,
-    pub losses: Vec<LossyStretch>,
+    pub scatters: Vec<Scatter>,
+    pub losses: Vec<Stretch>,
+    pub corrupters: Vec<Stretch>,
+    pub duplicators: Vec<Duplicator>,
     pub radio: Option<Box<RadioCell>>,
     /// Boxes of all paths, one path after the other, each with the host at its end.
     pub routes: Vec<Place>,
@@ -69,7 +88,10 @@ impl Network {
             schedule: Schedule::new(),
             links: Vec::new(),
             delays: Vec::new(),
+            scatters: Vec::new(),
             losses: Vec::new(),
+            corrupters: Vec::new(),
+            duplicators: Vec::new(),
             radio: None,
             routes: Vec::new(),
             passages: Vec::new(),
@@ -112,6 +134,18 @@ impl Network {
                         u64::from(packet.direction() == 0);
                     return true;
                 }
+                Place::Scatter(i) => self.scatters[i as usize].enter(&mut self.schedule, packet),
+                Place::Corrupt(i) => {
+                    self.corrupt(i as usize, packet);
+                    packet.hop += 1;
+                    continue;
+                }
+                Place::Duplicate(i) => {
+                    self.duplicate(i as usize, packet);
+                    packet.hop += 1;
+                    continue;
+                }
+                Place::CheckingHost => return self.check(packet),
             }
             return false;
         }
@@ -119,13 +153,53 @@ impl Network {
 
     fn is_lost(&mut self, index: usize, packet: &Packet) -> bool {
         let stretch = &mut self.losses[index];
-        let lost = stretch.loses(self.schedule.now);
+        let lost = stretch.hits(self.schedule.now);
+        stretch.count.drops += u64::from(lost);
+        stretch.count.departures += u64::from(!lost);
         if lost {
             self.log
                 .note(self.schedule.now, Step::Drop, stretch.number, packet);
             self.passages[packet.flow_index()].count_drop(packet);
         }
         lost
+    }
+
+    #[cold]
+    fn corrupt(&mut self, index: usize, packet: &mut Packet) {
+        let (now, stretch) = (self.schedule.now, &mut self.corrupters[index]);
+        stretch.count.departures += 1;
+        if stretch.hits(now) {
+            packet.damage();
+            self.log.note(now, Step::Corrupt, stretch.number, packet);
+        }
+    }
+
+    #[cold]
+    fn duplicate(&mut self, index: usize, packet: &Packet) {
+        let duplicator = &mut self.duplicators[index];
+        if duplicator.pass(&mut self.schedule, packet) {
+            let number = duplicator.stretch.number;
+            self.log
+                .note(self.schedule.now, Step::Duplicate, number, packet);
+        }
+    }
+
+    /// The host at the end looks at the checksum; false: the packet is discarded.
+    #[cold]
+    fn check(&mut self, packet: &Packet) -> bool {
+        let damaged = packet.is_damaged();
+        let step = if damaged {
+            Step::Discard
+        } else {
+            Step::Receive
+        };
+        self.log.note(self.schedule.now, step, HOST, packet);
+        if packet.direction() == 0 {
+            let passage = &mut self.passages[packet.flow_index()];
+            passage.discards += u64::from(damaged);
+            passage.received += u64::from(!damaged);
+        }
+        !damaged
     }
 
     fn enter_link(&mut self, index: usize, packet: &Packet) {
@@ -366,6 +440,18 @@ impl Network {
         line.flight.pop(&mut self.schedule)
     }
 
+    /// Takes the packet that leaves a delay which lets packets overtake each other.
+    #[cold]
+    pub fn on_scatter(&mut self, index: usize) -> Option<Packet> {
+        self.scatters[index].pop()
+    }
+
+    /// Takes the copy that follows its original.
+    #[cold]
+    pub fn on_copy(&mut self, index: usize) -> Option<Packet> {
+        self.duplicators[index].pop(&mut self.schedule)
+    }
+
     /// A queue discipline asked to be woken.
     pub fn on_wake(&mut self, index: usize) {
         let now = self.schedule.now;
@@ -386,7 +472,7 @@ impl Network {
 impl Passage {
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self) {
-        (self.drops, self.marks) = (0, 0);
+        (self.drops, self.marks, self.discards) = (0, 0, 0);
         (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);
         self.sojourn = Histogram::default();
     }

@@ -24,7 +24,7 @@ pub struct Packet {
     /// Flow index in bits 0-17, differentiated services code point in bits 18-23, connection count of the flow in bits 24-31.
     owner: u32,
     size: u16,
-    /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4.
+    /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4, damage in bit 5.
     meta: u8,
     /// Boxes crossed so far.
     pub(crate) hop: u8,
@@ -35,6 +35,7 @@ pub struct Packet {
 /// Most flows a packet can name.
 pub(crate) const MAX_FLOWS: usize = 1 << 18;
 
+const DAMAGED: u8 = 1 << 5;
 const FLOW: u32 = MAX_FLOWS as u32 - 1;
 const DSCP_SHIFT: u32 = 18;
 const DSCP: u32 = 0x3f << DSCP_SHIFT;
@@ -107,6 +108,16 @@ impl Packet {
     #[inline]
     pub(crate) fn shorten(&mut self, header: u32) {
         self.size -= header as u16;
+    }
+
+    /// Some of its bits are wrong.
+    pub(crate) fn damage(&mut self) {
+        self.meta |= DAMAGED;
+    }
+
+    /// Whether its checksum is wrong.
+    pub fn is_damaged(&self) -> bool {
+        self.meta & DAMAGED != 0
     }
 
     #[inline]
@@ -225,6 +236,10 @@ mod tests {
             (p.dscp(), p.flow_index(), p.connection()),
             (63, 12_345, 200)
         );
+        assert!(!p.is_damaged());
+        p.damage();
+        assert!(p.is_damaged());
+        assert_eq!(p.ecn(), Ecn::Ce);
         assert_eq!((p.flow(), flow_of(flow)), (flow, (12_345, 1)));
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));
         p.stamp(u64::MAX - 5);

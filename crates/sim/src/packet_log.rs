@@ -20,6 +20,12 @@ pub enum Step {
     Mark,
     /// It reached the other host.
     Receive,
+    /// A box made it, as a copy of the one that has just gone on.
+    Duplicate,
+    /// A box damaged it.
+    Corrupt,
+    /// It reached the other host, which discarded it by its checksum.
+    Discard,
 }
 
 impl Step {
@@ -32,6 +38,9 @@ impl Step {
             Self::Drop => "drop",
             Self::Mark => "mark",
             Self::Receive => "receive",
+            Self::Duplicate => "duplicate",
+            Self::Corrupt => "corrupt",
+            Self::Discard => "discard",
         }
     }
 }

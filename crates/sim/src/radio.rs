@@ -129,7 +129,8 @@ impl RadioCell {
         let packets = std::mem::take(&mut descent.packets_out);
         let bytes = std::mem::take(&mut descent.bytes_out);
         if let Some(marker) = &mut descent.marker {
-            marker.on_tti_end(self.slot, bytes, link.bytes);
+            // What it could have had: a radio that waits for packets is not slow.
+            marker.on_tti_end(self.slot, descent.offered, link.bytes);
         }
         let gate = descent.sdap?;
         if let Keeper::Sdap(law) = &mut self.gates[gate].keeper {

@@ -17,14 +17,17 @@ pub(crate) mod event {
     pub const INDEX_BITS: u32 = 21;
 }
 
-/// What the clock event is for.
+/// What the clock event is for; events of rare boxes are among them, with the index of the box in the low bits.
 pub(crate) mod clock {
     pub const SAMPLE: u32 = 0;
     pub const WARMUP: u32 = 1;
     pub const END: u32 = 2;
     pub const CELL: u32 = 3;
-    /// The first gate before the radio; the others follow.
+    /// The first gate before the radio; the others follow, up to the first scatter.
     pub const GATE: u32 = 4;
+    pub const SCATTER: u32 = 1 << 19;
+    pub const COPY: u32 = 2 << 19;
+    pub const BOX_BITS: u32 = 19;
 }
 
 /// What an application event is for; three to a flow.
@@ -111,8 +114,15 @@ impl Schedule {
     /// Puts an event into the calendar.
     #[inline]
     pub fn at(&mut self, at: Nanos, kind: u32, index: u32) {
+        self.push(at, kind, index);
+    }
+
+    /// The same; gives its key.
+    #[inline]
+    pub fn push(&mut self, at: Nanos, kind: u32, index: u32) -> Key {
         let key = self.key(at, kind, index);
         self.calendar.push(key);
+        key
     }
 
     /// Puts an event before the one that stands of this source: in its register it takes that one's place, in the calendar both stand.

@@ -152,7 +152,22 @@ impl Engine<'_> {
                 }
             }
             Place::Loss(i) => self.network.losses[i as usize].count,
-            Place::Host => Count::default(),
+            Place::Scatter(i) => {
+                let scatter = &self.network.scatters[i as usize];
+                Count {
+                    held: scatter.len() as u64,
+                    ..scatter.count
+                }
+            }
+            Place::Corrupt(i) => self.network.corrupters[i as usize].count,
+            Place::Duplicate(i) => {
+                let duplicator = &self.network.duplicators[i as usize];
+                Count {
+                    held: duplicator.copies.len() as u64,
+                    ..duplicator.stretch.count
+                }
+            }
+            Place::Host | Place::CheckingHost => Count::default(),
         }
     }
 }

@@ -1,32 +1,65 @@
 //! What of a box changes over time. All of it is known ahead, so a change is no event.
 
-use bloatlab_link::{Carrier, Course, Reading};
+use bloatlab_link::{Carrier, Course, Pauses, Reading, jitter};
 use bloatlab_scenario::{Part, PlanLink, VaryDelay};
-use bloatlab_units::{Nanos, Streams};
+use bloatlab_units::{Nanos, Rng, Streams};
 
-/// A delay that changes. No packet overtakes another: none arrives before an earlier one.
+/// A delay that changes over time, from packet to packet or both.
 pub(crate) struct VaryingDelay {
-    course: Course,
-    part: Part,
+    constant: Nanos,
+    course: Option<(Course, Part)>,
+    pauses: Option<Pauses>,
+    jitter: Option<(jitter::Params, Rng)>,
     last: Nanos,
 }
 
 impl VaryingDelay {
-    pub fn new(vary: &VaryDelay, streams: &Streams) -> Self {
-        let rng = streams.stream(&vary.stream);
+    /// A constant delay.
+    pub fn new(constant: Nanos) -> Self {
         Self {
-            course: vary.how.course(vary.nominal as f64, rng),
-            part: vary.part,
+            constant,
+            course: None,
+            pauses: None,
+            jitter: None,
             last: 0,
         }
     }
 
-    /// When a packet that sets out now arrives.
+    /// It changes over time.
+    pub fn varied(mut self, vary: &VaryDelay, streams: &Streams) -> Self {
+        let rng = streams.stream(&vary.stream);
+        let course = vary.how.course(vary.nominal as f64, rng);
+        self.course = Some((course, vary.part));
+        self.pauses = vary.how.pauses();
+        self
+    }
+
+    /// It differs from packet to packet.
+    pub fn jittered(mut self, jitter: jitter::Params, rng: Rng) -> Self {
+        self.jitter = Some((jitter, rng));
+        self
+    }
+
+    /// When a packet that sets out now arrives, whatever went before it.
+    pub fn due(&mut self, now: Nanos) -> Nanos {
+        let delay = match &mut self.course {
+            Some((course, part)) => part.of(course.at(now).round() as Nanos),
+            None => self.constant,
+        };
+        let delay = match &mut self.jitter {
+            // A float below the range becomes 0.
+            Some((jitter, rng)) => (delay as f64 + jitter.draw(rng)).round() as Nanos,
+            None => delay,
+        };
+        let at = now + delay;
+        self.pauses.map_or(at, |pauses| pauses.arrival(at))
+    }
+
+    /// When a packet that sets out now arrives: not before an earlier one.
     #[cold]
     #[inline(never)]
     pub fn arrival(&mut self, now: Nanos) -> Nanos {
-        let whole = self.course.at(now).round() as Nanos;
-        self.last = self.last.max(now + self.part.of(whole));
+        self.last = self.last.max(self.due(now));
         self.last
     }
 }
@@ -48,7 +81,7 @@ impl VaryingLink {
             vary.carrier(link.rate, &rng, end)
         });
         let delay = link.vary_delay.as_ref();
-        let delay = delay.map(|vary| VaryingDelay::new(vary, streams));
+        let delay = delay.map(|vary| VaryingDelay::new(link.delay).varied(vary, streams));
         (carrier.is_some() || delay.is_some()).then(|| {
             Box::new(Self {
                 carrier,

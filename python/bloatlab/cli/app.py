@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from bloatlab.cli.options import Flag, Out, Set, Sweep, Traces, with_traces
+from bloatlab.cli.trace_app import trace
 
 
 def _version() -> str:
@@ -23,6 +24,9 @@ app = App(
     version=_version,
     suppress_keyboard_interrupt=False,
 )
+
+
+app.command(trace)
 
 
 @app.command(name="list")

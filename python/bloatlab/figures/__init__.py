@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.scores import places, scores
     from bloatlab.figures.charts.srtt_grid import srtt_grid
     from bloatlab.figures.charts.time_series import time_series
+    from bloatlab.figures.charts.trace_rate import trace_rate
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
     from bloatlab.figures.saving import save
     from bloatlab.figures.source import of_run, of_runs
@@ -53,6 +54,7 @@ _HOME = {
     "share_matrix": "charts.coexistence",
     "srtt_grid": "charts.srtt_grid",
     "time_series": "charts.time_series",
+    "trace_rate": "charts.trace_rate",
 }
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "share_matrix",
     "srtt_grid",
     "time_series",
+    "trace_rate",
 ]
 
 

@@ -26,17 +26,24 @@ pub(crate) fn pieces(params: &Params, text: &str) -> Result<Vec<Piece>, Wrong> {
     if lines.len() > MOST {
         return Err((None, format!("has more than {MOST} lines")));
     }
-    match params.format {
-        Format::RateInterval => intervals(params, &lines),
+    match resolved(params.format, &lines) {
         Format::TimeRate => instants(params, &lines),
-        Format::Auto if looks_like_instants(&lines) => instants(params, &lines),
-        Format::Auto => intervals(params, &lines),
+        _ => intervals(params, &lines),
+    }
+}
+
+/// The format, seen from the lines if it is not given.
+pub(super) fn resolved(format: Format, lines: &[&str]) -> Format {
+    match format {
+        Format::Auto if looks_like_instants(lines) => Format::TimeRate,
+        Format::Auto => Format::RateInterval,
+        given => given,
     }
 }
 
 /// Whether the first number of a line is an instant: nothing else is apart by spaces, and rates do not ascend all the way.
 fn looks_like_instants(lines: &[&str]) -> bool {
-    let first = lines[0].trim();
+    let first = lines.first().map_or("", |line| line.trim());
     if !first.contains(',') {
         return first.split_whitespace().count() == 2;
     }

@@ -211,7 +211,7 @@ impl<T> Upper<Numbered<T>> for Own<'_, T> {
         loop {
             let sdu = self.above.pull(self.number, now)?;
             let (packet, entered_at) = (sdu.item, sdu.entered_at);
-            let Some(number) = self.numbers.leave(now, entered_at, None) else {
+            let Some(number) = self.numbers.leave(now, entered_at) else {
                 self.above.lost(self.number, now, &packet);
                 continue;
             };

@@ -67,7 +67,7 @@ impl L4Span {
         }
     }
 
-    /// A TTI of this length has ended in which so many bytes left, and so many stayed. An idle TTI tells nothing of the rate.
+    /// A TTI of this length has ended in which so many bytes left or could have, and so many stayed. An idle TTI tells nothing of the rate.
     pub fn on_tti_end(&mut self, tti: Nanos, out: u64, leftover: u64) {
         if tti > 0 && (out > 0 || leftover > 0) {
             self.rates[self.taken % SAMPLES] = out as f64 * 1e9 / tti as f64;

@@ -8,7 +8,7 @@ use bloatlab_units::Nanos;
 use super::{Boxes, Device, Network, Paths, link, loaded, varying};
 use crate::check::{fail, span};
 use crate::document::fifo;
-use crate::{Dumbbell, Flow, LossSpacing, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
+use crate::{Dumbbell, Flow, LossSpacing, Part, PlanBox, ScenarioError, Share, VaryDelay};
 
 /// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
 /// link's queue drops nothing in practice.
@@ -17,6 +17,7 @@ const ACCESS_QUEUE: u64 = 100_000_000;
 pub(super) struct DumbbellPaths<'a> {
     dumbbell: &'a Dumbbell,
     vary_rate: Option<LoadedRate>,
+    vary_reverse_rate: Option<LoadedRate>,
     /// All flows have the same two-way propagation.
     equal: bool,
     /// Boxes that all flows cross: the bottleneck's side, and the way back.
@@ -39,13 +40,17 @@ impl<'a> DumbbellPaths<'a> {
         Ok(Self {
             dumbbell,
             vary_rate: loaded("dumbbell.vary.rate", dumbbell.vary.rate.as_ref())?,
+            vary_reverse_rate: loaded(
+                "dumbbell.vary.reverse_rate",
+                dumbbell.vary.reverse_rate.as_ref(),
+            )?,
             equal,
             shared: None,
             delays: BTreeMap::new(),
         })
     }
 
-    /// How this half of the propagation changes: both halves by one draw.
+    /// How this share of the propagation changes: both by one draw.
     fn vary_rtt(&self, rtt: Nanos, part: Part) -> Option<VaryDelay> {
         self.dumbbell.vary.rtt.as_ref().map(|how| VaryDelay {
             how: how.clone(),
@@ -68,42 +73,59 @@ impl<'a> DumbbellPaths<'a> {
             return shared.clone();
         }
         let d = self.dumbbell;
-        // Where propagation differs between flows, shared links carry none of it, so that any RTT is possible.
-        let (there, back) = if self.equal { halves(rtt) } else { (0, 0) };
+        // Where propagation differs between flows, shared links carry none of it, so that any RTT is possible; nor do they where it differs between packets.
+        let [there, back] = self.parts().map(|part| part.of(rtt));
+        let on_link = |delay: Nanos, jitters: bool| match self.equal && !jitters {
+            true => delay,
+            false => 0,
+        };
         let bottleneck = link(
             "bottleneck".to_owned(),
             d.rate,
-            there,
+            on_link(there, d.impair.jitter.is_some()),
             &d.queue,
             self.device(d.device_packets),
         );
-        let there = self.vary_rtt(rtt, Part::There);
-        let bottleneck = varying(bottleneck, self.vary_rate.clone(), there);
+        let [vary_there, vary_back] = self.parts().map(|part| self.vary_rtt(rtt, part));
+        let (on_bottleneck, behind) = match d.impair.jitter {
+            None => (vary_there, None),
+            Some(_) => (None, vary_there),
+        };
+        let bottleneck = varying(bottleneck, self.vary_rate.clone(), on_bottleneck);
         let mut forward = vec![boxes.add(bottleneck)];
         forward.extend(boxes.loss("loss", d.loss, d.loss_spacing, d.vary.loss.as_ref()));
+        forward.extend(boxes.impair("", &d.impair));
+        if self.equal && d.impair.jitter.is_some() {
+            let name = "forward_delay".to_owned();
+            forward.push(boxes.delay(name, there, behind, d.impair.jitter));
+        }
+        let jitter = d.reverse_impair.jitter;
+        let own_box = d.reverse_rate.is_none() || jitter.is_some();
         let mut reverse = Vec::new();
         if let Some(rate) = d.reverse_rate {
             let way_back = link(
                 "reverse".to_owned(),
                 rate,
-                back,
+                on_link(back, jitter.is_some()),
                 &d.reverse_queue,
                 self.device(0),
             );
-            let vary = self.vary_rtt(rtt, Part::Back);
-            reverse.push(boxes.add(varying(way_back, None, vary)));
+            let vary_back = vary_back.clone().filter(|_| !own_box);
+            let way_back = varying(way_back, self.vary_reverse_rate.clone(), vary_back);
+            reverse.push(boxes.add(way_back));
         }
         reverse.extend(boxes.loss("reverse_loss", d.reverse_loss, LossSpacing::Random, None));
-        if self.equal && d.reverse_rate.is_none() {
-            reverse.push(boxes.add(PlanBox {
-                name: "delay".to_owned(),
-                kind: PlanBoxKind::Delay {
-                    delay: back,
-                    vary: self.vary_rtt(rtt, Part::Back),
-                },
-            }));
+        reverse.extend(boxes.impair("reverse_", &d.reverse_impair));
+        if self.equal && own_box {
+            reverse.push(boxes.delay("delay".to_owned(), back, vary_back, jitter));
         }
         self.shared.insert((forward, reverse)).clone()
+    }
+
+    /// What the way there and the way back have of the propagation.
+    fn parts(&self) -> [Part; 2] {
+        let share = Share::new(self.dumbbell.forward_share);
+        [Part::There(share), Part::Back(share)]
     }
 }
 
@@ -112,12 +134,15 @@ impl Network for DumbbellPaths<'_> {
         let rtt = flow.rtt.unwrap_or(self.dumbbell.rtt).0;
         let (mut forward, mut reverse) = self.shared(boxes, rtt);
         if !self.equal {
+            let [there, back] = self.parts().map(|part| part.of(rtt));
+            let d = self.dumbbell;
             let (there, back) = *self.delays.entry(rtt).or_insert_with(|| {
-                let (there, back) = halves(rtt);
                 let rtt = span(rtt);
+                let names = [format!("delay_{rtt}"), format!("reverse_delay_{rtt}")];
+                let [name, reverse_name] = names;
                 (
-                    boxes.delay(format!("delay_{rtt}"), there),
-                    boxes.delay(format!("reverse_delay_{rtt}"), back),
+                    boxes.delay(name, there, None, d.impair.jitter),
+                    boxes.delay(reverse_name, back, None, d.reverse_impair.jitter),
                 )
             });
             forward.push(there);
@@ -136,9 +161,4 @@ impl Network for DumbbellPaths<'_> {
             self.device(0),
         ))
     }
-}
-
-/// There and back; an odd nanosecond goes to the way back.
-fn halves(rtt: Nanos) -> (Nanos, Nanos) {
-    (rtt / 2, rtt - rtt / 2)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloatlab_link::Variation;
+use bloatlab_link::DelayVariation;
 use bloatlab_units::Duration;
 
 use super::{Boxes, Device, Network, Paths, link, loaded, varying};
@@ -19,7 +19,7 @@ pub(super) struct NamedPaths<'a> {
 impl<'a> NamedPaths<'a> {
     pub(super) fn new(specs: &'a [BoxSpec], boxes: &mut Boxes) -> Result<Self, ScenarioError> {
         for (place, spec) in specs.iter().enumerate() {
-            let vary_delay = |nominal: Duration, how: Option<&Variation<Duration>>| {
+            let vary_delay = |nominal: Duration, how: Option<&DelayVariation>| {
                 how.map(|how| VaryDelay {
                     how: how.clone(),
                     nominal: nominal.0,
@@ -49,11 +49,17 @@ impl<'a> NamedPaths<'a> {
                     let link = link(name.clone(), *rate, delay.0, queue, device);
                     varying(link, vary_rate, vary_delay)
                 }
-                BoxSpec::Delay { name, delay, vary } => PlanBox {
+                BoxSpec::Delay {
+                    name,
+                    delay,
+                    vary,
+                    jitter,
+                } => PlanBox {
                     name: name.clone(),
                     kind: PlanBoxKind::Delay {
                         delay: delay.0,
                         vary: vary_delay(*delay, vary.as_ref()),
+                        jitter: *jitter,
                     },
                 },
                 BoxSpec::Loss {
@@ -61,11 +67,35 @@ impl<'a> NamedPaths<'a> {
                     probability,
                     spacing,
                     vary,
+                    gilbert_elliott,
                 } => PlanBox {
                     name: name.clone(),
                     kind: PlanBoxKind::Loss {
                         probability: *probability,
                         spacing: *spacing,
+                        vary: vary.clone(),
+                        gilbert_elliott: *gilbert_elliott,
+                    },
+                },
+                BoxSpec::Corrupt {
+                    name,
+                    probability,
+                    vary,
+                } => PlanBox {
+                    name: name.clone(),
+                    kind: PlanBoxKind::Corrupt {
+                        probability: *probability,
+                        vary: vary.clone(),
+                    },
+                },
+                BoxSpec::Duplicate {
+                    name,
+                    probability,
+                    vary,
+                } => PlanBox {
+                    name: name.clone(),
+                    kind: PlanBoxKind::Duplicate {
+                        probability: *probability,
                         vary: vary.clone(),
                     },
                 },

@@ -60,7 +60,7 @@ impl Network for ParkingLotPaths<'_> {
             [] => {
                 let crossed = last - first + 1;
                 let delay = self.lot.hop_delay.0 * u64::from(crossed);
-                let add = || boxes.delay(format!("delay_{crossed}_hops"), delay);
+                let add = || boxes.delay(format!("delay_{crossed}_hops"), delay, None, None);
                 vec![*self.delays.entry(crossed).or_insert_with(add)]
             }
             _ => back[range].iter().rev().copied().collect(),

@@ -50,6 +50,24 @@ pub fn documents() -> Vec<Value> {
             ]
         }),
         json!({
+            "duration": "15s",
+            "dumbbell": {
+                "rate": "3Gbit/s", "rtt": "20ms", "forward_share": 0.25, "reverse_rate": "20Mbit/s",
+                "vary": {
+                    "rate": { "kind": "mmwave", "preset": "lb", "interval": "200ms", "gap": "10s", "gap_deviation": "1s", "scale": 0.5 },
+                    "reverse_rate": { "kind": "mahimahi", "deliveries": [1, 4, 9] },
+                    "rtt": { "kind": "handover", "min": "15ms", "max": "40ms", "interval": "15s", "first": "12s", "pause": "50ms" }
+                },
+                "impair": {
+                    "gilbert_elliott": { "p": 0.01, "r": 0.3, "h": 0.2, "k": 0.999 },
+                    "corrupt": 0.001, "duplicate": 0.01,
+                    "jitter": { "size": "2ms", "distribution": "pareto", "reorder": true }
+                },
+                "reverse_impair": { "jitter": { "size": "1ms" } }
+            },
+            "flows": [{}]
+        }),
+        json!({
             "duration": "1min",
             "parking_lot": {
                 "hops": 4, "rate": "10Mbit/s", "hop_delay": "5ms", "queue": "pie", "reverse_rate": "10Mbit/s",
@@ -83,10 +101,29 @@ pub fn documents() -> Vec<Value> {
                     "kind": "loss", "name": "radio", "probability": 0.001,
                     "vary": { "kind": "steps", "steps": [{ "at": "1s", "value": 1.0 }] }
                 },
-                { "kind": "link", "name": "cell", "rate": "3Mbit/s", "vary": { "rate": { "kind": "poisson" } } }
+                { "kind": "link", "name": "cell", "rate": "3Mbit/s", "vary": { "rate": { "kind": "poisson" } } },
+                { "kind": "loss", "name": "fade", "gilbert_elliott": { "p": 0.01 } },
+                { "kind": "corrupt", "name": "noise", "probability": 0.01,
+                    "vary": { "kind": "sinusoid", "mean": 0.1, "amplitude": 0.1, "period": "1s", "phase": 0.5, "interval": "10ms" } },
+                { "kind": "duplicate", "name": "twice", "probability": 1.0 },
+                { "kind": "delay", "name": "shaky", "delay": "10ms", "jitter": { "size": "5ms", "distribution": "normal" } },
+                {
+                    "kind": "link", "name": "satellite", "rate": "50Mbit/s",
+                    "vary": {
+                        "rate": { "kind": "markov", "states": [{ "value": "50Mbit/s", "dwell": "2s" }, { "value": "1Mbit/s", "dwell": "1s", "to": [1, 0] }] }
+                    }
+                },
+                {
+                    "kind": "link", "name": "beam", "rate": "2Gbit/s",
+                    "vary": { "rate": {
+                        "kind": "blockage", "model": "a", "snr": 25, "frequency": 28, "surroundings": "indoor", "orientation": "landscape", "azimuth": 90,
+                        "table": [{ "snr": 0, "rate": "100Mbit/s" }, { "snr": 20, "rate": "2Gbit/s" }]
+                    } }
+                }
             ],
             "flows": [
                 { "path": ["up", "cell"] },
+                { "path": ["satellite", "fade", "noise", "twice", "shaky", "beam"] },
                 { "path": ["up", "radio", "sea"], "return_path": ["sea", "down"] },
                 { "path": ["down", "sea"], "return_path": ["up"], "cca": { "kind": "fixed" } },
                 { "path": ["up"], "return_path": ["down"], "direction": "reverse", "traffic": "ping" }

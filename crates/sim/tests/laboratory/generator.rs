@@ -1,9 +1,10 @@
 //! Random scenarios over everything a document can say, small enough to run by the hundred.
 
 use bloatlab_cc::EcnFeedback;
+use bloatlab_link::{gilbert_elliott, jitter};
 use bloatlab_scenario::{
-    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, LossSpacing,
-    ParkingLot, QueueConfig, Scenario, TcpConfig, Traffic, Transport,
+    BoxSpec, CcConfig, Connection, Direction, Distribution, Dumbbell, Flow, Impairments,
+    LossSpacing, ParkingLot, QueueConfig, Scenario, TcpConfig, Traffic, Transport,
 };
 use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, Timeout};
 use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, Rate};
@@ -266,6 +267,40 @@ fn chance() -> impl Strategy<Value = f64> {
     prop_oneof![3 => Just(0.0), 1 => 0.0..0.05, 1 => 0.05..0.5]
 }
 
+fn jitter() -> impl Strategy<Value = jitter::Params> {
+    use jitter::Distribution::{Normal, Pareto, Paretonormal, Uniform};
+    let kinds = select(vec![Uniform, Normal, Pareto, Paretonormal]);
+    let size = (1..20 * MILLISECOND).prop_map(Duration);
+    (size, kinds, any::<bool>()).prop_map(|(size, distribution, reorder)| jitter::Params {
+        size,
+        distribution,
+        reorder,
+    })
+}
+
+fn bursts() -> impl Strategy<Value = gilbert_elliott::Params> {
+    let steps = (0.001..0.1, option::of(0.05..1.0));
+    (steps, 0.0..0.9, 0.95..1.0).prop_map(|((p, r), h, k)| gilbert_elliott::Params { p, r, h, k })
+}
+
+fn impairments() -> impl Strategy<Value = Impairments> {
+    let all = (
+        option::of(bursts()),
+        chance(),
+        prop_oneof![Just(0.0), 0.0..=1.0],
+        option::of(jitter()),
+    );
+    let all = all.prop_map(
+        |(gilbert_elliott, corrupt, duplicate, jitter)| Impairments {
+            gilbert_elliott,
+            corrupt,
+            duplicate,
+            jitter,
+        },
+    );
+    prop_oneof![2 => Just(Impairments::default()), 1 => all]
+}
+
 fn dumbbell() -> impl Strategy<Value = Scenario> {
     let there = (
         rate(),
@@ -275,8 +310,13 @@ fn dumbbell() -> impl Strategy<Value = Scenario> {
     );
     let back = (option::of(rate()), queue(), chance());
     let hosts = (option::weighted(0.3, rate()), 0_u32..3, 0_u32..40);
-    (frame(), there, back, hosts, vec(draft(), 1..=6)).prop_map(
-        |((duration, interval, warmup), there, back, hosts, drafts)| {
+    let ways = (
+        prop_oneof![2 => Just(0.5), 1 => 0.0..=1.0],
+        impairments(),
+        impairments(),
+    );
+    (frame(), there, back, hosts, ways, vec(draft(), 1..=6)).prop_map(
+        |((duration, interval, warmup), there, back, hosts, ways, drafts)| {
             let mut scenario = empty(duration, interval);
             scenario.dumbbell = Some(Dumbbell {
                 queue: there.2,
@@ -287,6 +327,9 @@ fn dumbbell() -> impl Strategy<Value = Scenario> {
                 access_rate: hosts.0,
                 device_packets: hosts.1,
                 overhead: hosts.2,
+                forward_share: ways.0,
+                impair: ways.1,
+                reverse_impair: ways.2,
                 ..Dumbbell::new(there.0, there.1)
             });
             let place = |draft: &Draft, flow: &mut Flow| {
@@ -345,12 +388,27 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
         4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link {
             name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header,
         }),
-        1 => millis(0, 40).prop_map(|delay| BoxSpec::Delay { name: String::new(), delay, vary: None }),
+        1 => (millis(0, 40), option::of(jitter())).prop_map(|(delay, jitter)| BoxSpec::Delay {
+            name: String::new(),
+            delay,
+            vary: None,
+            jitter,
+        }),
+        1 => bursts().prop_map(|bursts| BoxSpec::Loss {
+            name: String::new(),
+            probability: 0.0,
+            spacing: LossSpacing::Random,
+            vary: None,
+            gilbert_elliott: Some(bursts),
+        }),
+        1 => chance().prop_map(|probability| BoxSpec::Corrupt { name: String::new(), probability, vary: None }),
+        1 => (0.0..=1.0).prop_map(|probability| BoxSpec::Duplicate { name: String::new(), probability, vary: None }),
         1 => (chance(), any::<bool>()).prop_map(|(probability, even)| BoxSpec::Loss {
             name: String::new(),
             probability,
             spacing: if even { LossSpacing::Even } else { LossSpacing::Random },
             vary: None,
+            gilbert_elliott: None,
         }),
     ];
     (frame(), rate(), vec(kinds, 1..6), vec(draft(), 1..=5)).prop_map(
@@ -370,7 +428,9 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 match spec {
                     BoxSpec::Link { name, .. }
                     | BoxSpec::Delay { name, .. }
-                    | BoxSpec::Loss { name, .. } => {
+                    | BoxSpec::Loss { name, .. }
+                    | BoxSpec::Corrupt { name, .. }
+                    | BoxSpec::Duplicate { name, .. } => {
                         *name = format!("{prefix}box_{number}");
                     }
                 }

@@ -38,11 +38,11 @@ fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
         .map(|(i, _)| i)
 }
 
-/// What enters a box leaves it, is dropped in it, or is in it.
-fn conserved(outcome: &Outcome) -> Verdict {
+/// What enters a box or is made in it leaves it, is dropped in it, or is in it.
+pub fn conserved(outcome: &Outcome) -> Verdict {
     for (name, count) in &outcome.counts {
         prop_assert_eq!(
-            count.arrivals,
+            count.arrivals + count.duplicates,
             count.departures + count.drops + count.held,
             "{}: {:?}",
             name,
@@ -52,7 +52,7 @@ fn conserved(outcome: &Outcome) -> Verdict {
     Ok(())
 }
 
-fn values_are_numbers(outcome: &Outcome) -> Verdict {
+pub fn values_are_numbers(outcome: &Outcome) -> Verdict {
     let metrics = [
         &outcome.flow_metrics,
         &outcome.link_metrics,
@@ -144,14 +144,27 @@ fn throughput(
             PlanBoxKind::Link(link) => Some(link.rate.0),
             _ => None,
         });
-    let capacity = slowest
-        .min()
-        .map_or(f64::INFINITY, |rate| rate as f64 * 1e-6);
+    // Datagrams that come twice count twice.
+    let copies: i32 = match flow.traffic.is_tcp() {
+        true => 0,
+        false => flow
+            .forward
+            .iter()
+            .map(|&i| i32::from(matches!(plan.boxes[i].kind, PlanBoxKind::Duplicate { .. })))
+            .sum(),
+    };
+    let capacity = slowest.min().map_or(f64::INFINITY, |rate| {
+        rate as f64 * 1e-6 * 2_f64.powi(copies)
+    });
     prop_assert!(
         throughput <= capacity,
         "{throughput} Mbit/s over a link of {capacity}"
     );
     prop_assert_eq!(of("drops_l4"), Some(witness.drops as f64));
+    prop_assert_eq!(
+        of("checksum_discards_l4").unwrap_or(0.0),
+        witness.discards as f64
+    );
     if !flow.traffic.is_tcp() {
         return Ok(());
     }

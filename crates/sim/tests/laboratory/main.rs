@@ -2,7 +2,9 @@
 //! standard results.
 
 mod behaviour;
+mod cell;
 mod generator;
+mod impaired;
 mod independence;
 mod invariants;
 mod queueing_theory;

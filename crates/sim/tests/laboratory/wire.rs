@@ -77,7 +77,7 @@ impl Stream {
 /// What the log says about a flow.
 #[derive(Default)]
 pub struct Witness {
-    /// A queue on its way serves one flow from several queues.
+    /// A box on its way may let packets overtake each other: a queue that serves one flow from several, jitter, or copies that follow by an event of their own.
     reorders: bool,
     connection: u8,
     streams: [Stream; 2],
@@ -92,6 +92,8 @@ pub struct Witness {
     pub arrived_by_stop: [u64; 2],
     /// Packets of direction 0 that were dropped.
     pub drops: u64,
+    /// The same that the receiver discarded.
+    pub discards: u64,
 }
 
 impl Witness {
@@ -190,16 +192,42 @@ impl Witness {
         Ok(())
     }
 
+    /// A copy is under way behind its original.
+    fn on_duplicate(&mut self, event: &PacketEvent) -> Verdict {
+        let place = self.place(event)?;
+        let queue = &mut self.under_way[event.packet.direction()];
+        queue.insert(place + 1, event.packet);
+        Ok(())
+    }
+
+    /// The host discards it.
+    fn on_discard(&mut self, event: &PacketEvent) -> Verdict {
+        hold!(
+            event.packet.is_damaged(),
+            event,
+            "nothing is wrong with its checksum"
+        );
+        let place = self.place(event)?;
+        self.under_way[event.packet.direction()].remove(place);
+        self.discards += u64::from(event.packet.direction() == 0);
+        Ok(())
+    }
+
+    /// Its place among those under way.
+    fn place(&self, event: &PacketEvent) -> Result<usize, TestCaseError> {
+        let packet = &event.packet;
+        let alike =
+            |p: &Packet| p.segment == packet.segment && p.connection() == packet.connection();
+        let place = self.under_way[packet.direction()].iter().position(alike);
+        let why = || format!("not sent, received already, or out of order at {event:?}");
+        place.ok_or_else(|| TestCaseError::fail(why()))
+    }
+
     fn on_receive(&mut self, event: &PacketEvent, stop: Nanos) -> Verdict {
         let packet = &event.packet;
+        hold!(!packet.is_damaged(), event, "its checksum is wrong");
+        let place = self.place(event)?;
         let queue = &mut self.under_way[packet.direction()];
-        let place = queue
-            .iter()
-            .position(|p| p.segment == packet.segment && p.connection() == packet.connection());
-        let Some(place) = place else {
-            hold!(false, event, "not sent, received already, or out of order");
-            return Ok(());
-        };
         if self.reorders {
             queue.remove(place);
         } else {
@@ -335,7 +363,8 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
     // marked for L4S (RFC 9331 section 5.4).
     let reorders = plan.boxes.iter().any(|planned| {
         let kind = format!("{:?}", planned.kind);
-        kind.contains("Hhf(") || kind.contains("Dualpi2(")
+        let kinds = ["Hhf(", "Dualpi2(", "reorder: true", "Duplicate {"];
+        kinds.iter().any(|name| kind.contains(name))
     });
     let witness = |_| Witness {
         reorders,
@@ -356,6 +385,7 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
         })
         .collect();
     let (mut now, mut sent, mut received, mut dropped) = (0, 0, 0, 0);
+    let (mut copied, mut discarded) = (0, 0);
     for event in &outcome.packets {
         hold!(event.at >= now, event, "time went back from {now}");
         now = event.at;
@@ -369,6 +399,14 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
                 received += 1;
                 flows[index].on_receive(event, plan.flows[index].stop)?;
             }
+            Step::Duplicate => {
+                copied += 1;
+                flows[index].on_duplicate(event)?;
+            }
+            Step::Discard => {
+                discarded += 1;
+                flows[index].on_discard(event)?;
+            }
             Step::Drop => {
                 dropped += 1;
                 flows[index].drops += u64::from(event.packet.direction() == 0);
@@ -380,8 +418,10 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
         }
     }
     let held: u64 = outcome.counts.iter().map(|(_, count)| count.held).sum();
-    if sent != received + dropped + held {
-        let why = format!("{sent} sent, {received} received, {dropped} dropped, {held} under way");
+    if sent + copied != received + dropped + discarded + held {
+        let why = format!(
+            "{sent} sent, {copied} copied, {received} received, {dropped} dropped, {discarded} discarded, {held} under way"
+        );
         return Err(TestCaseError::fail(why));
     }
     Ok(flows)

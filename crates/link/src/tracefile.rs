@@ -1,0 +1,236 @@
+//! Traces as files: read, made, looked at and written, in every format.
+
+mod info;
+mod write;
+
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rate, Streams};
+use serde::{Deserialize, Serialize};
+
+use crate::rate_file::{self, Unit};
+use crate::{DELIVERY_BYTES, LoadedRate, Piece, RateVariation, file, mahimahi};
+pub use info::{Dip, Info};
+
+/// Pieces or deliveries that are made at most.
+const MOST: usize = 10_000_000;
+
+/// A format of trace files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// A rate, a comma, the seconds that it lasts.
+    RateInterval,
+    /// Seconds, and the rate from then on.
+    TimeRate,
+    /// A millisecond of each delivery of 1500 bytes.
+    Mahimahi,
+}
+
+/// How a file is read.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reading {
+    /// Its format; absent: seen from the file.
+    pub format: Option<Format>,
+    /// Unit of its rates.
+    pub unit: Unit,
+    /// As of [`rate_file::Params`].
+    pub zero_keeps_rate: bool,
+    /// As of [`rate_file::Params`].
+    pub interval_loses_digit: bool,
+    /// As of [`rate_file::Params`].
+    pub skips_unfinished_line: bool,
+}
+
+/// A trace in memory: one pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceFile {
+    /// The format that it came in, or that suits it.
+    pub format: Format,
+    content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    /// Rates that follow each other, with their spans, none of which is 0.
+    Rates(Vec<(Nanos, Rate)>),
+    /// Instants of deliveries, and the length.
+    Deliveries(Vec<Nanos>, Nanos),
+}
+
+impl TraceFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// One line: the file, the line and the reason.
+    pub fn read(name: &str, how: &Reading) -> Result<Self, String> {
+        let plain = |why: String| {
+            why.strip_prefix("file: ")
+                .map_or(why.clone(), str::to_owned)
+        };
+        let bytes = file::open(name, None).map_err(plain)?.0;
+        let text = String::from_utf8_lossy(&bytes);
+        let first = text.lines().next().unwrap_or_default().trim();
+        let one_word = !first.is_empty() && !first.contains([',', ' ', '\t']);
+        let format = match how.format {
+            Some(Format::Mahimahi) => None,
+            Some(Format::RateInterval) => Some(rate_file::Format::RateInterval),
+            Some(Format::TimeRate) => Some(rate_file::Format::TimeRate),
+            None if one_word => None,
+            None => Some(rate_file::Format::Auto),
+        };
+        let Some(format) = format else {
+            let quirks =
+                how.zero_keeps_rate || how.interval_loses_digit || how.skips_unfinished_line;
+            if quirks {
+                return Err(format!(
+                    "`{name}` is a trace of deliveries, to which the quirks of rate files do not apply"
+                ));
+            }
+            let mut params = mahimahi::Params {
+                file: Some(name.to_owned()),
+                ..Default::default()
+            };
+            let trace = params.read().map_err(plain)?;
+            let deliveries: Vec<Nanos> = trace.milliseconds().map(|at| at * MILLISECOND).collect();
+            let span = deliveries.last().copied().unwrap_or_default();
+            return Ok(Self {
+                format: Format::Mahimahi,
+                content: Content::Deliveries(deliveries, span),
+            });
+        };
+        let params = rate_file::Params {
+            format,
+            unit: how.unit,
+            zero_keeps_rate: how.zero_keeps_rate,
+            interval_loses_digit: how.interval_loses_digit,
+            skips_unfinished_line: how.skips_unfinished_line,
+            ..rate_file::Params::new(name.to_owned())
+        };
+        let timeline = params.parse(&text).map_err(plain)?;
+        let format = match params.resolved(&text) {
+            rate_file::Format::TimeRate => Format::TimeRate,
+            _ => Format::RateInterval,
+        };
+        let content = Content::Rates(rates(name, timeline.pieces())?);
+        Ok(Self { format, content })
+    }
+
+    /// What a generator does in so long; with the random numbers that the bottleneck of a dumbbell has in a run of this seed.
+    ///
+    /// # Errors
+    /// One line: a parameter and what is wrong with it.
+    pub fn make(
+        how: &mut RateVariation,
+        nominal: Rate,
+        seed: u64,
+        duration: Duration,
+    ) -> Result<Self, String> {
+        let until = duration.0;
+        if until == 0 {
+            return Err("duration: must be above 0s".to_owned());
+        }
+        let too_long = || format!("duration: {duration} of it have more than {MOST} lines");
+        let loaded = how.load()?;
+        let rng = Streams::new(seed).stream("vary/bottleneck/rate");
+        if let Some(mut deliveries) = loaded.deliveries(nominal, rng.clone()) {
+            let mut instants = Vec::new();
+            let mut at = deliveries.next();
+            while at <= until && at < NEVER {
+                instants.push(at);
+                if instants.len() > MOST {
+                    return Err(too_long());
+                }
+                at = deliveries.next();
+            }
+            return Ok(Self {
+                format: Format::Mahimahi,
+                content: Content::Deliveries(instants, until),
+            });
+        }
+        Ok(Self {
+            format: Format::RateInterval,
+            content: Content::Rates(course(&loaded, nominal, rng, until).ok_or_else(too_long)?),
+        })
+    }
+
+    /// Length of one pass.
+    pub fn span(&self) -> Nanos {
+        match &self.content {
+            Content::Rates(rates) => rates.iter().map(|(span, _)| span).sum(),
+            Content::Deliveries(_, span) => *span,
+        }
+    }
+
+    /// Lines, or deliveries.
+    pub fn entries(&self) -> usize {
+        match &self.content {
+            Content::Rates(rates) => rates.len(),
+            Content::Deliveries(instants, _) => instants.len(),
+        }
+    }
+
+    /// Spans and rates; deliveries are counted over intervals of this length, each of which ends with the instants that it still counts.
+    pub fn rates(&self, interval: Duration) -> Vec<(Nanos, Rate)> {
+        match &self.content {
+            Content::Rates(rates) => rates.clone(),
+            Content::Deliveries(instants, span) => counted(instants, *span, interval.0.max(1)),
+        }
+    }
+}
+
+/// The rates of a course up to an instant; `None`: too many.
+fn course(
+    loaded: &LoadedRate,
+    nominal: Rate,
+    rng: bloatlab_units::Rng,
+    until: Nanos,
+) -> Option<Vec<(Nanos, Rate)>> {
+    let mut rates = Vec::new();
+    let (mut at, mut rate) = (0, nominal);
+    let mut source = loaded.source(nominal, rng)?;
+    while at < until {
+        let change = source.next();
+        let end = change.at.min(until);
+        if end > at {
+            rates.push((end - at, rate));
+        }
+        if rates.len() > MOST {
+            return None;
+        }
+        at = end;
+        rate = Rate(change.value.round() as u64);
+    }
+    Some(rates)
+}
+
+/// Pieces with every rate set.
+fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
+    let mut rate = None;
+    let mut rates = Vec::with_capacity(pieces.len());
+    for piece in pieces.iter().filter(|piece| piece.span > 0) {
+        rate = piece.rate.or(rate);
+        let Some(rate) = rate else {
+            return Err(format!(
+                "`{name}` begins with a rate of 0, before which there is none to keep"
+            ));
+        };
+        rates.push((piece.span, rate));
+    }
+    Ok(rates)
+}
+
+/// Deliveries over intervals: (0, interval], and so on; those of instant 0 are the first interval's.
+fn counted(instants: &[Nanos], span: Nanos, interval: Nanos) -> Vec<(Nanos, Rate)> {
+    let mut rates = Vec::new();
+    let (mut begin, mut place) = (0, 0);
+    while begin < span {
+        let end = (begin + interval).min(span);
+        let count = instants[place..].partition_point(|at| *at <= end);
+        place += count;
+        let work = count as u128 * u128::from(DELIVERY_BYTES) * 8_000_000_000;
+        let length = u128::from(end - begin);
+        rates.push((end - begin, Rate(((work + length / 2) / length) as u64)));
+        begin = end;
+    }
+    rates
+}

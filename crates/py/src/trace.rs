@@ -1,0 +1,119 @@
+//! Traces: rates over time as files.
+
+use bloatlab_link::rate_file::Unit;
+use bloatlab_link::tracefile::{Format, Reading, TraceFile};
+use bloatlab_scenario::{Scenario, ScenarioError as Refused};
+use bloatlab_units::{Duration, Rate};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::run::ScenarioError;
+
+/// Where a scenario says how the rate of its bottleneck varies.
+const PLACE: &str = "dumbbell.vary.rate";
+
+/// A rate over time: one pass of a trace.
+#[pyclass(frozen, module = "bloatlab._core")]
+pub struct Trace(TraceFile);
+
+fn wrong(message: impl ToString) -> PyErr {
+    ScenarioError::new_err(message.to_string())
+}
+
+/// A word that serde knows, such as a format or a unit.
+fn word<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_value(Value::from(text)).map_err(wrong)
+}
+
+fn quantity<T: std::str::FromStr<Err = bloatlab_units::ParseError>>(
+    name: &str,
+    text: &str,
+) -> PyResult<T> {
+    text.parse().map_err(|why| wrong(format!("{name}: {why}")))
+}
+
+fn interval(text: &str) -> PyResult<Duration> {
+    let interval: Duration = quantity("interval", text)?;
+    match interval.0 {
+        0 => Err(wrong("interval: must be above 0s")),
+        _ => Ok(interval),
+    }
+}
+
+#[pymethods]
+impl Trace {
+    /// Reads a file; how is a table with `format`, `unit` and the quirks of rate files.
+    #[staticmethod]
+    fn read(file: &str, how_json: &str) -> PyResult<Self> {
+        let how: Reading = serde_json::from_str(how_json).map_err(wrong)?;
+        TraceFile::read(file, &how).map(Self).map_err(wrong)
+    }
+
+    /// What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed.
+    #[staticmethod]
+    fn make(variation_json: &str, rate: &str, seed: u64, duration: &str) -> PyResult<Self> {
+        let rate: Rate = quantity("rate", rate)?;
+        let duration: Duration = quantity("duration", duration)?;
+        let variation: Value = serde_json::from_str(variation_json).map_err(wrong)?;
+        // A document around it, so that it is read and refused as in a scenario.
+        let document = json!({
+            "duration": "1s",
+            "dumbbell": { "rate": rate, "rtt": "1ms", "vary": { "rate": variation } },
+            "flows": [{ "traffic": "ping" }]
+        });
+        let refused = |error: Refused| {
+            let key = error
+                .path
+                .strip_prefix(PLACE)
+                .map(|key| key.trim_start_matches('.'));
+            match key {
+                Some("") => wrong(error.message),
+                Some(key) => wrong(format!("{key}: {}", error.message)),
+                None => wrong(error.to_string().replace("dumbbell.", "")),
+            }
+        };
+        let scenario = Scenario::from_value(document).map_err(refused)?;
+        let variation = scenario.dumbbell.and_then(|dumbbell| dumbbell.vary.rate);
+        let mut variation = variation.ok_or_else(|| wrong("no generator"))?;
+        let made = TraceFile::make(&mut variation, rate, seed, duration);
+        made.map(Self).map_err(wrong)
+    }
+
+    /// The format that it came in, or that suits it.
+    #[getter]
+    fn format(&self) -> String {
+        match self.0.format {
+            Format::RateInterval => "rate_interval",
+            Format::TimeRate => "time_rate",
+            Format::Mahimahi => "mahimahi",
+        }
+        .to_owned()
+    }
+
+    /// Length, rates and dips, JSON.
+    #[pyo3(signature = (interval_text, below = None))]
+    fn info(&self, interval_text: &str, below: Option<&str>) -> PyResult<String> {
+        let below = below.map(|text| quantity("below", text)).transpose()?;
+        let info = self.0.info(below, interval(interval_text)?);
+        serde_json::to_string(&info).map_err(wrong)
+    }
+
+    /// Seconds from the start and Mbit/s of each piece, and the end with the last rate.
+    fn rates(&self, interval_text: &str) -> PyResult<Vec<(f64, f64)>> {
+        let mut at = 0;
+        let mut points = Vec::new();
+        for (span, rate) in self.0.rates(interval(interval_text)?) {
+            points.push((at as f64 * 1e-9, rate.0 as f64 * 1e-6));
+            at += span;
+        }
+        points.extend(points.last().map(|(_, rate)| (at as f64 * 1e-9, *rate)));
+        Ok(points)
+    }
+
+    /// The text of a file in this format.
+    fn text(&self, format: &str, unit: &str, interval_text: &str) -> PyResult<String> {
+        let (format, unit): (Format, Unit) = (word(format)?, word(unit)?);
+        let text = self.0.text(format, unit, interval(interval_text)?);
+        text.map_err(|why| wrong(format!("the trace {why}")))
+    }
+}

@@ -1,0 +1,368 @@
+//! The cell: when blocks go, how large they are, who is served, and that nothing is lost or invented.
+
+use std::collections::VecDeque;
+
+use bloatlab_radio::cell::allocate::{Access, Policy};
+use bloatlab_radio::cell::params::CellParams;
+use bloatlab_radio::cell::{Above, Cell};
+use bloatlab_radio::channel::{ChannelParams, Fixed};
+use bloatlab_radio::rlc::{RlcParams, Sdu};
+use bloatlab_radio::{Amc, Rule};
+use bloatlab_units::{Frequency, MILLISECOND, Nanos, SECOND, Streams};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// Queues without limit, and what came out.
+#[derive(Default)]
+struct Ends {
+    queues: Vec<VecDeque<Sdu<u64>>>,
+    delivered: Vec<Vec<(Nanos, u64)>>,
+    lost: Vec<Vec<u64>>,
+    blocks: Vec<u64>,
+    share: f64,
+}
+
+impl Above<u64> for Ends {
+    fn opportunity(&mut self, _bearer: usize, _now: Nanos, _held_since: Option<Nanos>) {}
+
+    fn pull(&mut self, bearer: usize, _now: Nanos) -> Option<Sdu<u64>> {
+        self.queues[bearer].pop_front()
+    }
+
+    fn packets(&self, bearer: usize) -> u64 {
+        self.queues[bearer].len() as u64
+    }
+
+    fn bytes(&self, bearer: usize) -> u64 {
+        let sizes = self.queues[bearer].iter().map(|sdu| u64::from(sdu.bytes));
+        sizes.sum()
+    }
+
+    fn filled(&mut self, _bearer: usize, _now: Nanos, _offered: u32) {}
+
+    fn sent(&mut self, bearer: usize, _now: Nanos, bytes: u32, share: f64) {
+        self.blocks[bearer] += u64::from(bytes);
+        self.share += share;
+    }
+
+    fn delivered(&mut self, bearer: usize, now: Nanos, packet: &u64) {
+        self.delivered[bearer].push((now, *packet));
+    }
+
+    fn lost(&mut self, bearer: usize, _now: Nanos, packet: &u64) {
+        self.lost[bearer].push(*packet);
+    }
+}
+
+struct Rig {
+    cell: Cell<u64>,
+    ends: Ends,
+    next: u64,
+}
+
+fn rig(params: &CellParams, seed: u64) -> Rig {
+    params.validate().unwrap();
+    let mut params = params.clone();
+    let channels = params.load().unwrap();
+    let bearers = 2 * channels.len();
+    Rig {
+        cell: Cell::new(&params, &channels, &Streams::new(seed)).unwrap(),
+        ends: Ends {
+            queues: vec![VecDeque::new(); bearers],
+            delivered: vec![Vec::new(); bearers],
+            lost: vec![Vec::new(); bearers],
+            blocks: vec![0; bearers],
+            share: 0.0,
+        },
+        next: 0,
+    }
+}
+
+impl Rig {
+    fn enter(&mut self, now: Nanos, bearer: usize, bytes: u32) {
+        self.run(now);
+        let item = self.next;
+        self.next += 1;
+        self.ends.queues[bearer].push_back(Sdu {
+            item,
+            bytes,
+            entered_at: now,
+        });
+        self.cell.wake(now);
+    }
+
+    fn run(&mut self, until: Nanos) {
+        while let Some(at) = self.cell.next_event().filter(|&at| at < until) {
+            self.cell.run(at, &mut self.ends);
+        }
+    }
+}
+
+fn fixed(snr_db: f64) -> ChannelParams {
+    ChannelParams::Fixed(Fixed { snr_db })
+}
+
+/// The cell of the RLC experiment.
+fn lena() -> CellParams {
+    CellParams {
+        frequency: Frequency(6_000_000_000),
+        rule: Rule::Lena,
+        rlc: serde_json::from_value(json!({"mode": "um", "framing": "lena"})).unwrap(),
+        pdcp: serde_json::from_value(
+            json!({"sn_bits": 12, "sdap_header": false, "out_of_order": true}),
+        )
+        .unwrap(),
+        sounding_offset: 50,
+        ues: vec![fixed(89.0)],
+        ..CellParams::default()
+    }
+}
+
+#[test]
+fn a_packet_takes_what_radio_md_says() {
+    let mut rig = rig(&lena(), 1);
+    // One packet a second: the first block of all goes at MCS 0, whose 523 B hold a third of it.
+    for second in 0..4 {
+        rig.enter(second * SECOND + 7_001_350, 0, 1530);
+    }
+    rig.run(5 * SECOND);
+    let delays: Vec<Nanos> = (0..)
+        .zip(&rig.ends.delivered[0])
+        .map(|(second, (at, _))| at - second * SECOND - 7_001_350)
+        .collect();
+    // Until the next slot 0.49865 ms, two slots, (1 + S) symbols of 35.714 us, 0.1 ms to decode. MCS 28 needs two symbols; MCS 0 three blocks, the last of
+    // which holds 1530 - 518 - 516 bytes in 12 symbols.
+    let after = |slots: u64, symbols: u64| 498_650 + slots * 500_000 + symbols * 35_714 + 100_000;
+    assert_eq!(delays[1..], [after(2, 3); 3]);
+    assert_eq!(delays[0], after(4, 13));
+}
+
+#[test]
+fn a_saturated_downlink_carries_what_ns_3_measured() {
+    let mut rig = rig(&lena(), 1);
+    for _ in 0..30_000 {
+        rig.enter(0, 0, 1530);
+    }
+    rig.run(SECOND);
+    // 2000 slots of 12,212 B, 25 of them of 11,194 B, less 5 B of headers and 10 or 11 of length indicators; six at MCS 0, and the last three are under way.
+    let payload = rig.ends.delivered[0].len() as f64 * 1530.0;
+    let expected = (1991.0 - 25.0) * 12_196.5 + 25.0 * 11_179.5 + 6.0 * 518.0;
+    assert!(
+        (payload / expected - 1.0).abs() < 1e-3,
+        "{payload} {expected}"
+    );
+}
+
+#[test]
+fn an_uplink_packet_asks_first() {
+    let mut rig = rig(&lena(), 1);
+    // As ACKs of what was received 64 us into a slot: asked for in the next slot, granted three later, sent four after that, at the slot's end. The first
+    // goes at MCS 0, whose symbol does not hold it.
+    let at = |second: u64| second * SECOND + 64_282;
+    for second in 1..4 {
+        rig.enter(at(second), 1, 54);
+    }
+    rig.run(5 * SECOND);
+    let whole = 8 * 500_000 + 13 * 35_714;
+    let arrivals: Vec<u64> = (1..)
+        .zip(&rig.ends.delivered[1])
+        .map(|(second, (now, _))| now - second * SECOND)
+        .collect();
+    assert_eq!(arrivals[1..], [whole; 2]);
+    // Its rest was reported and granted in the slot after the first part.
+    assert_eq!(arrivals[0], whole + 5 * 500_000);
+}
+
+#[test]
+fn an_idle_cell_sleeps() {
+    let mut rig = rig(&lena(), 1);
+    rig.enter(0, 0, 100);
+    rig.run(SECOND);
+    assert_eq!(rig.cell.next_event(), None);
+}
+
+#[test]
+fn rates_follow_the_snr_as_5g_lena_s_table() {
+    // lena_cqi_mcs_thresholds_t1.csv: SNR above which CQI and its scheme are used, and bytes of a block of 12 symbols.
+    for (snr, bytes) in [
+        (24.9, 12_212.0),
+        (23.5, 11_161.0),
+        (9.8, 2_583.0),
+        (-5.0, 523.0),
+    ] {
+        let mut params = lena();
+        params.ues = vec![fixed(snr)];
+        params.sounding = false;
+        let mut rig = rig(&params, 1);
+        for _ in 0..25_000 {
+            rig.enter(0, 0, 1530);
+        }
+        rig.run(SECOND);
+        let blocks = rig.ends.blocks[0] as f64;
+        assert!(
+            (blocks / (1998.0 * bytes) - 1.0).abs() < 0.006,
+            "{snr} dB: {blocks}"
+        );
+    }
+}
+
+#[test]
+fn blocks_that_fail_come_again_five_slots_later() {
+    let mut params = lena();
+    // About half of what is sent with MCS 0 fails here.
+    params.ues = vec![fixed(-1.5)];
+    // Whole packets have no number to wait for.
+    params.rlc = RlcParams::default();
+    params.harq.retransmissions = 3;
+    let mut lossy = rig(&params, 3);
+    for second in 0..400 {
+        lossy.enter(second * 20 * MILLISECOND, 0, 400);
+    }
+    lossy.run(10 * SECOND);
+    let first = 2 * 500_000 + 100_000;
+    let late: Vec<u64> = lossy.ends.delivered[0]
+        .iter()
+        .map(|(at, number)| at - number * 20 * MILLISECOND - first)
+        .collect();
+    let rounds = late.iter().map(|extra| extra / (5 * 500_000));
+    assert!(rounds.clone().any(|round| round == 1), "{late:?}");
+    assert!(rounds.clone().all(|round| round <= 3));
+}
+
+#[test]
+fn two_ues_share_a_slot() {
+    for access in [Access::Tdma, Access::Ofdma] {
+        let of = |policy: Policy, snrs: [f64; 2]| {
+            let mut params = lena();
+            params.access = access;
+            params.scheduler = policy;
+            params.ues = snrs.map(fixed).to_vec();
+            let mut rig = rig(&params, 1);
+            for _ in 0..16_000 {
+                rig.enter(0, 0, 1530);
+                rig.enter(0, 2, 1530);
+            }
+            rig.run(SECOND);
+            [0, 2].map(|bearer| rig.ends.delivered[bearer].len() as f64)
+        };
+        let [a, b] = of(Policy::RoundRobin, [89.0, 89.0]);
+        assert!((a / b - 1.0).abs() < 0.02, "{access:?} {a} {b}");
+        // Equal time in round robin and proportional fair; all of it for the best in max rate.
+        let [near, far] = of(Policy::RoundRobin, [89.0, 9.8]);
+        assert!(near / far > 3.5, "{access:?} {near} {far}");
+        let [near, far] = of(Policy::ProportionalFair, [89.0, 9.8]);
+        assert!(
+            (3.5..6.5).contains(&(near / far)),
+            "{access:?} {near} {far}"
+        );
+        let [near, far] = of(Policy::MaxRate, [89.0, 9.8]);
+        assert!(
+            near > 15_000.0 && far < 0.01 * near,
+            "{access:?} {near} {far}"
+        );
+    }
+}
+
+#[test]
+fn tdd_leaves_the_downlink_its_slots() {
+    let mut params = lena();
+    params.pattern = "DDDSU".to_owned();
+    params.sounding = false;
+    let mut rig = rig(&params, 1);
+    for _ in 0..25_000 {
+        rig.enter(0, 0, 1530);
+    }
+    rig.run(SECOND);
+    let tdd = rig.ends.blocks[0] as f64;
+    // 3 x 13 + 9 symbols of 5 x 12 that pattern F has.
+    assert!(
+        (tdd / (2000.0 * 12_212.0) - 48.0 / 60.0).abs() < 0.01,
+        "{tdd}"
+    );
+}
+
+fn cells() -> impl Strategy<Value = CellParams> {
+    let rlc = prop::sample::select(vec![
+        json!({"mode": "um"}),
+        json!({"mode": "um", "framing": "lena"}),
+        json!({"mode": "am"}),
+        json!({"mode": "am", "framing": "lena"}),
+    ]);
+    let snrs = proptest::collection::vec(-6.0..40.0_f64, 1..4);
+    let pattern = prop::sample::select(vec!["F", "DDDSU", "DU", "DDSUU", "FDU"]);
+    (
+        rlc,
+        snrs,
+        pattern,
+        0_u8..3,
+        any::<bool>(),
+        0_u32..4,
+        0_u8..3,
+    )
+        .prop_map(|(rlc, snrs, pattern, policy, ofdma, retransmissions, mu)| {
+            let mut params = CellParams {
+                rlc: serde_json::from_value::<RlcParams>(rlc).unwrap(),
+                ues: snrs.into_iter().map(fixed).collect(),
+                pattern: pattern.to_owned(),
+                scheduler: [
+                    Policy::RoundRobin,
+                    Policy::ProportionalFair,
+                    Policy::MaxRate,
+                ][usize::from(policy)],
+                access: if ofdma { Access::Ofdma } else { Access::Tdma },
+                amc: Amc::ErrorModel,
+                numerology: mu,
+                ..CellParams::default()
+            };
+            params.harq.retransmissions = retransmissions;
+            params
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn packets_are_conserved_and_keep_their_order(
+        params in cells(),
+        seed in any::<u64>(),
+        packets in proptest::collection::vec((0_u64..3_000_000, 0_usize..6, 40_u32..3000), 1..120),
+    ) {
+        let mut rig = rig(&params, seed);
+        let bearers = 2 * params.ues.len();
+        let mut entered = vec![Vec::new(); bearers];
+        let mut now = 0;
+        for (gap, bearer, bytes) in packets {
+            now += gap;
+            let bearer = bearer % bearers;
+            entered[bearer].push(rig.next);
+            rig.enter(now, bearer, bytes);
+        }
+        rig.run(now + 20 * SECOND);
+        let acknowledged = matches!(params.rlc, RlcParams::Am(_));
+        for (bearer, entered) in entered.iter().enumerate() {
+            let came: Vec<u64> = rig.ends.delivered[bearer].iter().map(|&(_, item)| item).collect();
+            prop_assert!(came.windows(2).all(|pair| pair[0] < pair[1]), "order of {}: {:?}", bearer, came);
+            let mut all = [came.clone(), rig.ends.lost[bearer].clone()].concat();
+            all.sort_unstable();
+            all.dedup();
+            // What a receiver still waits for, or has given up in parts that all arrived, is neither.
+            prop_assert!(all.iter().all(|item| entered.contains(item)));
+            if acknowledged && gets_through(&params) {
+                prop_assert_eq!(&came, entered, "bearer {}", bearer);
+            } else if !acknowledged && rig.ends.lost[bearer].is_empty() {
+                prop_assert_eq!(came.len(), entered.len());
+            }
+        }
+        if gets_through(&params) {
+            prop_assert_eq!(rig.cell.next_event(), None);
+        }
+    }
+}
+
+/// Whether the weakest UE is heard more often than not.
+fn gets_through(params: &CellParams) -> bool {
+    let heard =
+        |ue: &ChannelParams| matches!(ue, ChannelParams::Fixed(fixed) if fixed.snr_db > 0.0);
+    params.ues.iter().all(heard)
+}

@@ -1,0 +1,32 @@
+//! What a way does to packets besides holding them: losses in bursts, corruption, duplication, jitter.
+
+use bloatlab_link::{gilbert_elliott, jitter};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a way does to packets besides queueing, delaying and losing them one by one. In this order: losses in bursts, corruption, duplication, jitter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Impairments {
+    /// Losses in bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gilbert_elliott: Option<gilbert_elliott::Params>,
+    /// Probability that a packet is damaged; its receiver discards it by the checksum. Below 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    pub corrupt: f64,
+    /// Probability that a packet comes twice, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub duplicate: f64,
+    /// How the delay differs from packet to packet; the propagation is then in a box of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<jitter::Params>,
+}
+
+impl Impairments {
+    /// Whether it does nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

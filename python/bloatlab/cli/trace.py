@@ -1,0 +1,94 @@
+"""What the commands of `trace` do."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bloatlab import traces
+from bloatlab.cli.console import console, number
+from bloatlab.cli.trace_app import Reading
+from bloatlab.cli.values import named, settings, value
+from bloatlab.errors import BloatlabError
+
+MANY_DIPS = 20
+"""More are counted, not listed."""
+
+
+def make_trace(
+    kind: str,
+    set_: Sequence[str],
+    seed: int,
+    duration: str,
+    rate: str,
+    to: str | None,
+    unit: str,
+    interval: str,
+    out: Path | None,
+) -> None:
+    """Makes a trace and writes it to a file, whose path is printed, or to standard output."""
+    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    text = traces.make(kind, given, seed=seed, duration=duration, rate=rate).text(to, unit, interval)
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        print(_write(out, text))
+
+
+def show_trace(file: Path, reading: Reading, below: str | None, interval: str, *, as_json: bool) -> None:
+    """Prints what a trace holds."""
+    info = _read(file, reading).info(interval, below)
+    if as_json:
+        print(json.dumps(info))
+        return
+    dips = info["dips"]
+    out = console()
+    out.print(
+        f"{file}: {info['format']}, {info['entries']} {'deliveries' if info['format'] == 'mahimahi' else 'lines'}"
+    )
+    out.print(f"length {number(info['seconds'])} s")
+    names = ("mean", "median", "least", "most")
+    out.print("rate " + ", ".join(f"{name} {number(info[name])}" for name in names) + " Mbit/s")
+    share = f"{100 * info['share_below']:.1f} % of the time"
+    out.print(f"{len(dips)} dip{'s' * (len(dips) != 1)} below {number(info['below'])} Mbit/s, {share}")
+    if dips:
+        lengths = [dip["seconds"] for dip in dips]
+        mean = sum(lengths) / len(lengths)
+        out.print(f"dips last {number(mean)} s in the mean, from {number(min(lengths))} to {number(max(lengths))} s")
+    for dip in dips[:MANY_DIPS]:
+        out.print(f"  at {number(dip['at'])} s for {number(dip['seconds'])} s, down to {number(dip['least'])} Mbit/s")
+    if len(dips) > MANY_DIPS:
+        out.print(f"  and {len(dips) - MANY_DIPS} more (--json lists all)")
+
+
+def plot_trace(file: Path, out: Path, reading: Reading, below: str | None, interval: str) -> Path:
+    """Draws the rate over time and saves the figure."""
+    from bloatlab.figures import save, trace_rate
+
+    tables = _read(file, reading).tables(interval, below)
+    try:
+        return save(trace_rate(tables), out)
+    except OSError as error:
+        raise BloatlabError(f"{out}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise BloatlabError(str(error)) from error
+
+
+def convert_trace(file: Path, out: Path, to: str, unit: str, reading: Reading, interval: str) -> Path:
+    """Writes a trace in another format."""
+    return _write(out, _read(file, reading).text(to, unit, interval))
+
+
+def _read(file: Path, reading: Reading) -> traces.Trace:
+    return traces.read(file, **dataclasses.asdict(reading))
+
+
+def _write(out: Path, text: str) -> Path:
+    try:
+        out.write_text(text, encoding="ascii")
+    except OSError as error:
+        raise BloatlabError(f"{out}: {error.strerror or error}") from error
+    return out

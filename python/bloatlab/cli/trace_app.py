@@ -1,0 +1,140 @@
+"""`trace`: rates over time as files. What the commands do is in `bloatlab.cli.trace`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from bloatlab.cli.options import Flag, Out, Set
+
+Format = Literal["rate_interval", "time_rate", "mahimahi"]
+Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
+
+trace = App(name="trace", help="Traces, rates over time: makes, describes, draws and converts their files.")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read."""
+
+    format: Format | None = None
+    """Format of the file [default: seen from it]."""
+    unit: Unit = "Mbit/s"
+    """Unit of its rates."""
+    zero_keeps_rate: Flag = False
+    """A rate of 0 leaves the one before, as with a tc that refuses it."""
+    interval_loses_digit: Flag = False
+    """An interval loses its last character, as in the player of the 60 GHz traces."""
+    skips_unfinished_line: Flag = False
+    """A last line without a newline is skipped."""
+
+
+Interval = Annotated[str, Parameter(name="--interval")]
+
+
+@trace.command
+def make(
+    kind: str,
+    *,
+    set_: Set = [],  # noqa: B006
+    seed: int = 42,
+    duration: str = "120s",
+    rate: str = "100Mbit/s",
+    to: Format | None = None,
+    to_unit: Unit = "Mbit/s",
+    interval: Interval = "100ms",
+    out: Out = None,
+) -> None:
+    """Makes a trace by a generator, as a dumbbell's bottleneck has it in a run of that seed, and prints its path (or the trace).
+
+    Args:
+        kind: Kind of vary.rate: mmwave, blockage, markov, sinusoid, random_walk, pulse, steps, poisson, file, mahimahi.
+        set_: A parameter of the generator, as preset=lb. Repeatable.
+        seed: Seed of the random streams.
+        duration: Length.
+        rate: The constant rate beside the generator: of poisson the mean, of others what holds until the first change.
+        to: Format of the file [default: rate_interval, of deliveries mahimahi].
+        to_unit: Unit of the file's rates.
+        interval: Over which deliveries are counted if rates are wanted.
+        out: File to write [default: standard output].
+    """
+    from bloatlab.cli.trace import make_trace
+
+    make_trace(kind, set_, seed, duration, rate, to, to_unit, interval, out)
+
+
+@trace.command
+def info(
+    file: Path,
+    *,
+    reading: Reading = Reading(),
+    below: str | None = None,
+    interval: Interval = "100ms",
+    json: Flag = False,
+) -> None:
+    """Says what a file holds: format, length, mean, median and range of the rate, and its dips.
+
+    Args:
+        file: The trace.
+        reading: How the file is read.
+        below: A dip is below this rate [default: half of the median].
+        interval: Over which deliveries are counted.
+        json: Print one JSON object and nothing else.
+    """
+    from bloatlab.cli.trace import show_trace
+
+    show_trace(file, reading, below, interval, as_json=json)
+
+
+@trace.command
+def plot(
+    file: Path,
+    *,
+    out: Annotated[Path, Parameter(name=["-o", "--out"])],
+    reading: Reading = Reading(),
+    below: str | None = None,
+    interval: Interval = "100ms",
+) -> None:
+    """Draws the rate over time and prints the figure's path.
+
+    Args:
+        file: The trace.
+        reading: How the file is read.
+        out: File to write; .svg, .png, .pdf, .html or .json.
+        below: A dip is below this rate [default: half of the median].
+        interval: Over which deliveries are counted.
+    """
+    from bloatlab.cli.trace import plot_trace
+
+    print(plot_trace(file, out, reading, below, interval))
+
+
+@trace.command
+def convert(
+    file: Path,
+    out: Path,
+    *,
+    to: Format,
+    reading: Reading = Reading(),
+    to_unit: Unit = "Mbit/s",
+    interval: Interval = "100ms",
+) -> None:
+    """Writes a trace in another format and prints its path.
+
+    Times in seconds stay exact; a delivery comes at the millisecond at which it has been earned.
+
+    Args:
+        file: The trace.
+        reading: How the file is read.
+        out: File to write.
+        to: Its format.
+        to_unit: Unit of its rates.
+        interval: Over which deliveries are counted if rates are wanted.
+    """
+    from bloatlab.cli.trace import convert_trace
+
+    print(convert_trace(file, out, to, to_unit, reading, interval))
