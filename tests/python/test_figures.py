@@ -15,7 +15,9 @@ from bloatlab.figures import contenders, histogram, network, palette, parts, pre
 from bloatlab.figures.charts.goodput_delay import pareto
 from bloatlab.figures.source import with_limits
 
-OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs]
+CELLS = {"descent"}
+"""Of runs with a 5G cell: tests/python/test_nr_dynamic_buffers.py."""
+OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in CELLS]
 RANKINGS = {"ranking", "places", "overall"}
 MATRICES = {"share_matrix", "delay_matrix", "srtt_grid"}
 """Of pairs, and by two parameters: tests/python/test_coexistence.py, test_mmwave.py."""

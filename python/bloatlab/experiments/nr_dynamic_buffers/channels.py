@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# A UE puts its 23 dBm into the few resource blocks that ACKs need; the cell counts SNR over the whole carrier: 10 dB for a tenth of it.
+# A UE puts its 23 dBm into the few resource blocks that ACKs need, the cell's SNR is over the carrier: 10 dB for a tenth.
 MID_BAND = {"frequency": "3.5GHz", "bandwidth": "20MHz", "numerology": 1, "ue_power": 33}
 PEDESTRIAN, VEHICLE = 0.833, 16.667
 """m/s; TR 38.901 table 7.2-1: 3 km/h; 60 km/h."""

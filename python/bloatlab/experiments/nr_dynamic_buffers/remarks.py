@@ -11,7 +11,7 @@ from bloatlab.experiments.remark import Remark
 
 DELAY = "voip_delay_p99"
 ROUND_TRIP = "bulk_rtt_p95"
-GOODPUT = "bulk_goodput"
+GOODPUT = "tcp_goodput"
 PAGE = "web_p95"
 LOST = "retransmitted"
 NEAR = 0.95
@@ -76,12 +76,13 @@ def winners(table: Table) -> Remark | None:
         both = [name for name in delays if name in rates]
         if len(both) < 2:
             continue
-        top = max(rates.values())
+        top = max(rates[name] for name in both)
+        full = [name for name in both if rates[name] >= NEAR * top]
         chosen = (
-            _within(both, delays.__getitem__, 1),
-            _within(both, lambda name: -rates[name], 1),
-            _within([name for name in both if rates[name] >= NEAR * top], delays.__getitem__, 1),
-            _within(both, lambda name: -rates[name] / delays[name], 1),
+            _within({name: delays[name] for name in both}, 1),
+            _within({name: -rates[name] for name in both}, 1),
+            _within({name: delays[name] for name in full}, 1),
+            _within({name: -rates[name] / delays[name] for name in both}, 1),
         )
         best.append(chosen)
         rows.append((
@@ -146,7 +147,10 @@ def disciplines(table: Table) -> Remark | None:
         ))  # fmt: skip
     if not rows:
         return None
-    text = "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can treat flows apart."
+    text = (
+        "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can treat "
+        "flows apart."
+    )
     if laws:
         text += (
             f" Against FQ-CoDel in the RLC itself the call is quicker at most places under {' and '.join(better)}."
@@ -184,9 +188,8 @@ def cost(table: Table) -> Remark | None:
     )
     full = [name for name in order if kept[name][least[name]] >= NEAR]
     text = (
-        f"The claim: short buffers cost no throughput. At least {NEAR:.0%} of the deep buffer's goodput at every place is kept by "
-        f"{len(full)} of {len(rows)} schemes{_listed(full)}: where the rate falls and rises within a "
-        "round trip or two, a queue that is short before the rise is empty after it."
+        f"The claim: short buffers cost no throughput. At least {NEAR:.0%} of the deep buffer's goodput at every place "
+        f"is kept by {len(full)} of {len(rows)} schemes{_listed(full)}."
     )
     columns = ("scheme", "of the goodput under tail, mean", "least", "where")
     return Remark("What short delays cost", text, columns, rows)
@@ -204,8 +207,8 @@ def moved(table: Table) -> Remark | None:
     if not rows:
         return None
     text = (
-        f"5G-BDP over a plain queue leaves the call {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of the deep buffer's "
-        "delay: the law decides where packets wait, the queue discipline there how long."
+        f"5G-BDP over a plain queue leaves the call {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of the "
+        "deep buffer's delay: the law decides where packets wait, the queue discipline there how long."
     )
     columns = ("where", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
     return Remark("Sizing alone moves the queue", text, columns, tuple(rows))
@@ -226,8 +229,8 @@ def shaped(table: Table) -> Remark | None:
     ratios = table.ratios("upf_aqm", "fq_codel", DELAY)
     far = [point for point, ratio in ratios.items() if ratio > FAR]
     text = (
-        "The claim: the operator's router can do it. FQ-CoDel in a UPF that sends at a fixed rate, against the same queue in the RLC: "
-        f"the call's delay is {_range(ratios, 1, '')} times as long"
+        "The claim: the operator's router can do it. FQ-CoDel in a UPF that sends at a fixed rate, against the same "
+        f"queue in the RLC: the call's delay is {_range(ratios, 1, '')} times as long"
         + (f", more than {FAR:g} times at {'; '.join(_place(point) for point in far)}" if far else "")
         + ". Where the radio falls below the UPF's rate the queue stands in the RLC, which nothing manages."
     )
@@ -257,8 +260,8 @@ def marking(table: Table) -> Remark | None:
     if not rows:
         return None
     text = (
-        f"The claim: with marks there are short delays at full throughput. At {full} of {places} places of these schemes the transfers come "
-        f"to {NEAR:.0%} of the best goodput there."
+        f"The claim: with marks there are short delays at full throughput. At {full} of {places} places of these "
+        f"schemes TCP comes to {NEAR:.0%} of the best goodput there."
     )
     columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
     return Remark("Marks instead of drops", text, columns, tuple(rows))
@@ -277,13 +280,14 @@ def modes(table: Table) -> Remark | None:
         if least[0] is not None and least[1] is not None and least[0] > FAR * least[1]:
             longer.append(f"{where} ({least[0]:.0f} against {least[1]:.0f} ms)")
         rows.append((
-            where, *_pair(lost, lambda value: f"{100 * value:.2f} %"), *_pair(rates, "{:.1f}".format), *_pair(least, "{:.1f}".format),
+            where, *_pair(lost, lambda value: f"{100 * value:.2f} %"),
+            *_pair(rates, "{:.1f}".format), *_pair(least, "{:.1f}".format),
         ))  # fmt: skip
     if not rows:
         return None
     text = (
-        "Loss and goodput are means over the schemes, the delay is that of the best. What HARQ gives up is sent again by AM; in UM it is lost, "
-        "and PDCP's receiver holds back what came after it until t-Reordering ends. "
+        "Loss and goodput are means over the schemes, the delay is that of the best. What HARQ gives up is sent again "
+        "by AM; in UM it is lost, and PDCP's receiver holds back what came after it until t-Reordering ends. "
     )
     text += (
         f"No scheme can mend that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
@@ -320,11 +324,11 @@ def _place(point: str) -> str:
     return ", ".join(part.partition("=")[2] or part for part in point.split(", ")) or "here"
 
 
-def _within(names: Sequence[str], key: Callable[[str], float], percent: float) -> list[str]:
-    """Names whose key is the least, or so few percent from it."""
-    least = min(map(key, names))
-    found = [name for name in names if key(name) <= least + abs(least) * percent / 100]
-    return sorted(found, key=key)
+def _within(values: Mapping[str, float], percent: float) -> list[str]:
+    """Names of the least value and of those so few percent from it, the least first."""
+    least = min(values.values())
+    found = [name for name, value in values.items() if value <= least + abs(least) * percent / 100]
+    return sorted(found, key=values.__getitem__)
 
 
 def _range(values: Mapping[str, float], times: float, unit: str) -> str:

@@ -57,29 +57,29 @@ def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float,
     higher = rows["better"][0] == "higher"
     value = pl.col("value")
     best = (value.max() if higher else value.min()).over("point")
-    # How many times worse than the best; of a ratio of 0 nothing can be said but that it is far off.
+    # How many times worse than the best; where that is 0, the others are far off.
     apart = (best / value if higher else value / best).fill_nan(1.0).clip(1.0, FACTOR)
     found = rows.drop_nulls("value").with_columns(apart.log(FACTOR).alias("shade"), (value == best).alias("best"))
     found = found.with_columns(
         value.map_elements(_short, return_dtype=pl.String).alias("text"), (pl.col("shade") > 0.45).alias("dark")
     )
-    data = prepare.values(found.select("contender", "point", "shade", "text", "dark", "best"))
+    data = prepare.values(found.select("contender", "point", "shade"))
     x = alt.X(
         "point:N", sort=points, scale=options(domain=points),
         axis=options(
-            title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left", ticks=False, domain=False,
+            title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left",
+            ticks=False, domain=False,
         ),
     )  # fmt: skip
     axis = options(title=None, labelLimit=NAMES, minExtent=NAMES, ticks=False, domain=False) if named else None
     y = alt.Y("contender:N", sort=names, scale=options(domain=names), axis=axis)
     shade = alt.Color("shade:Q", scale=options(domain=[0, 1], range=["#dcebf7", "#123a63"]), legend=None)
     title = f"{rows['title'][0]} ({rows['unit'][0]})" if rows["unit"][0] else rows["title"][0]
-    texts = [
-        parts.drawn(prepare.values(part.select("contender", "point", "text", "dark")), "text", fontSize=10, baseline="middle", fontWeight=weight)
-        .encode(x=x, y=y, text="text:N", color=parts.on_shade())
-        for weight, part in (("normal", found.filter(~pl.col("best"))), ("bold", found.filter("best")))
-        if not part.is_empty()
-    ]  # fmt: skip
+    texts = []
+    for weight, of in (("normal", ~pl.col("best")), ("bold", pl.col("best"))):
+        part = prepare.values(found.filter(of).select("contender", "point", "text", "dark"))
+        numbers = parts.drawn(part, "text", fontSize=10, baseline="middle", fontWeight=weight)
+        texts.append(numbers.encode(x=x, y=y, text="text:N", color=parts.on_shade()))
     cells = parts.drawn(data, "rect").encode(x=x, y=y, color=shade)
     return alt.layer(cells, *texts, width=side * len(points), height=ROW * len(names), title=options(text=title))
 
