@@ -163,7 +163,7 @@ def test_winners_are_read_from_the_runs():
         ),
         # Within one percent they are equal; the highest power is 99/5.
         (
-            "static, am", "fq_codel = bdp: 5.0 ms, 99 Mbit/s", "tail = bdp_tail = fq_codel: 200.0 ms, 100 Mbit/s",
+            "static, am", "fq_codel = bdp: 5.0 ms, 99 Mbit/s", "fq_codel = tail = bdp_tail: 5.0 ms, 99 Mbit/s",
             "fq_codel: 5.0 ms, 99 Mbit/s", "fq_codel: 5.0 ms, 99 Mbit/s",
         ),
     )  # fmt: skip

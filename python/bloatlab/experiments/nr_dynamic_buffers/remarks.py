@@ -79,10 +79,10 @@ def winners(table: Table) -> Remark | None:
         top = max(rates[name] for name in both)
         full = [name for name in both if rates[name] >= NEAR * top]
         chosen = (
-            _within({name: delays[name] for name in both}, 1),
-            _within({name: -rates[name] for name in both}, 1),
-            _within({name: delays[name] for name in full}, 1),
-            _within({name: -rates[name] / delays[name] for name in both}, 1),
+            _within({name: (delays[name], -rates[name]) for name in both}),
+            _within({name: (-rates[name], delays[name]) for name in both}),
+            _within({name: (delays[name], -rates[name]) for name in full}),
+            _within({name: (-rates[name] / delays[name], delays[name]) for name in both}),
         )
         best.append(chosen)
         rows.append((
@@ -98,7 +98,8 @@ def winners(table: Table) -> Remark | None:
     )
     tallies = (f"{title}: {_tally([chosen[index] for chosen in best])}" for index, title in enumerate(titles))
     text = (
-        "Delay is that of the call, one way, which 99 in 100 packets keep; power is goodput over that delay. "
+        "Delay is that of the call, one way, which 99 in 100 packets keep; power is goodput over that delay. Within one "
+        "percent schemes are equal, and the numbers are those of the first. "
         f"Of {len(rows)} places, {'; '.join(tallies)}."
     )
     return Remark("Who wins where", text, ("where", *titles), tuple(rows))
@@ -324,11 +325,11 @@ def _place(point: str) -> str:
     return ", ".join(part.partition("=")[2] or part for part in point.split(", ")) or "here"
 
 
-def _within(values: Mapping[str, float], percent: float) -> list[str]:
-    """Names of the least value and of those so few percent from it, the least first."""
-    least = min(values.values())
-    found = [name for name, value in values.items() if value <= least + abs(least) * percent / 100]
-    return sorted(found, key=values.__getitem__)
+def _within(values: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Names of the least first value and of those one percent from it, in the order of the second."""
+    least = min(first for first, _ in values.values())
+    found = [name for name, (first, _) in values.items() if first <= least + 0.01 * abs(least)]
+    return sorted(found, key=lambda name: values[name][1])
 
 
 def _range(values: Mapping[str, float], times: float, unit: str) -> str:
