@@ -34,6 +34,7 @@ class Result:
         metrics: Mapping[str, Any],
         load: Callable[[str], ArrowTable],
         outcome: OutcomeLike | None = None,
+        recorded: bool = False,
     ) -> None:
         """Made by `bloatlab.run` and `Store.run`."""
         self.run_id = run_id
@@ -58,6 +59,8 @@ class Result:
         """Metrics over all flows, `{metric: value}`."""
         self.probe_metrics: Metrics = metrics["probe_metrics"]
         """Metrics of each probe and fetch flow."""
+        self.recorded = recorded
+        """Whether `packets` holds every packet."""
         self._load = load
         self._outcome = outcome
         self._tables: dict[str, Table] = {}

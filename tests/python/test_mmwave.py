@@ -211,14 +211,14 @@ def test_waits_at_a_level_are_pooled_over_the_scenarios() -> None:
 def test_the_published_runs_are_found_with_their_data() -> None:
     experiment = get("mmwave-aqm")
     source = ExperimentSource(experiment)
-    generated = plan(source, {}, experiment.published_axes())
-    given = plan(source, {"traces": "there"}, experiment.published_axes())
+    generated = plan(source, {}, experiment.axes())
+    given = plan(source, {"traces": "there"}, experiment.axes())
     for runs, traces in ((generated, None), (given, "there"), ([*given, *generated[1:]], "there")):
         found = published_runs(experiment, runs)
         assert tuple(found) == tuple(experiment.cases)
         assert {run.parameters["traces"] for run in found.values()} == {traces}
     assert published_runs(experiment, [*given[1:], *generated[1:]]) == {}
-    assert published_runs(experiment, plan(source, {"stop": "9s"}, experiment.published_axes())) == {}
+    assert published_runs(experiment, plan(source, {"stop": "9s"}, experiment.axes())) == {}
 
 
 @pytest.mark.usefixtures("fake")

@@ -175,7 +175,12 @@ pub struct PdcpReceiver<T> {
     timer: Option<(u64, Nanos)>,
     discarded: u64,
     skipped: u64,
+    /// The latest numbers that were waited for no longer, oldest first.
+    missed: VecDeque<u64>,
 }
+
+/// Numbers given up that are remembered.
+const REMEMBERED: u64 = 4096;
 
 /// What has become of a number.
 #[derive(Clone, Copy, Debug)]
@@ -202,11 +207,12 @@ impl<T: Copy> PdcpReceiver<T> {
             timer: None,
             discarded: 0,
             skipped: 0,
+            missed: VecDeque::new(),
         }
     }
 
-    /// Takes a packet with its number; puts what may go up into `up`.
-    pub fn receive(&mut self, now: Nanos, number: u64, item: T, up: &mut Vec<T>) {
+    /// Takes a packet with its number; puts what may go up into `up`. False if the packet comes after it was waited for no longer, and is discarded for that.
+    pub fn receive(&mut self, now: Nanos, number: u64, item: T, up: &mut Vec<T>) -> bool {
         // A window at most waits: beyond it a number could not be told from an older one.
         let lowest = (number + 1).saturating_sub(self.window);
         if self.deliver < lowest {
@@ -214,7 +220,8 @@ impl<T: Copy> PdcpReceiver<T> {
         }
         let Some(index) = number.checked_sub(self.deliver) else {
             self.discarded += 1;
-            return;
+            let missed = self.missed.iter().position(|&other| other == number);
+            return missed.and_then(|place| self.missed.remove(place)).is_none();
         };
         let index = index as usize;
         while self.waiting.len() <= index {
@@ -223,7 +230,7 @@ impl<T: Copy> PdcpReceiver<T> {
         let slot = &mut self.waiting[index];
         if !matches!(slot, Slot::Missing) {
             self.discarded += 1;
-            return;
+            return true;
         }
         if self.in_order {
             *slot = Slot::Waiting(item);
@@ -233,6 +240,7 @@ impl<T: Copy> PdcpReceiver<T> {
         }
         self.run(up);
         self.watch(now);
+        true
     }
 
     /// Delivers the row of numbers that has come.
@@ -249,7 +257,7 @@ impl<T: Copy> PdcpReceiver<T> {
 
     fn pass(&mut self, slot: Slot<T>, up: &mut Vec<T>) {
         match slot {
-            Slot::Missing => self.skipped += 1,
+            Slot::Missing => self.skip(self.deliver + 1),
             Slot::Waiting(item) => up.push(item),
             Slot::Delivered => {}
         }
@@ -261,13 +269,22 @@ impl<T: Copy> PdcpReceiver<T> {
     fn give_up(&mut self, below: u64, up: &mut Vec<T>) {
         while self.deliver < below {
             let Some(slot) = self.waiting.front().copied() else {
-                self.skipped += below - self.deliver;
+                self.skip(below);
                 self.deliver = below;
                 break;
             };
             self.pass(slot, up);
         }
         self.run(up);
+    }
+
+    /// What is missing from here on and below this number is waited for no longer.
+    fn skip(&mut self, below: u64) {
+        self.skipped += below - self.deliver;
+        self.missed
+            .extend(self.deliver.max(below.saturating_sub(REMEMBERED))..below);
+        let surplus = self.missed.len().saturating_sub(REMEMBERED as usize);
+        self.missed.drain(..surplus);
     }
 
     /// Starts or stops t-Reordering (TS 38.323 section 5.2.2.1).

@@ -34,7 +34,7 @@ impl fmt::Display for CaptureError {
 
 impl std::error::Error for CaptureError {}
 
-/// Writes what passed at one point: at a link's transmitter if it is named, else at the senders of data.
+/// Writes what passed at one point: at a link's transmitter if it is named (of a bearer of a cell, at its UE), else at the senders of data.
 ///
 /// # Errors
 /// Packets that were not recorded, an unknown link, a file that cannot be written.
@@ -46,24 +46,29 @@ pub fn write_pcap(
     if outcome.packets.is_empty() {
         return Err(CaptureError::NotRecorded);
     }
-    let place = match link {
-        None => None,
+    let point = match link {
+        None => Point::Senders,
         Some(name) => {
-            let known = outcome.links.iter().any(|l| l.name == name);
-            let number = outcome
-                .counts
-                .iter()
-                .position(|(n, _)| n == name)
-                .filter(|_| known);
-            Some(number.ok_or_else(|| CaptureError::NoSuchLink(name.to_owned()))? as u32)
+            let known = outcome.links.iter().find(|l| l.name == name);
+            let place = place(outcome, name).filter(|_| known.is_some());
+            let place = place.ok_or_else(|| CaptureError::NoSuchLink(name.to_owned()))?;
+            match known.and_then(|l| l.bearer) {
+                None => Point::Transmitter(place),
+                Some(bearer) => Point::Ue(downward(outcome, bearer / 2)),
+            }
         }
     };
-    let passes = |event: &PacketEvent| match place {
-        Some(number) => event.step == Step::Dequeue && event.place == number,
+    let passes = |event: &PacketEvent| match &point {
+        Point::Transmitter(number) => event.step == Step::Dequeue && event.place == *number,
         // At end 0: data leaves, what comes back arrives.
-        None => match event.packet.direction() {
+        Point::Senders => match event.packet.direction() {
             0 => event.step == Step::Send,
             _ => event.step == Step::Receive,
+        },
+        Point::Ue(down) => match down[event.packet.flow_index()] {
+            None => false,
+            Some(down) if down == event.packet.direction() => event.step == Step::Receive,
+            Some(_) => event.step == Step::Send,
         },
     };
     let header = PcapHeader {
@@ -86,6 +91,37 @@ pub fn write_pcap(
         writer.write_packet(&packet).map_err(write)?;
     }
     Ok(())
+}
+
+/// Where packets are seen.
+enum Point {
+    Senders,
+    /// The transmitter of the link of this number.
+    Transmitter(u32),
+    /// A UE; by flow, which of its directions goes down to it.
+    Ue(Vec<Option<usize>>),
+}
+
+/// The number of a box in the log.
+fn place(outcome: &Outcome, name: &str) -> Option<u32> {
+    let at = outcome.counts.iter().position(|(n, _)| n == name)?;
+    Some(at as u32)
+}
+
+/// By flow, which of its directions goes down to this UE; none where it has packets of another.
+fn downward(outcome: &Outcome, ue: u32) -> Vec<Option<usize>> {
+    let mut down = vec![None; outcome.flow_names.len()];
+    let bearers = outcome.links.iter().filter_map(|link| {
+        let bearer = link.bearer.filter(|bearer| bearer / 2 == ue)?;
+        Some((place(outcome, &link.name)?, bearer as usize % 2))
+    });
+    let bearers: Vec<_> = bearers.collect();
+    for event in &outcome.packets {
+        if let Some((_, up)) = bearers.iter().find(|(place, _)| *place == event.place) {
+            down[event.packet.flow_index()] = Some(event.packet.direction() ^ up);
+        }
+    }
+    down
 }
 
 /// 10.1.x.y sends data, 10.2.x.y receives it.

@@ -277,6 +277,7 @@ fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Dev
             header: device.header,
             radio: None,
             gate: None,
+            transit: false,
         })),
     }
 }

@@ -157,6 +157,8 @@ pub struct PlanLink {
     pub radio: Option<RadioPort>,
     /// What lets packets go on, instead of a transmitter: they take no time then.
     pub gate: Option<PlanGate>,
+    /// So fast that nothing waits: the time of a flow's packets in its queue is none of the flow's sojourn.
+    pub transit: bool,
 }
 
 /// What lets packets of a UE go on towards the cell.

@@ -113,20 +113,17 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 "states",
                 "to",
                 "table",
-                // UEs of a cell, and points of their ways.
+                // UEs of a cell.
                 "ues",
                 "position_m",
                 "from_m",
                 "to_m",
                 "samples",
             ];
-            let may = match path.as_slice() {
-                [.., Step::Key(key)] => LISTS.contains(&key.as_str()),
-                // Pairs of a time and a value.
-                [.., Step::Key(key), Step::Index(_)] => key == "samples",
-                _ => false,
-            };
-            if !may {
+            let is_pair = matches!(path.last_chunk(), Some([Step::Key(key), Step::Index(_)]) if key == "samples");
+            let is_list =
+                matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str()));
+            if !is_list && !is_pair {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
             }
             for (index, inner) in list.iter().enumerate() {

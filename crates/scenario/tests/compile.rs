@@ -461,3 +461,39 @@ fn large_but_reasonable_runs_are_taken() {
         plan(run);
     }
 }
+
+#[test]
+fn channels_of_every_kind_are_read_again_from_the_canonical_form() {
+    let ues = json!([
+        { "kind": "fixed", "snr_db": 20.0 },
+        { "kind": "scenario", "position_m": [30.0, 40.0] },
+        { "kind": "scenario", "mobility": { "kind": "random_waypoint", "from_m": [0.0, 10.0], "to_m": [0.0, 90.0] } },
+        { "kind": "trace", "samples": [[0.0, 20.0], [1.0, 5.0]] }
+    ]);
+    let document = json!({ "duration": "1s", "cell": { "radio": { "ues": ues } }, "flows": [{}] });
+    let scenario = Scenario::from_value(document).expect("valid");
+    let again = Scenario::from_json(&scenario.to_canonical_json()).expect("canonical");
+    assert_eq!(again, scenario);
+    let refused = json!({ "duration": "1s", "cell": { "radio": { "ues": [{ "kind": ["fixed"] }] } }, "flows": [{}] });
+    let why = Scenario::from_value(refused).expect_err("a list where none may be");
+    assert_eq!(
+        why.to_string(),
+        "cell.radio.ues[0].kind: must not be a list"
+    );
+}
+
+#[test]
+fn only_queues_that_can_be_long_count_in_a_flow_s_sojourn() {
+    let transits = |cell: serde_json::Value| -> Vec<bool> {
+        let plan = Scenario::from_value(json!({ "duration": "1s", "cell": cell, "flows": [{}] }))
+            .and_then(|s| s.compile())
+            .expect("valid");
+        ["wire", "upf", "ue_1"]
+            .map(|name| link(&plan, name).transit)
+            .to_vec()
+    };
+    assert_eq!(transits(json!({})), [true, true, false]);
+    // A queue in the UPF is there to be waited in.
+    let upf = json!({ "backhaul": { "rate": "100Mbit/s", "queue": "codel" } });
+    assert_eq!(transits(upf), [true, false, false]);
+}

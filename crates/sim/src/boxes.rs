@@ -188,6 +188,8 @@ pub(crate) struct Link {
     pub bearer: Option<(usize, u64)>,
     /// The gate that it is left by, if it is left by one.
     pub gate: usize,
+    /// Nothing waits in it that a flow's sojourn would count.
+    pub transit: bool,
     /// Packets that the cell has taken and not delivered.
     pub taken: u64,
     pub done_slot: Slot,

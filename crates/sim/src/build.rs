@@ -134,7 +134,7 @@ impl<'a> Engine<'a> {
         };
         let index = self.network.links.len() as u32;
         let varying = VaryingLink::new(name, link, &self.streams, self.end);
-        let is_gate = link.gate.is_some();
+        let (is_gate, transit) = (link.gate.is_some(), link.transit);
         let mut link = Link {
             number: number as u32,
             rate: link.rate,
@@ -148,6 +148,7 @@ impl<'a> Engine<'a> {
             device_packets: link.device_packets as usize,
             bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
             gate: 0,
+            transit,
             taken: 0,
             remainder: 0,
             busy_until: 0,
@@ -480,6 +481,7 @@ impl<'a> Engine<'a> {
             "in_flight",
             "srtt_ms",
             "retransmissions",
+            "sojourn_ms",
         ]);
         self.link_series = Series::new(&[
             "queue_packets",

@@ -11,6 +11,7 @@ use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
 use crate::radio::{Bearers, RadioCell};
+use crate::sample::mean_ms;
 use crate::scatter::Scatter;
 use crate::schedule::{Schedule, clock, event};
 use crate::stretch::{Duplicator, Stretch};
@@ -63,6 +64,8 @@ pub(crate) struct Passage {
     /// Packets that reached the host at its end, data direction.
     pub received: u64,
     pub sojourn: Histogram,
+    /// Sum and number of the times in queues since the last sample, data direction.
+    pub waits: (u64, u64),
 }
 
 /// Everything between the hosts, and the clock.
@@ -289,8 +292,7 @@ impl Network {
             link.stats.sent_bytes += u64::from(packet.length());
             link.stats.interval.bytes += u64::from(packet.length());
             if packet.direction() == 0 {
-                let sojourn = now - packet.enqueued_at();
-                self.passages[packet.flow_index()].sojourn.record(sojourn);
+                self.passages[packet.flow_index()].waited(now - packet.enqueued_at());
             }
             self.log.note(now, Step::Dequeue, link.number, &packet);
             passed += 1;
@@ -399,10 +401,8 @@ impl Network {
                 }
                 return;
             };
-            if packet.direction() == 0 {
-                self.passages[packet.flow_index()]
-                    .sojourn
-                    .record(now - packet.enqueued_at());
+            if packet.direction() == 0 && !link.transit {
+                self.passages[packet.flow_index()].waited(now - packet.enqueued_at());
             }
             self.log.note(now, Step::Dequeue, link.number, &packet);
             if link.busy {
@@ -475,6 +475,20 @@ impl Passage {
         (self.drops, self.marks, self.discards) = (0, 0, 0);
         (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);
         self.sojourn = Histogram::default();
+    }
+
+    /// Counts the time of one of its data packets in a queue.
+    #[inline]
+    pub fn waited(&mut self, sojourn: Nanos) {
+        self.sojourn.record(sojourn);
+        self.waits.0 += sojourn;
+        self.waits.1 += 1;
+    }
+
+    /// The mean time in a queue since the last sample, ms; none: not a number.
+    pub fn sample_waits(&mut self) -> f64 {
+        let (sum, count) = take(&mut self.waits);
+        mean_ms(sum, count)
     }
 
     fn count_drop(&mut self, packet: &Packet) {

@@ -171,8 +171,7 @@ impl Above<Packet> for Bearers<'_> {
         let packet = packet?;
         link.taken += 1;
         if packet.direction() == 0 {
-            let sojourn = now - packet.enqueued_at();
-            self.passages[packet.flow_index()].sojourn.record(sojourn);
+            self.passages[packet.flow_index()].waited(now - packet.enqueued_at());
         }
         self.log.note(now, Step::Dequeue, link.number, &packet);
         if bearer.is_multiple_of(2) {

@@ -16,6 +16,15 @@ pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
     }
 }
 
+/// The mean of times in nanoseconds, in ms; none: not a number.
+pub(crate) fn mean_ms(sum: u64, count: u64) -> f64 {
+    if count == 0 {
+        f64::NAN
+    } else {
+        sum as f64 / count as f64 * 1e-6
+    }
+}
+
 impl Engine<'_> {
     pub(crate) fn on_sample(&mut self) {
         self.sample();
@@ -48,11 +57,7 @@ impl Engine<'_> {
                 &[
                     link.packets as f64,
                     link.bytes as f64,
-                    if sojourns > 0 {
-                        sojourn_sum as f64 / sojourns as f64 * 1e-6
-                    } else {
-                        f64::NAN
-                    },
+                    mean_ms(sojourn_sum, sojourns),
                     mbps(bytes as f64, span),
                     utilization,
                     drops as f64,
@@ -62,7 +67,8 @@ impl Engine<'_> {
             );
         }
         for (index, flow) in self.flows.iter_mut().enumerate() {
-            let passage = &self.network.passages[index];
+            let passage = &mut self.network.passages[index];
+            let sojourn = passage.sample_waits();
             let (Some(rank), true) = (
                 self.ranks[index].0,
                 passage.start < now && from < passage.stop,
@@ -70,7 +76,7 @@ impl Engine<'_> {
                 continue;
             };
             let row = match flow {
-                Flow::Tcp(flow) if from < flow.completed_at => flow.sample(span, from),
+                Flow::Tcp(flow) if from < flow.completed_at => flow.sample(span, from, sojourn),
                 Flow::Udp(flow) => {
                     let row = [
                         mbps((flow.bytes - flow.sampled_bytes) as f64, span),
@@ -81,6 +87,7 @@ impl Engine<'_> {
                         f64::NAN,
                         f64::NAN,
                         f64::NAN,
+                        sojourn,
                     ];
                     flow.sampled_bytes = flow.bytes;
                     flow.sampled_sent = flow.sent_bytes;
@@ -115,7 +122,7 @@ impl Engine<'_> {
 
 impl TcpFlow {
     /// The row of an interval that began at `from` and lasted `span`.
-    fn sample(&mut self, span: Nanos, from: Nanos) -> [f64; 8] {
+    fn sample(&mut self, span: Nanos, from: Nanos, sojourn: f64) -> [f64; 9] {
         let (sent, arrived) = (self.sender_stats(), self.arrived());
         let sender = &self.ends[0].sender;
         let stats = &mut self.stats;
@@ -146,6 +153,7 @@ impl TcpFlow {
             sender.in_flight() as f64 / self.mss,
             srtt,
             sent.retransmissions as f64,
+            sojourn,
         ];
         samples.arrived = arrived;
         samples.bytes_sent = sent.bytes;

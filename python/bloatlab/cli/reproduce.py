@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,16 @@ from bloatlab.cli.values import named, settings, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
-from bloatlab.experiments.claims import claims_of, note_claims, published_runs, verdicts_on
+from bloatlab.experiments.claims import (
+    claims_of,
+    findings_of_store,
+    note_claims,
+    plan_published,
+    published_runs,
+    verdicts_on,
+)
 from bloatlab.store import Store
-from bloatlab.sweeps import ExperimentSource, execute, plan
+from bloatlab.sweeps import execute
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,12 +45,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], out: Path | None, *, as
             allowed = ", ".join(experiment.data) or "nothing"
             raise ParameterError(f"{parameter}: reproduce runs what was published (may be set: {allowed})")
     directory = out if out is not None else Path("results") / experiment.name
-    runs = plan(
-        ExperimentSource(experiment),
-        {**experiment.reproduce_params, **given},
-        experiment.published_axes(),
-        seed=experiment.reproduce_seed,
-    )
+    runs = plan_published(experiment, given)
     summary = execute(
         runs,
         directory,
@@ -59,7 +62,8 @@ def reproduce_experiment(name: str, set_: Sequence[str], out: Path | None, *, as
     failed = [verdict for verdict in verdicts if verdict.holds is False]
     if as_json:
         metrics = store.run_metrics([run.run_id for run in runs])
-        print_json(experiment.name, runs, metrics, claims_of(experiment, runs, store))
+        findings = [asdict(finding) for finding in findings_of_store(store, experiment)]
+        print_json(experiment.name, runs, metrics, claims_of(experiment, runs, store), findings=findings)
     else:
         _print(experiment, verdicts, failed, directory)
     return 1 if failed else 0
@@ -75,6 +79,10 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
         who = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} claims)"
         if said:
             out.print(f"{who}: {said}", soft_wrap=True, markup=False)
+    for place, finding in enumerate(findings_of_store(Store(directory), experiment), 1):
+        out.print(f"\n{place}. {finding.title}", soft_wrap=True, markup=False)
+        out.print(f"Published: {finding.published}", soft_wrap=True, markup=False)
+        out.print(f"Here: {finding.ours}", soft_wrap=True, markup=False)
     out.print(report_line(directory), soft_wrap=True, markup=False)
 
 

@@ -134,6 +134,7 @@ def print_json(
     metrics: Mapping[str, Mapping[str, Any]],
     claims: Sequence[Mapping[str, Any]],
     ranking: Ranking | None = None,
+    findings: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """The one object of `--json`."""
     described = [
@@ -143,4 +144,6 @@ def print_json(
     document: dict[str, Any] = {"experiment": name, "runs": described, "claims": list(claims)}
     if ranking is not None:
         document["ranking"] = describe(ranking)
+    if findings:
+        document["findings"] = list(findings)
     sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")

@@ -14,6 +14,7 @@ from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.laws import CongestionControlLaws
 from bloatlab.experiments.mmwave import MmwaveAqm
 from bloatlab.experiments.nr_dynamic_buffers import NrDynamicBuffers
+from bloatlab.experiments.nr_rlc import NrRlc
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
 from bloatlab.experiments.suite import Suite
@@ -25,6 +26,7 @@ CATALOGUE: dict[str, Experiment] = {
         AqmComparison(),
         Coexistence(),
         CongestionControlLaws(),
+        NrRlc(),
         MmwaveAqm(),
         NrDynamicBuffers(),
         CcBenchmark(),

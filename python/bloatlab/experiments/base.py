@@ -79,6 +79,23 @@ class Verdict:
     """Why a claim that has a tolerance was not judged."""
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What our runs say of a published conclusion."""
+
+    title: str
+    """The point of it, short."""
+    published: str
+    """What was concluded."""
+    ours: str
+    """What our runs show, with their numbers."""
+    columns: tuple[str, ...] = ()
+    """Headings of the numbers behind it."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    note: str = ""
+    """What must be known to read the numbers."""
+
+
 class Experiment:
     """Base of the catalogue's experiments: one file each, and one line in the registry."""
 
@@ -165,6 +182,10 @@ class Experiment:
             return {"": self.resolve(base)}
         return {case: self.resolve({**base, "case": case}) for case in self.cases}
 
+    def seed_of(self, case: str) -> int:
+        """The seed of a published run."""
+        return self.reproduce_seed
+
     def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
         """The claims, then the comparison, held against the published runs.
 
@@ -180,6 +201,10 @@ class Experiment:
 
     def remarks(self, observed: Sequence[Observation]) -> list[Remark]:
         """What its ranked runs say, for the page; computed from them."""
+        return []
+
+    def findings(self, cases: Cases) -> list[Finding]:
+        """What the published runs say of the source's conclusions, computed from their metrics."""
         return []
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:

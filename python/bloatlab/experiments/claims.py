@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bloatlab.experiments.base import Experiment, Verdict, plain
-from bloatlab.store import Store, Writer
+from bloatlab.experiments.base import Experiment, Finding, Verdict, plain
+from bloatlab.store import Store, Writer, canonical
 from bloatlab.sweeps.executor import Summary
-from bloatlab.sweeps.plan import PlannedRun
+from bloatlab.sweeps.plan import PlannedRun, plan
+from bloatlab.sweeps.source import ExperimentSource
 
 
 def published_runs(experiment: Experiment | None, runs: Sequence[PlannedRun]) -> dict[str, PlannedRun]:
@@ -31,12 +33,27 @@ def _published(experiment: Experiment, runs: Sequence[PlannedRun], data: Mapping
     for case, parameters in experiment.published_runs(data).items():
         wanted = plain(parameters)
         for run in runs:
-            if run.parameters == wanted and run.seed == experiment.reproduce_seed:
+            if run.parameters == wanted and run.seed == experiment.seed_of(case):
                 found[case] = run
                 break
         else:
             return {}
     return found
+
+
+def plan_published(experiment: Experiment, data: Mapping[str, Any] | None = None) -> list[PlannedRun]:
+    """Every published run, each with its seed.
+
+    Args:
+        experiment: The experiment.
+        data: Values of the parameters that name data of the source.
+    """
+    source = ExperimentSource(experiment)
+    runs: dict[str, PlannedRun] = {}
+    for case, parameters in experiment.published_runs(data).items():
+        for planned in plan(source, parameters, seed=experiment.seed_of(case)):
+            runs.setdefault(planned.run_id, planned)
+    return list(runs.values())
 
 
 def verdicts_on(experiment: Experiment, published: Mapping[str, PlannedRun], store: Store) -> list[Verdict]:
@@ -98,3 +115,26 @@ def note_claims(writer: Writer, experiment: Experiment, runs: Sequence[PlannedRu
         for verdict in verdicts_on(experiment, published, Store(writer.directory))
     ]
     writer.note("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def findings_of_store(store: Store, experiment: Experiment | None) -> list[Finding]:
+    """What the published runs of a store say of the source's conclusions; nothing where one of them is missing."""
+    if experiment is None or type(experiment).findings is Experiment.findings:
+        return []
+    rows = store.runs().filter(experiment=experiment.name, status="done")
+    parameters: dict[str, dict[str, Any]] = {run_id: {} for run_id in rows["run_id"].to_list()}
+    for run_id, name, value in store.parameters().select("run_id", "name", "value").iter_rows():
+        if run_id in parameters:
+            parameters[run_id][name] = json.loads(value)
+    there = {
+        (canonical(parameters[run_id]), seed): run_id for run_id, seed in rows.select("run_id", "seed").iter_rows()
+    }
+    wanted = {
+        case: there.get((canonical(plain(given)), experiment.seed_of(case)))
+        for case, given in experiment.published_runs().items()
+    }
+    found = {case: run_id for case, run_id in wanted.items() if run_id is not None}
+    if len(found) < len(wanted):
+        return []
+    metrics = store.run_metrics(list(found.values()))
+    return experiment.findings({case: metrics[run_id] for case, run_id in found.items()})

@@ -77,10 +77,11 @@ def with_ecn(queue: Any, mode: str) -> Any:
     if parameter is None or parameter["type"] != "boolean":
         return queue
     told = {**table, "ecn": mode == "on"}
-    return told if _is_accepted(told) else queue
+    return told if is_accepted(told) else queue
 
 
-def _is_accepted(table: Mapping[str, Any]) -> bool:
+def is_accepted(table: Mapping[str, Any]) -> bool:
+    """Whether the engine takes a queue."""
     try:
         engine().queue(json.dumps(table))
     except ValueError:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bloatlab.figures.charts.cell import buffer_delay, load_delay, load_loss
     from bloatlab.figures.charts.coexistence import delay_matrix, share_matrix
     from bloatlab.figures.charts.comparison import comparison
     from bloatlab.figures.charts.criteria import criteria
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.delay_throughput import delay_throughput
     from bloatlab.figures.charts.descent import descent
     from bloatlab.figures.charts.ecdf import ecdf
+    from bloatlab.figures.charts.flow_sojourn import flow_sojourn
     from bloatlab.figures.charts.fronts import fronts
     from bloatlab.figures.charts.goodput_delay import goodput_delay
     from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
@@ -39,6 +41,7 @@ _HOME = {
     "of_run": "source",
     "of_runs": "source",
     "save": "saving",
+    "buffer_delay": "charts.cell",
     "comparison": "charts.comparison",
     "criteria": "charts.criteria",
     "delay_matrix": "charts.coexistence",
@@ -46,12 +49,15 @@ _HOME = {
     "delay_throughput": "charts.delay_throughput",
     "descent": "charts.descent",
     "ecdf": "charts.ecdf",
+    "flow_sojourn": "charts.flow_sojourn",
     "fronts": "charts.fronts",
     "goodput_delay": "charts.goodput_delay",
     "places": "charts.scores",
     "scores": "charts.scores",
     "goodput_ellipses": "charts.goodput_ellipses",
     "in_flight": "charts.in_flight",
+    "load_delay": "charts.cell",
+    "load_loss": "charts.cell",
     "operating_point": "charts.operating_point",
     "queue": "charts.queue",
     "queue_distribution": "charts.queue_distribution",
@@ -66,6 +72,7 @@ _HOME = {
 __all__ = [
     "REGISTRY",
     "Figure",
+    "buffer_delay",
     "comparison",
     "criteria",
     "delay_matrix",
@@ -75,10 +82,13 @@ __all__ = [
     "draw",
     "ecdf",
     "find",
+    "flow_sojourn",
     "fronts",
     "goodput_delay",
     "goodput_ellipses",
     "in_flight",
+    "load_delay",
+    "load_loss",
     "of_run",
     "of_runs",
     "operating_point",

@@ -18,6 +18,8 @@ _PREFERRED = {
     "vegas": 3,
     "fixed": 7,
     "fifo": 0,
+    "tail": 0,
+    "rlc_codel_2022": 6,
     "head_drop": 5,
     "codel": 1,
     "fq_codel": 2,

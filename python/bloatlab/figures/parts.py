@@ -129,6 +129,14 @@ def wants_log(low: float | None, high: float | None, ratio: float = 10) -> bool:
     return low is not None and high is not None and low > 0 and high / low > ratio
 
 
+def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Values for a logarithmic axis: 1, 2 and 5 of each decade from below `low` to above `high`, or decades if these are many."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    fine = [step * 10.0**power for power in range(first, last + 1) for step in (1, 2, 5)]
+    within = fine[max(0, sum(tick <= low for tick in fine) - 1) : sum(tick < high for tick in fine) + 1]
+    return within if len(within) <= most else [10.0**power for power in range(first, last + 1)]
+
+
 def number(value: float, unit: str = "") -> str:
     """A short number with its unit, such as `16 Mbit/s`."""
     text = f"{value:.3g}" if value < 100 else f"{value:,.0f}"

@@ -7,13 +7,14 @@ from typing import Any
 from altair.utils.schemapi import debug_mode
 
 from bloatlab.figures import contenders, histogram, network, prepare, sweep
-from bloatlab.figures.charts import coexistence
+from bloatlab.figures.charts import cell, coexistence
 from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.criteria import criteria
 from bloatlab.figures.charts.delay_ranges import delay_ranges
 from bloatlab.figures.charts.delay_throughput import delay_throughput
 from bloatlab.figures.charts.descent import descent, queues
 from bloatlab.figures.charts.ecdf import ecdf
+from bloatlab.figures.charts.flow_sojourn import flow_sojourn, shown
 from bloatlab.figures.charts.fronts import PANELS as FRONTS
 from bloatlab.figures.charts.fronts import drawn_points, fronts
 from bloatlab.figures.charts.goodput_delay import axes_of, goodput_delay
@@ -25,7 +26,7 @@ from bloatlab.figures.charts.queue_distribution import queue_distribution
 from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
 from bloatlab.figures.charts.scores import places, scores
 from bloatlab.figures.charts.srtt_grid import left_out, placed, srtt_grid
-from bloatlab.figures.charts.standings import shown, standings
+from bloatlab.figures.charts.standings import drawn_criteria, standings
 from bloatlab.figures.charts.time_series import time_series
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import HALF, WIDE
@@ -202,6 +203,16 @@ REGISTRY: Mapping[str, Figure] = {
             _histogram("sojourn", "link"),
         ),
         Figure(
+            "flow_sojourn",
+            "Sojourn time by flow",
+            "How long the packets of each flow waited in queues: the mean of those that left in each interval, over time; and "
+            "the "
+            "share of all that waited at most so long.",
+            ("flow_series", "flows"),
+            flow_sojourn,
+            shown,
+        ),
+        Figure(
             "rtt_histogram",
             "Distribution of RTT samples",
             "Every RTT sample that the senders took, before smoothing.",
@@ -228,6 +239,39 @@ REGISTRY: Mapping[str, Figure] = {
             ("runs", "metrics"),
             delay_throughput,
             lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+            of_runs=True,
+        ),
+        Figure(
+            "load_delay",
+            "Delay over the load",
+            "Mean one-way delay of the packets that arrived before the end, the elephant's and that of the mice, of whom "
+            "there are "
+            "ten at most. Where the load exceeds what the cell carries, the delay is that of a queue that grows until the run "
+            "ends.",
+            ("runs", "parameters", "metrics"),
+            cell.load_delay,
+            lambda tables: prepare.has_values(cell.family(tables, "lambda"), "mean_delay"),
+            of_runs=True,
+        ),
+        Figure(
+            "load_loss",
+            "Loss over the load",
+            "Shares of what each flow sent: dropped, by the queue's law or because the buffer was full; and, which is no "
+            "loss, what "
+            "still waited or was under way when the run ended.",
+            ("runs", "parameters", "metrics"),
+            cell.load_loss,
+            lambda tables: prepare.has_values(cell.family(tables, "lambda"), "tx_packets"),
+            of_runs=True,
+        ),
+        Figure(
+            "buffer_delay",
+            "Delay over the buffer",
+            "Mean one-way delay of the packets that arrived before the end, and the longest wait of any of them in the RLC. The "
+            "longest wait is proportional to the buffer until the buffer no longer fills before the end.",
+            ("runs", "parameters", "metrics"),
+            cell.buffer_delay,
+            lambda tables: prepare.has_values(cell.family(tables, "buffer"), "mean_delay"),
             of_runs=True,
         ),
         Figure(
@@ -299,7 +343,7 @@ REGISTRY: Mapping[str, Figure] = {
             "is the best of its column; the darkest is eight times worse or more.",
             ("ranking", "at_points"),
             standings,
-            lambda tables: bool(shown(tables)),
+            lambda tables: bool(drawn_criteria(tables)),
             of_runs=True,
         ),
         Figure(

@@ -57,14 +57,9 @@ class Sweep:
 
 def read(tables: network.Tables) -> Sweep:
     """Bring `runs`, `parameters` and `metrics` of a store into one table."""
-    runs = network.table(tables, "runs")
-    if "status" in runs.columns:
-        runs = runs.filter(pl.col("status") == "done")
-    frame = runs.select("run_id", "seed")
-    parameters = _parameters(network.table(tables, "parameters"), frame)
-    varying = [name for name in parameters.columns if name != "run_id" and parameters[name].n_unique() > 1]
-    constant = [name for name in SERIES if name in parameters.columns]
-    frame = frame.join(parameters, on="run_id", how="left", maintain_order="left")
+    frame = values(tables)
+    varying = [name for name in frame.columns if name not in ("run_id", "seed") and frame[name].n_unique() > 1]
+    constant = [name for name in SERIES if name in frame.columns]
     coloured_by = next((name for name in SERIES if name in varying), None)
     axes = [axis_of(name, frame[name]) for name in varying if name != coloured_by]
     # A numeric axis with the most values says most along x.
@@ -76,6 +71,17 @@ def read(tables: network.Tables) -> Sweep:
     frame = frame.sort("series", *places, "seed", "run_id")
     cells = frame.group_by("series", *(axis.name for axis in axes)).len()
     return Sweep(frame, axes, coloured_by, int(prepare.high(cells["len"])))
+
+
+def values(tables: network.Tables) -> pl.DataFrame:
+    """A row a finished run: `run_id`, `seed` and every parameter as text."""
+    runs = network.table(tables, "runs")
+    if "status" in runs.columns:
+        runs = runs.filter(pl.col("status") == "done")
+    frame = runs.select("run_id", "seed")
+    return frame.join(
+        _parameters(network.table(tables, "parameters"), frame), on="run_id", how="left", maintain_order="left"
+    )
 
 
 def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
+    from bloatlab.experiments.base import Finding
     from bloatlab.experiments.remark import Remark
     from bloatlab.figures.sweep import Sweep
 
@@ -90,6 +91,16 @@ class RemarkView:
 
 
 @dataclass
+class FindingView:
+    """A published conclusion, and what our runs say of it."""
+
+    title: str
+    published: str
+    ours: str
+    table: PlainTable | None
+
+
+@dataclass
 class ExperimentView:
     """All runs of one experiment."""
 
@@ -109,6 +120,7 @@ class ExperimentView:
     figures: list[Drawn]
     details: list[RunView]
     files: PlainTable | None
+    findings: list[FindingView]
     facts: list[tuple[str, str]]
 
     @property
@@ -133,6 +145,26 @@ def remarks(said: Sequence[Remark]) -> list[RemarkView]:
         return PlainTable(list(remark.columns), cells, remark.title) if cells else None
 
     return [RemarkView(remark.title, remark.text, table(remark)) for remark in said]
+
+
+def findings(found: Sequence[Finding]) -> list[FindingView]:
+    """What the published runs say of the source's conclusions."""
+    return [
+        FindingView(
+            finding.title,
+            finding.published,
+            finding.ours,
+            PlainTable(
+                list(finding.columns),
+                [[Cell(value) for value in row] for row in finding.rows],
+                finding.title,
+                note=finding.note,
+            )
+            if finding.rows
+            else None,
+        )
+        for finding in found
+    ]
 
 
 def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:

@@ -13,6 +13,7 @@ import polars as pl
 
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
+from bloatlab.experiments.claims import findings_of_store
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.report import metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
-OF_PICKED = ("time_series", "operating_point", "in_flight", "descent", "queue")
+OF_PICKED = ("time_series", "operating_point", "in_flight", "descent", "queue", "flow_sojourn")
 MOST_COMMANDS = 6
 
 
@@ -98,7 +99,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     ranked = of_store(store, known)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine)
     by_run = {key[0]: part for key, part in own["metrics"].partition_by("run_id", as_dict=True).items()}
-    queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.standing_queue(part)) is not None}
+    queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.waiting(part)) is not None}
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next((run for run in claims["run_id"].to_list() if run in by_run), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
@@ -129,6 +130,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
         details=details,
         files=_files(store, known, swept),
+        findings=model.findings(findings_of_store(store, known)),
         facts=_facts(mine),
     )
 

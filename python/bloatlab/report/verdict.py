@@ -71,8 +71,18 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
 
 def standing_queue(metrics: pl.DataFrame) -> float | None:
     """Mean over flows of mean sRTT less propagation, ms."""
-    delays = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "mean_est_qdelay_l4"))["value"]
-    return prepare.mean(delays) if len(delays) else None
+    return _mean_of_flows(metrics, "mean_est_qdelay_l4")
+
+
+def waiting(metrics: pl.DataFrame) -> float | None:
+    """The standing queue, ms; of a run in which no flow has an sRTT, how long packets waited: the mean over its flows."""
+    queue = standing_queue(metrics)
+    return queue if queue is not None else _mean_of_flows(metrics, "mean_sojourn_l4")
+
+
+def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:
+    values = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == name))["value"]
+    return prepare.mean(values) if len(values) else None
 
 
 def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:

@@ -142,6 +142,7 @@ class Store:
             digest=row["digest"],
             metrics=self.run_metrics([identity])[identity],
             load=load,
+            recorded=bool(row["packets"]),
         )
 
     def find(self, run_id: str) -> dict[str, Any]:

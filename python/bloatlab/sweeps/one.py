@@ -42,6 +42,7 @@ def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) ->
         metrics=json.loads(outcome.metrics_json()),
         load=load,
         outcome=outcome if packets else None,
+        recorded=packets,
     )
 
 

@@ -190,8 +190,15 @@ impl<T: Copy> Bearer<T> {
     }
 
     fn hand_up(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
-        for Numbered { number, packet } in self.up.drain(..) {
-            self.order.receive(now, number, packet, &mut self.ordered);
+        for Numbered {
+            number: place,
+            packet,
+        } in self.up.drain(..)
+        {
+            let is_in_time = self.order.receive(now, place, packet, &mut self.ordered);
+            if !is_in_time && self.acknowledged {
+                above.lost(number, now, &packet);
+            }
         }
         for packet in self.ordered.drain(..) {
             above.delivered(number, now, &packet);

@@ -185,7 +185,7 @@ impl<T: Copy> Cell<T> {
             bearer.on_timer(number, now, above);
         }
         self.request(slot, above);
-        self.grant(slot + UP_AHEAD, slot);
+        self.grant(slot + UP_AHEAD, slot, above);
         self.schedule(slot + DOWN_AHEAD, slot, now, above);
     }
 
@@ -327,9 +327,18 @@ impl<T: Copy> Cell<T> {
         ((room.up + room.shared).saturating_sub(sounding), room)
     }
 
-    /// Grants parts of a slot to come on the uplink.
-    fn grant(&mut self, slot: u64, now: u64) {
-        let (symbols, room) = self.uplink_symbols(slot);
+    /// Whether anything waits for the downlink.
+    fn downlink_waits(&mut self, now: Nanos, above: &mut dyn Above<T>) -> bool {
+        (0..self.ues.len()).any(|ue| self.report(2 * ue + DOWN, now, above) > 0)
+    }
+
+    /// Grants parts of a slot to come on the uplink. In shared slots it comes first, but leaves half of them while the downlink waits: or an uplink that is
+    /// always full would keep its own acknowledgements away.
+    fn grant(&mut self, slot: u64, now: u64, above: &mut dyn Above<T>) {
+        let (mut symbols, room) = self.uplink_symbols(slot);
+        if room.shared > 0 && self.downlink_waits(self.clock.start(now), above) {
+            symbols = symbols.min(room.up + room.shared / 2);
+        }
         let mut units = self.grid.units(symbols);
         if units == 0 {
             return;

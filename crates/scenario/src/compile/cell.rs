@@ -49,23 +49,23 @@ impl CellPaths {
         };
         let (wire, backhaul) = (&cell.wire, &cell.backhaul);
         let mut on_wire = |name: &str| {
-            boxes.add(link(
+            boxes.add(through(link(
                 name.to_owned(),
                 wire.rate,
                 wire.delay.0,
                 &default_queue(),
                 device(wire.overhead),
-            ))
+            )))
         };
         let wires = [on_wire("wire"), on_wire("wire_up")];
         let mut on_backhaul = |name: &str, queue: &QueueConfig| {
-            boxes.add(link(
+            boxes.add(through(link(
                 name.to_owned(),
                 backhaul.rate,
                 backhaul.delay.0,
                 queue,
                 device(backhaul.overhead),
-            ))
+            )))
         };
         let plain = default_queue();
         let (name, queue) = match backhaul.pacer {
@@ -128,6 +128,14 @@ impl CellPaths {
             bearers,
         })
     }
+}
+
+/// Where the wire and the backhaul have no queue discipline of the user's, packets do not wait but for the radio.
+fn through(mut item: PlanBox) -> PlanBox {
+    if let PlanBoxKind::Link(link) = &mut item.kind {
+        link.transit = link.queue == default_queue();
+    }
+    item
 }
 
 /// Makes a link a bearer of the cell.

@@ -89,10 +89,6 @@ class MmwaveAqm(Experiment):
         """The four queues in the four scenarios."""
         return {"scenario": list(SCENARIOS), "queue": list(QUEUES)}
 
-    def published_axes(self) -> dict[str, Sequence[Any]]:
-        """The same."""
-        return dict(self.axes())
-
     def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
         """A run a queue and scenario."""
         return {

@@ -18,7 +18,7 @@ FACTOR = 8.0
 """Times the best at which a cell is darkest."""
 
 
-def shown(tables: network.Tables) -> list[str]:
+def drawn_criteria(tables: network.Tables) -> list[str]:
     """Criteria with a panel each: the tail of the first delay, the goodput, and the tail of a page if pages are fetched."""
     found = axes_of(tables)
     if found is None:
@@ -42,7 +42,7 @@ def standings(tables: network.Tables, *, width: int = WIDE) -> Any:
     names = contenders.order(network.table(tables, "ranking"))
     rows = rows.with_columns(pl.col("point").map_elements(contenders.place, return_dtype=pl.String))
     points = rows["point"].unique(maintain_order=True).to_list()
-    criteria = shown(tables)
+    criteria = drawn_criteria(tables)
     stacked = width < NARROW
     room = width - NAMES - 40 if stacked else (width - NAMES - 70) / len(criteria)
     side = max(20.0, room / len(points))

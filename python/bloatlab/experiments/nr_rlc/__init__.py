@@ -1,0 +1,176 @@
+"""Bufferbloat in the RLC buffer of a 5G cell, and CoDel in the RLC (ns-3 and 5G-LENA): to the packet, and beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
+from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, Finding, plain
+from bloatlab.experiments.nr_rlc import files, setup
+from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES
+from bloatlab.experiments.nr_rlc.claims import CLAIMS, COMPARISON
+from bloatlab.experiments.nr_rlc.findings import findings
+from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, MIXED, PUBLISHED, SOUNDING, SOURCE, TAIL, UDP, UNBOUNDED
+from bloatlab.experiments.parameters import Parameter
+
+if TYPE_CHECKING:
+    from bloatlab.result import Result
+
+LOADS = (15_000, 16_000, 20_000, 25_000, 30_000, 35_000, 40_000)
+"""Packets/s that are swept unless the user says otherwise."""
+USUAL = 20_000
+HIGHEST = 1_000_000
+BY_TCP = ("cca", "workload")
+"""Parameters that may make the elephant TCP, which has no rate."""
+
+
+def _queue(value: Any) -> Any:
+    """Tail drop, or a queue of the registry."""
+    return TAIL if value in (TAIL, "vanilla") else read.algorithm("queues")(value)
+
+
+def _cca(value: Any) -> Any:
+    """UDP, or a congestion control of the registry."""
+    return UDP if value == UDP else read.algorithm("congestion_controls")(value)
+
+
+class NrRlc(Experiment):
+    """Mice and an elephant through one RLC buffer."""
+
+    name = "nr-rlc"
+    title = "Bufferbloat in a 5G RLC buffer"
+    summary = (
+        "A flow of one packet a second (mice) and one of many thousands (elephant) cross one 5G cell to one UE through the same "
+        "RLC buffer: what the elephant's rate, the buffer and a queue discipline in the RLC do to the delay of both. The cell is "
+        "5G-LENA's, slot by slot."
+    )
+    source = SOURCE
+    compared = ("queue", "rlc", "cca")
+    figures: ClassVar[tuple[str, ...]] = (
+        "load_delay", "load_loss", "buffer_delay", "flow_sojourn", "queue", "time_series", "operating_point",
+    )  # fmt: skip
+    cases: ClassVar[Sequence[str]] = tuple(CASES)
+    claims: ClassVar[tuple[Claim, ...]] = CLAIMS
+    comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "lambda", None, "packets/s",
+            allowed=f"1 to {HIGHEST}",
+            help=f"packets that the elephant sends in a second over UDP (when not given {USUAL}); of no effect over TCP",
+            read=read.number(1, HIGHEST), published="15000 to 40000",
+        ),
+        Parameter(
+            "queue", TAIL, "",
+            allowed=f"{TAIL}, a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help=f"queue discipline in the RLC, bounded by `buffer`; `{TAIL}` (or `vanilla`): none, `{AUTHORS_CODEL}`: the "
+            "authors' "
+            "CoDel",
+            read=_queue, published=f"{TAIL}, {AUTHORS_CODEL}",
+        ),
+        Parameter(
+            "buffer", UNBOUNDED, "bytes",
+            allowed="bytes such as 10000000B or 10MB", help="what the RLC holds; what arrives beyond it is dropped",
+            read=read.size, published="999999999B, 10 to 100 MB",
+        ),
+        Parameter(
+            "rlc", "um", "", allowed="um, am", help="mode of the RLC: unacknowledged or acknowledged",
+            read=read.choice("um", "am"), published="um",
+        ),
+        Parameter(
+            "cca", UDP, "",
+            allowed=f"{UDP}, a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
+            help=f"`{UDP}`: the elephant sends `lambda` packets a second; else it is a greedy TCP flow with this congestion "
+            "control "
+            "(when not given `cubic` in the mixed workload)",
+            read=_cca, published=UDP,
+        ),
+        Parameter(
+            "mice", "udp", "", allowed="udp, tcp",
+            help="`tcp`: the mice too are a greedy TCP flow, with `cca`, which then must not be udp",
+            read=read.choice("udp", "tcp"), published="udp",
+        ),
+        Parameter(
+            "workload", PUBLISHED, "", allowed=f"{PUBLISHED}, {MIXED}",
+            help=f"`{MIXED}`: a page of 500 kB fetched again and again, a ping and a call beside the mice and a TCP elephant",
+            read=read.choice(PUBLISHED, MIXED), published=PUBLISHED,
+        ),
+        Parameter(
+            "framing", "lena", "", allowed="lena, nr",
+            help="how packets are laid into transport blocks: as ns-3's RLC and PDCP do, or as TS 38.322 and 38.323 say",
+            read=read.choice("lena", "nr"), published="lena",
+        ),
+        Parameter(
+            "rule", "lena", "", allowed="lena, 3gpp",
+            help="by whose rule transport blocks are sized: 5G-LENA's or TS 38.214's",
+            read=read.choice("lena", "3gpp"), published="lena",
+        ),
+        Parameter(
+            "sounding_offset", SOUNDING, "slots", allowed="0 to 79",
+            help="slot of the period of 80 in which the UE sounds the channel, which costs a symbol; 5G-LENA draws it",
+            read=read.whole(0, 79), published="not stated; 50 fits all runs but one, which 0 fits",
+        ),
+        Parameter(
+            "start", "400ms", "s", allowed=shared.A_DURATION, help="when the flows start", read=read.duration, published="0.4s",
+        ),
+        Parameter(
+            "start_jitter", "0s", "s", allowed=shared.A_DURATION,
+            help="each flow's start is put off by a time drawn below this: without it, all hangs on the phase of two constant "
+            "intervals",
+            read=read.duration, published="0s",
+        ),
+        shared.stop("10s"),
+    )  # fmt: skip
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """Every load under every queue."""
+        return {"lambda": LOADS, "queue": QUEUES}
+
+    def all_axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """The axes; over TCP there is no load to sweep."""
+        axes = super().all_axes(base, given)
+        is_tcp = any(name in base or name in given for name in BY_TCP)
+        return {
+            name: values for name, values in axes.items() if not (is_tcp and name == "lambda" and name not in given)
+        }
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The elephant's rate over UDP, its congestion control in the mixed workload."""
+        if values["workload"] == MIXED and values["cca"] == UDP:
+            values["cca"] = "cubic"
+        if values["cca"] != UDP:
+            values["lambda"] = None
+        elif values["lambda"] is None:
+            values["lambda"] = float(USUAL)
+        if values["mice"] == "tcp" and values["cca"] == UDP:
+            raise ParameterError("mice: are tcp with a congestion control; give `cca`")
+        return values
+
+    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+        """A run a row, and those that the findings need."""
+        return {name: self.resolve(case.parameters) for name, case in CASES.items()}
+
+    def seed_of(self, case: str) -> int:
+        """A seed of its own where starts are drawn."""
+        return CASES[case].seed
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The cell with its flows."""
+        return {
+            "name": self.name,
+            "duration": params["stop"],
+            "cell": setup.cell(params),
+            "flows": setup.flows(params),
+        }
+
+    def findings(self, cases: Cases) -> list[Finding]:
+        """What our runs say of the published conclusions."""
+        return findings(cases)
+
+    def files(self, run: Result) -> Mapping[str, FileMaker]:
+        """The flow monitor's text and, of a run whose packets were recorded, the RLC's log."""
+        own = {name: run.parameters[name] for name in ("lambda", "queue", "buffer", "rlc", "cca")}
+        usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
+        return files.of_run(run, files.name(own, run.seed, "" if usual else run.run_id[:6]))

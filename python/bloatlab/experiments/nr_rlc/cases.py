@@ -1,0 +1,83 @@
+"""The runs that a reproduction makes: every published row, and what the findings on them need besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, OTHER_SOUNDING, TAIL
+
+BUFFERS = (10, 30, 40, 50, 70, 100)
+"""MB of RLC buffer whose delays are published at 30,000 packets/s."""
+LOADS = (15, 20, 25, 30, 35, 40)
+"""Thousands of packets/s of the published figures."""
+RERUN = (16, 25, 30)
+"""Those of the tail drop that were run again."""
+QUEUES = (TAIL, AUTHORS_CODEL, "codel", "fq_codel", "pie")
+"""What is compared: the authors' two, and the standards'."""
+TCP_QUEUES = (*QUEUES, "dualpi2")
+PHASES = 10
+"""Starts that are drawn for each of the queues that are compared fairly."""
+PHASED = (TAIL, AUTHORS_CODEL, "codel")
+JITTER = "1ms"
+"""What the starts are drawn from: several intervals of the elephant."""
+CCA = "cubic"
+SEED = 42
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run: what is set, and the seed."""
+
+    parameters: Mapping[str, Any]
+    seed: int = SEED
+
+
+def load(queue: str, thousands: float) -> str:
+    """Name of the run of a queue at a load."""
+    return f"{queue}, {thousands:g}k"
+
+
+def buffered(megabytes: int) -> str:
+    """Name of the run with a buffer of so many MB."""
+    return f"{TAIL}, 30k, {megabytes} MB"
+
+
+def acknowledged(thousands: float) -> str:
+    """Name of the run in acknowledged mode."""
+    return f"am, {thousands:g}k"
+
+
+def tcp(queue: str) -> str:
+    """Name of the run with TCP."""
+    return f"{CCA}, {queue}"
+
+
+def phased(queue: str, thousands: float, phase: int) -> str:
+    """Name of a run with starts that are drawn."""
+    return f"{load(queue, thousands)}, start {phase + 1}"
+
+
+def _udp(queue: str, thousands: float, **more: Any) -> Case:
+    return Case({"lambda": 1000 * thousands, "queue": queue, **more})
+
+
+CASES: Mapping[str, Case] = {
+    **{load(TAIL, thousands): _udp(TAIL, thousands) for thousands in sorted({*LOADS, *RERUN}) if thousands != 20},
+    # Its count needs another slot of the sounding than all others.
+    load(TAIL, 20): _udp(TAIL, 20, sounding_offset=OTHER_SOUNDING),
+    **{buffered(megabytes): _udp(TAIL, 30, buffer=f"{megabytes}000000B") for megabytes in BUFFERS},
+    **{acknowledged(thousands): _udp(TAIL, thousands, rlc="am") for thousands in (15, 30)},
+    **{
+        load(queue, thousands): _udp(queue, thousands)
+        for queue in QUEUES if queue != TAIL for thousands in LOADS
+    },
+    **{tcp(queue): Case({"cca": CCA, "queue": queue}) for queue in TCP_QUEUES},
+    **{
+        phased(queue, thousands, phase): Case(
+            {"lambda": 1000 * thousands, "queue": queue, "start_jitter": JITTER}, SEED + 1 + phase
+        )
+        for queue in PHASED for thousands in (20, 30) for phase in range(PHASES)
+    },
+}  # fmt: skip

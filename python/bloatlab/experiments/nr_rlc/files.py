@@ -1,0 +1,127 @@
+"""The files that the authors' runs left: the flow monitor's text and the RLC's log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab import units
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.experiments.base import FileMaker
+    from bloatlab.result import Result
+
+PDCP = 2
+"""Bytes of its header, which the flow monitor, on the IP layer, does not see."""
+IP_UDP = 28
+"""Bytes of IP's and UDP's headers."""
+BEARER = "ue_1"
+LCID = 4
+"""Logical channel of the one data bearer: 1 to 3 are for signalling (TS 38.331), and 5G-LENA counts likewise."""
+PORT = 5001
+"""Where the receivers listen, as in the pcap."""
+
+
+def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
+    """What a run's files begin with: `tail-20000-999999999B-um-42`.
+
+    Args:
+        own: The parameters `lambda`, `queue`, `buffer`, `rlc` and `cca`.
+        seed: The run's seed.
+        mark: What tells a run with other settings apart; empty: none.
+    """
+    queue = own["queue"]
+    kind = queue.get("kind", "queue") if isinstance(queue, Mapping) else str(queue).split()[0].rpartition(":")[2]
+    cca = own["cca"].get("kind", "cca") if isinstance(own["cca"], Mapping) else own["cca"]
+    sent = cca if own["lambda"] is None else f"{own['lambda']:g}"
+    parts = (kind, sent, own["buffer"], own["rlc"], mark, seed)
+    return "-".join(re.sub(r"[^A-Za-z0-9_+.]", "_", str(part)) for part in parts if part != "")
+
+
+def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
+    """What writes each file, by its name; the RLC's log only where packets were recorded."""
+
+    def monitor(path: Path) -> None:
+        path.write_text(flow_monitor(run), encoding="utf-8")
+
+    def log(path: Path) -> None:
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(rlc_log(run.packets.to_polars()))
+
+    makers: dict[str, FileMaker] = {f"{stem}-flowmon.txt": monitor}
+    if run.recorded:
+        makers[f"{stem}-rlc.log"] = log
+    return makers
+
+
+def flow_monitor(run: Result) -> str:
+    """Every UDP flow as 5G-LENA's examples print what ns-3's flow monitor saw, on the IP layer.
+
+    They divide the sum of the jitter by the packets received (from memory), of which there is one more than differences.
+    """
+    blocks = []
+    delays, rates = [], []
+    duration = units.duration(run.scenario["duration"])
+    for number, flow in enumerate(run.scenario["flows"]):
+        traffic, metrics = flow["traffic"], run.flow_metrics.get(flow["name"], {})
+        if "tx_packets" not in metrics or "packet" not in traffic or traffic.get("transport", "udp") != "udp":
+            continue
+        sent, arrived = int(metrics["tx_packets"]), int(metrics["rx_packets"])
+        size = units.size(traffic["packet"]) + IP_UDP
+        offered = sent * size * 8 / (duration - units.duration(flow["start"])) / 1e6
+        jitter = metrics.get("mean_jitter", 0.0) * (arrived - 1) / max(1, arrived)
+        delays.append(metrics.get("mean_delay", 0.0))
+        rates.append(metrics.get("throughput", 0.0))
+        blocks.append(
+            f"Flow {number + 1} (10.1.0.{number}:40000 -> 10.2.0.{number}:{PORT}) proto UDP\n"
+            f"  Tx Packets: {sent}\n"
+            f"  Tx Bytes:   {sent * size:.0f}\n"
+            f"  TxOffered:  {offered:f} Mbps\n"
+            f"  Rx Bytes:   {arrived * size:.0f}\n"
+            f"  Throughput: {rates[-1]:f} Mbps\n"
+            f"  Mean delay:  {delays[-1]:f} ms\n"
+            f"  Mean jitter:  {jitter:f} ms\n"
+            f"  Rx Packets: {arrived}\n"
+        )
+    if delays:
+        blocks.append(f"\n\n  Mean flow throughput: {sum(rates) / len(rates):f}\n")
+        blocks.append(f"  Mean flow delay: {sum(delays) / len(delays):f}\n")
+    return "".join(blocks)
+
+
+def rlc_log(packets: pl.DataFrame) -> Iterator[str]:
+    """A line a packet that is put into the RLC's buffer: LCID, what was added, and what then waits: buffers and bytes.
+
+    A packet that has been sent in part waits no more; ns-3 counts what is left of it.
+
+    Args:
+        packets: Table `packets` of the run.
+    """
+    import polars as pl
+
+    there = packets.filter(pl.col("box").cast(pl.String) == BEARER)
+    rows = there.select("time_ns", "event", "flow", "direction", "seq", "length", "size").rows()
+    held: dict[tuple[Any, ...], int] = {}
+    buffers = total = 0
+    for (at, event, *key, size), (then, next_event, *next_key, _) in pairwise([*rows, (None,) * 7]):
+        packet = tuple(key)
+        if event == "enqueue":
+            if (then, next_event, next_key) == (at, "drop", key):
+                # Refused, by the buffer or the queue's law.
+                continue
+            buffers, total = buffers + 1, total + size + PDCP
+            held[packet] = held.get(packet, 0) + 1
+            yield (
+                f"{at / 1e9:.9f} LCID {LCID} New packet added: {size + PDCP}, NumOfBuffers: {buffers}, BufferSize: {total}\n"
+            )
+        # What is lost on air waited before, and is counted once.
+        elif event in ("dequeue", "drop") and held.get(packet):
+            buffers, total = buffers - 1, total - size - PDCP
+            held[packet] -= 1
+            if not held[packet]:
+                del held[packet]

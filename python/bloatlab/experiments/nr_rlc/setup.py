@@ -1,0 +1,103 @@
+"""The authors' set-up: one base station, one UE, two flows through one RLC buffer, as a scenario document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bloatlab import units
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.queues import described, is_accepted
+from bloatlab.experiments.shared import call, ping
+
+SOURCE = (
+    "Demonstration and Study of Bufferbloat in 5G and solution by implementing AQM algorithm CODEL (ns-3 and 5G-LENA), its "
+    "published figures and logs, and re-runs of its code"
+)
+MICE, ELEPHANT = "mice", "elephant"
+PAYLOAD = 1500
+"""Bytes of UDP payload in every packet."""
+SDU = 1530
+"""Bytes of such a packet in the RLC: 8 of UDP, 20 of IP and 2 of PDCP more."""
+TAIL, UDP, PUBLISHED, MIXED = "tail", "udp", "published", "mixed"
+UNBOUNDED = "999999999B"
+"""What the authors call an infinite buffer."""
+AUTHORS_CODEL = "rlc_codel_2022"
+SOUNDING = 50
+"""Slot of the period of 80 in which the UE sounds the channel; 5G-LENA draws it at random, and this one fits all re-runs."""
+OTHER_SOUNDING = 0
+"""One of those that fit the published run at 20,000 packets/s."""
+LIMITS = ("limit", "memory_limit", "memlimit")
+"""Parameters by which queues bound themselves."""
+
+
+def interval(packets_per_second: float) -> int:
+    """Nanoseconds between two packets: ns-3 keeps whole ones."""
+    return round(1e9 / packets_per_second)
+
+
+def rate(packets_per_second: float) -> str:
+    """The rate of payload that has ns-3's interval."""
+    return f"{round(8 * PAYLOAD * 1e9 / interval(packets_per_second))}bit/s"
+
+
+def queue(chosen: Any, buffer: str) -> Any:
+    """The queue in the RLC, bounded by the RLC's buffer alone unless the user sets its limit."""
+    if chosen == TAIL:
+        return "infinite"
+    is_name = isinstance(chosen, str) and ":" not in chosen and not read.is_tc(chosen)
+    table = {"kind": chosen} if is_name else chosen
+    if not isinstance(table, Mapping):
+        return chosen
+    known = described().get(str(table.get("kind")), {})
+    held = math.ceil(units.size(buffer))
+    # Most count in either unit, some in one.
+    for limit in (f"{held}B", f"{max(1, held // SDU)}p"):
+        own = {name: f"{held}B" if known[name]["type"] == "bytes" else limit for name in LIMITS if name in known}
+        if is_accepted({**own, **table}):
+            return {**own, **table}
+    return chosen
+
+
+def cell(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The network: a host, the UPF, the backhaul and the cell."""
+    lena = params["framing"] == "lena"
+    return {
+        # PPP's header and that of Ethernet, IP, UDP and GTP-U: the first packet reaches the RLC 7.00135 ms after it is sent.
+        "wire": {"rate": "10Gbit/s", "delay": "5ms", "overhead": 2},
+        "backhaul": {"rate": "100Gbit/s", "delay": "2ms", "overhead": 38},
+        "queue": queue(params["queue"], params["buffer"]),
+        "buffer": params["buffer"],
+        "radio": {
+            "frequency": "6GHz",
+            "bandwidth": "50MHz",
+            "numerology": 1,
+            "rule": params["rule"],
+            "rlc": {"mode": params["rlc"], "framing": params["framing"]},
+            # ns-3's PDCP has 12 bits, no SDAP above it, and does not put in order.
+            "pdcp": {"sn_bits": 12, "sdap_header": False, "out_of_order": True} if lena else {},
+            "sounding_offset": params["sounding_offset"],
+            "ues": [{"kind": "scenario"}],
+        },
+    }
+
+
+def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The mice, the elephant and, in the mixed workload, a page, a ping and a call beside them."""
+    begin = {"start": params["start"], "start_jitter": params["start_jitter"]}
+    tcp = {**begin, "cca": params["cca"], "traffic": "greedy"}
+    mice, elephant = (
+        {**begin, "traffic": {"kind": "cbr", "rate": rate(of), "packet": f"{PAYLOAD}B"}}
+        for of in (1, params["lambda"] or 1)
+    )
+    mixed = [
+        {"name": "web", "traffic": {"kind": "fetch", "response": "500kB", "interval": "1s"}},
+        ping(),
+        call(),
+    ]
+    return [
+        {"name": MICE, **(tcp if params["mice"] == "tcp" else mice)},
+        {"name": ELEPHANT, **(elephant if params["cca"] == UDP else tcp)},
+        *({**begin, **flow} for flow in mixed if params["workload"] == MIXED),
+    ]

@@ -1,0 +1,178 @@
+"""Delay and loss of the flows of many runs over the load and over the buffer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
+
+HEIGHT = 170
+NARROW = 560
+COLOURED = "queue"
+APART = ("sounding_offset",)
+"""Parameters that may differ within a family: of no weight for what is drawn."""
+QUANTITIES = ("tx_packets", "dropped_aqm", "dropped_overflow", "residue", "mean_delay")
+MEGABYTE = 1e6
+
+
+def family(tables: network.Tables, over: str) -> pl.DataFrame:
+    """The runs that differ in one parameter and the queue alone, as many values of it as there are; empty if there are not two.
+
+    Returns:
+        A row a run and flow: `run_id`, `x` (the parameter as a number), `series`, `flow`, `QUANTITIES` and `longest` (ms that a
+        packet waited at most in the bearer on the way down).
+    """
+    frame = sweep.values(tables)
+    if not {over, COLOURED} <= set(frame.columns):
+        return pl.DataFrame()
+    frame = frame.with_columns(x=frame[over].map_elements(_number, return_dtype=pl.Float64)).drop_nulls("x")
+    others = [name for name in frame.columns if name not in ("run_id", "seed", "x", "series", over, COLOURED, *APART)]
+    rest = pl.concat_str([pl.col(name).fill_null("") for name in sorted(others)] or [pl.lit("")], separator="\n")
+    frame = frame.with_columns(rest=rest)
+    sizes = frame.group_by("rest", maintain_order=True).agg(pl.col("x").n_unique().alias("values"), pl.len())
+    if sizes.is_empty() or prepare.high(sizes["values"]) < 2:
+        return pl.DataFrame()
+    most = sizes.sort("values", "len", descending=True, maintain_order=True)["rest"][0]
+    kept = frame.filter(pl.col("rest") == most).select("run_id", "x", pl.col(COLOURED).alias("series"))
+    # A queue that is there at one place makes no curve.
+    kept = kept.filter(pl.col("x").n_unique().over("series") > 1)
+    return kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort("series", "x", "run_id")
+
+
+def _number(text: str | None) -> float | None:
+    """The number that a value begins with: `10000000B` is 1e7."""
+    try:
+        return float((text or "").rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/ "))
+    except ValueError:
+        return None
+
+
+def _flows(metrics: pl.DataFrame) -> pl.DataFrame:
+    flows = metrics.filter((pl.col("scope") == "flow") & pl.col("metric").is_in(QUANTITIES))
+    wide = flows.pivot("metric", index=["run_id", "entity"], values="value", aggregate_function="first")
+    missing = [pl.lit(None, pl.Float64).alias(name) for name in QUANTITIES if name not in wide.columns]
+    down = (pl.col("scope") == "link") & (pl.col("metric") == "max_sojourn") & pl.col("entity").str.ends_with("ue_1")
+    longest = metrics.filter(down).select("run_id", pl.col("value").alias("longest"))
+    return wide.with_columns(missing).rename({"entity": "flow"}).join(longest, on="run_id", how="left")
+
+
+def load_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Mean delay of what arrived of each flow over `lambda`, a colour a queue.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    frame = family(tables, "lambda").drop_nulls("mean_delay")
+    panels = [(of, f"{of}: mean delay (ms)", pl.col("mean_delay")) for of in _names(frame)]
+    return _curves(frame, panels, "elephant (packets/s)", width)
+
+
+def load_loss(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Of what each flow sent, what was dropped and, apart from it, what still waited when the run ended.
+
+    Args:
+        tables: As for `load_delay`.
+        width: As there.
+
+    Returns:
+        The chart.
+    """
+    frame = family(tables, "lambda")
+    dropped = (pl.col("dropped_aqm") + pl.col("dropped_overflow")) / pl.col("tx_packets") * 100
+    waiting = pl.col("residue") / pl.col("tx_packets") * 100
+    panels = [
+        panel
+        for of in _names(frame)
+        for panel in ((of, f"{of}: dropped (%)", dropped), (of, f"{of}: still under way (%)", waiting))
+    ]
+    return _curves(frame, panels, "elephant (packets/s)", width)
+
+
+def buffer_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Mean delay of each flow, and the longest wait, over the buffer.
+
+    Args:
+        tables: As for `load_delay`.
+        width: As there.
+
+    Returns:
+        The chart.
+    """
+    frame = family(tables, "buffer").with_columns(pl.col("x") / MEGABYTE)
+    panels = [(of, f"{of}: mean delay (ms)", pl.col("mean_delay")) for of in _names(frame.drop_nulls("mean_delay"))]
+    panels.append((_names(frame)[0], "longest wait in the RLC (ms)", pl.col("longest")))
+    return _curves(frame, panels, "buffer (MB)", width, log=True)
+
+
+def _names(frame: pl.DataFrame) -> list[str]:
+    """The flows, the elephant first: it has the most packets."""
+    order = frame.group_by("flow").agg(pl.col("tx_packets").max()).sort("tx_packets", "flow", descending=[True, False])
+    return [str(name) for name in order["flow"].to_list()]
+
+
+def _y(values: pl.Series, title: str, log: bool) -> Any:
+    """A value's axis; of delays it is logarithmic where the other is, or where they reach over more than a decade."""
+    low, high = prepare.low(values), prepare.high(values)
+    if "(ms)" not in title or low <= 0 or not (log or parts.wants_log(low, high)):
+        return alt.Y("value:Q", axis=options(title=title, format=",.6~g"), scale=options(zero=True))
+    ticks = parts.log_ticks(low, high)
+    scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
+    return alt.Y("value:Q", axis=options(title=title, format=",.6~g", values=ticks, labelOverlap=False), scale=scale)
+
+
+def _curves(
+    frame: pl.DataFrame, panels: Sequence[tuple[str, str, pl.Expr]], title: str, width: int, *, log: bool = False
+) -> Any:
+    across = 1 if width < NARROW else 3 if len(panels) == 3 else 2
+    wide = plot_width(width, across)
+    names = frame["series"].unique(maintain_order=True).sort().to_list()
+    colours = palette.assign(names)
+    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
+    columns = parts.legend_columns(names, width - 70)
+    ticks = sorted(set(frame["x"].to_list()))
+    is_log = log and parts.wants_log(ticks[0], ticks[-1])
+    scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=10)
+    x = alt.X(
+        "x:Q",
+        scale=scale,
+        axis=options(title=title, values=ticks if len(ticks) <= 9 else alt.Undefined, format=",.5~g"),
+    )
+    legend = len(names) > 1
+    colour = parts.colour(names, list(colours.values()), field="series", title=COLOURED, legend=legend, columns=columns)
+    shape = alt.Shape(
+        "series:N",
+        scale=options(domain=names, range=shapes),
+        legend=options(title=COLOURED, columns=columns) if legend else None,
+    )
+    drawn = []
+    for flow, name, value in panels:
+        cells = (
+            frame.filter(pl.col("flow") == flow)
+            .with_columns(value.alias("value"))
+            .drop_nulls("value")
+            .group_by("series", "x", maintain_order=True)
+            .agg(pl.col("value").mean())
+            .sort("series", "x")
+        )
+        data = prepare.values(cells)
+        y = _y(cells["value"], name, is_log)
+        drawn.append(
+            alt.layer(
+                parts.drawn(data, "line").encode(x=x, y=y, color=colour),
+                parts.drawn(data, "point", filled=False, size=50, strokeWidth=1.8, opacity=1).encode(
+                    x=x, y=y, color=colour, shape=shape
+                ),
+                width=wide,
+                height=HEIGHT,
+            )
+        )
+    rows = [drawn[start : start + across] for start in range(0, len(drawn), across)]
+    joined = alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14)
+    return themed(joined.resolve_legend(color="shared", shape="shared"))

@@ -1,0 +1,103 @@
+"""How long the packets of each flow waited: over time, and as a distribution."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import histogram, network, parts, prepare
+from bloatlab.figures.theme import WIDE, options, plot_width, themed
+
+HEIGHT = 190
+NARROW = 560
+POINTS = 150
+FLOOR = 0.01
+"""ms; a logarithmic axis has no 0."""
+FEW = 40
+"""Samples up to which a line has points."""
+
+
+def shown(tables: network.Tables) -> bool:
+    """Whether there are two flows or more, and few enough to have a line each, whose packets waited."""
+    series = network.table(tables, "flow_series")
+    if not prepare.has_values(series, "sojourn_ms"):
+        return False
+    return series.drop_nulls("sojourn_ms")["flow"].n_unique() > 1 and not network.groups(tables).grouped
+
+
+def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Mean time in queues of the packets that left them in each interval, and the distribution over all packets.
+
+    Args:
+        tables: `flow_series`, `flows` and `histograms`.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    groups = network.groups(tables)
+    series = groups.label(network.table(tables, "flow_series")).drop_nulls("sojourn_ms")
+    stacked = width < NARROW
+    wide = plot_width(width, 1 if stacked else 2)
+    columns = parts.legend_columns(groups.labels, width - 70)
+    colour = parts.colour(groups.labels, groups.range, columns=columns)
+    lines = []
+    for part in series.select("time_s", "label", "sojourn_ms").partition_by("label", maintain_order=True):
+        light = prepare.thin(part, "time_s", "sojourn_ms")
+        lines.append(
+            parts.drawn(
+                prepare.values(light), "line", point=options(size=25, filled=True) if light.height <= FEW else False
+            ).encode(
+                x=alt.X("time_s:Q", axis=options(title="time (s)", tickCount=6), scale=options(zero=True, nice=False)),
+                y=alt.Y("sojourn_ms:Q", axis=options(title="mean sojourn (ms)"), scale=options(zero=True)),
+                color=colour,
+            )
+        )
+    panels = [alt.layer(*lines, width=wide, height=HEIGHT)]
+    waits = histogram.of_quantity(tables, "sojourn", "flow")
+    if not waits.is_empty():
+        share = _shares(groups.label(waits.rename({"name": "flow"})))
+        panels.append(
+            parts.drawn(prepare.values(share), "line", interpolate="step-after")
+            .encode(
+                x=_waits(share["value"]),
+                y=alt.Y(
+                    "share:Q",
+                    scale=options(domain=[0, 1]),
+                    axis=options(title="share of packets that waited at most", format=".0%"),
+                ),
+                color=parts.colour(groups.labels, groups.range, legend=False),
+            )
+            .properties(width=wide, height=HEIGHT)
+        )
+    joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
+    return themed(joined)
+
+
+def _waits(values: pl.Series) -> Any:
+    """The axis of what was waited, logarithmic where it reaches over more than a decade."""
+    low, high = prepare.low(values), prepare.high(values)
+    if not parts.wants_log(low, high):
+        return alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True))
+    ticks = parts.log_ticks(low, high)
+    scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
+    return alt.X(
+        "value:Q",
+        axis=options(title="sojourn (ms)", grid=True, format=",.6~g", values=ticks, labelOverlap=False),
+        scale=scale,
+    )
+
+
+def _shares(waits: pl.DataFrame) -> pl.DataFrame:
+    """Corners of the share of packets that waited at most `value`, for each `label`; at most about `POINTS` each."""
+    curves = []
+    for part in waits.partition_by("label", maintain_order=True):
+        merged = part.group_by("upper").agg(pl.col("weight").sum()).sort("upper")
+        curve = merged.select(
+            value=pl.col("upper").cast(pl.Float64).clip(FLOOR),
+            share=pl.col("weight").cum_sum() / pl.col("weight").sum(),
+        )
+        start = pl.DataFrame({"value": [max(FLOOR, prepare.low(part["lower"]))], "share": [0.0]})
+        ends = pl.concat([start, prepare.sample(curve, POINTS), curve.tail(1)]).unique(maintain_order=True)
+        curves.append(ends.with_columns(label=pl.lit(part["label"][0])))
+    return pl.concat(curves)

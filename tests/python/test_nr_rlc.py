@@ -1,0 +1,490 @@
+"""Bufferbloat in a 5G RLC buffer: the set-up, what is refused, the files, the findings, the figures, and rows to the packet."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import bloatlab
+import synthetic
+from bloatlab import cli
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import get
+from bloatlab.experiments.base import judge
+from bloatlab.experiments.claims import findings_of_store, plan_published, published_runs
+from bloatlab.experiments.nr_rlc import files, setup
+from bloatlab.experiments.nr_rlc.cases import CASES, load
+from bloatlab.experiments.nr_rlc.claims import CLAIMS, ROWS
+from bloatlab.figures import draw
+from bloatlab.figures.charts import cell
+from bloatlab.figures.charts.flow_sojourn import shown
+from bloatlab.figures.parts import log_ticks
+from bloatlab.report import make_report
+from bloatlab.store import Store
+from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
+from conftest import REAL
+
+real = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
+
+
+def scenario(**given: Any) -> dict[str, Any]:
+    experiment = get("nr-rlc")
+    return experiment.scenario(experiment.resolve(given))
+
+
+# The set-up.
+
+
+@pytest.mark.parametrize(
+    ("packets", "apart"), [(1, 1_000_000_000), (15_000, 66_667), (20_000, 50_000), (30_000, 33_333)]
+)
+def test_packets_are_whole_nanoseconds_apart_as_in_ns3(packets: float, apart: int) -> None:
+    assert setup.interval(packets) == apart
+    # A rate is whole bits a second, and packets of 12,000 bits at it are as far apart, to the nanosecond.
+    rate = int(setup.rate(packets).removesuffix("bit/s"))
+    assert round(12_000e9 / rate) == apart
+
+
+@real
+def test_the_published_scenario() -> None:
+    found = scenario(**{"lambda": 30_000})
+    assert found["duration"] == "10s"
+    network = found["cell"]
+    assert (network["queue"], network["buffer"]) == ("infinite", "999999999B")
+    assert network["wire"] == {"rate": "10Gbit/s", "delay": "5ms", "overhead": 2}
+    radio = network["radio"]
+    assert (radio["frequency"], radio["bandwidth"], radio["numerology"], radio["rule"]) == ("6GHz", "50MHz", 1, "lena")
+    assert radio["rlc"] == {"mode": "um", "framing": "lena"}
+    assert radio["pdcp"] == {"sn_bits": 12, "sdap_header": False, "out_of_order": True}
+    mice, elephant = found["flows"]
+    assert mice["traffic"] == {"kind": "cbr", "rate": "12000bit/s", "packet": "1500B"}
+    assert elephant["traffic"]["rate"] == "360003600bit/s"
+    assert {flow["start"] for flow in found["flows"]} == {"400ms"}
+
+
+@real
+@pytest.mark.parametrize(
+    ("queue", "built"),
+    [
+        ("tail", "infinite"),
+        ("vanilla", "infinite"),
+        ("codel", {"kind": "codel", "limit": "10000000B"}),
+        ("rlc_codel_2022", {"kind": "rlc_codel_2022", "limit": "10000000B"}),
+        ("fq_codel", {"kind": "fq_codel", "limit": "10000000B", "memory_limit": "10000000B"}),
+        ({"kind": "pie", "limit": "50p"}, {"kind": "pie", "limit": "50p"}),
+        ("priority", {"kind": "priority"}),
+        ("fq_codel limit 50", "fq_codel limit 50"),
+    ],
+)
+def test_queues_are_bounded_by_the_buffer_unless_they_say(queue: object, built: object) -> None:
+    assert scenario(queue=queue, buffer="10MB")["cell"]["queue"] == built
+
+
+@real
+def test_tcp_and_the_mixed_workload() -> None:
+    _, elephant = scenario(cca="bbr")["flows"]
+    assert (elephant["cca"], elephant["traffic"]) == ("bbr", "greedy")
+    assert [flow["traffic"] for flow in scenario(cca="bbr", mice="tcp")["flows"]] == ["greedy", "greedy"]
+    mixed = scenario(workload="mixed", start_jitter="1ms")["flows"]
+    assert [flow["name"] for flow in mixed] == ["mice", "elephant", "web", "ping", "voip"]
+    assert mixed[1]["cca"] == "cubic"
+    assert {flow["start_jitter"] for flow in mixed} == {"1ms"}
+    assert get("nr-rlc").resolve({"cca": "cubic", "lambda": 15_000})["lambda"] is None
+
+
+@real
+def test_the_standard_s_framing_has_the_standard_s_pdcp() -> None:
+    radio = scenario(framing="nr", rlc="am", rule="3gpp", sounding_offset=7)["cell"]["radio"]
+    assert (radio["rlc"], radio["pdcp"]) == ({"mode": "am", "framing": "nr"}, {})
+    assert (radio["rule"], radio["sounding_offset"]) == ("3gpp", 7)
+
+
+@real
+def test_loads_and_queues_are_swept_and_over_tcp_queues_alone() -> None:
+    source = ExperimentSource(get("nr-rlc"))
+    runs, axes = plan_all(source, {}, {})
+    assert {name: len(values) for name, values in axes.items()} == {"lambda": 7, "queue": 5}
+    assert len(runs) == 35
+    assert list(plan_all(source, {"cca": "cubic"}, {})[1]) == ["queue"]
+    assert list(plan_all(source, {}, {"buffer": ["10MB", "30MB"], "rlc": ["um", "am"]})[1]) == [
+        "lambda", "queue", "buffer", "rlc",
+    ]  # fmt: skip
+
+
+@real
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"lambda": 0}, "lambda: `0` is not a number from 1 to 1e.06"),
+        ({"buffer": "10 packets"}, "buffer: .*packets"),
+        ({"queue": "tial"}, "queue: unknown queue"),
+        ({"rlc": "tm"}, "rlc: unknown choice `tm`"),
+        ({"cca": "cubik"}, "cca: unknown congestion control"),
+        ({"sounding_offset": 80}, "sounding_offset: `80` is not a whole number from 0 to 79"),
+        ({"workload": "web"}, "workload: unknown choice"),
+        ({"mice": "tcp"}, "mice: are tcp with a congestion control; give `cca`"),
+        ({"lamda": 1}, "lamda.*did you mean `lambda`"),
+    ],
+)
+def test_what_is_refused(given: dict[str, object], why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        get("nr-rlc").resolve(given)
+
+
+# Claims.
+
+
+@real
+def test_every_row_is_a_run_of_its_own_with_its_seed() -> None:
+    experiment = get("nr-rlc")
+    assert set(ROWS) <= set(CASES)
+    runs = plan_published(experiment)
+    # No two cases are the same run.
+    assert len(runs) == len(CASES)
+    found = published_runs(experiment, runs)
+    assert tuple(found) == tuple(CASES)
+    assert found["tail, 20k"].parameters["sounding_offset"] == 0
+    assert {run.parameters["sounding_offset"] for case, run in found.items() if case != "tail, 20k"} == {50}
+    assert {run.seed for case, run in found.items() if "start" not in case} == {42}
+    assert len({run.seed for case, run in found.items() if case.startswith("codel, 20k, start")}) == 10
+    assert published_runs(experiment, runs[1:]) == {}
+
+
+def row(case: str, **off: float) -> dict[str, Any]:
+    """Metrics as the row has them, but for what is off."""
+    mice, mice_delay, elephant, elephant_delay, drops, _ = ROWS[case]
+    values = {"mice": mice, "mice_delay": mice_delay, "elephant": elephant, "elephant_delay": elephant_delay, **off}
+    return {
+        "flow_metrics": {
+            "mice": {"rx_packets": values["mice"], "mean_delay": values["mice_delay"], "dropped_aqm": 1.0},
+            "elephant": {
+                "rx_packets": values["elephant"], "mean_delay": values["elephant_delay"], "throughput": 194.415,
+                "dropped_aqm": (drops or 1) - 1.0,
+            },
+        }
+    }  # fmt: skip
+
+
+def test_counts_are_exact_and_delays_have_their_tolerance() -> None:
+    case = load("rlc_codel_2022", 20)
+    claims = [claim for claim in CLAIMS if claim.name.startswith(case)]
+    assert len(claims) == 6
+
+    def failing(**off: float) -> list[str]:
+        metrics = {case: row(case, **off)}
+        return [claim.name.removeprefix(f"{case}: ") for claim in claims if not judge(claim, metrics).holds]
+
+    assert failing() == []
+    assert failing(mice_delay=515.764 + 0.06, elephant_delay=964.63 - 0.02) == []
+    assert failing(mice=6) == ["mice received"]
+    assert failing(elephant=152_680, elephant_delay=964.651) == ["elephant received", "elephant, mean delay"]
+    assert failing(mice_delay=515.825) == ["mice, mean delay"]
+
+
+def test_what_differs_in_one_row_is_said() -> None:
+    notes = {claim.name.partition(":")[0] for claim in CLAIMS if "sounding_offset" in claim.note}
+    assert notes == {"tail, 20k"}
+
+
+# Files.
+
+
+def test_files_are_named_by_what_is_usual_to_vary() -> None:
+    own = {"lambda": 20_000.0, "queue": "tail", "buffer": "999999999B", "rlc": "um", "cca": "udp"}
+    assert files.name(own, 42, "") == "tail-20000-999999999B-um-42"
+    tcp = {**own, "lambda": None, "cca": {"kind": "bbr"}, "queue": {"kind": "codel", "target": "1ms"}}
+    assert files.name(tcp, 7, "a1b2c3") == "codel-bbr-999999999B-um-a1b2c3-7"
+    assert files.name({**own, "queue": "my.module:Queue"}, 1, "") == "Queue-20000-999999999B-um-1"
+
+
+def test_the_flow_monitor_s_text() -> None:
+    flow = {"start": "400ms", "traffic": {"kind": "cbr", "packet": "1500B"}}
+    run = SimpleNamespace(
+        scenario={"duration": "10s", "flows": [{"name": "mice", **flow}, {**flow, "name": "tcp", "traffic": {"kind": "greedy"}}]},
+        flow_metrics={
+            "mice": {
+                "tx_packets": 10.0, "rx_packets": 8.0, "mean_delay": 907.376781, "mean_jitter": 256.0, "throughput": 0.0111,
+            },
+            "tcp": {"tx_packets": 5.0, "rx_packets": 5.0},
+        },
+    )  # fmt: skip
+    # 10 x 1528 B in 9.6 s.
+    assert files.flow_monitor(run).splitlines() == [  # type: ignore[arg-type]
+        "Flow 1 (10.1.0.0:40000 -> 10.2.0.0:5001) proto UDP",
+        "  Tx Packets: 10",
+        "  Tx Bytes:   15280",
+        "  TxOffered:  0.012733 Mbps",
+        "  Rx Bytes:   12224",
+        "  Throughput: 0.011100 Mbps",
+        "  Mean delay:  907.376781 ms",
+        # Seven differences over eight packets.
+        "  Mean jitter:  224.000000 ms",
+        "  Rx Packets: 8",
+        "",
+        "",
+        "  Mean flow throughput: 0.011100",
+        "  Mean flow delay: 907.376781",
+    ]
+
+
+def test_the_rlc_s_log_counts_what_waits() -> None:
+    def event(at: int, what: str, seq: int, box: str = "ue_1") -> dict[str, object]:
+        return {
+            "time_ns": at, "event": what, "box": box, "flow": "mice", "direction": 0, "seq": seq, "length": 1500, "size": 1528,
+        }  # fmt: skip
+
+    packets = pl.DataFrame(
+        [
+            event(1000, "enqueue", 1), event(1500, "enqueue", 9, "wire"), event(2000, "enqueue", 2),
+            # Refused as it arrives.
+            event(3000, "enqueue", 3), event(3000, "drop", 3),
+            event(4000, "dequeue", 1), event(5000, "enqueue", 4),
+            # Dropped at the head, and lost on air after it had left.
+            event(6000, "drop", 2), event(6500, "drop", 1), event(7000, "enqueue", 5),
+        ]
+    )  # fmt: skip
+    lines = [line.split(" ", 1) for line in files.rlc_log(packets)]
+    assert [at for at, _ in lines] == ["0.000001000", "0.000002000", "0.000005000", "0.000007000"]
+    assert [text.rstrip() for _, text in lines] == [
+        f"LCID 4 New packet added: 1530, NumOfBuffers: {buffers}, BufferSize: {1530 * buffers}"
+        for buffers in (1, 2, 2, 2)
+    ]
+
+
+# Figures.
+
+
+def swept(*points: tuple[dict[str, str], float]) -> dict[str, pl.DataFrame]:
+    """Tables of runs with these parameters, whose flows have this delay."""
+    runs, parameters, metrics = [], [], []
+    for number, (given, delay) in enumerate(points):
+        run_id = f"run{number}"
+        runs.append({"run_id": run_id, "seed": 42, "status": "done", "experiment": "nr-rlc"})
+        parameters += [{"run_id": run_id, "name": name, "value": value} for name, value in given.items()]
+        for flow, packets in (("mice", 10.0), ("elephant", 1000.0)):
+            values = {
+                "tx_packets": packets, "dropped_aqm": packets / 10, "dropped_overflow": packets / 10, "residue": packets / 2,
+                "mean_delay": delay,
+            }  # fmt: skip
+            metrics += [("flow", flow, name, value) for name, value in values.items()]
+        metrics.append(("link", "ue_1", "max_sojourn", 2 * delay))
+        metrics = [(run_id, *row) if len(row) == 4 else row for row in metrics]
+    columns = ["run_id", "scope", "entity", "metric", "value"]
+    return {
+        "runs": pl.DataFrame(runs),
+        "parameters": pl.DataFrame(parameters),
+        "metrics": pl.DataFrame(metrics, schema=columns, orient="row").with_columns(unit=pl.lit("")),
+    }
+
+
+LOADS = [
+    ({"lambda": str(packets), "queue": f'"{queue}"', "buffer": '"999999999B"'}, delay)
+    for queue, factor in (("tail", 2), ("codel", 1))
+    for packets, delay in ((15_000, 9 * factor), (20_000, 900 * factor))
+]
+
+
+def drawn_values(spec: dict[str, Any]) -> list[tuple[str, float, float]]:
+    data = [row for rows in spec["datasets"].values() for row in rows]
+    return sorted({(row["series"], row["x"], row["value"]) for row in data})
+
+
+def test_a_family_differs_in_one_parameter_and_the_queue() -> None:
+    tables = swept(
+        *LOADS,
+        ({"lambda": "20000", "queue": '"tail"', "buffer": '"10MB"'}, 7.0),
+        ({"lambda": "20000", "queue": '"pie"', "buffer": '"999999999B"'}, 7.0),
+        ({"lambda": "null", "queue": '"tail"', "buffer": '"999999999B"'}, 7.0),
+    )
+    family = cell.family(tables, "lambda")
+    # Neither another buffer, nor a queue at one load, nor TCP.
+    assert set(family["run_id"]) == {"run0", "run1", "run2", "run3"}
+    assert family.filter(flow="mice").select("series", "x", "longest").rows() == [
+        ("codel", 15_000, 18.0), ("codel", 20_000, 1800.0), ("tail", 15_000, 36.0), ("tail", 20_000, 3600.0),
+    ]  # fmt: skip
+    assert cell.family(tables, "rlc").is_empty()
+    assert cell.family(swept(LOADS[0]), "lambda").is_empty()
+
+
+def test_delay_and_loss_over_the_load() -> None:
+    tables = swept(*LOADS)
+    delay = draw("load_delay", tables).to_dict(validate=True)
+    assert drawn_values(delay) == [
+        ("codel", 15000, 9),
+        ("codel", 20000, 900),
+        ("tail", 15000, 18),
+        ("tail", 20000, 1800),
+    ]
+    loss = draw("load_loss", tables).to_dict(validate=True)
+    # A fifth dropped and, apart from it, half still under way.
+    assert {value for _, _, value in drawn_values(loss)} == {20.0, 50.0}
+    assert len(loss["vconcat"]) == 2
+    assert len(draw("load_loss", tables, width=360).to_dict()["vconcat"]) == 4
+
+
+def test_delay_over_the_buffer_is_logarithmic_both_ways() -> None:
+    tables = swept(
+        *(({"buffer": f'"{size}"', "queue": '"tail"', "lambda": "30000"}, delay) for size, delay in
+          (("10000000B", 400.0), ("100000000B", 2200.0), ("999999999B", 2300.0)))
+    )  # fmt: skip
+    spec = draw("buffer_delay", tables).to_dict(validate=True)
+    panels = spec["vconcat"][0]["hconcat"]
+    assert len(panels) == 3
+    scales = [panel["layer"][0]["encoding"][axis]["scale"]["type"] for panel in panels for axis in "xy"]
+    assert set(scales) == {"log"}
+    assert {x for _, x, _ in drawn_values(spec)} == {10.0, 100.0, 1000.0}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (400, 2300, [200, 500, 1000, 2000, 5000]),
+        (9, 3000, [1, 10, 100, 1000, 10000]),
+        (1, 10, [1, 2, 5, 10]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis(low: float, high: float, ticks: list[float]) -> None:
+    assert log_ticks(low, high) == pytest.approx(ticks)
+
+
+def test_sojourn_by_flow_over_time_and_as_a_distribution() -> None:
+    tables = synthetic.run_tables(["newreno", "cubic"])
+    assert not shown(tables)
+    flows = tables["flow_series"].with_columns(sojourn_ms=pl.col("srtt_ms") - 15)
+    waits = pl.DataFrame(
+        {
+            "scope": "flow", "name": ["flow_1", "flow_1", "flow_2"], "quantity": "sojourn", "lower": [0.0, 50.0, 1.0],
+            "upper": [1.0, 60.0, 2.0], "weight": [30.0, 10.0, 5.0],
+        }
+    )  # fmt: skip
+    tables = {**tables, "flow_series": flows, "histograms": waits}
+    assert shown(tables)
+    spec = draw("flow_sojourn", tables).to_dict(validate=True)
+    shares = [row for rows in spec["datasets"].values() for row in rows if "share" in row]
+    assert [(row["value"], row["share"]) for row in shares if row["label"].startswith("flow_1")] == [
+        (0.01, 0), (1, 0.75), (60, 1),
+    ]  # fmt: skip
+    assert [(row["value"], row["share"]) for row in shares if row["label"].startswith("flow_2")] == [(1, 0), (2, 1)]
+    alone = synthetic.run_tables(["cubic"])
+    assert not shown({**alone, "flow_series": alone["flow_series"].with_columns(sojourn_ms=pl.lit(1.0))})
+
+
+# Runs.
+
+
+@real
+@pytest.mark.parametrize("case", ["tail, 15k", "tail, 20k", "rlc_codel_2022, 30k", "tail, 30k, 10 MB"])
+def test_a_row_to_the_packet(case: str) -> None:
+    run = bloatlab.run("nr-rlc", **CASES[case].parameters)
+    metrics = {case: {"flow_metrics": run.flow_metrics}}
+    verdicts = [judge(claim, metrics) for claim in CLAIMS if claim.name.startswith(f"{case}:")]
+    assert len(verdicts) >= 4
+    assert [verdict.claim.name for verdict in verdicts if not verdict.holds] == []
+
+
+@real
+def test_another_slot_of_the_sounding_gives_another_count() -> None:
+    run = bloatlab.run("nr-rlc", **{**CASES["tail, 20k"].parameters, "sounding_offset": 50})
+    assert run.flow_metrics["elephant"]["rx_packets"] == 152_678
+
+
+@real
+def test_only_where_packets_can_wait_counts_in_the_sojourn() -> None:
+    run = bloatlab.run("nr-rlc", stop="1s", **{"lambda": 20_000})
+    elephant = run.flow_metrics["elephant"]
+    # One way: 7.00135 ms to the RLC, and from the transport block's first symbol to the end of decoding.
+    assert 7.0 < elephant["mean_delay"] - elephant["mean_sojourn_l4"] < 9.5
+    series = run.flow_series.to_polars().filter(pl.col("flow").cast(pl.String) == "elephant").drop_nulls("sojourn_ms")
+    waits = series["sojourn_ms"].to_list()
+    assert waits == sorted(waits)
+    assert waits[-1] > 100
+
+
+@real
+def test_what_a_run_leaves(tmp_path: Path) -> None:
+    source = ExperimentSource(get("nr-rlc"))
+    runs = plan(source, {"stop": "600ms", "lambda": 20_000, "buffer": "1MB"})
+    execute(runs, tmp_path, packets=True)
+    names = sorted(path.name for path in (tmp_path / "files").iterdir())
+    assert [name.rpartition("-")[2] for name in names] == ["flowmon.txt", "rlc.log"]
+    run = Store(tmp_path).run(runs[0].run_id)
+    lines = (tmp_path / "files" / names[1]).read_text().splitlines()
+    drops = sum(flow["dropped_overflow"] for flow in run.flow_metrics.values())
+    assert drops > 100
+    assert len(lines) == run.link_metrics["ue_1"]["arrivals"] - drops
+    buffers = [int(line.split("NumOfBuffers: ")[1].split(",")[0]) for line in lines]
+    # 1 MB holds 653 of 1530 B, and a part of one more.
+    assert max(buffers) in (652, 653)
+
+
+@real
+def test_the_pcap_at_a_bearer_is_the_ue_s(tmp_path: Path) -> None:
+    run = bloatlab.run("nr-rlc", cca="cubic", stop="600ms", packets=True)
+    run.write_pcap(tmp_path / "ue.pcap", "ue_1")
+    data = (tmp_path / "ue.pcap").read_bytes()
+    at, seen = 24, {"down": 0, "up": 0}
+    while at < len(data):
+        _, _, kept, _ = struct.unpack_from(">IIII" if data[0] == 0xA1 else "<IIII", data, at)
+        # 10.1.x.y sends the data.
+        seen["down" if data[at + 16 + 13] == 1 else "up"] += 1
+        at += 16 + kept
+    received = sum(flow["rx_packets"] for flow in run.flow_metrics.values())
+    packets = run.packets.to_polars()
+    sent = packets.filter((pl.col("event").cast(pl.String) == "send") & (pl.col("direction") == 1)).height
+    assert seen == {"down": received, "up": sent}
+    assert sent > 100
+
+
+@real
+def test_findings_are_computed_from_the_published_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = get("nr-rlc")
+    # As published but for the length: the text then has other numbers.
+    short = {name: {**experiment.resolve(case.parameters), "stop": "1s"} for name, case in CASES.items()}
+    monkeypatch.setattr(type(experiment), "published_runs", lambda self, data=None: short)
+    runs = plan_published(experiment)
+    execute(runs[1:], tmp_path, jobs=1)
+    assert findings_of_store(Store(tmp_path), experiment) == []
+    execute(runs, tmp_path, jobs=1)
+    found = findings_of_store(Store(tmp_path), experiment)
+    assert len(found) == 5
+    metrics = Store(tmp_path).run_metrics([run.run_id for run in runs])
+    by_case = published_runs(experiment, runs)
+    tail = metrics[by_case["tail, 20k"].run_id]["flow_metrics"]["elephant"]
+    assert f"{tail['rx_packets']:,.0f}" in found[0].ours
+    assert found[0].rows[0][1:4] == ("8", "907.4", "152,679")
+    assert found[1].rows[3][3] == f"{tail['rx_packets']:,.0f}"
+    assert "cubic" in found[2].ours
+    page = make_report(tmp_path).read_text(encoding="utf-8")
+    assert "Findings on what was published" in page
+    assert "Delay is proportional to the buffer, not inversely" in page
+
+
+@real
+def test_show_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.command(["show", "nr-rlc"]) == 0
+    assert "sounding_offset" in capsys.readouterr().out
+
+
+@real
+def test_json_of_a_sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["run", "nr-rlc", "--set", "stop=2s", "--set", "lambda=20000", "--sweep", "queue=tail,codel", "--json"]
+    assert cli.command([*words, "--out", str(tmp_path)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [run["parameters"]["queue"] for run in document["runs"]] == ["tail", "codel"]
+    wanted = {
+        "tx_packets",
+        "rx_packets",
+        "throughput",
+        "mean_delay",
+        "mean_jitter",
+        "dropped_aqm",
+        "dropped_overflow",
+        "residue",
+    }
+    assert all(wanted <= set(flow) for run in document["runs"] for flow in run["flow_metrics"].values())
