@@ -24,9 +24,7 @@ fn what_is_written_is_read() {
     assert!(am.is_ok(), "{am:?}");
     let text = serde_json::to_value(&am).unwrap_or_default();
     assert_eq!(rlc(text["Ok"].clone()), am);
-    let params = pdcp(
-        json!({"discard_timer": "infinite", "t_reordering": "40ms"}),
-    );
+    let params = pdcp(json!({"discard_timer": "infinite", "t_reordering": "40ms"}));
     let Ok(params) = params else {
         panic!("{params:?}")
     };
