@@ -82,7 +82,7 @@ def sweep(
     /,
     axes: Mapping[str, Sequence[Any]] | None = None,
     *,
-    replications: int = 1,
+    replications: int | None = None,
     seed: int = 42,
     out: Path | str | None = None,
     jobs: int | None = None,
@@ -95,7 +95,8 @@ def sweep(
         scenario: Name of an experiment or a scenario document.
         axes: Values of each swept parameter (or dotted path); an experiment's own axes are added where they are neither
             swept nor set.
-        replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`.
+        replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
+            experiment has where its own axes are swept.
         seed: Seed of the first replication.
         out: Results directory; absent: `results/NAME`.
         jobs: Threads; absent: one a processor.

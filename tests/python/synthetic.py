@@ -184,7 +184,7 @@ def sweep_tables(ccas=("newreno", "cubic", "bbr"), qlens=(20, 40, 80, 160, 320),
 def ranked_tables(queues, points=("",), seeds=(1, 2)):
     """`ranking`, `contenders` and `metrics` of a comparison of queues, as `source.of_runs` gives them.
 
-    `places` and `overall` have the same shape as `ranking`.
+    `places` and `overall` have the same shape as `ranking`, `at_points` has it at each point.
     """
     draw = random.Random(7)
     criteria = [
@@ -220,6 +220,7 @@ def ranked_tables(queues, points=("",), seeds=(1, 2)):
         "ranking": pl.DataFrame(ranking),
         "places": pl.DataFrame(ranking),
         "overall": pl.DataFrame(ranking),
+        "at_points": pl.concat([pl.DataFrame(ranking).with_columns(pl.lit(point).alias("point")) for point in points]),
         "contenders": pl.DataFrame(
             [{"run_id": run, "contender": queue, "point": point} for run, queue, point, _ in runs]
         ),

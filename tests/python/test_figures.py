@@ -15,8 +15,9 @@ from bloatlab.figures import contenders, histogram, network, palette, parts, pre
 from bloatlab.figures.charts.goodput_delay import pareto
 from bloatlab.figures.source import with_limits
 
-OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name != "flow_sojourn"]
-"""That one is of several flows: tests/python/test_nr_rlc.py."""
+ELSEWHERE = {"descent", "flow_sojourn"}
+"""Of a 5G cell, and of several flows: tests/python/test_nr_dynamic_buffers.py, test_nr_rlc.py."""
+OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in ELSEWHERE]
 RANKINGS = {"ranking", "places", "overall"}
 MATRICES = {"share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay"}
 """Of pairs, by two parameters, and over parameters of one experiment: test_coexistence.py, test_mmwave.py, test_nr_rlc.py."""

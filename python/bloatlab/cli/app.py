@@ -55,7 +55,7 @@ def run(
     *,
     set_: Set = [],  # noqa: B006
     sweep: Sweep = [],  # noqa: B006
-    replications: int = 1,
+    replications: int | None = None,
     seed: int = 42,
     out: Out = None,
     json: Flag = False,
@@ -69,7 +69,7 @@ def run(
         name: The experiment.
         set_: A parameter's value; `bloatlab show NAME` lists them. Repeatable.
         sweep: Values of a parameter; several --sweep give the cartesian product. Repeatable.
-        replications: Runs of each point; replication r, from 0, has the seed SEED + r.
+        replications: Runs of each point; replication r, from 0, has the seed SEED + r [default: 1, or the experiment's].
         seed: Seed of the random streams.
         out: Results directory [default: results/NAME].
         json: Print one JSON object and nothing else.

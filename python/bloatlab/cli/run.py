@@ -29,7 +29,8 @@ class Request:
     source: Source
     set_: Sequence[str]
     sweep: Sequence[str]
-    replications: int
+    replications: int | None
+    """`None`: as the experiment has it."""
     seed: int
     out: Path | None
     as_json: bool

@@ -58,6 +58,9 @@ def show_experiment(name: str) -> None:
             judged += f"{', ' if judged else ''}needs {claim.needs}" if claim.needs else ""
             claims.add_row(claim.name, claim.published_text, claim.unit, judged)
         out.print(claims)
+    if axes := experiment.axes():
+        times = f", {experiment.replications} runs a point" if experiment.replications > 1 else ""
+        out.print(f"swept unless set: {', '.join(axes)}{times}", soft_wrap=True)
     out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)
 
 

@@ -13,6 +13,7 @@ from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.laws import CongestionControlLaws
 from bloatlab.experiments.mmwave import MmwaveAqm
+from bloatlab.experiments.nr_dynamic_buffers import NrDynamicBuffers
 from bloatlab.experiments.nr_rlc import NrRlc
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928 import FAMILY as RFC7928
@@ -27,6 +28,7 @@ CATALOGUE: dict[str, Experiment] = {
         CongestionControlLaws(),
         NrRlc(),
         MmwaveAqm(),
+        NrDynamicBuffers(),
         CcBenchmark(),
         *CCPERF,
         *RFC7928,

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from bloatlab.errors import unknown
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.remark import Remark
 from bloatlab.plugins import Configured
 
 if TYPE_CHECKING:
+    from bloatlab.experiments.ranking import Observation
     from bloatlab.result import Result
 
 Metrics = Mapping[str, Any]
@@ -115,6 +117,8 @@ class Experiment:
     series: ClassVar[tuple[str, ...]] = ()
     """Tables of every run that its figures over all runs draw."""
     figures: ClassVar[tuple[str, ...]] = ()
+    replications: ClassVar[int] = 1
+    """Runs of each point of its own axes, where the user names no number."""
     criteria: ClassVar[tuple[Criterion, ...]] = ()
     """What its runs are ranked by; empty: they are not."""
     compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")
@@ -194,6 +198,10 @@ class Experiment:
     def readings(self, run: Result) -> dict[str, float]:
         """Numbers of a run that claims read and no metric holds, from its tables."""
         return {}
+
+    def remarks(self, observed: Sequence[Observation]) -> list[Remark]:
+        """What its ranked runs say, for the page; computed from them."""
+        return []
 
     def findings(self, cases: Cases) -> list[Finding]:
         """What the published runs say of the source's conclusions, computed from their metrics."""

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.criteria import criteria
     from bloatlab.figures.charts.delay_ranges import delay_ranges
     from bloatlab.figures.charts.delay_throughput import delay_throughput
+    from bloatlab.figures.charts.descent import descent
     from bloatlab.figures.charts.ecdf import ecdf
     from bloatlab.figures.charts.flow_sojourn import flow_sojourn
+    from bloatlab.figures.charts.fronts import fronts
     from bloatlab.figures.charts.goodput_delay import goodput_delay
     from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
     from bloatlab.figures.charts.in_flight import in_flight
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.scores import places, scores
     from bloatlab.figures.charts.srtt_grid import srtt_grid
+    from bloatlab.figures.charts.standings import standings
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.charts.trace_rate import trace_rate
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
@@ -44,8 +47,10 @@ _HOME = {
     "delay_matrix": "charts.coexistence",
     "delay_ranges": "charts.delay_ranges",
     "delay_throughput": "charts.delay_throughput",
+    "descent": "charts.descent",
     "ecdf": "charts.ecdf",
     "flow_sojourn": "charts.flow_sojourn",
+    "fronts": "charts.fronts",
     "goodput_delay": "charts.goodput_delay",
     "places": "charts.scores",
     "scores": "charts.scores",
@@ -59,6 +64,7 @@ _HOME = {
     "rtt_histogram": "charts.rtt_histogram",
     "share_matrix": "charts.coexistence",
     "srtt_grid": "charts.srtt_grid",
+    "standings": "charts.standings",
     "time_series": "charts.time_series",
     "trace_rate": "charts.trace_rate",
 }
@@ -72,10 +78,12 @@ __all__ = [
     "delay_matrix",
     "delay_ranges",
     "delay_throughput",
+    "descent",
     "draw",
     "ecdf",
     "find",
     "flow_sojourn",
+    "fronts",
     "goodput_delay",
     "goodput_ellipses",
     "in_flight",
@@ -92,6 +100,7 @@ __all__ = [
     "scores",
     "share_matrix",
     "srtt_grid",
+    "standings",
     "time_series",
     "trace_rate",
 ]

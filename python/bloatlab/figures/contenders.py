@@ -27,6 +27,11 @@ def colours(names: list[str]) -> dict[str, str]:
     return palette.assign(names)
 
 
+def place(point: str) -> str:
+    """A point without the names of its axes: `static, um` for `channel=static, rlc=um`."""
+    return ", ".join(part.partition("=")[2] or part for part in point.split(", "))
+
+
 def stems(ranking: pl.DataFrame) -> list[str]:
     """Criteria that come as median, 95th and 99th percentile, by what their names have in common."""
     names = ranking["criterion"].unique(maintain_order=True).to_list()

@@ -12,8 +12,11 @@ from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.criteria import criteria
 from bloatlab.figures.charts.delay_ranges import delay_ranges
 from bloatlab.figures.charts.delay_throughput import delay_throughput
+from bloatlab.figures.charts.descent import descent, queues
 from bloatlab.figures.charts.ecdf import ecdf
 from bloatlab.figures.charts.flow_sojourn import flow_sojourn, shown
+from bloatlab.figures.charts.fronts import PANELS as FRONTS
+from bloatlab.figures.charts.fronts import drawn_points, fronts
 from bloatlab.figures.charts.goodput_delay import axes_of, goodput_delay
 from bloatlab.figures.charts.goodput_ellipses import PANELS, goodput_ellipses, points, samples
 from bloatlab.figures.charts.in_flight import in_flight
@@ -23,6 +26,7 @@ from bloatlab.figures.charts.queue_distribution import queue_distribution
 from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
 from bloatlab.figures.charts.scores import places, scores
 from bloatlab.figures.charts.srtt_grid import left_out, placed, srtt_grid
+from bloatlab.figures.charts.standings import drawn_criteria, standings
 from bloatlab.figures.charts.time_series import time_series
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import HALF, WIDE
@@ -118,6 +122,11 @@ def _points_left(tables: Tables) -> str:
     return f"The first {PANELS} points are shown; {left} more are in the table of runs." if left > 0 else ""
 
 
+def _panels_left(tables: Tables) -> str:
+    left = len(drawn_points(tables)) - FRONTS
+    return f"The first {FRONTS} points are shown; {left} more are in the table of runs." if left > 0 else ""
+
+
 def _held(tables: Tables) -> str:
     fixed = [f"{name} = {value} ({left} further in the table)" for name, value, left in held(tables)]
     return f"Shown for {', '.join(fixed)}." if fixed else ""
@@ -174,6 +183,15 @@ REGISTRY: Mapping[str, Figure] = {
             queue,
             lambda tables: prepare.has_values(network.table(tables, "link_series"), "queue_packets"),
             note=_links,
+        ),
+        Figure(
+            "descent",
+            "The way down through the cell",
+            "What the radio carries, how many packets wait in the UPF, in SDAP and in the RLC, and how long pings and TCP's "
+            "packets are under way.",
+            ("link_series",),
+            descent,
+            lambda tables: not queues(tables).is_empty(),
         ),
         Figure(
             "queue_distribution",
@@ -304,6 +322,28 @@ REGISTRY: Mapping[str, Figure] = {
             ("ranking",),
             goodput_delay,
             lambda tables: axes_of(tables) is not None,
+            of_runs=True,
+        ),
+        Figure(
+            "fronts",
+            "Goodput against delay at each point",
+            "A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay. Those "
+            "that are named, joined by the dashed line, are the Pareto front: no other has both a shorter delay and a "
+            "higher goodput there.",
+            ("ranking", "at_points"),
+            fronts,
+            lambda tables: bool(drawn_points(tables)),
+            of_runs=True,
+            note=_panels_left,
+        ),
+        Figure(
+            "standings",
+            "Delay and goodput everywhere",
+            "A row a contender in the order of the ranking, a column a point of what else was varied. The palest, in bold, "
+            "is the best of its column; the darkest is eight times worse or more.",
+            ("ranking", "at_points"),
+            standings,
+            lambda tables: bool(drawn_criteria(tables)),
             of_runs=True,
         ),
         Figure(

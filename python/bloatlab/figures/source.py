@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
-from bloatlab.experiments.ranking import by_point
+from bloatlab.experiments.ranking import by_point, rank
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
-    from bloatlab.experiments.ranking import Ranking
+    from bloatlab.experiments.ranking import Observation, Ranking
     from bloatlab.store import Store
 
 RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
@@ -68,14 +69,28 @@ def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
     """What a ranking gives to draw.
 
     `ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes;
-    `places`: as `ranking` for the score at each of several points.
+    `places`: as `ranking` for the score at each of several points; `at_points`: as `ranking` at each `point` alone.
     """
     if ranked is None:
         return {}
     runs = [{"run_id": run, "contender": one.contender, "point": one.point} for run, one in ranked.observations.items()]
     tables = {"ranking": _rows(ranked.ranking), "contenders": pl.DataFrame(runs)}
-    places = by_point(ranked.ranking, list(ranked.observations.values()))
+    observed = list(ranked.observations.values())
+    tables["at_points"] = _at_points(ranked.ranking, observed)
+    places = by_point(ranked.ranking, observed)
     return tables if places is None else {**tables, "places": _rows(places)}
+
+
+def _at_points(ranking: Ranking, observed: list[Observation]) -> pl.DataFrame:
+    """The rows of the rankings at each point; positions are the whole ranking's."""
+    positions = {row.name: row.position for row in ranking.contenders}
+    parts = []
+    for point in dict.fromkeys(one.point for one in observed):
+        here = rank(ranking.criteria, [one for one in observed if one.point == point], ranking.subject)
+        placed = [replace(row, position=positions[row.name]) for row in here.contenders]
+        rows = _rows(replace(here, contenders=tuple(placed)))
+        parts.append(rows.with_columns(pl.lit(point).alias("point")))
+    return pl.concat(parts)
 
 
 def of_overall(ranking: Ranking | None) -> dict[str, pl.DataFrame]:

@@ -20,6 +20,7 @@ from bloatlab.scenario.queues import queues_of
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.base import Finding
+    from bloatlab.experiments.remark import Remark
     from bloatlab.figures.sweep import Sweep
 
 
@@ -81,6 +82,15 @@ class ClaimRow:
 
 
 @dataclass
+class RemarkView:
+    """What the ranked runs say, with the numbers behind it."""
+
+    title: str
+    text: str
+    table: PlainTable | None
+
+
+@dataclass
 class FindingView:
     """A published conclusion, and what our runs say of it."""
 
@@ -104,6 +114,7 @@ class ExperimentView:
     parameters: PlainTable
     claims: list[ClaimRow]
     ranking: RankingView | None
+    remarks: list[RemarkView]
     runs: PlainTable | None
     failed: PlainTable | None
     figures: list[Drawn]
@@ -124,6 +135,16 @@ class ExperimentView:
         if not judged:
             return ""
         return f"{sum(judged)} of {text.plural(len(judged), 'published value')} hold{'s' if sum(judged) == 1 else ''}."
+
+
+def remarks(said: Sequence[Remark]) -> list[RemarkView]:
+    """What the experiment says of its ranked runs."""
+
+    def table(remark: Remark) -> PlainTable | None:
+        cells = [[Cell(value) for value in row] for row in remark.rows]
+        return PlainTable(list(remark.columns), cells, remark.title) if cells else None
+
+    return [RemarkView(remark.title, remark.text, table(remark)) for remark in said]
 
 
 def findings(found: Sequence[Finding]) -> list[FindingView]:

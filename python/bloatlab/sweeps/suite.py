@@ -16,10 +16,12 @@ def plan_all(
     base: Mapping[str, Any],
     given: Mapping[str, Sequence[Any]],
     *,
-    replications: int = 1,
+    replications: int | None = 1,
     seed: int = 42,
 ) -> tuple[list[PlannedRun], dict[str, Sequence[Any]]]:
     """The runs of a source, and the axes that they lie on; a suite has none in common.
+
+    Without a number of replications it is the experiment's where axes of its own are swept, else one.
 
     Raises:
         ParameterError: A value is not allowed, or a suite's parameter is swept.
@@ -28,10 +30,13 @@ def plan_all(
     experiment = source.experiment if isinstance(source, ExperimentSource) else None
     if not isinstance(experiment, Suite):
         axes = source.axes(base, given)
+        if replications is None:
+            replications = experiment.replications if experiment is not None and set(axes) - set(given) else 1
         return plan(source, base, axes, replications=replications, seed=seed), axes
     if given:
         raise ParameterError(f"{next(iter(given))}: {experiment.name} sweeps by itself; sweep one of its experiments")
     runs: list[PlannedRun] = []
+    replications = 1 if replications is None else replications
     for part in experiment.parts(experiment.resolve(base)):
         runs += plan(ExperimentSource(part.experiment), part.base, part.axes, replications=replications, seed=seed)
     return runs, {}

@@ -39,7 +39,8 @@ def places(tables: network.Tables, *, width: int = WIDE) -> Any:
     Returns:
         The chart.
     """
-    return _places(network.table(tables, "places"), width)
+    points = network.table(tables, "places")
+    return _places(points.with_columns(pl.col("title").map_elements(contenders.place, return_dtype=pl.String)), width)
 
 
 def _places(ranking: pl.DataFrame, width: int) -> Any:

@@ -1,0 +1,123 @@
+"""Goodput against delay at each point of an experiment that ranks: who wins where."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures.charts.goodput_delay import axes_of, pareto
+from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+
+HEIGHT = 210
+NARROW = 560
+PANELS = 12
+LABELS = 30
+"""Pixels to the right of a panel into which a name may reach."""
+
+
+def drawn_points(tables: network.Tables) -> list[str]:
+    """Points that have both a delay and a goodput: a panel each."""
+    found = axes_of(tables)
+    if found is None:
+        return []
+    rows = network.table(tables, "at_points").filter(pl.col("criterion").is_in(found)).drop_nulls("value")
+    both = rows.group_by("point", maintain_order=True).agg(pl.col("criterion").n_unique().alias("axes"))
+    return both.filter(pl.col("axes") == 2)["point"].to_list()
+
+
+def fronts(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay, where there are those.
+
+    Those that are named, joined by the dashed line, are the Pareto front. Better is up and to the right.
+
+    Args:
+        tables: `ranking`, `at_points`.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    found = axes_of(tables)
+    if found is None:
+        raise ValueError("the ranking has no delay or no goodput")
+    rows = network.table(tables, "at_points")
+    names = contenders.order(network.table(tables, "ranking"))
+    shown = drawn_points(tables)[:PANELS]
+    across = 1 if width < NARROW or len(shown) == 1 else 2
+    wide = plot_width(width, across) - LABELS
+    legend = parts.legend_columns(names, width - 70)
+    panels = [_panel(rows.filter(pl.col("point") == point), found, names, point, wide, legend) for point in shown]
+    joined = [panels[start : start + across] for start in range(0, len(panels), across)]
+    chart = alt.vconcat(*(alt.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=14)
+    return themed(chart.resolve_legend(color="shared", shape="shared"))
+
+
+def _wide(rows: pl.DataFrame, axes: tuple[str, str]) -> pl.DataFrame:
+    """A row a contender: `x` and `y`, and of the delay `low` and `high`, null where the percentiles are not there."""
+    stem = axes[0].rpartition("_")[0]
+    columns = {axes[0]: "x", axes[1]: "y", f"{stem}_p50": "low", f"{stem}_p99": "high"}
+    found = rows.filter(pl.col("criterion").is_in(list(columns)))
+    wide = found.pivot("criterion", index="contender", values="value", aggregate_function="first").rename(
+        columns, strict=False
+    )
+    missing = [pl.lit(None, dtype=pl.Float64).alias(name) for name in columns.values() if name not in wide.columns]
+    wide = wide.with_columns(missing).drop_nulls(["x", "y"])
+    return wide.with_columns(pl.Series("front", pareto(wide), dtype=pl.Boolean))
+
+
+def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: str, width: int, columns: int) -> Any:
+    both = _wide(rows, axes)
+    units = dict(rows.select("criterion", pl.struct("title", "unit")).unique(maintain_order=True).iter_rows())
+    ends = pl.concat([both["x"], both["low"].drop_nulls(), both["high"].drop_nulls()])
+    low, high = prepare.low(ends), prepare.high(ends)
+    log = parts.wants_log(low, high, 5)
+    across = contenders.Axis.over(ends, width, log=log, reverse=True)
+    down = contenders.Axis.over(both["y"], HEIGHT, reverse=True)
+    scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
+    x = alt.X(
+        "x:Q", scale=scale,
+        axis=options(title=f"{units[axes[0]]['title']} (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
+    )  # fmt: skip
+    rate = units[axes[1]]
+    title = f"{rate['title']} ({rate['unit']})" if rate["unit"] else rate["title"]
+    y = alt.Y("y:Q", scale=options(domain=down.domain, nice=False, zero=False), axis=options(title=title, tickCount=5))
+    tints = list(palette.in_order(names).values())
+    colour = parts.colour(names, tints, field="contender", columns=columns)
+    turns = [palette.SHAPES[index // len(palette.PALETTE) % len(palette.SHAPES)] for index in range(len(names))]
+    shape = alt.Shape(
+        "contender:N", scale=options(domain=names, range=turns),
+        legend=options(title=None, columns=columns) if len(names) > 1 else None,
+    )  # fmt: skip
+    front = both.filter("front").sort("x")
+    spots = contenders.label_spots(
+        [(across.pixel(at), down.pixel(to)) for at, to in front.select("x", "y").iter_rows()],
+        front["contender"].to_list(),
+        width,
+        HEIGHT,
+    )
+    labels = front.with_columns(
+        pl.Series("x", [across.value(left) for left, _ in spots], dtype=pl.Float64),
+        pl.Series("y", [down.value(middle) for _, middle in spots], dtype=pl.Float64),
+    )
+    bars = both.drop_nulls(["low", "high"])
+    layers = []
+    if not bars.is_empty():
+        layers.append(
+            parts.drawn(prepare.values(bars), "rule", strokeWidth=1.2, opacity=0.45).encode(
+                x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, color=colour
+            )
+        )
+    layers += [
+        parts.drawn(
+            prepare.values(front), "line", interpolate="step-after", strokeDash=[5, 4], strokeWidth=1, color=INK
+        ).encode(x=x, y=y, order=alt.Order("x:Q")),
+        parts.drawn(prepare.values(both), "point", filled=True, size=55, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape
+        ),
+        parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
+            x=x, y=y, text=alt.Text("contender:N")
+        ),
+    ]
+    heading = options(text=contenders.place(point)) if point else alt.Undefined
+    return alt.layer(*layers, width=width, height=HEIGHT, title=heading)
