@@ -42,26 +42,6 @@ fn delay(plan: &Plan, name: &str) -> u64 {
 }
 
 #[test]
-fn channels_of_a_cell_hold_points_and_samples() {
-    let walk = json!({ "kind": "random_waypoint", "from_m": [10, -50], "to_m": [110, 50.5] });
-    let ues = json!([
-        { "kind": "scenario", "position_m": [0, 150], "mobility": walk },
-        { "kind": "trace", "samples": [[0, 20.0], [1.5, 3]] }
-    ]);
-    let plan =
-        plan(json!({ "duration": "1s", "cell": { "radio": { "ues": ues } }, "flows": [{}] }));
-    let params = plan.cell.expect("a cell").params;
-    let seen = serde_json::to_value(&params.ues).expect("as JSON");
-    assert_eq!(seen[0]["position_m"], json!([0.0, 150.0]));
-    assert_eq!(seen[0]["mobility"]["to_m"], json!([110.0, 50.5]));
-    assert_eq!(seen[1]["samples"], json!([[0.0, 20.0], [1.5, 3.0]]));
-    let ues = json!([{ "kind": "trace", "samples": [[0, [20.0]]] }]);
-    let document = json!({ "duration": "1s", "cell": { "radio": { "ues": ues } }, "flows": [{}] });
-    let why = Scenario::from_value(document).expect_err("a list in a pair");
-    assert!(why.to_string().ends_with("must not be a list"), "{why}");
-}
-
-#[test]
 fn propagation_is_shared_between_the_ways_as_said() {
     let plan = |share: f64, rtt: &str| {
         let document = serde_json::json!({
