@@ -167,23 +167,23 @@ def test_winners_are_read_from_the_runs():
             "fq_codel: 5.0 ms, 99 Mbit/s", "fq_codel: 5.0 ms, 99 Mbit/s",
         ),
     )  # fmt: skip
-    assert "Of 2 places, shortest delay: bdp 2, fq_codel 1; highest goodput: tail 2" in found.text
+    assert "Of 2 places, shortest delay: bdp 2, fq_codel 1; highest goodput: tail 2" in found.ours
 
 
 def test_claims_are_weighed_by_the_runs():
     found = said(VALUES)
-    assert "is 40 times that of the best" in found["A deep buffer is bloat in 5G too"].text
-    assert "keeps 90 % of its goodput" in found["A deep buffer is bloat in 5G too"].text
+    assert "is 40 times that of the best" in found["A deep buffer is bloat in 5G too"].ours
+    assert "keeps 90 % of its goodput" in found["A deep buffer is bloat in 5G too"].ours
     # bdp is quicker than fq_codel at one of two places, which are not most.
-    assert "none of bdp makes the call quicker" in found["An AQM in the RLC, or a short RLC"].text
+    assert "none of bdp makes the call quicker" in found["An AQM in the RLC, or a short RLC"].ours
     quicker = said({**VALUES, (AM, "bdp"): (4.0, 60.0, 30.0)})["An AQM in the RLC, or a short RLC"]
-    assert "quicker at most places under bdp." in quicker.text
+    assert "quicker at most places under bdp." in quicker.ours
     assert quicker.rows == (("bdp", "2 of 2", "0.5 to 0.8", "1", "0.606 to 0.625"),)
     cost = found["What short delays cost"]
     assert cost.rows[0] == ("bdp_tail", "98 %", "96 %", "static, um")
-    assert "kept by 1 of 4 schemes (bdp_tail)" in cost.text
-    assert "leaves the call 75 to 110 % of the deep buffer's delay" in found["Sizing alone moves the queue"].text
-    assert "more than 1.5 times AM's at static (10 against 5 ms)" in found["UM and AM"].text
+    assert "kept by 1 of 4 schemes (bdp_tail)" in cost.ours
+    assert "leaves the call 75 to 110 % of the deep buffer's delay" in found["Sizing alone moves the queue"].ours
+    assert "more than 1.5 times AM's at static (10 against 5 ms)" in found["UM and AM"].ours
     assert {"A queue in the UPF", "Marks instead of drops"}.isdisjoint(found)
 
 

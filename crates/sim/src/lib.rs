@@ -6,6 +6,7 @@ mod boxes;
 mod build;
 mod calendar;
 mod control;
+mod descent;
 mod engine;
 mod flow;
 mod gate;

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from bloatlab.errors import unknown
 from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
-from bloatlab.experiments.remark import Remark
 from bloatlab.plugins import Configured
 
 if TYPE_CHECKING:
@@ -77,23 +77,6 @@ class Verdict:
     """`None`: not judged. The source states no tolerance, or `why`."""
     why: str = ""
     """Why a claim that has a tolerance was not judged."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What our runs say of a published conclusion."""
-
-    title: str
-    """The point of it, short."""
-    published: str
-    """What was concluded."""
-    ours: str
-    """What our runs show, with their numbers."""
-    columns: tuple[str, ...] = ()
-    """Headings of the numbers behind it."""
-    rows: tuple[tuple[str, ...], ...] = ()
-    note: str = ""
-    """What must be known to read the numbers."""
 
 
 class Experiment:
@@ -199,7 +182,7 @@ class Experiment:
         """Numbers of a run that claims read and no metric holds, from its tables."""
         return {}
 
-    def remarks(self, observed: Sequence[Observation]) -> list[Remark]:
+    def remarks(self, observed: Sequence[Observation]) -> list[Finding]:
         """What its ranked runs say, for the page; computed from them."""
         return []
 

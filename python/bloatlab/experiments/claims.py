@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bloatlab.experiments.base import Experiment, Finding, Verdict, plain
+from bloatlab.experiments.base import Experiment, Verdict, plain
+from bloatlab.experiments.finding import Finding
 from bloatlab.store import Store, Writer, canonical
 from bloatlab.sweeps.executor import Summary
 from bloatlab.sweeps.plan import PlannedRun, plan

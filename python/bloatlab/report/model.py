@@ -19,8 +19,7 @@ from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
-    from bloatlab.experiments.base import Finding
-    from bloatlab.experiments.remark import Remark
+    from bloatlab.experiments.finding import Finding
     from bloatlab.figures.sweep import Sweep
 
 
@@ -82,17 +81,8 @@ class ClaimRow:
 
 
 @dataclass
-class RemarkView:
-    """What the ranked runs say, with the numbers behind it."""
-
-    title: str
-    text: str
-    table: PlainTable | None
-
-
-@dataclass
 class FindingView:
-    """A published conclusion, and what our runs say of it."""
+    """What our runs say, of a published conclusion where there is one."""
 
     title: str
     published: str
@@ -114,7 +104,7 @@ class ExperimentView:
     parameters: PlainTable
     claims: list[ClaimRow]
     ranking: RankingView | None
-    remarks: list[RemarkView]
+    remarks: list[FindingView]
     runs: PlainTable | None
     failed: PlainTable | None
     figures: list[Drawn]
@@ -137,18 +127,8 @@ class ExperimentView:
         return f"{sum(judged)} of {text.plural(len(judged), 'published value')} hold{'s' if sum(judged) == 1 else ''}."
 
 
-def remarks(said: Sequence[Remark]) -> list[RemarkView]:
-    """What the experiment says of its ranked runs."""
-
-    def table(remark: Remark) -> PlainTable | None:
-        cells = [[Cell(value) for value in row] for row in remark.rows]
-        return PlainTable(list(remark.columns), cells, remark.title) if cells else None
-
-    return [RemarkView(remark.title, remark.text, table(remark)) for remark in said]
-
-
 def findings(found: Sequence[Finding]) -> list[FindingView]:
-    """What the published runs say of the source's conclusions."""
+    """Findings with the numbers behind them."""
     return [
         FindingView(
             finding.title,

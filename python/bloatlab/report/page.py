@@ -124,7 +124,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
-        remarks=model.remarks(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
+        remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),

@@ -9,12 +9,12 @@ from bloatlab.experiments import criteria, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_dynamic_buffers.channels import CHANNELS, radio
 from bloatlab.experiments.nr_dynamic_buffers.remarks import remarks
 from bloatlab.experiments.nr_dynamic_buffers.schemes import SCHEMES, apply, transfers
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.ranking import Observation
-from bloatlab.experiments.remark import Remark
 
 RLC_MODES = ("um", "am")
 BULK, PAGES = "bulk", "web"
@@ -134,7 +134,7 @@ class NrDynamicBuffers(Experiment):
             values["upf_rate"] = CHANNELS[values["channel"]].upf_rate
         return values
 
-    def remarks(self, observed: Sequence[Observation]) -> list[Remark]:
+    def remarks(self, observed: Sequence[Observation]) -> list[Finding]:
         """Who wins where, and what becomes of common claims."""
         return remarks(observed)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.ranking import Observation
-from bloatlab.experiments.remark import Remark
 
 DELAY = "voip_delay_p99"
 ROUND_TRIP = "bulk_rtt_p95"
@@ -61,14 +61,14 @@ class Table:
         return {point: mine / theirs for point, mine, theirs in pairs if mine is not None and theirs}
 
 
-def remarks(observed: Sequence[Observation]) -> list[Remark]:
+def remarks(observed: Sequence[Observation]) -> list[Finding]:
     """What the runs say; only of schemes that took part."""
     table = Table.of(observed)
     said = (winners, deep, disciplines, cost, moved, shaped, marking, modes)
     return [remark for say in said if (remark := say(table)) is not None]
 
 
-def winners(table: Table) -> Remark | None:
+def winners(table: Table) -> Finding | None:
     """The best at each point by delay, by goodput, and by what lies between."""
     rows, best = [], []
     for point in table.points:
@@ -102,10 +102,10 @@ def winners(table: Table) -> Remark | None:
         "percent schemes are equal, and the numbers are those of the first. "
         f"Of {len(rows)} places, {'; '.join(tallies)}."
     )
-    return Remark("Who wins where", text, ("where", *titles), tuple(rows))
+    return Finding("Who wins where", "", text, ("where", *titles), tuple(rows))
 
 
-def deep(table: Table) -> Remark | None:
+def deep(table: Table) -> Finding | None:
     """What an unmanaged buffer costs."""
     rows = []
     for point in table.points:
@@ -128,10 +128,10 @@ def deep(table: Table) -> Remark | None:
     if kept:
         text += f" A shallow buffer keeps {_range(kept, 100, ' %')} of its goodput."
     columns = ("where", "tail (ms)", "tail_small (ms)", "best (ms)")
-    return Remark("A deep buffer is bloat in 5G too", text, columns, tuple(rows))
+    return Finding("A deep buffer is bloat in 5G too", "", text, columns, tuple(rows))
 
 
-def disciplines(table: Table) -> Remark | None:
+def disciplines(table: Table) -> Finding | None:
     """Queue disciplines in the RLC against those above a short RLC."""
     rows, better, laws = [], [], []
     for scheme in ("codel", "pie", *SIZED):
@@ -166,10 +166,10 @@ def disciplines(table: Table) -> Remark | None:
         "RTT p95 over its",
         "goodput over its",
     )
-    return Remark("An AQM in the RLC, or a short RLC", text, columns, tuple(rows))
+    return Finding("An AQM in the RLC, or a short RLC", "", text, columns, tuple(rows))
 
 
-def cost(table: Table) -> Remark | None:
+def cost(table: Table) -> Finding | None:
     """What short delays cost in goodput."""
     kept = {
         name: ratios for name in table.schemes if name != "tail" and (ratios := table.ratios(name, "tail", GOODPUT))
@@ -193,10 +193,10 @@ def cost(table: Table) -> Remark | None:
         f"is kept by {len(full)} of {len(rows)} schemes{_listed(full)}."
     )
     columns = ("scheme", "of the goodput under tail, mean", "least", "where")
-    return Remark("What short delays cost", text, columns, rows)
+    return Finding("What short delays cost", "", text, columns, rows)
 
 
-def moved(table: Table) -> Remark | None:
+def moved(table: Table) -> Finding | None:
     """Sizing without a queue discipline."""
     rows = [
         (_place(point), f"{tail:.0f}", f"{plain:.0f}", f"{fair:.1f}")
@@ -212,10 +212,10 @@ def moved(table: Table) -> Remark | None:
         "deep buffer's delay: the law decides where packets wait, the queue discipline there how long."
     )
     columns = ("where", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
-    return Remark("Sizing alone moves the queue", text, columns, tuple(rows))
+    return Finding("Sizing alone moves the queue", "", text, columns, tuple(rows))
 
 
-def shaped(table: Table) -> Remark | None:
+def shaped(table: Table) -> Finding | None:
     """A UPF that shapes to a rate which the channel does not keep."""
     rows = [
         (_place(point), f"{aqm:.1f}", f"{inside:.1f}", f"{100 * rate / best:.0f} %")
@@ -236,10 +236,10 @@ def shaped(table: Table) -> Remark | None:
         + ". Where the radio falls below the UPF's rate the queue stands in the RLC, which nothing manages."
     )
     columns = ("where", "FQ-CoDel in the UPF (ms)", "FQ-CoDel in the RLC (ms)", "of the best goodput")
-    return Remark("A queue in the UPF", text, columns, tuple(rows))
+    return Finding("A queue in the UPF", "", text, columns, tuple(rows))
 
 
-def marking(table: Table) -> Remark | None:
+def marking(table: Table) -> Finding | None:
     """Marks instead of drops."""
     rows, full, places = [], 0, 0
     for scheme in MARKING:
@@ -265,10 +265,10 @@ def marking(table: Table) -> Remark | None:
         f"schemes TCP comes to {NEAR:.0%} of the best goodput there."
     )
     columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
-    return Remark("Marks instead of drops", text, columns, tuple(rows))
+    return Finding("Marks instead of drops", "", text, columns, tuple(rows))
 
 
-def modes(table: Table) -> Remark | None:
+def modes(table: Table) -> Finding | None:
     """Unacknowledged against acknowledged mode."""
     rows, longer = [], []
     for um in (point for point in table.points if "rlc=um" in point):
@@ -304,7 +304,7 @@ def modes(table: Table) -> Remark | None:
         "shortest p99 of the call, UM (ms)",
         "AM",
     )
-    return Remark("UM and AM", text, columns, tuple(rows))
+    return Finding("UM and AM", "", text, columns, tuple(rows))
 
 
 def _mean(table: Table, point: str, criterion: str) -> float | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import shared
-from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, Finding, plain
+from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, plain
+from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, COMPARISON

@@ -1,0 +1,233 @@
+//! Who sends in a slot to come: grants on the uplink, blocks on the downlink, and what is sent again.
+
+use bloatlab_units::Nanos;
+
+use super::allocate::{Candidate, allocate};
+use super::bearer::{Above, Numbered};
+use super::pattern::Room;
+use super::transmission::{Content, Transmission};
+use super::{AVERAGE_SLOTS, Cell, DOWN, UP};
+use crate::SYMBOLS;
+use crate::bler::Combined;
+
+impl<T: Copy> Cell<T> {
+    /// Symbols of a slot that sounding takes: one for each UE whose turn it is.
+    fn sounding(&self, slot: u64) -> u32 {
+        let Some((period, first)) = self.sounding else {
+            return 0;
+        };
+        let turn = (slot + period - first) % period;
+        u32::from(turn < self.ues.len() as u64)
+    }
+
+    /// Symbols for data on the uplink, and whether the downlink may have what is left of them.
+    fn uplink_symbols(&self, slot: u64) -> (u32, Room) {
+        let room = self.pattern.room(slot);
+        let sounding = if room.uplink_control {
+            self.sounding(slot)
+        } else {
+            0
+        };
+        ((room.up + room.shared).saturating_sub(sounding), room)
+    }
+
+    /// Whether anything waits for the downlink.
+    fn downlink_waits(&mut self, now: Nanos, above: &mut dyn Above<T>) -> bool {
+        (0..self.ues.len()).any(|ue| self.report(2 * ue + DOWN, now, above) > 0)
+    }
+
+    /// Grants parts of a slot to come on the uplink. In shared slots it comes first, but leaves half of them while the downlink waits: or an uplink that is
+    /// always full would keep its own acknowledgements away.
+    pub(super) fn grant(&mut self, slot: u64, now: u64, above: &mut dyn Above<T>) {
+        let (mut symbols, room) = self.uplink_symbols(slot);
+        if room.shared > 0 && self.downlink_waits(self.clock.start(now), above) {
+            symbols = symbols.min(room.up + room.shared / 2);
+        }
+        let mut units = self.grid.units(symbols);
+        if units == 0 {
+            return;
+        }
+        let first = units;
+        self.send_again(UP, slot, &mut units, symbols, room);
+        self.gather(UP, now, |cell, ue| cell.ues[ue].requests.need(now));
+        self.share(units, symbols);
+        let mut used = first - units;
+        for place in 0..self.candidates.len() {
+            let Candidate { ue, mcs, units, .. } = self.candidates[place];
+            let size = self.grid.block(mcs, units, symbols);
+            self.ues[ue].average[UP] += f64::from(size.bytes) / AVERAGE_SLOTS;
+            if units == 0 || size.bytes == 0 {
+                continue;
+            }
+            used += units;
+            let taken = self.grid.symbols(used, symbols);
+            let ends = if room.up > 0 {
+                taken
+            } else {
+                // Shared slots: the uplink's part ends before the control symbol; who is served first is heard last.
+                SYMBOLS - 1 - (taken - self.grid.symbols(units, symbols))
+            };
+            let mut block = self.block(UP, 2 * ue + UP, mcs, units, symbols);
+            block.ends = ends;
+            self.ues[ue].requests.granted(now, size.bytes);
+            self.ues[ue].processes[UP] += 1;
+            self.air[UP].put(slot, block);
+        }
+        self.rotate(UP);
+    }
+
+    /// Fills the blocks of a slot to come on the downlink.
+    pub(super) fn schedule(
+        &mut self,
+        slot: u64,
+        now_slot: u64,
+        now: Nanos,
+        above: &mut dyn Above<T>,
+    ) {
+        let room = self.pattern.room(slot);
+        let mut symbols = room.down + room.shared;
+        if room.shared > 0 {
+            let granted: u32 = self.air[UP]
+                .of(slot)
+                .iter()
+                .map(|block| block.symbols)
+                .sum();
+            symbols = symbols.saturating_sub(granted + self.sounding(slot));
+        }
+        let mut units = self.grid.units(symbols);
+        if units == 0 {
+            return;
+        }
+        let first = units;
+        self.send_again(DOWN, slot, &mut units, symbols, room);
+        self.gather(DOWN, now_slot, |cell, ue| {
+            cell.report(2 * ue + DOWN, now, above)
+        });
+        self.share(units, symbols);
+        let taken: u32 = self.candidates.iter().map(|ue| ue.units).sum();
+        let free = units - taken;
+        let mut used = first - units;
+        for place in 0..self.candidates.len() {
+            let Candidate { ue, mcs, units, .. } = self.candidates[place];
+            let size = self.grid.block(mcs, units, symbols);
+            self.ues[ue].average[DOWN] += f64::from(size.bytes) / AVERAGE_SLOTS;
+            if units == 0 || size.bytes == 0 {
+                continue;
+            }
+            used += units;
+            let number = 2 * ue + DOWN;
+            let mut block = self.block(DOWN, number, mcs, units, symbols);
+            block.ends = 1 + self.grid.symbols(used, symbols);
+            let offered = self.grid.block(mcs, units + free, symbols).bytes;
+            let is_filled = self.fill(number, now, size.bytes, above, &mut block.content);
+            above.filled(number, now, offered);
+            if !is_filled {
+                self.air[DOWN].give_back(block.content.pdus);
+                continue;
+            }
+            self.ues[ue].processes[DOWN] += 1;
+            self.air[DOWN].put(slot, block);
+        }
+        self.rotate(DOWN);
+    }
+
+    /// The UEs that need a part of a slot and have a process left, from whose turn it is on.
+    fn gather(
+        &mut self,
+        direction: usize,
+        now: u64,
+        mut need: impl FnMut(&mut Self, usize) -> u32,
+    ) {
+        self.candidates.clear();
+        let count = self.ues.len();
+        for step in 0..count {
+            let number = (self.turn[direction] + step) % count;
+            if self.ues[number].processes[direction] >= self.harq.processes {
+                continue;
+            }
+            let need = need(self, number);
+            if need > 0 {
+                let ue = &mut self.ues[number];
+                let mcs = ue.adaptation[direction].mcs(now);
+                let average = ue.average[direction];
+                self.candidates
+                    .push(Candidate::new(number, mcs, need, average));
+            }
+        }
+    }
+
+    /// An empty block.
+    fn block(
+        &mut self,
+        direction: usize,
+        bearer: usize,
+        mcs: usize,
+        units: u32,
+        symbols: u32,
+    ) -> Transmission<Numbered<T>> {
+        let size = self.grid.block(mcs, units, symbols);
+        let whole = self.grid.units(symbols);
+        Transmission {
+            bearer,
+            mcs,
+            units,
+            size,
+            // With groups as units, what all symbols of so many of them amount to.
+            symbols: (units * symbols).div_ceil(whole),
+            ends: 0,
+            received: Combined::default(),
+            attempts: 0,
+            report: 0,
+            content: Content {
+                status: None,
+                pdus: self.air[direction].list(),
+            },
+        }
+    }
+
+    /// Puts what is due to be sent again into a slot, first come first served.
+    fn send_again(
+        &mut self,
+        direction: usize,
+        slot: u64,
+        units: &mut u32,
+        symbols: u32,
+        room: Room,
+    ) {
+        let mut used = 0;
+        let mut place = 0;
+        while place < self.again[direction].len() {
+            let (due, block) = &self.again[direction][place];
+            if *due > slot || block.units > *units {
+                place += 1;
+                continue;
+            }
+            let (_, mut block) = self.again[direction].remove(place);
+            *units -= block.units;
+            used += block.units;
+            let taken = self.grid.symbols(used, symbols);
+            block.ends = match (direction, room.up) {
+                (DOWN, _) => 1 + taken,
+                (_, 0) => SYMBOLS - 1 - (taken - self.grid.symbols(block.units, symbols)),
+                _ => taken,
+            };
+            self.air[direction].put(slot, block);
+        }
+    }
+
+    /// Gives the units of a slot to the candidates.
+    fn share(&mut self, units: u32, symbols: u32) {
+        let grid = &self.grid;
+        // What each gets of this slot is added once it is known.
+        let mut bytes = |mcs: usize, units: u32| grid.block(mcs, units, symbols).bytes;
+        allocate(self.policy, &mut self.candidates, units, &mut bytes);
+    }
+
+    /// The slot is given away: averages fade, and the next UE is first in the next one.
+    fn rotate(&mut self, direction: usize) {
+        for ue in &mut self.ues {
+            ue.average[direction] *= 1.0 - 1.0 / AVERAGE_SLOTS;
+        }
+        self.turn[direction] = (self.turn[direction] + 1) % self.ues.len();
+    }
+}
