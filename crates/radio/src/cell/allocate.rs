@@ -38,6 +38,8 @@ pub struct Candidate {
     pub need: u32,
     /// Bytes a slot that it got lately.
     pub average: f64,
+    /// Whether something for others waits with it, a report or a request, which no policy may hold back for good.
+    pub is_urgent: bool,
     /// Units it gets.
     pub units: u32,
     satisfied: bool,
@@ -51,9 +53,16 @@ impl Candidate {
             mcs,
             need,
             average,
+            is_urgent: false,
             units: 0,
             satisfied: false,
         }
+    }
+
+    /// It gets another unit.
+    fn serve(&mut self, bytes: &mut dyn FnMut(usize, u32) -> u32) {
+        self.units += 1;
+        self.satisfied = bytes(self.mcs, self.units) >= self.need;
     }
 }
 
@@ -69,14 +78,24 @@ pub fn allocate(
         only.units = fewest(only.mcs, only.need, units, bytes);
         return;
     }
+    let mut left = units;
+    // Who takes turns is not held back.
+    if policy != Policy::RoundRobin {
+        for candidate in candidates
+            .iter_mut()
+            .filter(|ue| ue.is_urgent)
+            .take(units as usize)
+        {
+            candidate.serve(bytes);
+            left -= 1;
+        }
+    }
     let mut turn = 0;
-    for _ in 0..units {
+    for _ in 0..left {
         let Some(next) = choose(policy, candidates, turn, bytes) else {
             break;
         };
-        let served = &mut candidates[next];
-        served.units += 1;
-        served.satisfied = bytes(served.mcs, served.units) >= served.need;
+        candidates[next].serve(bytes);
         turn = next + 1;
     }
 }
@@ -201,6 +220,17 @@ mod tests {
             shares(Policy::MaxRate, &[(1, 99_999, 0.0), (2, 900, 0.0)], 12),
             [7, 5]
         );
+    }
+
+    #[test]
+    fn what_others_wait_for_gets_a_unit_under_any_policy() {
+        let mut candidates = [
+            Candidate::new(0, 1, 4, 0.0),
+            Candidate::new(1, 2, 99_999, 0.0),
+        ];
+        candidates[0].is_urgent = true;
+        allocate(Policy::MaxRate, &mut candidates, 12, &mut bytes);
+        assert_eq!(candidates.map(|ue| ue.units), [1, 11]);
     }
 
     #[test]

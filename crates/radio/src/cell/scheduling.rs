@@ -149,11 +149,20 @@ impl<T: Copy> Cell<T> {
             if need > 0 {
                 let ue = &mut self.ues[number];
                 let mcs = ue.adaptation[direction].mcs(now);
-                let average = ue.average[direction];
-                self.candidates
-                    .push(Candidate::new(number, mcs, need, average));
+                let mut candidate = Candidate::new(number, mcs, need, ue.average[direction]);
+                candidate.is_urgent = match direction {
+                    DOWN => self.has_status(2 * number + DOWN, now),
+                    _ => ue.requests.is_asked(),
+                };
+                self.candidates.push(candidate);
             }
         }
+    }
+
+    /// Whether a report on the opposite direction waits at the sender of a bearer.
+    fn has_status(&self, number: usize, slot: u64) -> bool {
+        let now = self.clock.start(slot);
+        self.bearers[number ^ 1].receiver.status_due(now).is_some()
     }
 
     /// An empty block.

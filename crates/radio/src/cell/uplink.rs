@@ -32,6 +32,11 @@ impl Requests {
         self.asked = Some(slot + ASKING);
     }
 
+    /// Whether the UE has asked and has not been granted anything since.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// Bytes to be granted in this slot; who has asked may send a byte at least, and with it a report.
     pub fn need(&self, slot: u64) -> u32 {
         let asked = self.asked.is_some_and(|at| at <= slot);
