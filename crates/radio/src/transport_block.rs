@@ -150,13 +150,6 @@ impl TransportBlocks {
     pub fn get(&self, mcs: usize, symbols: u32) -> TransportBlock {
         self.blocks[mcs][symbols as usize]
     }
-
-    /// The fewest symbols whose block holds `need` bytes, or `most` if none up to there does.
-    pub fn symbols_for(&self, mcs: usize, need: u64, most: u32) -> u32 {
-        let row = &self.blocks[mcs];
-        let enough = |symbols: &u32| u64::from(row[*symbols as usize].bytes) >= need;
-        (1..most).find(enough).unwrap_or(most)
-    }
 }
 
 /// TS 38.214 table 5.1.3.2-1, bits.
@@ -237,18 +230,6 @@ mod tests {
             assert_eq!(of(Rule::Lena).bytes, number("lena_v2_tb_bytes"), "{row:?}");
         }
         assert_eq!(table.rows.len(), 741);
-    }
-
-    #[test]
-    fn the_fewest_symbols_are_taken() {
-        let shape = Shape::new(Rule::Lena, 133);
-        let blocks = TransportBlocks::new(shape, McsTable::One.schemes());
-        assert_eq!(blocks.get(28, 12).bytes, 12_212);
-        assert_eq!(blocks.symbols_for(28, 12_212, 12), 12);
-        assert_eq!(blocks.symbols_for(28, 12_213, 12), 12);
-        assert_eq!(blocks.symbols_for(28, 11_194, 12), 11);
-        assert_eq!(blocks.symbols_for(28, 1532, 12), 2);
-        assert_eq!(blocks.symbols_for(28, 1, 12), 1);
     }
 
     #[test]

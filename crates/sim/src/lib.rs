@@ -4,6 +4,8 @@ mod application;
 mod applications;
 mod boxes;
 mod build;
+mod build_cell;
+mod build_flows;
 mod calendar;
 mod control;
 mod descent;

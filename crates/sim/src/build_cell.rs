@@ -1,0 +1,80 @@
+//! The radio cell of a plan, with the gates before it.
+
+use bloatlab_radio::cell::Cell;
+use bloatlab_radio::sizing::L4Span;
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanCell, PlanFlow};
+use bloatlab_units::{NEVER, Nanos};
+
+use crate::engine::Engine;
+use crate::gate::{Descent, Gate, Keeper};
+use crate::network::Place;
+use crate::radio::RadioCell;
+
+impl Engine<'_> {
+    /// The radio cell behind the bearers.
+    pub(crate) fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
+        let Some(PlanCell {
+            params,
+            channels,
+            marking,
+        }) = &plan.cell
+        else {
+            return Ok(());
+        };
+        let mut links: Vec<usize> = vec![0; 2 * params.ues.len()];
+        for (index, link) in self.network.links.iter().enumerate() {
+            if let Some((bearer, _)) = link.bearer {
+                links[bearer] = index;
+            }
+        }
+        let mut descents: Vec<Descent> = Vec::new();
+        for place in 0..params.ues.len() {
+            descents.push(Descent {
+                base: base_delay(plan, &self.places, links[2 * place]),
+                marker: marking.as_ref().map(L4Span::new),
+                ..Descent::default()
+            });
+        }
+        let slot = params.slot()?;
+        let mut gates = Vec::new();
+        for (planned, place) in plan.boxes.iter().zip(&self.places) {
+            let (PlanBoxKind::Link(link), Place::Gate(index)) = (&planned.kind, place) else {
+                continue;
+            };
+            let Some(plan) = &link.gate else { continue };
+            let gate = Gate::new(plan, *index as usize, slot);
+            let descent = &mut descents[gate.ue];
+            match gate.keeper {
+                Keeper::Sdap(_) => descent.sdap = Some(gates.len()),
+                Keeper::Upf { .. } => descent.upf = Some(gates.len()),
+            }
+            self.network.links[*index as usize].gate = gates.len();
+            gates.push(gate);
+        }
+        self.network.radio = Some(Box::new(RadioCell {
+            cell: Cell::new(params, channels, &self.streams)?,
+            links,
+            slot,
+            scheduled: NEVER,
+            out: Vec::new(),
+            gates,
+            descents,
+            filled: Vec::new(),
+            rng: self.streams.stream("radio/marking"),
+        }));
+        Ok(())
+    }
+}
+
+/// Half of the propagation both ways of the first flow whose data crosses this link.
+fn base_delay(plan: &Plan, places: &[Place], link: usize) -> Nanos {
+    let crosses = |flow: &&PlanFlow| {
+        let bearer =
+            |&number: &usize| matches!(places[number], Place::Bearer(i) if i as usize == link);
+        flow.forward.iter().any(bearer)
+    };
+    plan.flows
+        .iter()
+        .find(crosses)
+        .map_or(0, |flow| flow.base_rtt / 2)
+}

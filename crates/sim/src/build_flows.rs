@@ -1,0 +1,193 @@
+//! The flows of a plan, with their paths and endpoints.
+
+use bloatlab_cc::CcConfig;
+use bloatlab_scenario::{Connection, Plan, PlanFlow, Traffic, Transport};
+use bloatlab_tcp::{EcnPlan, Endpoint};
+use bloatlab_units::NEVER;
+
+use crate::application::{Application, Fetch, WriteLog};
+use crate::engine::Engine;
+use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::histogram::Histogram;
+use crate::loss_events::NOT_GREEDY;
+use crate::network::{Passage, Place};
+use crate::schedule::{application, event};
+
+/// What `Packet::hop` counts.
+const MAX_HOPS: usize = u8::MAX as usize;
+
+impl<'a> Engine<'a> {
+    pub(crate) fn add_flows(&mut self, plan: &'a Plan) -> Result<(), String> {
+        let (mut data, mut probes) = (0, 0);
+        let mut nothing = None;
+        for (index, planned) in plan.flows.iter().enumerate() {
+            let mut passage = Passage {
+                stop: planned.stop.min(plan.duration),
+                dscp: planned.dscp,
+                greedy_rtt: match planned.traffic {
+                    Traffic::Greedy => planned.base_rtt,
+                    _ => NOT_GREEDY,
+                },
+                ..Passage::default()
+            };
+            for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
+                passage.routes[direction] = self.add_route(path, &mut nothing);
+                let boxes = self.network.routes.len() - 1 - passage.routes[direction] as usize;
+                if boxes > MAX_HOPS {
+                    let name = &planned.name;
+                    return Err(format!(
+                        "flows: a way of `{name}` has {boxes} boxes; at most {MAX_HOPS} are counted by a packet"
+                    ));
+                }
+            }
+            let mut start = self.streams.stream(&format!("start/{}", planned.name));
+            passage.start = planned.start + start.below(planned.start_jitter.max(1));
+            self.schedule(
+                passage.start,
+                event::APPLICATION,
+                index as u32 * application::KINDS + application::START,
+            );
+            self.network.passages.push(passage);
+            let probe = matches!(
+                planned.traffic,
+                Traffic::Ping { .. } | Traffic::Fetch { .. }
+            );
+            let flow = !matches!(planned.traffic, Traffic::Ping { .. });
+            self.ranks
+                .push((flow.then_some(data), probe.then_some(probes)));
+            data += u32::from(flow);
+            probes += u32::from(probe);
+            let flow = self.make_flow(index, planned)?;
+            self.flows.push(flow);
+        }
+        Ok(())
+    }
+
+    /// Writes a path into the route table; returns its first entry.
+    fn add_route(&mut self, path: &[usize], nothing: &mut Option<Place>) -> u32 {
+        let first = self.network.routes.len() as u32;
+        let places: Vec<Place> = path.iter().map(|&number| self.places[number]).collect();
+        if places.iter().all(|place| place.takes_no_time()) {
+            // A path on which nothing takes time still takes an event, so that no host is reached while it sends.
+            let place = *nothing.get_or_insert_with(|| {
+                let place = self.add_delay("(nothing)", 0, None, None);
+                self.places.push(place);
+                self.box_names.push(String::from("(nothing)"));
+                place
+            });
+            self.network.routes.push(place);
+        }
+        let corrupts = places
+            .iter()
+            .any(|place| matches!(place, Place::Corrupt(_)));
+        self.network.routes.extend(places);
+        let end = if corrupts {
+            Place::CheckingHost
+        } else {
+            Place::Host
+        };
+        self.network.routes.push(end);
+        first
+    }
+
+    fn make_flow(&mut self, index: usize, planned: &PlanFlow) -> Result<Flow, String> {
+        let rng = self.streams.stream(&format!("traffic/{}", planned.name));
+        let application = match &planned.traffic {
+            Traffic::Ping { interval, size } => {
+                return Ok(Flow::Echo(Box::new(EchoFlow {
+                    interval: interval.0.max(1),
+                    size: size.0 as u32,
+                    next_seq: 0,
+                    sent: 0,
+                    rtt: Histogram::default(),
+                })));
+            }
+            Traffic::Greedy => Application::Greedy,
+            Traffic::Finite { bytes } => Application::Finite { bytes: bytes.0 },
+            Traffic::Fetch {
+                request,
+                response,
+                interval,
+                connection,
+            } => Application::Fetch(Fetch {
+                request: request.0,
+                response: response.0,
+                interval: interval.0,
+                persistent: *connection == Connection::Persistent,
+                began: 0,
+                asked: 0,
+                answered: 0,
+                active: false,
+            }),
+            messages => match crate::traffic::Source::new(messages, rng) {
+                Some((source, Transport::Udp)) => return Ok(Flow::Udp(Box::new(udp(source)))),
+                Some((source, Transport::Tcp)) => Application::Messages(source),
+                None => return Err(format!("flows[{index}].traffic: not a source of messages")),
+            },
+        };
+        Ok(Flow::Tcp(Box::new(TcpFlow {
+            ends: self.make_ends(index, 0)?,
+            application,
+            connection: 0,
+            scheduled: [NEVER; 2],
+            releases: Default::default(),
+            send_buffer: planned.tcp.send_buffer.0,
+            mss: f64::from(planned.tcp.mss),
+            pending: 0,
+            log: WriteLog::default(),
+            completed_at: NEVER,
+            first_read_at: NEVER,
+            past: bloatlab_tcp::SenderStats::default(),
+            past_arrived: 0,
+            stats: TcpStats {
+                since: NEVER,
+                last_departure: NEVER,
+                ..TcpStats::default()
+            },
+        })))
+    }
+
+    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by Reno.
+    pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], String> {
+        let planned = &self.plan.flows[index];
+        let stream = |end: usize| {
+            self.streams
+                .stream(&format!("cc/{}/{connection}/{end}", planned.name))
+        };
+        let missing = |kind: &str| format!("no congestion control named {kind}");
+        let law = match &planned.cca {
+            CcConfig::Python(params) => self.plugins.congestion_control(params)?,
+            known => known
+                .build(stream(0))
+                .ok_or_else(|| missing(known.kind()))?,
+        };
+        let other = CcConfig::Reno(Default::default())
+            .build(stream(1))
+            .ok_or_else(|| missing("reno"))?;
+        // The receiving end gives the feedback that the sender's law needs.
+        let ecn = EcnPlan::of(&planned.tcp, law.as_ref());
+        Ok([
+            Endpoint::with_ecn(&planned.tcp, law, ecn),
+            Endpoint::with_ecn(&planned.tcp, other, ecn),
+        ])
+    }
+}
+
+fn udp(source: crate::traffic::Source) -> UdpFlow {
+    UdpFlow {
+        source,
+        next_seq: 0,
+        sent: 0,
+        sent_bytes: 0,
+        bytes: 0,
+        bytes_by_stop: None,
+        delay: Histogram::default(),
+        jitter: 0.0,
+        last_transit: None,
+        monitor: Monitor::default(),
+        since: NEVER,
+        sampled_bytes: 0,
+        sampled_sent: 0,
+        samples: Samples::default(),
+    }
+}
