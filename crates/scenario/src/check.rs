@@ -101,7 +101,7 @@ fn name(path: impl Display, value: &str) -> Check {
 }
 
 /// A registry's own verdict; its message starts with the parameter's name.
-fn registered(path: &str, verdict: Result<(), String>) -> Check {
+pub(crate) fn registered<T>(path: &str, verdict: Result<T, String>) -> Result<T, ScenarioError> {
     verdict.or_else(|message| match split_name(&message) {
         Some((parameter, rest)) => fail(format!("{path}.{parameter}"), rest),
         None => fail(path, message),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
+use crate::check::registered;
 use crate::error::{Complaint, complaint, translate};
 use crate::{Scenario, ScenarioError};
 
@@ -59,8 +60,7 @@ impl Scenario {
             rate.load().map_err(|why| ScenarioError::new(path, why))?;
         }
         if let Some(cell) = &mut self.cell {
-            let loaded = cell.radio.load();
-            loaded.map_err(|why| ScenarioError::new("cell.radio", why))?;
+            registered("cell.radio", cell.radio.load())?;
         }
         Ok(self)
     }

@@ -488,3 +488,26 @@ fn broken_text_and_double_keys() {
     ];
     insta::assert_snapshot!(messages.join("\n"));
 }
+
+#[test]
+fn a_cell_is_refused_by_its_place() {
+    let cell = |cell: Value| refusal(&json!({ "duration": "1s", "cell": cell, "flows": [{}] }));
+    let radio = |radio: Value| cell(json!({ "radio": radio }));
+    let nowhere = radio(json!({ "ues": [{ "kind": "trace", "file": "nowhere" }] }));
+    assert!(
+        nowhere.starts_with("cell.radio.ues[0].file: `nowhere` cannot be read"),
+        "{nowhere}"
+    );
+    assert_eq!(
+        radio(json!({ "numerology": 5 })),
+        "cell.radio.numerology: must be at most 4, not 5"
+    );
+    assert_eq!(
+        radio(json!({ "pattern": "DX" })),
+        "cell.radio.pattern: slots are D, U, F or S, not `X`"
+    );
+    assert_eq!(
+        cell(json!({ "backhaul": { "pacer": {} } })),
+        "cell.backhaul.pacer: needs `cell.sdap`, whose queue it keeps short"
+    );
+}

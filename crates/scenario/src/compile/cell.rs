@@ -4,7 +4,7 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_units::{Bytes, Rate};
 
 use super::{Boxes, Device, Network, Paths, link};
-use crate::check::fail;
+use crate::check::{fail, registered};
 use crate::document::default_queue;
 use crate::{
     CellNetwork, Flow, GateKind, PlanBox, PlanBoxKind, PlanCell, PlanGate, RadioPort, ScenarioError,
@@ -16,14 +16,12 @@ const DIRECTIONS: [&str; 2] = ["", "_up"];
 /// The cell itself, with what its files hold.
 pub(super) fn plan(cell: &CellNetwork) -> Result<PlanCell, ScenarioError> {
     let mut params = cell.radio.clone();
-    match params.load() {
-        Ok(channels) => Ok(PlanCell {
-            params,
-            channels,
-            marking: cell.marking.clone(),
-        }),
-        Err(why) => fail("cell.radio", why),
-    }
+    let channels = registered("cell.radio", params.load())?;
+    Ok(PlanCell {
+        params,
+        channels,
+        marking: cell.marking.clone(),
+    })
 }
 
 pub(super) struct CellPaths {
