@@ -13,6 +13,7 @@ use crate::radio::Bearers;
 use crate::schedule::{clock, event};
 
 impl Network {
+    /// A packet comes to a bearer: it may be marked, and is put into its queue.
     pub fn enter_bearer(&mut self, index: usize, packet: &Packet) {
         let (Some(radio), link) = (&mut self.radio, &mut self.links[index]) else {
             return;
@@ -32,6 +33,7 @@ impl Network {
         radio.arrange(&mut self.schedule);
     }
 
+    /// A packet comes to a queue before the radio, from which some may go on at once.
     pub fn enter_gate(&mut self, index: usize, packet: &Packet) {
         let Some(radio) = &mut self.radio else {
             return;

@@ -25,7 +25,7 @@ pub(crate) struct Gate {
     pub is_ticking: bool,
 }
 
-/// Ticks of 5G-BDP: a fifth of the shortest TTI that a cell of 3.5 GHz has.
+/// Ticks of 5G-BDP: a fifth of a slot of numerology 1.
 const PACING: Nanos = 100 * MICROSECOND;
 
 impl Gate {

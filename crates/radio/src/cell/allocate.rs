@@ -140,8 +140,7 @@ fn choose(
         let weight = match policy {
             Policy::ProportionalFair => {
                 // What it gets of this slot counts already.
-                let got = f64::from(bytes(candidate.mcs, candidate.units.max(1)));
-                let got = if candidate.units == 0 { 0.0 } else { got };
+                let got = f64::from(bytes(candidate.mcs, candidate.units));
                 rate / (candidate.average + got).max(1.0)
             }
             _ => rate,

@@ -40,18 +40,20 @@ impl<T: Copy> Cell<T> {
     /// always full would keep its own acknowledgements away.
     pub(super) fn grant(&mut self, slot: u64, now: u64, above: &mut dyn Above<T>) {
         let (mut symbols, room) = self.uplink_symbols(slot);
-        if room.shared > 0 && self.downlink_waits(self.clock.start(now), above) {
-            symbols = symbols.min(room.up + room.shared / 2);
-        }
-        let mut units = self.grid.units(symbols);
-        if units == 0 {
+        let first = self.grid.units(symbols);
+        if first == 0 {
             return;
         }
-        let first = units;
+        let mut units = first;
         self.send_again(UP, slot, &mut units, symbols, room);
+        let mut used = first - units;
+        // What is sent again may be larger than the half, and would wait for as long as the downlink does.
+        if room.shared > 0 && self.downlink_waits(self.clock.start(now), above) {
+            symbols = symbols.min(room.up + room.shared / 2);
+            units = self.grid.units(symbols).saturating_sub(used);
+        }
         self.gather(UP, now, |cell, ue| cell.ues[ue].requests.need(now));
         self.share(units, symbols);
-        let mut used = first - units;
         for place in 0..self.candidates.len() {
             let Candidate { ue, mcs, units, .. } = self.candidates[place];
             let size = self.grid.block(mcs, units, symbols);
