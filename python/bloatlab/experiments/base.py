@@ -100,6 +100,8 @@ class Experiment:
     series: ClassVar[tuple[str, ...]] = ()
     """Tables of every run that its figures over all runs draw."""
     figures: ClassVar[tuple[str, ...]] = ()
+    measures: ClassVar[Mapping[str, str]] = {}
+    """Metrics of its own that `measure` computes from those of a run, and their units."""
     replications: ClassVar[int] = 1
     """Runs of each point of its own axes, where the user names no number."""
     criteria: ClassVar[tuple[Criterion, ...]] = ()
@@ -177,6 +179,10 @@ class Experiment:
             parameters: What the runs have in common, for claims that need data.
         """
         return [judge(claim, metrics, parameters) for claim in (*self.claims, *self.comparison)]
+
+    def measure(self, metrics: Metrics) -> dict[str, float]:
+        """The metrics named in `measures`, from those of a run; one without a value is left out."""
+        return {}
 
     def readings(self, run: Result) -> dict[str, float]:
         """Numbers of a run that claims read and no metric holds, from its tables."""
