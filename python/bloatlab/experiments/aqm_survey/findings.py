@@ -1,0 +1,1 @@
+def findings(c): return []
