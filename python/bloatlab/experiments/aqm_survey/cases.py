@@ -23,6 +23,10 @@ WLDS = tuple(range(1, 11))
 AXES: Mapping[str, Sequence[Any]] = {"cap": CAPS, "buf": BUFS, "wld": WLDS}
 FAIR_QUEUES = ("drr", "sfq")
 """Queues that ns-2 gives buffers of their own."""
+TABLES: Mapping[str, Mapping[str, Any]] = {
+    "DRR without collisions": {"kind": "drr", "limit": "25000B", "quantum": "250B", "classifier": "exact"},
+}
+"""Queues with parameters of their own."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +43,19 @@ class Point:
     @property
     def parameters(self) -> dict[str, Any]:
         """What is set."""
-        return {name: getattr(self, name) for name in ("queue", "ccp", "cap", "buf", "wld", "mode")}
+        given = {name: getattr(self, name) for name in ("queue", "ccp", "cap", "buf", "wld", "mode")}
+        return {**given, "queue": TABLES.get(self.queue, self.queue)}
 
     @property
     def replications(self) -> int:
         """How many runs it has."""
-        is_base = replace(self, queue="", ccp="", mode="") == Point("", "", mode="")
+        is_base = self == Point(self.queue, self.ccp, mode=self.mode)
         return REPLICATIONS if is_base else ON_AXES
 
     def case(self, replication: int) -> str:
         """Name of one of its runs."""
         where = f"{mbps(self.cap):g} Mbit/s, {self.buf} packets, {self.wld} of 10 Reno"
-        return f"{QUEUES[self.queue]}, {CCPS[self.ccp]}, {where}, {self.mode}, run {replication + 1}"
+        return f"{QUEUES.get(self.queue, self.queue)}, {CCPS[self.ccp]}, {where}, {self.mode}, run {replication + 1}"
 
 
 def along(point: Point, axis: str) -> list[Point]:
@@ -66,7 +71,8 @@ def _points() -> Iterable[Point]:
         yield from along(Point(queue, mode=EQUAL), "buf")
 
 
-POINTS: tuple[Point, ...] = tuple(dict.fromkeys(_points()))
+EXACT = Point("DRR without collisions")
+POINTS: tuple[Point, ...] = (*dict.fromkeys(_points()), EXACT)
 RUNS: Mapping[str, tuple[Point, int]] = {
     point.case(replication): (point, SEED + replication)
     for point in POINTS

@@ -25,6 +25,8 @@ TOLERANCES: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = {
     "drop": dict.fromkeys(QUEUES, (1.5, None)),
 }
 REASONS: Mapping[tuple[str, str], str] = {}
+UNITS: Mapping[str, str] = {name: "points" if unit == "%" else unit for name, unit in MEASURES.items()}
+"""Of claims: 1.5 % would read as a share of the value."""
 Reading = Callable[[Cases], float | None]
 
 
@@ -32,7 +34,9 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
     """Spearman's rank correlation; equal values share the mean of their ranks, and what does not vary has 0."""
     x, y = _ranks(xs), _ranks(ys)
     centre = (len(x) + 1) / 2
-    products = [math.fsum((a - centre) * (b - centre) for a, b in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y))]
+    products = [
+        math.fsum((a - centre) * (b - centre) for a, b in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y))
+    ]
     spread = math.sqrt(products[1] * products[2])
     return products[0] / spread if spread else 0.0
 
@@ -73,10 +77,19 @@ def _slide_15() -> list[Claim]:
     for name in MEASURES:
         for queue, (absolute, relative) in TOLERANCES.get(name, {}).items():
             value = SLIDE_15[queue][name]
-            unit = MEASURES[name]
+            unit = UNITS[name]
             read = at(Point(queue), name)
             found.append(
-                Claim(f"{QUEUES[queue]}: {TITLES[name]}", value, read, unit, S15, absolute, relative, note=_why(queue, name))
+                Claim(
+                    f"{QUEUES[queue]}: {TITLES[name]}",
+                    value,
+                    read,
+                    unit,
+                    S15,
+                    absolute,
+                    relative,
+                    note=_why(queue, name),
+                )
             )
     fifo = Claim("DropTail: QLEN, 260 to 330", 295, at(Point("fifo"), "qlen"), "packets", f"{S15}: 305.16", absolute=35)
     return [fifo, *found]
@@ -112,21 +125,24 @@ def _trends() -> list[Claim]:
         for queue in AQMS
     ]  # fmt: skip
     same = f"{TRENDS}: AQM puts Reno and LEDBAT into the same priority"
-    found.append(Claim("DropTail: TCP%, about 98", 98, at(Point("fifo"), "tcp_share"), "%", same, absolute=1))
+    found.append(Claim("DropTail: TCP%, about 98", 98, at(Point("fifo"), "tcp_share"), "points", same, absolute=1))
     found += [
-        Claim(f"{QUEUES[queue]}: TCP%, 52 to 64", 58, at(Point(queue), "tcp_share"), "%", same, absolute=6) for queue in AQMS
+        Claim(f"{QUEUES[queue]}: TCP%, 52 to 64", 58, at(Point(queue), "tcp_share"), "points", same, absolute=6)
+        for queue in AQMS
     ]
     codel, choke = Point("codel"), Point("choke")
     lines = {"at the base point": ([codel], [choke])} | {
         f"mean over {axis.upper()}": (along(codel, axis), along(choke, axis)) for axis in AXES
     }
     found += [
-        Claim(f"TCP% of CoDel above CHOKe's, {where}", 0, above(*points, "tcp_share"), "points", TRENDS, bound="at least")
+        Claim(
+            f"TCP% of CoDel above CHOKe's, {where}", 0, above(*points, "tcp_share"), "points", TRENDS, bound="at least"
+        )
         for where, points in lines.items()
     ]
     found += [
         Claim(
-            f"SFQ: {TITLES[name]} within a class", 99, at(Point("sfq"), name), "%", TRENDS, bound="at least",
+            f"SFQ: {TITLES[name]} within a class", 99, at(Point("sfq"), name), "points", TRENDS, bound="at least",
             note=_why("sfq", name),
         )
         for name in ("fair_tcp", "fair_ccp")
@@ -156,7 +172,7 @@ def _places() -> list[Claim]:
 def _compared() -> list[Claim]:
     judged = {(queue, name) for name, queues in TOLERANCES.items() for queue in queues} | {("fifo", "qlen")}
     rest = [
-        Claim(f"{QUEUES[queue]}: {TITLES[name]}", value, at(Point(queue), name), MEASURES[name], S15)
+        Claim(f"{QUEUES[queue]}: {TITLES[name]}", value, at(Point(queue), name), UNITS[name], S15)
         for queue, row in SLIDE_15.items() for name, value in row.items() if (queue, name) not in judged
     ]  # fmt: skip
     total = [
@@ -166,7 +182,7 @@ def _compared() -> list[Claim]:
         for queue, ranks in RANKS.items()
     ]  # fmt: skip
     again = [
-        Claim(f"{QUEUES[queue]}: {TITLES[name]} ({AGAIN})", value, at(Point(queue), name), MEASURES[name], AGAIN)
+        Claim(f"{QUEUES[queue]}: {TITLES[name]} ({AGAIN})", value, at(Point(queue), name), UNITS[name], AGAIN)
         for queue, row in RERUN.items() for name, value in row.items()
     ]  # fmt: skip
     return [*total, *rest, *again]

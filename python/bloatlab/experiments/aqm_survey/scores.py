@@ -58,8 +58,6 @@ def _places(values: Mapping[str, float], apart: float) -> dict[str, int]:
     places: dict[str, int] = {}
     for position, queue in enumerate(order):
         before = order[position - 1] if position else queue
-        near = position > 0 and (
-            values[before] == values[queue] or values[before] - values[queue] < apart
-        )
+        near = position > 0 and (values[before] == values[queue] or values[before] - values[queue] < apart)
         places[queue] = places[before] if near else position + 1
     return places
