@@ -128,6 +128,10 @@ def _panels_left(tables: Tables) -> str:
     return f"The first {FRONTS} points are shown; {left} more are in the table of runs." if left > 0 else ""
 
 
+def _along(axis: str) -> Callable[[Tables], bool]:
+    return lambda tables: not surveyed.over(tables, axis).is_empty()
+
+
 def _ccps_left(tables: Tables) -> str:
     left = surveyed.runs(tables)["ccp"].n_unique() - survey.MOST
     return (
@@ -320,8 +324,8 @@ REGISTRY: Mapping[str, Figure] = {
         Figure(
             "survey_shares",
             "TCP's share against fairness",
-            "After slides 16 to 20: small marks are runs at the base point, large ones their means. An AQM that gives both classes "
-            "the same priority is to the right at 50 %; low priority is kept above.",
+            "After slides 16 to 20: small marks are runs at the base point, large ones their means. An AQM that gives both "
+            "classes the same priority is to the right at 50 %; low priority is kept above.",
             ("runs", "parameters", "metrics"),
             survey.survey_shares,
             lambda tables: prepare.has_values(survey.at_base(tables), "tcp_share"),
@@ -336,7 +340,7 @@ REGISTRY: Mapping[str, Figure] = {
                 f"highest. What else the survey varies is held at the base point (CAP 4 Mbit/s, BUF 400, WLD 5).{more}",
                 ("runs", "parameters", "metrics"),
                 function,
-                lambda tables, axis=axis: not surveyed.over(tables, axis).is_empty(),
+                _along(axis),
                 of_runs=True,
                 note=_ccps_left,
             )

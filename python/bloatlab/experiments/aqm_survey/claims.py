@@ -67,6 +67,21 @@ def above(points: Sequence[Point], others: Sequence[Point], name: str) -> Readin
     return read
 
 
+def ratio(point: Point, other: Point, name: str) -> Reading:
+    """A metric's mean at a point over that at another."""
+    return lambda cases: mean(cases, point, name) / mean(cases, other, name)
+
+
+def place_of(queue: str, criterion: int) -> Reading:
+    """A queue's place by a criterion of the score."""
+    return lambda cases: float(scored(cases)[queue].ranks[criterion])
+
+
+def total_of(queue: str) -> Reading:
+    """A queue's score."""
+    return lambda cases: float(scored(cases)[queue].total)
+
+
 def scored(cases: Cases, ccp: str = "ledbat") -> dict[str, Score]:
     """The score table of our runs."""
     return scores({queue: means(cases, Point(queue, ccp)) for queue in AQMS})
@@ -119,7 +134,7 @@ def _trends() -> list[Claim]:
     found += [
         Claim(
             f"{QUEUES[queue]}: QLEN with BUF 400 over that with BUF 100", 1,
-            lambda cases, queue=queue: mean(cases, Point(queue), "qlen") / mean(cases, Point(queue, buf=100), "qlen"),
+            ratio(Point(queue), Point(queue, buf=100), "qlen"),
             "", f"{TRENDS}: AQM eliminates the impact of BUF", relative=0.1,
         )
         for queue in AQMS
@@ -162,7 +177,7 @@ def _places() -> list[Claim]:
     return [
         Claim(
             f"{QUEUES[queue]}: place by {criterion}", RANKS[queue][place],
-            lambda cases, queue=queue, place=place: float(scored(cases)[queue].ranks[place]), "", SCORES, absolute=0,
+            place_of(queue, place), "", SCORES, absolute=0,
             note=_why(queue, criterion),
         )
         for queue in AQMS for place, criterion in enumerate(CRITERIA)
@@ -177,7 +192,7 @@ def _compared() -> list[Claim]:
     ]  # fmt: skip
     total = [
         Claim(
-            f"{QUEUES[queue]}: score", sum(ranks), lambda cases, queue=queue: float(scored(cases)[queue].total), "", SCORES,
+            f"{QUEUES[queue]}: score", sum(ranks), total_of(queue), "", SCORES,
         )
         for queue, ranks in RANKS.items()
     ]  # fmt: skip

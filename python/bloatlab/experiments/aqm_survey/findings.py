@@ -31,9 +31,9 @@ def _buffers(cases: Cases) -> Finding:
     return Finding(
         "For SFQ and DRR the buffer has no impact because it is not used",
         "AQM eliminates the impact of BUF: the queue stays short whatever the buffer.",
-        f"True of RED, CHOKe and CoDel, whose laws hold {min(laws):.1f} to {max(laws):.1f} packets. SFQ and DRR have no law: ns-2's "
-        "SFQ holds 40 packets and its DRR 25,000 bytes, whatever the limit is set to. Where they get the 400 packets that DropTail "
-        f"has, SFQ queues {equal['sfq']:.0f} packets instead of {own['sfq']:.1f} and DRR {equal['drr']:.0f} instead of "
+        f"True of RED, CHOKe and CoDel, whose laws hold {min(laws):.1f} to {max(laws):.1f} packets. SFQ and DRR have no law: "
+        "ns-2's SFQ holds 40 packets and its DRR 25,000 bytes, whatever the limit is set to. Where they get the 400 packets that "
+        f"DropTail has, SFQ queues {equal['sfq']:.0f} packets instead of {own['sfq']:.1f} and DRR {equal['drr']:.0f} instead of "
         f"{own['drr']:.1f} (ns-2 with such limits: 218 and 306), and the queue grows with BUF as DropTail's does.",
         ("QLEN (packets)", *(f"BUF {packets}" for packets in BUFS)),
         tuple(rows),

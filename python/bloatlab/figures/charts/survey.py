@@ -20,6 +20,8 @@ MOST = 3
 """Congestion controls that have a column each."""
 X_TITLES = {"cap": "CAP (Mbit/s)", "buf": "BUF (packets)", "wld": "WLD (of 10 flows TCP)"}
 ROW = 34
+LOGARITHMIC = ("qlen",)
+"""Metrics that reach over decades."""
 
 
 def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
@@ -103,7 +105,9 @@ def _lines(
     is_log = axis == "cap" and parts.wants_log(ticks[0], ticks[-1]) if ticks else False
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=8)
     x = alt.X("x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=".6~g", labelSeparation=2))
-    y = alt.Y("value:Q", axis=options(title=None, format=".6~g"), scale=options(domain=domain, nice=False, zero=False))
+    y = alt.Y(
+        "value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False, zero=False)
+    )
     columns = parts.legend_columns(names, width - 70)
     colour = parts.colour(names, list(colours.values()), field="series", columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
@@ -149,10 +153,16 @@ def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
             axis=options(title=None, labelAngle=-35, labelOverlap=False),
         )
         offset = alt.XOffset("ccp:N", sort=ccps, scale=options(domain=ccps))
-        y = alt.Y("value:Q", axis=options(title=None, format=".6~g"), scale=options(zero=True))
+        domain = (
+            _domain(own, name)
+            if name in LOGARITHMIC
+            else [0.0, 1.02 * max(prepare.high(own[name]), *(row[name] for row in SLIDE_15.values()))]
+        )
+        y = alt.Y("value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False))
+        foot = alt.Y2Datum(domain[0])
         colour = parts.colour(ccps, list(colours.values()), field="ccp")
         layers = [
-            parts.drawn(prepare.values(cells), "bar").encode(x=x, xOffset=offset, y=y, color=colour),
+            parts.drawn(prepare.values(cells), "bar").encode(x=x, xOffset=offset, y=y, y2=foot, color=colour),
             parts.drawn(prepare.values(cells), "rule", color=INK, strokeWidth=1).encode(
                 x=x, xOffset=offset, y=alt.Y("low:Q"), y2="high:Q"
             ),
@@ -238,7 +248,7 @@ def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
     )
     x = alt.X(
         "column:N", sort=short, scale=options(domain=short),
-        axis=options(title=None, orient="top", labelAngle=0, ticks=False, domain=False),
+        axis=options(title=None, orient="top", labelAngle=0, labelOverlap=False, labelFontSize=10, ticks=False, domain=False),
     )  # fmt: skip
     y = alt.Y(
         "queue:N",
@@ -263,7 +273,10 @@ def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def score_rows(tables: network.Tables) -> pl.DataFrame:
-    """The cells of the score tables: `panel`, `queue`, `column`, `place` (1 is best), `text`, `value`, `dark`; none for one queue."""
+    """The cells of the score tables: `panel`, `queue`, `column`, `place` (1 is best), `text`, `value`, `dark`.
+
+    Empty where there is one queue alone.
+    """
     frame = at_base(tables)
     if frame.is_empty():
         return pl.DataFrame()
@@ -314,9 +327,21 @@ def _title(name: str) -> str:
     return f"{TITLES[name]} ({MEASURES[name]})"
 
 
+def _scale(name: str) -> str:
+    return "log" if name in LOGARITHMIC else "linear"
+
+
+def _axis(name: str, domain: list[float]) -> dict[str, Any]:
+    if name in LOGARITHMIC:
+        return options(title=None, format=".6~g", values=parts.log_ticks(domain[0], domain[1]), labelOverlap=False)
+    return options(title=None, format=".6~g")
+
+
 def _domain(frame: pl.DataFrame, name: str) -> list[float]:
     """From the lowest to the highest, with a little room; a share of nothing but 100 % too."""
     low, high = prepare.low(frame[name].drop_nulls()), prepare.high(frame[name].drop_nulls())
+    if name in LOGARITHMIC:
+        return [max(low, 0.1) / 1.2, max(high, 1.0) * 1.2]
     room = 0.04 * (high - low) or 1.0
     return [max(0.0, low - room), high + room]
 
