@@ -25,6 +25,8 @@ def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
 def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) -> Result:
     """The result that an outcome holds."""
     tables = outcome.tables()
+    metrics = json.loads(outcome.metrics_json())
+    own = {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
 
     def load(name: str) -> ArrowTable:
         if name not in tables:
@@ -39,7 +41,7 @@ def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) ->
         seed=planned.seed,
         engine_version=planned.engine_version,
         digest=outcome.digest,
-        metrics=json.loads(outcome.metrics_json()),
+        metrics={**metrics, **own},
         load=load,
         outcome=outcome if packets else None,
         recorded=packets,

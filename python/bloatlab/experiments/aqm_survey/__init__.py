@@ -76,8 +76,9 @@ class AqmSurvey(Experiment):
             "ccp", "ledbat", "",
             allowed=f"{', '.join(setup.CCPS.values())}, a congestion control of `bloatlab algorithms`, a table with its `kind`, "
             "or module:Class",
-            help="congestion control of the low-priority flows; a bare `ledbat` is ns-2's (target 25 ms, no slow start, windows "
-            "down to one segment, every delay counts by itself), `{kind=\"ledbat\"}` that of RFC 6817",
+            help="congestion control of the low-priority flows; bare names are ns-2's: `ledbat` with a target of 25 ms, no slow "
+            "start, windows down to one segment and every delay by itself, `lp` its variant `ns2`; a table, as "
+            "`{kind=\"ledbat\"}`, is the standard's",
             read=_ccp, published=", ".join(setup.CCPS.values()),
         ),
         Parameter(
@@ -136,7 +137,7 @@ class AqmSurvey(Experiment):
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One bottleneck, ten flows."""
-        return setup.scenario(params, self.name)
+        return setup.scenario(params)
 
     def findings(self, cases: Cases) -> list[Finding]:
         """What our runs say of the source's conclusions."""

@@ -28,9 +28,13 @@ LEDBAT: Mapping[str, Any] = {
     "kind": "ledbat", "target": "25ms", "startup": False, "min_window": 1, "current_filter": 1,
 }  # fmt: skip
 """As in ns-2, before RFC 6817: no slow start, windows down to one segment, every delay counts by itself."""
+OWN_CCPS: Mapping[str, Mapping[str, Any]] = {"ledbat": LEDBAT, "lp": {"kind": "lp", "variant": "ns2"}}
+"""What bare names mean."""
 BOTTLENECK_MS = 20
 ACCESS_MS: Mapping[str, tuple[int, ...]] = {FIX: (6, 6, 6, 6, 6), FAIR: (2, 4, 6, 8, 10)}
 """Propagation of the five pairs' access links; with the bottleneck's a round trip of 52 ms where it is 6 ms."""
+LONGEST_NAME = 64
+"""Characters of a scenario's name."""
 CONNECTION: Mapping[str, Any] = {
     # With 52 bytes of headers: packets of 1500 bytes.
     "mss": MTU - 52,
@@ -78,7 +82,8 @@ def queue(params: Mapping[str, Any]) -> Any:
 
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """`wld` flows of Reno and the rest of the low priority; flow i is of pair i modulo 5."""
-    low = LEDBAT if params["ccp"] == "ledbat" else params["ccp"]
+    ccp = params["ccp"]
+    low = OWN_CCPS.get(ccp, ccp) if isinstance(ccp, str) else ccp
     common = {"start_jitter": params["start_jitter"], "tcp": CONNECTION}
     classes = ((TCP, "reno", range(params["wld"])), (CCP, low, range(params["wld"], FLOWS)))
     if params["delays"] == FIX:
@@ -91,12 +96,12 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def scenario(params: Mapping[str, Any], name: str) -> dict[str, Any]:
+def scenario(params: Mapping[str, Any]) -> dict[str, Any]:
     """The dumbbell."""
-    point = [params[key] for key in ("queue", "ccp", "cap", "buf", "wld", "delays", "mode")]
+    point = [params[key] for key in ("cap", "buf", "wld", "delays", "mode", "queue", "ccp")]
     return {
         # Points that come to the same network (SFQ whatever BUF, all Reno whatever the other class) stay runs of their own.
-        "name": ", ".join((name, *map(_word, point))),
+        "name": " ".join(map(_word, point))[:LONGEST_NAME].strip(),
         "duration": params["time"],
         "sample_interval": "1s",
         "dumbbell": {"rate": params["cap"], "rtt": _rtt(ACCESS_MS[FIX][0]), "queue": queue(params)},
@@ -109,6 +114,10 @@ def _rtt(access_ms: int) -> str:
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = value["kind"]
+    if isinstance(value, Configured):
+        value = value.plugin
     return value.__qualname__ if isinstance(value, type) else str(value)
 
 
