@@ -132,13 +132,16 @@ def _along(axis: str) -> Callable[[Tables], bool]:
     return lambda tables: not surveyed.over(tables, axis).is_empty()
 
 
-def _ccps_left(tables: Tables) -> str:
-    left = surveyed.runs(tables)["ccp"].n_unique() - survey.MOST
-    return (
-        f"The first {survey.MOST} congestion controls are shown; {left} more are in the table of runs."
-        if left > 0
-        else ""
-    )
+def _survey_left(tables: Tables) -> str:
+    ccps = surveyed.runs(tables)["ccp"].n_unique() - survey.MOST
+    queues = surveyed.left_out(tables)
+    left = [
+        f"The first {survey.MOST} congestion controls are shown; {ccps} more are in the table of runs."
+        if ccps > 0
+        else "",
+        f"Queues with parameters of their own ({queues}) are in the table of runs." if queues else "",
+    ]
+    return " ".join(filter(None, left))
 
 
 def _held(tables: Tables) -> str:
@@ -308,7 +311,7 @@ REGISTRY: Mapping[str, Figure] = {
             survey.survey_base,
             lambda tables: not survey.at_base(tables).is_empty(),
             of_runs=True,
-            note=_ccps_left,
+            note=_survey_left,
         ),
         Figure(
             "survey_scores",
@@ -319,7 +322,7 @@ REGISTRY: Mapping[str, Figure] = {
             survey.survey_scores,
             lambda tables: not survey.score_rows(tables).is_empty(),
             of_runs=True,
-            note=_ccps_left,
+            note=_survey_left,
         ),
         Figure(
             "survey_shares",
@@ -330,7 +333,7 @@ REGISTRY: Mapping[str, Figure] = {
             survey.survey_shares,
             lambda tables: prepare.has_values(survey.at_base(tables), "tcp_share"),
             of_runs=True,
-            note=_ccps_left,
+            note=_survey_left,
         ),
         *(
             Figure(
@@ -342,7 +345,7 @@ REGISTRY: Mapping[str, Figure] = {
                 function,
                 _along(axis),
                 of_runs=True,
-                note=_ccps_left,
+                note=_survey_left,
             )
             for name, axis, function, more in (
                 ("survey_capacity", "cap", survey.survey_capacity, ""),

@@ -22,7 +22,8 @@ def runs(tables: network.Tables) -> pl.DataFrame:
 
     Returns:
         `run_id`, `seed`, `queue` and `ccp` as the source calls them, `cap` (Mbit/s), `buf` (packets), `wld` (flows), `delays`,
-        `mode`, `rest` (other parameters) and the survey's metrics; no rows where the runs are of another experiment.
+        `mode`, `rest` (other parameters) and the survey's metrics; no rows where the runs are of another experiment. Queues that
+        were given in a table are left out (`left_out`) where there are others.
     """
     parameters = network.table(tables, "parameters")
     done = network.table(tables, "runs")
@@ -32,9 +33,26 @@ def runs(tables: network.Tables) -> pl.DataFrame:
     if metrics.is_empty() or not set(_POINT) <= set(parameters["name"].unique()):
         return pl.DataFrame()
     own = done.select("run_id", "seed").join(_points(parameters), on="run_id", maintain_order="left")
+    bare = own.filter(~_in_a_table())
+    own = own if bare.is_empty() else bare
     measured = metrics.pivot("metric", index="run_id", values="value", aggregate_function="first")
     missing = [pl.lit(None, pl.Float64).alias(name) for name in MEASURES if name not in measured.columns]
     return own.join(measured.with_columns(missing), on="run_id", maintain_order="left")
+
+
+def left_out(tables: network.Tables) -> int:
+    """How many queues that were given in a table, with parameters of their own, are left out."""
+    parameters = network.table(tables, "parameters")
+    if parameters.is_empty():
+        return 0
+    queues = parameters.filter(pl.col("name") == "queue")["value"].unique()
+    tabled = int(queues.str.starts_with("{").sum())
+    return tabled if tabled < len(queues) else 0
+
+
+def _in_a_table() -> pl.Expr:
+    # As `sweep.plain` writes it.
+    return pl.col("queue").str.ends_with(")")
 
 
 def _points(parameters: pl.DataFrame) -> pl.DataFrame:

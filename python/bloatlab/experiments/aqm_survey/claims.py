@@ -34,13 +34,13 @@ REASONS: Mapping[tuple[str, str], str] = {
         "0.3 and 1 s give 0.1, 0.6, 1.3 and 1.9 %; the re-run has 1.1 %, and single runs of Reno in ns-2 from 0.02 to 1.7 %"
     ),
     ("sfq", "fair_ccp"): (
-        "the re-run has 83.4 %. Where ten flows have a packet each, a turn is 30 ms at 4 Mbit/s, just above LEDBAT's target of 25 "
-        "ms: who began on a shorter queue gives way. From 6 Mbit/s on (20 ms) F_CCP is 100 %"
+        "the re-run has 83.4 %. Where ten flows have a packet each, a turn is 30 ms at 4 Mbit/s, just above LEDBAT's target of "
+        "25 ms: who began on a shorter queue gives way. From 6 Mbit/s on (20 ms) F_CCP is 100 %"
     ),
     ("fifo", "lp"): "both leave Reno nearly all; ns-2's TCP-LP has 97 % at this point, and LEDBAT's re-run 98 %",
     ("", "TCP%"): (
-        "the queues are nearer to each other than slide 15 to its own re-run: there it is SFQ 63.3, DRR 62.7, CoDel 59.3, RED 56.1 "
-        "%, another order, too; DRR's value hangs on which flows collide"
+        "the queues are nearer to each other than slide 15 to its own re-run: there it is SFQ 63.3, DRR 62.7, CoDel 59.3, RED "
+        "56.1 %, another order, too; DRR's value hangs on which flows collide"
     ),
     ("", "F_TCP + F_CCP"): (
         "follows from SFQ's F_CCP: in the re-run as here RED and CoDel are above SFQ (199 against 183 %), which leaves SFQ's "
