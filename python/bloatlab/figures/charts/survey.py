@@ -70,59 +70,51 @@ def shown_ccps(frame: pl.DataFrame) -> list[str]:
 
 def _along(frame: pl.DataFrame, axis: str, width: int) -> Any:
     ccps = shown_ccps(frame)
+    frame = frame.filter(pl.col("ccp").is_in(ccps))
     across = 1 if width < NARROW else 3
-    wide = plot_width(width, across)
     names = survey.ordered(frame["series"], QUEUES)
-    colours = _colours(names)
-    panels = []
-    for name in MEASURES:
-        domain = _domain(frame, name)
-        for ccp in ccps:
-            own = frame.filter(pl.col("ccp") == ccp).drop_nulls(name)
-            title = f"{ccp}: {_title(name)}" if len(ccps) > 1 else _title(name)
-            panels.append(_lines(own, name, axis, title, names, colours, wide, domain, width))
-    return _grid(panels, across)
+    panels = [_lines(frame.drop_nulls(name), name, axis, ccps, names, width, across) for name in MEASURES]
+    # Several congestion controls are a row of facets already.
+    return _grid(panels, across if len(ccps) == 1 else 1)
 
 
 def _lines(
-    frame: pl.DataFrame,
-    name: str,
-    axis: str,
-    title: str,
-    names: list[str],
-    colours: dict[str, str],
-    wide: int,
-    domain: list[float],
-    width: int,
+    frame: pl.DataFrame, name: str, axis: str, ccps: list[str], names: list[str], width: int, across: int
 ) -> Any:
+    value = pl.col(name)
     cells = (
-        frame.group_by("series", "x", maintain_order=True)
-        .agg(pl.col(name).mean().alias("value"), pl.col(name).min().alias("low"), pl.col(name).max().alias("high"))
-        .sort("series", "x")
+        frame.group_by("ccp", "series", "x", maintain_order=True)
+        .agg(value.mean().alias("value"), value.min().alias("low"), value.max().alias("high"))
+        .sort("ccp", "series", "x")
     )
-    data = prepare.values(cells)
+    domain = _domain(frame, name)
     ticks = sorted(set(frame["x"].to_list()))
-    is_log = axis == "cap" and parts.wants_log(ticks[0], ticks[-1]) if ticks else False
+    is_log = axis == "cap" and bool(ticks) and parts.wants_log(ticks[0], ticks[-1])
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=8)
     x = alt.X("x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=".6~g", labelSeparation=2))
     y = alt.Y(
         "value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False, zero=False)
     )
     columns = parts.legend_columns(names, width - 70)
-    colour = parts.colour(names, list(colours.values()), field="series", columns=columns)
+    colour = parts.colour(names, list(_colours(names).values()), field="series", columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     legend = options(title=None, columns=columns) if len(names) > 1 else None
     shape = alt.Shape("series:N", scale=options(domain=names, range=shapes), legend=legend)
-    return alt.layer(
-        parts.drawn(data, "rule", strokeWidth=4, opacity=0.25).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
-        parts.drawn(data, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour),
-        parts.drawn(data, "point", filled=False, size=26, strokeWidth=1.4, opacity=1).encode(
+    none: Any = alt.Undefined
+    layers = (
+        parts.drawn(none, "rule", strokeWidth=4, opacity=0.25).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        parts.drawn(none, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour),
+        parts.drawn(none, "point", filled=False, size=26, strokeWidth=1.4, opacity=1).encode(
             x=x, y=y, color=colour, shape=shape
         ),
-        width=wide,
-        height=HEIGHT,
-        title=options(text=title, fontSize=12),
     )
+    size: dict[str, Any] = {"width": plot_width(width, across), "height": HEIGHT}
+    if len(ccps) == 1:
+        return alt.layer(*layers, data=prepare.values(cells), title=options(text=_title(name), fontSize=12), **size)
+    facet = alt.Facet("ccp:N", sort=ccps, title=None, header=options(labelAnchor="start", labelPadding=2))
+    chart = alt.layer(*layers, **size).facet(facet=facet, data=prepare.values(cells), columns=across, spacing=14)
+    chart.title = options(text=_title(name), fontSize=12)
+    return chart
 
 
 def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
