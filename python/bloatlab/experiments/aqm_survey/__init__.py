@@ -20,11 +20,15 @@ from bloatlab.experiments.parameters import Parameter
 
 
 def _queue(value: Any) -> Any:
-    return read.algorithm("queues")(setup.kind(value))
+    """One of the source's, or a queue of the registry."""
+    own = setup.kind(value)
+    return own if isinstance(own, str) and own in QUEUES else read.algorithm("queues")(value)
 
 
 def _ccp(value: Any) -> Any:
-    return read.algorithm("congestion_controls")(setup.low_priority(value))
+    """One of the source's, or a congestion control of the registry."""
+    own = setup.low_priority(value)
+    return own if isinstance(own, str) and own in setup.CCPS else read.algorithm("congestion_controls")(value)
 
 
 def _packets(value: Any) -> int:
