@@ -347,6 +347,7 @@ def _colours(names: list[str]) -> dict[str, str]:
 
 
 def _grid(panels: list[Any], across: int) -> Any:
-    rows = [panels[start : start + across] for start in range(0, len(panels), across)]
-    joined = alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=10)
-    return themed(joined.resolve_legend(color="shared", shape="shared"))
+    # One level of panels, set in place: each further one would copy them all again.
+    joined = alt.concat(*panels, columns=across, spacing=options(row=10, column=14))
+    joined.resolve = options(legend={"color": "shared", "shape": "shared"})
+    return themed(joined)
