@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
@@ -13,6 +13,9 @@ from bloatlab.scenario.read import read
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
 from bloatlab.sweeps.one import simulate as simulate_one
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class Model(Protocol):
@@ -86,6 +89,7 @@ def sweep(
     seed: int = 42,
     out: Path | str | None = None,
     jobs: int | None = None,
+    scheduler: str | Client | None = None,
     packets: bool = False,
     **parameters: Any,
 ) -> Store:
@@ -100,6 +104,8 @@ def sweep(
         seed: Seed of the first replication.
         out: Results directory; absent: `results/NAME`.
         jobs: Threads; absent: one a processor.
+        scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
+            `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
         **parameters: Parameters that all runs share.
 
@@ -110,13 +116,14 @@ def sweep(
         ParameterError: An unknown name or a value that is not allowed.
         ScenarioError: The engine refuses one of the scenarios.
         StoreError: `out` cannot be written.
+        ClusterError: The scheduler cannot be reached or was lost, or a worker has another engine.
         KeyboardInterrupt: Ctrl-C; what is finished is kept.
     """
     source = _source(scenario)
     directory = Path(out) if out is not None else Path("results") / source.name
     planned, axes = plan_all(source, parameters, axes or {}, replications=replications, seed=seed)
     command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
-    summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)
+    summary = execute(planned, directory, jobs=jobs, scheduler=scheduler, packets=packets, command=command)
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 

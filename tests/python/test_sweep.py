@@ -128,7 +128,12 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
 
 def test_progress_is_told_and_ends_at_the_total(tmp_path: Path) -> None:
     seen: list[tuple[float, int]] = []
-    execute(plan(scenario("slow0.1"), replications=4), tmp_path, jobs=2, progress=lambda now: seen.append((now.done, now.failed)))
+    execute(
+        plan(scenario("slow0.1"), replications=4),
+        tmp_path,
+        jobs=2,
+        progress=lambda now: seen.append((now.done, now.failed)),
+    )
     assert seen[-1] == (4, 0)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import Flag, Out, Set, Sweep, Traces, with_traces
+from bloatlab.cli.options import Flag, Jobs, Out, Scheduler, Set, Sweep, Traces, with_traces
 from bloatlab.cli.trace_app import trace
 
 
@@ -59,7 +59,8 @@ def run(
     seed: int = 42,
     out: Out = None,
     json: Flag = False,
-    jobs: int | None = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     packets: Flag = False,
     traces: Traces = None,
 ) -> int:
@@ -74,6 +75,7 @@ def run(
         out: Results directory [default: results/NAME].
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
         packets: Record every packet.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
@@ -93,6 +95,7 @@ def run(
         jobs,
         packets,
         experiment,
+        scheduler,
     )
     return run_request(request)
 
@@ -107,7 +110,8 @@ def simulate(
     seed: int = 42,
     out: Out = None,
     json: Flag = False,
-    jobs: int | None = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     packets: Flag = False,
 ) -> int:
     """Runs a scenario of your own, a TOML (or JSON) file; `bloatlab schema` says what it may hold.
@@ -121,6 +125,7 @@ def simulate(
         out: Results directory [default: results/NAME of the scenario].
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
         packets: Record every packet.
     """
     from bloatlab.cli.run import Request, run_request
@@ -128,11 +133,20 @@ def simulate(
     from bloatlab.sweeps.source import ScenarioSource
 
     source = ScenarioSource(read(file), file.stem)
-    return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None))
+    return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None, scheduler))
 
 
 @app.command
-def reproduce(name: str, *, set_: Set = [], out: Out = None, json: Flag = False, traces: Traces = None) -> int:  # noqa: B006
+def reproduce(
+    name: str,
+    *,
+    set_: Set = [],  # noqa: B006
+    out: Out = None,
+    json: Flag = False,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    traces: Traces = None,
+) -> int:
     """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
 
     Args:
@@ -140,11 +154,13 @@ def reproduce(name: str, *, set_: Set = [], out: Out = None, json: Flag = False,
         set_: Data of the source that are not shipped, such as traces=DIR; the rest is as published. Repeatable.
         out: Results directory [default: results/NAME].
         json: Print one JSON object and nothing else.
+        jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.reproduce import reproduce_experiment
 
-    return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json)
+    return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json, jobs=jobs, scheduler=scheduler)
 
 
 @app.command

@@ -12,6 +12,8 @@ Set = Annotated[list[str], Parameter(name="--set", negative=(), show_default=Fal
 Sweep = Annotated[list[str], Parameter(name="--sweep", negative=(), show_default=False, metavar="KEY=V1,V2")]
 Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+Jobs = Annotated[int | None, Parameter(name=["--jobs", "-j"])]
+Scheduler = Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 
 

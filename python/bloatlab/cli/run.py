@@ -37,6 +37,7 @@ class Request:
     jobs: int | None
     packets: bool
     experiment: Experiment | None
+    scheduler: str | None = None
 
     @property
     def directory(self) -> Path:
@@ -60,11 +61,12 @@ def run_request(request: Request) -> int:
         if experiment is not None:
             note_claims(writer, experiment, runs, summary)
 
-    with progress_bar(len(runs)) as tell:
+    with progress_bar(len(runs), quiet=request.as_json) as tell:
         summary = execute(
             runs,
             request.directory,
             jobs=request.jobs,
+            scheduler=request.scheduler,
             packets=request.packets,
             progress=tell,
             command=command_line(),

@@ -6,4 +6,15 @@ from bloatlab.sweeps.plan import PlannedRun, Source, plan
 from bloatlab.sweeps.source import ExperimentSource, ScenarioSource
 from bloatlab.sweeps.suite import plan_all
 
-__all__ = ["ExperimentSource", "PlannedRun", "Progress", "ScenarioSource", "Source", "Standing", "Summary", "execute", "plan", "plan_all"]
+__all__ = [
+    "ExperimentSource",
+    "PlannedRun",
+    "Progress",
+    "ScenarioSource",
+    "Source",
+    "Standing",
+    "Summary",
+    "execute",
+    "plan",
+    "plan_all",
+]

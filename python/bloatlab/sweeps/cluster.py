@@ -239,8 +239,8 @@ class _Dispatch:
     def _hand_in(self, indices: Sequence[int], answer: shipping.Answer) -> None:
         if answer.refused:
             raise ClusterError(answer.refused)
-        for made in answer.made:
-            self.collector.take(self.todo[made.index], made.outcome, made.reason, made.wall_s)
+        for made, outcome in answer.outcomes():
+            self.collector.take(self.todo[made.index], outcome, made.reason, made.wall_s)
         if answer.made:
             took = max(answer.seconds / len(answer.made), 1e-6)
             self.run_s = took if self.run_s is None else (self.run_s + took) / 2

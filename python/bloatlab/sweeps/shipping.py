@@ -6,7 +6,7 @@ import io
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -45,42 +45,8 @@ class Batch:
     orders: Sequence[Order]
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
-    """A run's outcome as it travels; it has an outcome's interface, but for the packets as a file."""
-
-    digest: str
-    events: int
-    metrics: str
-    streams: Mapping[str, bytes]
-    """Tables as Arrow IPC streams."""
-
-    @classmethod
-    def pack(cls, outcome: OutcomeLike, tables: bool) -> Shipped:
-        """An outcome, with or without its tables. Tables of metrics stay: they are in the metrics' JSON."""
-        import polars as pl
-
-        streams = {}
-        for name, table in outcome.tables().items() if tables else ():
-            if name not in METRIC_TABLES:
-                buffer = io.BytesIO()
-                pl.DataFrame(table).write_ipc_stream(buffer)
-                streams[name] = buffer.getvalue()
-        return cls(outcome.digest, outcome.events, outcome.metrics_json(), streams)
-
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables by name."""
-        import polars as pl
-
-        return {name: pl.read_ipc_stream(io.BytesIO(stream)) for name, stream in self.streams.items()}
-
-    def metrics_json(self) -> str:
-        """The metrics by scope, entity and name."""
-        return self.metrics
-
-    def write_pcap(self, path: str, link: str | None = None) -> None:
-        """Packets as a file stay where they were made; a stored run is simulated again for them."""
-        raise BloatlabError("a run made on a cluster has no packets in memory; read it from its store")
+Span = tuple[int, int, int]
+"""Where a run's table is: which stream, its first row, its number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +54,14 @@ class Made:
     """What came of one run."""
 
     index: int
-    outcome: Shipped | None
-    reason: str | None
-    wall_s: float
+    reason: str | None = None
+    """Why it failed; the rest is then empty."""
+    wall_s: float = 0.0
     """Seconds in the engine."""
+    digest: str = ""
+    events: int = 0
+    metrics: str = ""
+    spans: Mapping[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +69,96 @@ class Answer:
     """What came of a batch; runs that were cancelled are absent."""
 
     made: Sequence[Made] = ()
+    streams: Sequence[bytes] = ()
+    """Arrow IPC: tables of the same name and columns one below the other, for a stream costs more than its rows."""
     seconds: float = 0.0
     """From the first run's start to the last one's packing."""
     refused: str = ""
     """Why the worker runs nothing at all."""
+
+    def outcomes(self) -> Iterator[tuple[Made, Shipped | None]]:
+        """Each run with its outcome, if it has one."""
+        frames = _Frames(self.streams)
+        for made in self.made:
+            yield made, None if made.reason is not None else Shipped(made, frames)
+
+
+class Shipped:
+    """A run's outcome as it travels; it has an outcome's interface, but for the packets as a file."""
+
+    def __init__(self, made: Made, frames: _Frames) -> None:
+        self.digest = made.digest
+        self.events = made.events
+        self._made = made
+        self._frames = frames
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables by name, those that were wanted."""
+        return {name: self._frames.read(span) for name, span in self._made.spans.items()}
+
+    def metrics_json(self) -> str:
+        """The metrics by scope, entity and name."""
+        return self._made.metrics
+
+    def write_pcap(self, path: str, link: str | None = None) -> None:
+        """Packets as a file stay where they were made; a stored run is simulated again for them."""
+        raise BloatlabError("a run made on a cluster has no packets in memory; read it from its store")
+
+
+class _Frames:
+    """A batch's streams, each read once, when a table of it is asked for first."""
+
+    def __init__(self, streams: Sequence[bytes]) -> None:
+        self._streams = streams
+        self._read: dict[int, pl.DataFrame] = {}
+
+    def read(self, span: Span) -> pl.DataFrame:
+        """The rows of a run's table."""
+        import polars as pl
+
+        stream, first, height = span
+        if stream not in self._read:
+            self._read[stream] = pl.read_ipc_stream(io.BytesIO(self._streams[stream]))
+        return self._read[stream].slice(first, height)
+
+
+class _Packing:
+    """Collects the tables of a batch."""
+
+    def __init__(self) -> None:
+        self._frames: list[list[pl.DataFrame]] = []
+        self._heights: list[int] = []
+        self._places: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+
+    def add(self, outcome: OutcomeLike) -> dict[str, Span]:
+        """Takes a run's tables in, but for those of metrics, which travel as JSON."""
+        import polars as pl
+
+        spans = {}
+        for name, table in outcome.tables().items():
+            if name in METRIC_TABLES:
+                continue
+            frame = pl.DataFrame(table)
+            columns = tuple((column, str(kind)) for column, kind in frame.schema.items())
+            place = self._places.setdefault((name, columns), len(self._places))
+            if place == len(self._frames):
+                self._frames.append([])
+                self._heights.append(0)
+            spans[name] = (place, self._heights[place], frame.height)
+            self._frames[place].append(frame)
+            self._heights[place] += frame.height
+        return spans
+
+    def streams(self) -> list[bytes]:
+        """What travels."""
+        import polars as pl
+
+        streams = []
+        for frames in self._frames:
+            buffer = io.BytesIO()
+            pl.concat(frames).write_ipc_stream(buffer, compression="lz4")
+            streams.append(buffer.getvalue())
+        return streams
 
 
 @dataclass
@@ -139,7 +195,8 @@ def run_batch(batch: Batch) -> Answer:
     if refused := refusal(batch.engine_version):
         return Answer(refused=refused)
     start = time.perf_counter()
-    made = []
+    made: list[Made] = []
+    packing = _Packing()
     for order in batch.orders:
         control = engine().Control()
         with _sessions.lock:
@@ -147,16 +204,17 @@ def run_batch(batch: Batch) -> Answer:
                 break
             _sessions.controls.add((batch.session, control))
         try:
-            made.append(_make(batch, order, control))
+            made.append(_make(batch, order, control, packing))
         except engine().Cancelled:
             break
         finally:
             with _sessions.lock:
                 _sessions.controls.discard((batch.session, control))
-    return Answer(made, time.perf_counter() - start)
+    streams = packing.streams()
+    return Answer(made, streams, time.perf_counter() - start)
 
 
-def _make(batch: Batch, order: Order, control: ControlLike) -> Made:
+def _make(batch: Batch, order: Order, control: ControlLike, packing: _Packing) -> Made:
     start = time.perf_counter()
     try:
         outcome = engine().run(
@@ -167,12 +225,13 @@ def _make(batch: Batch, order: Order, control: ControlLike) -> Made:
             plugins=_unpickle(batch.plugins[order.scenario]),
         )
         wall_s = time.perf_counter() - start
-        return Made(order.index, Shipped.pack(outcome, order.tables), None, wall_s)
+        spans = packing.add(outcome) if order.tables else {}
+        return Made(order.index, None, wall_s, outcome.digest, outcome.events, outcome.metrics_json(), spans)
     except engine().Cancelled:
         raise
     # A panic of the engine is no `Exception`, and must not stop the others either.
     except BaseException as error:
-        return Made(order.index, None, reason_of(error), time.perf_counter() - start)
+        return Made(order.index, reason_of(error), time.perf_counter() - start)
 
 
 def _unpickle(plugins: bytes) -> dict[str, Callable[[dict[str, Any]], object]] | None:
