@@ -173,8 +173,8 @@ class _Sessions:
 _sessions = _Sessions()
 
 
-def cancel(session: str) -> None:
-    """Stops the session's runs in this process, and lets none begin."""
+async def cancel(session: str) -> None:
+    """Stops the session's runs in this process, and lets none begin. A coroutine, for only such need not be waited for."""
     with _sessions.lock:
         _sessions.cancelled.add(session)
         for owner, control in _sessions.controls:
