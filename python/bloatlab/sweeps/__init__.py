@@ -2,7 +2,7 @@
 
 from bloatlab.sweeps.collector import Progress, Standing, Summary
 from bloatlab.sweeps.executor import execute
-from bloatlab.sweeps.plan import PlannedRun, Source, plan
+from bloatlab.sweeps.plan import PlannedRun, Source, plan, plan_points
 from bloatlab.sweeps.source import ExperimentSource, ScenarioSource
 from bloatlab.sweeps.suite import plan_all
 
@@ -17,4 +17,5 @@ __all__ = [
     "execute",
     "plan",
     "plan_all",
+    "plan_points",
 ]

@@ -205,9 +205,9 @@ class _Dispatch:
             place = scenarios.setdefault(planned.scenario, len(scenarios))
             if place == len(plugins):
                 plugins.append(self.plugins.pickled(planned.plugins))
-            orders.append(shipping.Order(index, place, planned.seed, True))
+            orders.append(shipping.Order(index, place, planned.seed, planned.keep))
         version = self.todo[indices[0]].engine_version
-        return shipping.Batch(self.session, version, self.collector.packets, list(scenarios), plugins, orders)
+        return shipping.Batch(self.session, version, list(scenarios), plugins, orders)
 
     def _take_ended(self, timeout: float) -> None:
         """Takes what has come back; waits for the first a little."""
@@ -239,8 +239,14 @@ class _Dispatch:
     def _hand_in(self, indices: Sequence[int], answer: shipping.Answer) -> None:
         if answer.refused:
             raise ClusterError(answer.refused)
-        for made, outcome in answer.outcomes():
-            self.collector.take(self.todo[made.index], outcome, made.reason, made.wall_s)
+        for made, tables in answer.results():
+            planned = self.todo[made.index]
+            if made.reason is not None:
+                self.collector.failed(planned, made.reason, made.wall_s)
+            else:
+                self.collector.done(
+                    planned, made.metrics, tables, digest=made.digest, events=made.events, wall_s=made.wall_s
+                )
         if answer.made:
             took = max(answer.seconds / len(answer.made), 1e-6)
             self.run_s = took if self.run_s is None else (self.run_s + took) / 2
@@ -252,7 +258,7 @@ class _Dispatch:
             self.suspects.append(indices[0])
         else:
             reason = f"KilledWorker: {deaths} workers died while they made this run and nothing else"
-            self.collector.take(self.todo[indices[0]], None, reason, 0.0)
+            self.collector.failed(self.todo[indices[0]], reason, 0.0)
 
 
 class _Plugins:

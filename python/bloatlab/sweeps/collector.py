@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from bloatlab.engines import OutcomeLike
 from bloatlab.store import RunRecord, Writer
+from bloatlab.sweeps import record
 from bloatlab.sweeps.plan import PlannedRun
+
+if TYPE_CHECKING:
+    from bloatlab.engines import ArrowTable
 
 
 @dataclass
@@ -44,47 +48,47 @@ Progress = Callable[[Standing], None]
 """Told now and then how far it is."""
 
 
-def reason_of(error: BaseException) -> str:
-    """Why a run failed, on one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
-
-
 class Collector:
-    """Takes finished runs in, from any thread."""
+    """Takes ended runs in, from any thread."""
 
-    def __init__(self, writer: Writer, summary: Summary, packets: bool, progress: Progress | None) -> None:
-        self.packets = packets
-        """Whether every packet is recorded."""
+    def __init__(self, writer: Writer, summary: Summary, progress: Progress | None) -> None:
         self._writer = writer
         self._summary = summary
         self._progress = progress
         self._lock = threading.Lock()
 
-    def take(self, planned: PlannedRun, outcome: OutcomeLike | None, reason: str | None, wall_s: float) -> None:
-        """Stores what came of a run: its outcome, or the reason why there is none.
+    def done(
+        self,
+        planned: PlannedRun,
+        metrics_json: str,
+        tables: Mapping[str, ArrowTable],
+        *,
+        digest: str,
+        events: int,
+        wall_s: float,
+    ) -> None:
+        """A run went well; it counts as failed nonetheless if its experiment cannot measure it.
 
         Raises:
             StoreError: The store cannot be written any more; nothing that runs now would be kept.
         """
-        self._writer.submit(
-            RunRecord(
-                run_id=planned.run_id,
-                experiment=planned.experiment,
-                scenario=planned.scenario,
-                seed=planned.seed,
-                engine_version=planned.engine_version,
-                parameters=planned.parameters,
-                outcome=outcome,
-                reason=reason,
-                wall_s=wall_s,
-                packets=self.packets,
-            )
-        )
+        try:
+            ended = record.done(planned, metrics_json, tables, digest=digest, events=events, wall_s=wall_s)
+        except Exception as error:
+            ended = record.failed(planned, error, wall_s)
+        self._take(planned, ended)
+
+    def failed(self, planned: PlannedRun, error: BaseException | str, wall_s: float) -> None:
+        """A run did not; raises as `done` does."""
+        self._take(planned, record.failed(planned, error, wall_s))
+
+    def _take(self, planned: PlannedRun, ended: RunRecord) -> None:
+        self._writer.submit(ended)
         with self._lock:
-            if reason is None:
+            if ended.reason is None:
                 self._summary.done += 1
             else:
-                self._summary.failed.append((planned, reason))
+                self._summary.failed.append((planned, ended.reason))
 
     def hasten(self) -> None:
         """The last runs are under way: what is here is written beside them."""

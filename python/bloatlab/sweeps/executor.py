@@ -55,7 +55,6 @@ def execute(
     *,
     jobs: int | None = None,
     scheduler: str | Client | None = None,
-    packets: bool = False,
     progress: Progress | None = None,
     command: str = "",
     after: Callable[[Writer, Summary], None] | None = None,
@@ -69,7 +68,6 @@ def execute(
         directory: Results directory; made if there is none.
         jobs: Threads; absent: one a processor.
         scheduler: A dask scheduler's address (or `file:PATH`), or a connected client: runs are made on its workers.
-        packets: Record every packet.
         progress: Told now and then how far it is.
         command: The command that asked for it, noted in the store.
         after: Called with the writer once all is run, to note claims.
@@ -83,20 +81,21 @@ def execute(
     directory = Path(directory)
     start = time.perf_counter()
     summary = Summary(total=len(runs))
+    own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
     executor = executor_for(runs, jobs, scheduler)
-    with contextlib.closing(executor), Writer(directory, units()) as writer:
+    with contextlib.closing(executor), Writer(directory, units() | own) as writer:
         finished = Store(directory).finished()
         todo = []
         for planned in runs:
             recorded = finished.get(planned.run_id)
-            if recorded is None or (packets and not recorded):
+            if recorded is None or recorded < planned.keep:
                 todo.append(planned)
             else:
                 summary.read += 1
                 writer.parameters(planned.run_id, planned.parameters)
         if runs:
             writer.invocation(runs[0].experiment, command, len(runs))
-        collector = Collector(writer, summary, packets, progress)
+        collector = Collector(writer, summary, progress)
         try:
             executor.run(todo, collector)
             collector.tell()

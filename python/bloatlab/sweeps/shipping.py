@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.engines import ControlLike, OutcomeLike, engine
-from bloatlab.errors import BloatlabError
-from bloatlab.store.writer import METRIC_TABLES
-from bloatlab.sweeps.collector import reason_of
+from bloatlab.store import Keep
+from bloatlab.sweeps.record import kept_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +27,8 @@ class Order:
     scenario: int
     """Which of the batch's scenarios."""
     seed: int
-    tables: bool
-    """Whether its tables are wanted."""
+    keep: Keep
+    """How much of it is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,6 @@ class Batch:
 
     session: str
     engine_version: str
-    packets: bool
     scenarios: Sequence[str]
     plugins: Sequence[bytes]
     """Pickled factories of each scenario's plugins; empty where it has none."""
@@ -76,33 +74,11 @@ class Answer:
     refused: str = ""
     """Why the worker runs nothing at all."""
 
-    def outcomes(self) -> Iterator[tuple[Made, Shipped | None]]:
-        """Each run with its outcome, if it has one."""
+    def results(self) -> Iterator[tuple[Made, dict[str, pl.DataFrame]]]:
+        """Each run with its tables."""
         frames = _Frames(self.streams)
         for made in self.made:
-            yield made, None if made.reason is not None else Shipped(made, frames)
-
-
-class Shipped:
-    """A run's outcome as it travels; it has an outcome's interface, but for the packets as a file."""
-
-    def __init__(self, made: Made, frames: _Frames) -> None:
-        self.digest = made.digest
-        self.events = made.events
-        self._made = made
-        self._frames = frames
-
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables by name, those that were wanted."""
-        return {name: self._frames.read(span) for name, span in self._made.spans.items()}
-
-    def metrics_json(self) -> str:
-        """The metrics by scope, entity and name."""
-        return self._made.metrics
-
-    def write_pcap(self, path: str, link: str | None = None) -> None:
-        """Packets as a file stay where they were made; a stored run is simulated again for them."""
-        raise BloatlabError("a run made on a cluster has no packets in memory; read it from its store")
+            yield made, {name: frames.read(span) for name, span in made.spans.items()}
 
 
 class _Frames:
@@ -130,14 +106,14 @@ class _Packing:
         self._heights: list[int] = []
         self._places: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
 
-    def add(self, outcome: OutcomeLike) -> dict[str, Span]:
-        """Takes a run's tables in, but for those of metrics, which travel as JSON."""
+    def add(self, outcome: OutcomeLike, keep: Keep) -> dict[str, Span]:
+        """Takes those of a run's tables in that are kept."""
+        if keep < Keep.TABLES:
+            return {}
         import polars as pl
 
         spans = {}
-        for name, table in outcome.tables().items():
-            if name in METRIC_TABLES:
-                continue
+        for name, table in kept_tables(keep, outcome.tables()).items():
             frame = pl.DataFrame(table)
             columns = tuple((column, str(kind)) for column, kind in frame.schema.items())
             place = self._places.setdefault((name, columns), len(self._places))
@@ -220,18 +196,18 @@ def _make(batch: Batch, order: Order, control: ControlLike, packing: _Packing) -
         outcome = engine().run(
             batch.scenarios[order.scenario],
             order.seed,
-            record_packets=batch.packets,
+            record_packets=order.keep >= Keep.PACKETS,
             control=control,
             plugins=_unpickle(batch.plugins[order.scenario]),
         )
         wall_s = time.perf_counter() - start
-        spans = packing.add(outcome) if order.tables else {}
+        spans = packing.add(outcome, order.keep)
         return Made(order.index, None, wall_s, outcome.digest, outcome.events, outcome.metrics_json(), spans)
     except engine().Cancelled:
         raise
     # A panic of the engine is no `Exception`, and must not stop the others either.
     except BaseException as error:
-        return Made(order.index, reason_of(error), time.perf_counter() - start)
+        return Made(order.index, f"{type(error).__name__}: {error}", time.perf_counter() - start)
 
 
 def _unpickle(plugins: bytes) -> dict[str, Callable[[dict[str, Any]], object]] | None:

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 from bloatlab.engines import ControlLike, engine
 from bloatlab.errors import ParameterError
-from bloatlab.sweeps.collector import Collector, reason_of
+from bloatlab.store import Keep
+from bloatlab.sweeps.collector import Collector
 from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
@@ -85,21 +86,25 @@ class _Work:
 
     def _run(self, planned: PlannedRun, control: ControlLike) -> None:
         start = time.perf_counter()
-        outcome, reason = None, None
         try:
             outcome = engine().run(
                 planned.scenario,
                 planned.seed,
-                record_packets=self.collector.packets,
+                record_packets=planned.keep >= Keep.PACKETS,
                 control=control,
                 plugins=planned.plugins or None,
             )
+            tables = outcome.tables() if planned.keep >= Keep.TABLES else {}
+            wall_s = time.perf_counter() - start
         except engine().Cancelled:
             return
         # A panic of the engine is no `Exception`, and must not stop the others either.
         except BaseException as error:
-            reason = reason_of(error)
-        self.collector.take(planned, outcome, reason, time.perf_counter() - start)
+            self.collector.failed(planned, error, time.perf_counter() - start)
+        else:
+            self.collector.done(
+                planned, outcome.metrics_json(), tables, digest=outcome.digest, events=outcome.events, wall_s=wall_s
+            )
 
     def under_way(self) -> float:
         """Sum of the shares of the runs under way."""
