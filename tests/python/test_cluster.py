@@ -60,14 +60,24 @@ def slow() -> list[PlannedRun]:
     return plan(source, replications=16)
 
 
+def local_cluster(workers: int, *, processes: bool) -> Any:
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=processes,
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+    )
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     # A run that kills its worker is given up after two deaths each time it is tried, so that the test is short.
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-        ) as made,
+        local_cluster(2, processes=True) as made,
     ):
         yield made
 
@@ -145,14 +155,15 @@ def test_an_interrupt_keeps_what_is_finished_and_stops_the_workers(cluster: Any,
     runs = [*plan(scenario(), replications=5), *plan(source, replications=4)]
 
     def interrupt(standing: Standing) -> None:
-        if standing.done >= 5:
+        if standing.done >= 4:
             raise KeyboardInterrupt
 
     start = time.monotonic()
     summary = execute(runs, tmp_path, scheduler=cluster.scheduler_address, progress=interrupt)
     assert summary.interrupted
-    assert summary.done == 5
-    assert Store(tmp_path).runs().height == 5
+    # The fifth may be in a batch with a long one, which has just begun or not.
+    assert 4 <= summary.done <= 5
+    assert Store(tmp_path).runs().height == summary.done
     # The long runs would take a minute each; their workers are free again.
     assert execute(plan(scenario(), seed=7), tmp_path, scheduler=cluster.scheduler_address).done == 1
     assert time.monotonic() - start < 30
@@ -175,9 +186,7 @@ def test_workers_with_another_engine_are_refused(cluster: Any, tmp_path: Path, m
 
 def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path) -> None:
     runs = slow()
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, host="127.0.0.1"
-    ) as lost:
+    with local_cluster(1, processes=False) as lost:
 
         def leave(standing: Standing) -> None:
             if 2 <= standing.done < 16:

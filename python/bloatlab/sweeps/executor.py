@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.metrics import units
 from bloatlab.store import Store, Writer
 from bloatlab.store.files import write_files
+from bloatlab.store.remote import Place, local
 from bloatlab.sweeps.collector import Collector, Progress, Summary
 from bloatlab.sweeps.plan import PlannedRun
 from bloatlab.sweeps.threads import Threads
@@ -51,7 +51,7 @@ def executor_for(runs: Sequence[PlannedRun], jobs: int | None, scheduler: str | 
 
 def execute(
     runs: Sequence[PlannedRun],
-    directory: Path | str,
+    directory: Place,
     *,
     jobs: int | None = None,
     scheduler: str | Client | None = None,
@@ -65,7 +65,7 @@ def execute(
 
     Args:
         runs: The plan.
-        directory: Results directory; made if there is none.
+        directory: Results directory, or a URL as `s3://bucket/path`; made if there is none.
         jobs: Threads; absent: one a processor.
         scheduler: A dask scheduler's address (or `file:PATH`), or a connected client: runs are made on its workers.
         progress: Told now and then how far it is.
@@ -78,7 +78,7 @@ def execute(
         StoreError: The directory cannot be written, another process writes to it, or the disk is full.
         ClusterError: The scheduler cannot be reached or was lost (what was finished is kept), or a worker has another engine.
     """
-    directory = Path(directory)
+    directory = local(directory)
     start = time.perf_counter()
     summary = Summary(total=len(runs))
     own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
