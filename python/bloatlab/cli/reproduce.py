@@ -24,6 +24,7 @@ from bloatlab.experiments.claims import (
     verdicts_on,
 )
 from bloatlab.store import Store
+from bloatlab.store.remote import Place
 from bloatlab.sweeps import execute
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def reproduce_experiment(
     name: str,
     set_: Sequence[str],
-    out: Path | None,
+    out: Place | None,
     *,
     as_json: bool,
     jobs: int | None = None,
@@ -81,7 +82,7 @@ def reproduce_experiment(
     return 1 if failed else 0
 
 
-def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Path) -> None:
+def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Place) -> None:
     out = console()
     out.print(claims_table(experiment, verdicts))
     claims = sum(verdict.holds is not None for verdict in verdicts)

@@ -3,7 +3,7 @@
 SQLite can live neither on an object store nor safely on a network filesystem, so nobody opens it there.
 """
 
-from bloatlab.store.remote.location import Place, is_url, local, shown
+from bloatlab.store.remote.location import Place, is_url, local, place, shown
 from bloatlab.store.remote.mirror import Mirror
 
-__all__ = ["Mirror", "Place", "is_url", "local", "shown"]
+__all__ = ["Mirror", "Place", "is_url", "local", "place", "shown"]

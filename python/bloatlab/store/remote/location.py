@@ -22,6 +22,11 @@ def is_url(place: Place) -> bool:
     return isinstance(place, str) and "://" in place
 
 
+def place(text: str) -> Place:
+    """What a text names: a URL as it is, else a path."""
+    return text if is_url(text) else Path(text)
+
+
 def cache() -> Path:
     """Where staging directories are: `BLOATLAB_CACHE`, or `bloatlab` in the user's cache."""
     if given := os.environ.get("BLOATLAB_CACHE"):

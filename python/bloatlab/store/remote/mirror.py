@@ -1,8 +1,8 @@
 """A staging directory and its URL: what is finished goes up, what is wanted comes down.
 
-What is at the URL is a results directory like any other. Parts are immutable and go up once; then a snapshot of the database, which
-names only parts that are up, takes the place of the one before, whole; then parts that it does not name are removed. So whoever
-reads sees one state or the next, wherever a driver dies.
+What is at the URL is a results directory like any other. Parts are immutable and go up once; then a snapshot of the database,
+which names only parts that are up, takes the place of the one before, whole; then parts that it does not name are removed. So
+whoever reads sees one state or the next, wherever a driver dies.
 """
 
 from __future__ import annotations
