@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 
 from bloatlab.errors import ClusterError, ParameterError
 from bloatlab.plugins import CongestionControl, configured
-from bloatlab.store import Store
+from bloatlab.store import Keep, Store
 from bloatlab.sweeps import PlannedRun, ScenarioSource, Standing, execute, plan, shipping
+from bloatlab.sweeps.cluster import _Dispatch as Dispatch
 from conftest import REAL
 
 distributed = pytest.importorskip("distributed")
@@ -97,7 +99,16 @@ def same(one: Path, other: Path) -> bool:
     return all(frame.height > 0 and frame.equals(theirs[name]) for name, frame in ours.items())
 
 
-def test_the_same_results_as_on_threads_and_resume(cluster: Any, tmp_path: Path) -> None:
+def test_the_same_results_as_on_threads_and_resume(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, submit = [], Dispatch._submit
+
+    def counted(self: Dispatch, indices: Sequence[int]) -> None:
+        submit(self, indices)
+        out.append(len(self.out))
+
+    monkeypatch.setattr(Dispatch, "_submit", counted)
     runs = [*plan(scenario(), replications=40), *plan(scenario(cca=Reno), axes={"dumbbell.rtt": ["10ms", "30ms"]})]
     seen: list[Standing] = []
     first = execute(runs[:10], tmp_path / "c", scheduler=cluster.scheduler_address, progress=seen.append)
@@ -106,8 +117,23 @@ def test_the_same_results_as_on_threads_and_resume(cluster: Any, tmp_path: Path)
     assert 2 in {standing.workers for standing in seen}
     second = execute(runs, tmp_path / "c", scheduler=cluster.scheduler_address)
     assert (second.done, second.read, second.failed) == (32, 10, [])
+    # Two for each thread, however long the plan.
+    assert max(out) == 4
     execute(runs, tmp_path / "t", jobs=2)
     assert same(tmp_path / "t", tmp_path / "c")
+
+
+def test_how_much_is_kept_is_the_plan_s(cluster: Any, tmp_path: Path) -> None:
+    execute(plan(scenario(), replications=3, keep=Keep.METRICS), tmp_path, scheduler=cluster.scheduler_address)
+    store = Store(tmp_path)
+    assert store.metrics()["run_id"].n_unique() == 3
+    assert store.table("flow_series").is_empty()
+
+
+def test_without_the_extra_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"needs distributed: pip install 'bloatlab\[cluster\]'"):
+        execute(plan(scenario()), tmp_path / "r", scheduler="tcp://127.0.0.1:9")
 
 
 def test_a_worker_killed_midway_loses_and_doubles_nothing(cluster: Any, tmp_path: Path) -> None:
@@ -169,7 +195,7 @@ def test_an_interrupt_keeps_what_is_finished_and_stops_the_workers(cluster: Any,
     assert time.monotonic() - start < 30
 
 
-def test_workers_with_another_engine_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_another_engine_are_refused(cluster: Any, tmp_path: Path) -> None:
     import fake_core
     from bloatlab import engines
 

@@ -99,9 +99,11 @@ class Writer:
                 self._points = Points(self._database)
                 self._clean()
             except BaseException:
-                if self._mirror is not None:
-                    self._mirror.finish(complete=False)
-                self._lock.release()
+                try:
+                    if self._mirror is not None:
+                        self._mirror.finish(complete=False)
+                finally:
+                    self._lock.release()
                 raise
         if self._mirror is not None:
             self._mirror.start(self._fail)

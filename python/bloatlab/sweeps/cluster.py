@@ -54,12 +54,12 @@ class Cluster:
             ParameterError: A plugin cannot be sent.
         """
         self._plugins = _Plugins()
-        for planned in runs:
-            self._plugins.pickled(planned.plugins)
         self._own = isinstance(scheduler, str)
         self._client: Client = connect(scheduler) if isinstance(scheduler, str) else scheduler
         self._name = str(getattr(self._client.scheduler, "address", scheduler))
         try:
+            for planned in runs:
+                self._plugins.pickled(planned.plugins)
             self._refuse_other_engines()
         except BaseException:
             self.close()
@@ -182,6 +182,8 @@ class _Dispatch:
             else:
                 return
             self._submit(batch)
+            if not self.waiting:
+                self.collector.hasten()
 
     def _size(self) -> int:
         """Runs of the next batch: half a second of them, but near the end few enough that all threads end together."""

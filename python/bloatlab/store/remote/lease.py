@@ -43,32 +43,34 @@ class Lease:
             if found is not None and found.get("owner") != self._owner and float(found.get("expires", 0)) > time.time():
                 raise self._held(found)
             self._objects.write(LOCK, self._body())
-        # Two that found it expired at once: the later wrote over the earlier.
-        self._check()
+            # Two that found it expired at once: the later wrote over the earlier.
+            found = self._read() or {}
+            if found.get("holder") != self._holder:
+                raise self._held(found)
         self._renewed = time.monotonic()
 
-    def renew(self) -> None:
-        """Renews it if it is time.
+    def renew(self, *, now: bool = False) -> None:
+        """Renews it if it is time, or `now`.
 
         Raises:
             StoreError: Somebody else took it, as this process did not renew it for long.
         """
-        if time.monotonic() - self._renewed < RENEW_S:
+        if not now and time.monotonic() - self._renewed < RENEW_S:
             return
-        self._check()
+        found = self._read()
+        if found is None or found.get("holder") != self._holder:
+            raise StoreError(
+                f"{self._objects.url}: another driver has taken it over, as this one did not renew its lock within "
+                f"{LEASE_S:g} s; nothing more is written there"
+            )
         self._objects.write(LOCK, self._body())
         self._renewed = time.monotonic()
 
     def release(self) -> None:
         """Gives it up, if it is still ours; an object that cannot be removed expires."""
         with contextlib.suppress(StoreError):
-            self._check()
-            self._objects.remove([LOCK])
-
-    def _check(self) -> None:
-        found = self._read()
-        if found is None or found.get("holder") != self._holder:
-            raise self._held(found or {})
+            if (self._read() or {}).get("holder") == self._holder:
+                self._objects.remove([LOCK])
 
     def _read(self) -> dict[str, Any] | None:
         data = self._objects.read(LOCK)

@@ -229,7 +229,7 @@ class Mirror:
                 self._push_part(part)
             # Noted before, so that a directory whose driver dies here knows its own snapshot when it sees it.
             self._note(pushing=digest)
-            self._lease.renew()
+            self._lease.renew(now=True)
             self._objects.put(snapshot, schema.DATABASE)
             self._note(token=self._objects.token(schema.DATABASE), digest=digest, pushing=None)
         unnamed = [name for name in self._up if name.split("/")[1] not in named]
