@@ -104,7 +104,7 @@ class _Packing:
     def __init__(self) -> None:
         self._frames: list[list[pl.DataFrame]] = []
         self._heights: list[int] = []
-        self._places: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._places: dict[tuple[str, ...], int] = {}
 
     def add(self, outcome: OutcomeLike, keep: Keep) -> dict[str, Span]:
         """Takes those of a run's tables in that are kept."""
@@ -115,8 +115,8 @@ class _Packing:
         spans = {}
         for name, table in kept_tables(keep, outcome.tables()).items():
             frame = pl.DataFrame(table)
-            columns = tuple((column, str(kind)) for column, kind in frame.schema.items())
-            place = self._places.setdefault((name, columns), len(self._places))
+            # An engine gives a column one type; which columns there are depends on the scenario.
+            place = self._places.setdefault((name, *frame.columns), len(self._places))
             if place == len(self._frames):
                 self._frames.append([])
                 self._heights.append(0)
