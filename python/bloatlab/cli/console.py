@@ -73,7 +73,7 @@ def described(standing: Standing, pace: Pace) -> dict[str, str]:
     """What there is to say beside the count, in words; empty where there is nothing."""
     rate, remaining = pace.rate, pace.remaining_s
     return {
-        "rate": f"{number(round(rate, 1))} runs/s" if rate else "",
+        "rate": (f"{rate:,.0f} runs/s" if rate >= 100 else f"{rate:.2g} runs/s") if rate else "",
         "remaining": f"{duration(remaining)} left" if remaining is not None else "",
         "workers": f"{standing.workers} worker{'' if standing.workers == 1 else 's'}"
         if standing.workers is not None

@@ -149,6 +149,7 @@ class _Dispatch:
         """Drops what is out."""
         if self.out and self.client.status == "running":
             with contextlib.suppress(Exception):
+                self.client.run(shipping.cancel, self.session, wait=False)
                 self.client.cancel(list(self.out), force=True)
         self.out.clear()
 
@@ -249,6 +250,8 @@ class _Dispatch:
                 self.collector.done(
                     planned, made.metrics, tables, digest=made.digest, events=made.events, wall_s=made.wall_s
                 )
+        made_of_it = {made.index for made in answer.made}
+        self.waiting.extendleft(index for index in reversed(indices) if index not in made_of_it)
         if answer.made:
             took = max(answer.seconds / len(answer.made), 1e-6)
             self.run_s = took if self.run_s is None else (self.run_s + took) / 2

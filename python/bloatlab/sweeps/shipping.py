@@ -43,6 +43,8 @@ class Batch:
     orders: Sequence[Order]
 
 
+LONGEST_S = 1.0
+"""Seconds after which a worker begins no more runs of a batch: they take longer than those before them led to expect."""
 Span = tuple[int, int, int]
 """Where a run's table is: which stream, its first row, its number of rows."""
 
@@ -64,7 +66,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a batch; runs that were cancelled are absent."""
+    """What came of a batch; runs that were cancelled, or not begun, are absent."""
 
     made: Sequence[Made] = ()
     streams: Sequence[bytes] = ()
@@ -186,6 +188,8 @@ def run_batch(batch: Batch) -> Answer:
         finally:
             with _sessions.lock:
                 _sessions.controls.discard((batch.session, control))
+        if time.perf_counter() - start > LONGEST_S:
+            break
     streams = packing.streams()
     return Answer(made, streams, time.perf_counter() - start)
 

@@ -141,7 +141,7 @@ class Objects:
         except StoreError:
             raise
         except ImportError as error:
-            raise StoreError(f"{self.url}: nothing here reads such a URL ({error}: pip install it)") from error
+            raise StoreError(f"{self.url}: {error}") from error
         except Exception as error:
             if gone and isinstance(error, FileNotFoundError):
                 raise
