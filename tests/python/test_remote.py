@@ -110,6 +110,22 @@ def test_what_nobody_names_any_more_goes(url: str) -> None:
     assert before != after
 
 
+def test_a_part_that_is_half_gone_is_not_read(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute(runs(2), url)
+    with monkeypatch.context() as other:
+        elsewhere(other, tmp_path)
+        remove = objects.Objects.remove
+        with other.context() as dying:
+            dying.setattr(objects.Objects, "remove", lambda self, names: remove(self, sorted(names)[:1]))
+            document = json.loads(runs(1)[0].scenario)
+            elsewhere(monkeypatch, tmp_path)
+            reader = Store(url)
+            elsewhere(dying, tmp_path)
+            assert execute(plan(ScenarioSource(document), replications=2, keep=Keep.PACKETS), url).done == 2
+    assert reader.table("flow_series")["run_id"].n_unique() == 2
+    assert reader.table("packets")["run_id"].n_unique() == 2
+
+
 class Dies(BaseException):
     """kill -9, as far as the URL can tell: nothing that follows happens."""
 

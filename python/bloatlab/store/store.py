@@ -32,6 +32,9 @@ _CLAIMS = {
     "holds": int, "source": str, "bound": str,
 }  # fmt: skip
 
+ATTEMPTS = 10
+"""Looks at which parts there are before one that is missing is an error: a store at a URL may change while much is fetched."""
+
 
 class Store:
     """A results directory, opened for reading. Many processes may read while one writes."""
@@ -140,15 +143,15 @@ class Store:
             name: `flow_series`, `histograms`, ...
             run_ids: The runs wanted; absent: all.
         """
-        for attempt in (1, 2):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 by_part = self._runs_by_part(run_ids)
                 if self._mirror is not None:
                     self._mirror.fetch(by_part)
                 return read_table(self.directory / schema.PARTS, name, by_part)
             except FileNotFoundError as error:
-                # A writer that closes merges parts; the second look sees their new names.
-                if attempt == 2:
+                # A writer that closes merges parts; the next look sees their new names.
+                if attempt == ATTEMPTS:
                     raise StoreError(f"{error}: a part of the store is missing") from error
                 if self._mirror is not None:
                     self._mirror.pull()

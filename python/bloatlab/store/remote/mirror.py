@@ -78,6 +78,7 @@ class Mirror:
             except StoreError:
                 # The writer's own copy is never older than what it has pushed.
                 if (self.directory / schema.DATABASE).exists() or time.monotonic() > end:
+                    self._reload()
                     return
                 time.sleep(0.1)
                 continue
@@ -89,10 +90,10 @@ class Mirror:
             return
 
     def fetch(self, parts: Iterable[str]) -> None:
-        """Downloads the parts that are not here.
+        """Downloads the parts that are not here, each whole.
 
         Raises:
-            FileNotFoundError: One is gone, as a newer state does not need it.
+            FileNotFoundError: One is gone, or may be half gone, as there is a newer state, which may not need it.
             StoreError: The URL cannot be read.
         """
         local = self.directory / schema.PARTS
@@ -107,7 +108,11 @@ class Mirror:
             temporary = local / f"{TEMPORARY}{part}-{os.getpid()}"
             try:
                 self._objects.get(names, [temporary / name.rpartition("/")[2] for name in names])
-                with contextlib.suppress(FileExistsError, OSError):
+                # Parts are removed only once another database is there.
+                if self._objects.token(schema.DATABASE) != self._state.get("token"):
+                    raise FileNotFoundError(f"{self.url}/{schema.PARTS}/{part}")
+                # Another process may have fetched it meanwhile.
+                with contextlib.suppress(OSError):
                     temporary.rename(local / part)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
