@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.descent import descent
     from bloatlab.figures.charts.ecdf import ecdf
     from bloatlab.figures.charts.flow_sojourn import flow_sojourn
+    from bloatlab.figures.charts.forest import forest
     from bloatlab.figures.charts.fronts import fronts
     from bloatlab.figures.charts.goodput_delay import goodput_delay
     from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
@@ -50,6 +51,7 @@ _HOME = {
     "descent": "charts.descent",
     "ecdf": "charts.ecdf",
     "flow_sojourn": "charts.flow_sojourn",
+    "forest": "charts.forest",
     "fronts": "charts.fronts",
     "goodput_delay": "charts.goodput_delay",
     "places": "charts.scores",
@@ -83,6 +85,7 @@ __all__ = [
     "ecdf",
     "find",
     "flow_sojourn",
+    "forest",
     "fronts",
     "goodput_delay",
     "goodput_ellipses",

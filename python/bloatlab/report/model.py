@@ -16,6 +16,7 @@ from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, Definitions, MetricTable
 from bloatlab.report.verdict import Verdict
 from bloatlab.scenario.queues import queues_of
+from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -155,12 +156,10 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
         swept: The same runs side by side.
         experiment: Says what a parameter means; None for a user's own scenario.
     """
-    from bloatlab.figures.sweep import plain
-
     known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
     values: dict[str, list[str]] = {}
     for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
-        values.setdefault(name, []).append(plain(value))
+        values.setdefault(name, []).append(readable(value))
     order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
@@ -173,7 +172,7 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
             published = parameter.published if parameter else None
             row += [
                 Cell(parameter.help if parameter else ""),
-                Cell("" if published is None else plain(json.dumps(published, default=str))),
+                Cell("" if published is None else readable(json.dumps(published, default=str))),
             ]
         table.append(row)
     columns = ["parameter", "value", *(["meaning", "published"] if known else [])]
