@@ -10,7 +10,7 @@ from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
-from bloatlab.store import Store
+from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
 from bloatlab.sweeps.one import simulate as simulate_one
 
@@ -54,10 +54,10 @@ def run(
         StoreError: `out` cannot be written or read.
     """
     source = _source(scenario)
-    planned = plan(source, parameters, seed=seed)
+    planned = plan(source, parameters, seed=seed, keep=_keep(packets))
     if out is None:
         return simulate_one(planned[0], packets=packets)
-    summary = execute(planned, out, jobs=1, packets=packets, command=_call("run", scenario, parameters))
+    summary = execute(planned, out, jobs=1, command=_call("run", scenario, parameters))
     _raise_interrupt(summary.interrupted)
     if summary.failed:
         raise RuntimeError(summary.failed[0][1])
@@ -114,9 +114,9 @@ def sweep(
     """
     source = _source(scenario)
     directory = Path(out) if out is not None else Path("results") / source.name
-    planned, axes = plan_all(source, parameters, axes or {}, replications=replications, seed=seed)
+    planned, axes = plan_all(source, parameters, axes or {}, replications=replications, seed=seed, keep=_keep(packets))
     command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
-    summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)
+    summary = execute(planned, directory, jobs=jobs, command=command)
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 
@@ -128,6 +128,10 @@ def open(directory: Path | str) -> Store:  # noqa: A001
         StoreError: There is none, or it is damaged.
     """
     return Store(directory)
+
+
+def _keep(packets: bool) -> Keep:
+    return Keep.PACKETS if packets else Keep.TABLES
 
 
 def _source(scenario: Scenario) -> Source:

@@ -92,6 +92,7 @@ def test_a_second_process_is_told_who_writes(tmp_path: Path, sweep: list[str]) -
     process = subprocess.Popen(sweep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         wait_for_runs(tmp_path / "r", 1, process)
+        os.kill(process.pid, signal.SIGSTOP)
         second = subprocess.run(sweep, capture_output=True, text=True, check=False)
         assert second.returncode == 2
         assert f"process {process.pid} is writing here" in second.stderr

@@ -16,7 +16,7 @@ from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.claims import claims_of, note_claims
 from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
-from bloatlab.store import Store, Writer
+from bloatlab.store import Keep, Store, Writer
 from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan_all
 
 INTERRUPTED = 130
@@ -53,7 +53,8 @@ def run_request(request: Request) -> int:
     """Runs it and gives the exit code."""
     base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
-    runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed)
+    keep = Keep.PACKETS if request.packets else Keep.TABLES
+    runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed, keep=keep)
     experiment = request.experiment
 
     def after(writer: Writer, summary: Summary) -> None:
@@ -65,7 +66,6 @@ def run_request(request: Request) -> int:
             runs,
             request.directory,
             jobs=request.jobs,
-            packets=request.packets,
             progress=tell,
             command=command_line(),
             after=after,
