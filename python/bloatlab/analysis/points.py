@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from bloatlab.store.identity import canonical
 
 if TYPE_CHECKING:
     import polars as pl
@@ -12,32 +15,33 @@ if TYPE_CHECKING:
 
 
 def points(store: Store) -> pl.DataFrame:
-    """The finished runs: `run_id`, `point` (from 0, in the order of the runs), `experiment`, `engine_version`, `seed`.
+    """The finished runs: `run_id`, `point` (from 0, in the order of the runs), `experiment`, `engine_version`, `seed`,
+    `stored` (the store's own number of the scenario).
 
     Runs of the same scenario under the same engine are one point, whatever the parameters that made it are called.
     """
     import polars as pl
 
-    key = ["experiment", "engine_version", "scenario"]
-    runs = store.runs().filter(pl.col("status") == "done")
+    runs = store.runs().filter(pl.col("status") == "done").rename({"point": "stored"})
+    key = ["experiment", "engine_version", "stored"]
     known = runs.select(key).unique(maintain_order=True).with_row_index("point")
     placed = runs.join(known, on=key, how="left", maintain_order="left")
-    return placed.select("run_id", "point", "experiment", "engine_version", "seed")
+    return placed.select("run_id", "point", "experiment", "engine_version", "seed", "stored")
 
 
 def parameters_of(store: Store, found: pl.DataFrame) -> dict[int, dict[str, str]]:
-    """Parameters of each point as stored (JSON), those of its first run.
+    """Parameters of each point, each value as JSON.
 
     Args:
         store: The store.
         found: Its `points`, or some of them.
     """
-    first = found.unique("point", keep="first", maintain_order=True).select("run_id", "point")
-    rows = store.parameters().join(first, on="run_id", how="inner").sort("point", "name")
-    made: dict[int, dict[str, str]] = {point: {} for point in first["point"].to_list()}
-    for point, name, value in rows.select("point", "name", "value").iter_rows():
-        made[point][name] = value
-    return made
+    stored = dict(store.points().select("point", "parameters").iter_rows())
+    first = found.unique("point", keep="first", maintain_order=True).select("point", "stored")
+    return {
+        point: {name: canonical(value) for name, value in json.loads(stored[of]).items()}
+        for point, of in first.iter_rows()
+    }
 
 
 def varying(parameters: Mapping[int, Mapping[str, str]]) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.metrics import definitions
+from bloatlab.store.metrics import SCOPES, SINGLE
 
-SCOPES = ("flow", "link", "network", "probe")
 COMBINE: dict[str, Callable[[Iterable[float]], float]] = {"mean": fmean, "sum": sum, "min": min, "max": max}
 
 
@@ -40,7 +40,7 @@ class Reading:
         found: list[float] = []
         for scope in self.scopes:
             entities = metrics.get(f"{scope}_metrics", {})
-            if scope == "network":
+            if scope in SINGLE:
                 entities = {"": entities}
             found += [
                 float(values[self.metric])
@@ -51,16 +51,21 @@ class Reading:
 
     def matches(self, scope: str, entity: str, metric: str) -> bool:
         """Whether a row of a store's metrics is meant; patterns in the metric's name count too."""
-        whose = scope == "network" or fnmatchcase(entity, self.entity)
+        whose = scope in SINGLE or fnmatchcase(entity, self.entity)
         return scope in self.scopes and whose and fnmatchcase(metric, self.metric)
 
 
-def reading(text: str, criteria: Sequence[Criterion] = ()) -> Reading:
+def reading(text: str, criteria: Sequence[Criterion] = (), measures: Mapping[str, str] | None = None) -> Reading:
     """What a user's text names: a criterion of the experiment, a metric, or its path in the result.
 
     `METRIC` is that of every flow, link or probe that has it; `SCOPE.ENTITY.METRIC` is that of some, `*` stands for any
     name, and `SCOPE` is `flow` or, as in `--json`, `flow_metrics`; of the network it is `network.METRIC`. Several become
     their mean, or what stands in front: `sum:`, `min:`, `max:`.
+
+    Args:
+        text: What the user wrote.
+        criteria: Those of the experiment.
+        measures: Metrics of the experiment's own, and their units.
 
     Raises:
         ParameterError: There is no such metric, scope or combination.
@@ -79,15 +84,15 @@ def reading(text: str, criteria: Sequence[Criterion] = ()) -> Reading:
             raise unknown("scope of a metric", scope, SCOPES)
         named, inner, last = rest.rpartition(".")
         entity, metric, scopes = (named if inner else "*"), last, (scope,)
-    known = {key: found for key, found in definitions().items() if key[0] in scopes and fnmatchcase(key[1], metric)}
+    defined = {key: (of.unit, of.better) for key, of in definitions().items()}
+    defined |= {("experiment", name): (unit, "none") for name, unit in (measures or {}).items()}
+    known = {key: of for key, of in defined.items() if key[0] in scopes and fnmatchcase(key[1], metric)}
     if not known:
-        names = {name for of, name in definitions() if of in scopes} | {criterion.name for criterion in criteria}
+        names = {name for of, name in defined if of in scopes} | {criterion.name for criterion in criteria}
         raise unknown("metric", metric or text, names)
-    first = next(iter(known.values()))
     return Reading(
         text,
-        first.unit,
-        first.better,
+        *next(iter(known.values())),
         tuple(scope for scope in SCOPES if any(of == scope for of, _ in known)),
         entity,
         metric,
@@ -95,13 +100,13 @@ def reading(text: str, criteria: Sequence[Criterion] = ()) -> Reading:
     )
 
 
-def number(text: str, criteria: Sequence[Criterion] = ()) -> Reading:
+def number(text: str, criteria: Sequence[Criterion] = (), measures: Mapping[str, str] | None = None) -> Reading:
     """The same where one number is wanted: the text must name one metric of one scope.
 
     Raises:
         ParameterError: As `reading`, or the text leaves open which.
     """
-    found = reading(text, criteria)
+    found = reading(text, criteria, measures)
     if "*" in found.metric or "?" in found.metric:
         raise ParameterError(f"{text}: must name one metric, without `*` in its name")
     if len(found.scopes) > 1:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import Flag
+from bloatlab.cli.options import Flag, Out, Set
 
 Vary = Annotated[list[str], Parameter(name="--vary", negative=(), show_default=False, metavar="KEY=LOW..HIGH")]
 Metrics = Annotated[list[str], Parameter(name="--metric", negative=(), show_default=False, metavar="METRIC")]
@@ -47,7 +47,45 @@ def compare(
     )
 
 
+def sensitivity(
+    name: str,
+    *,
+    vary: Vary = [],  # noqa: B006
+    metric: Metrics = [],  # noqa: B006
+    method: Literal["sobol", "morris"] = "sobol",
+    samples: int | None = None,
+    set_: Set = [],  # noqa: B006
+    replications: int = 1,
+    seed: int = 42,
+    out: Out = None,
+    jobs: int | None = None,
+    json: Flag = False,
+) -> int:
+    """Says which inputs a metric depends on. Runs that the results directory holds already are read, so it resumes.
+
+    Args:
+        name: An experiment, or a scenario's file.
+        vary: An input and its range, as rate=1Mbit/s..100Mbit/s, or values, as queue=fifo,codel; of a file dotted paths. A
+            range of more than a decade is taken on a log scale. Repeatable.
+        metric: What is explained, as link.mean_sojourn or sum:flow.bulk_*.mean_throughput_l7; of an experiment a criterion
+            too. Repeatable.
+        method: sobol takes SAMPLES x (inputs + 2) runs and says shares of the variance, morris SAMPLES x (inputs + 1) and says
+            sizes of effects.
+        samples: Base samples of sobol, a power of 2 [default: 64]; trajectories of morris [default: 20].
+        set_: A parameter's value, or that at a dotted path. Repeatable.
+        replications: Runs of each sample, whose mean is taken; replication r, from 0, has the seed SEED + r.
+        seed: Seed of the runs and of the samples.
+        out: Results directory [default: results/NAME-sensitivity].
+        jobs: Threads [default: one a processor].
+        json: Print one JSON object and nothing else.
+    """
+    from bloatlab.cli.sensitivity import Request, run_sensitivity
+
+    request = Request(name, vary, metric, method, samples, set_, replications, seed, out, jobs, json)
+    return run_sensitivity(request)
+
+
 def add_to(app: App) -> None:
     """Adds the commands."""
-    for command in (compare,):
+    for command in (compare, sensitivity):
         app.command(command)

@@ -14,6 +14,7 @@ from bloatlab.analysis.readings import reading
 from bloatlab.cli.console import console, number
 from bloatlab.cli.values import axis, settings
 from bloatlab.errors import BloatlabError, ParameterError
+from bloatlab.experiments import CATALOGUE
 from bloatlab.store import Store, canonical
 from bloatlab.store.text import readable
 
@@ -39,7 +40,7 @@ def compare_directories(
     """Says what differs; exit code 1 if asked to fail and something does."""
     if (b is None) == (by is None):
         raise ParameterError("compare: give two results directories, or one and --by NAME=A,B")
-    readings = [reading(text) for text in metrics]
+    readings = [reading(text, measures=_measures(Store(a))) for text in metrics]
     if b is not None:
         one, other = sides(Store(a), Store(b))
     else:
@@ -55,6 +56,12 @@ def compare_directories(
         if not as_json:
             print(path)
     return 1 if fail_on_difference and any(differs(row) for row in found.rows) else 0
+
+
+def _measures(store: Store) -> dict[str, str]:
+    """Metrics that the experiments of a store define, and their units."""
+    names = set(store.runs()["experiment"].to_list()) & set(CATALOGUE)
+    return {metric: unit for name in sorted(names) for metric, unit in CATALOGUE[name].measures.items()}
 
 
 def differs(row: Row) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.queue_distribution import queue_distribution
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.scores import places, scores
+    from bloatlab.figures.charts.sensitivity import sensitivity
     from bloatlab.figures.charts.srtt_grid import srtt_grid
     from bloatlab.figures.charts.standings import standings
     from bloatlab.figures.charts.time_series import time_series
@@ -64,6 +65,7 @@ _HOME = {
     "queue": "charts.queue",
     "queue_distribution": "charts.queue_distribution",
     "rtt_histogram": "charts.rtt_histogram",
+    "sensitivity": "charts.sensitivity",
     "share_matrix": "charts.coexistence",
     "srtt_grid": "charts.srtt_grid",
     "standings": "charts.standings",
@@ -101,6 +103,7 @@ __all__ = [
     "rtt_histogram",
     "save",
     "scores",
+    "sensitivity",
     "share_matrix",
     "srtt_grid",
     "standings",
