@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def points(store: Store) -> pl.DataFrame:
-    """The finished runs: `run_id`, `point` (from 0, in the order of the runs), `experiment`, `engine_version`, `seed`,
-    `stored` (the store's own number of the scenario).
+    """A row a finished run, in the order in which they ended.
 
-    Runs of the same scenario under the same engine are one point, whatever the parameters that made it are called.
+    `run_id`, `point` (from 0), `experiment`, `engine_version`, `seed`, `stored` (the store's own number of the scenario). Runs
+    of the same scenario under the same engine are one point, whatever the parameters that made it are called.
     """
     import polars as pl
 

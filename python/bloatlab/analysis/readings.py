@@ -77,7 +77,8 @@ def reading(text: str, criteria: Sequence[Criterion] = (), measures: Mapping[str
     if colon and combine not in COMBINE:
         raise unknown("way to combine", combine, COMBINE)
     scope, dot, rest = path.partition(".")
-    entity, metric, scopes = "*", path, SCOPES
+    entity, metric = "*", path
+    scopes: tuple[str, ...] = SCOPES
     if dot:
         scope = scope.removesuffix("_metrics")
         if scope not in SCOPES:

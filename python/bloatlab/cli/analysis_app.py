@@ -85,7 +85,49 @@ def sensitivity(
     return run_sensitivity(request)
 
 
+def tune(
+    name: str,
+    *,
+    queue: Annotated[str | None, Parameter(metavar="Q1,Q2")] = None,
+    minimise: Annotated[
+        list[str], Parameter(name="--minimise", negative=(), show_default=False, metavar="METRIC")
+    ] = [],  # noqa: B006
+    maximise: Annotated[
+        list[str], Parameter(name="--maximise", negative=(), show_default=False, metavar="METRIC")
+    ] = [],  # noqa: B006
+    vary: Vary = [],  # noqa: B006
+    set_: Set = [],  # noqa: B006
+    trials: int = 100,
+    replications: int = 1,
+    seed: int = 42,
+    out: Out = None,
+    jobs: int | None = None,
+    json: Flag = False,
+) -> int:
+    """Searches which queue and parameters suit a link and its traffic, and prints the Pareto front with its tc commands.
+
+    The same command goes on with a search that was broken off.
+
+    Args:
+        name: An experiment, or a scenario's file.
+        queue: Queues to try, each with its delay and interval, or its limit [default: fifo,codel,fq_codel,pie,cake].
+        minimise: What is made small [default: p95 of a ping's RTT, or else of the sojourn times]. Repeatable.
+        maximise: What is made large [default: network.agg_throughput, if nothing is named]. Repeatable.
+        vary: Something else to search, as ecn=on,off; as with sensitivity. Repeatable.
+        set_: A parameter's value, or that at a dotted path. Repeatable.
+        trials: Trials in all, those that the directory holds included.
+        replications: Runs of each trial, whose mean is taken.
+        seed: Seed of the runs and of the search.
+        out: Results directory [default: results/NAME-tune].
+        jobs: Threads [default: one a processor].
+        json: Print one JSON object and nothing else.
+    """
+    from bloatlab.cli.tune import Request, run_tune
+
+    return run_tune(Request(name, queue, minimise, maximise, vary, set_, trials, replications, seed, out, jobs, json))
+
+
 def add_to(app: App) -> None:
     """Adds the commands."""
-    for command in (compare, sensitivity):
+    for command in (compare, sensitivity, tune):
         app.command(command)

@@ -35,7 +35,7 @@ def number(value: float | None) -> str:
 
 
 @contextmanager
-def progress_bar(total: int) -> Iterator[Progress | None]:
+def progress_bar(total: int, what: str = "runs") -> Iterator[Progress | None]:
     """A bar with rate, remaining time and failures on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -44,7 +44,7 @@ def progress_bar(total: int) -> Iterator[Progress | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("runs"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -52,7 +52,7 @@ def progress_bar(total: int) -> Iterator[Progress | None]:
         TextColumn("{task.fields[failures]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=total, rate="", failures="")
+        task = bar.add_task(what, total=total, rate="", failures="")
 
         def tell(done: float, failed: int) -> None:
             speed = bar.tasks[0].finished_speed or bar.tasks[0].speed

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
     from bloatlab.figures.charts.in_flight import in_flight
     from bloatlab.figures.charts.operating_point import operating_point
+    from bloatlab.figures.charts.pareto import pareto
     from bloatlab.figures.charts.queue import queue
     from bloatlab.figures.charts.queue_distribution import queue_distribution
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
@@ -62,6 +63,7 @@ _HOME = {
     "load_delay": "charts.cell",
     "load_loss": "charts.cell",
     "operating_point": "charts.operating_point",
+    "pareto": "charts.pareto",
     "queue": "charts.queue",
     "queue_distribution": "charts.queue_distribution",
     "rtt_histogram": "charts.rtt_histogram",
@@ -97,6 +99,7 @@ __all__ = [
     "of_run",
     "of_runs",
     "operating_point",
+    "pareto",
     "places",
     "queue",
     "queue_distribution",

@@ -64,7 +64,7 @@ def make_report(directory: Path | str) -> Path:
             scopes=metric_tables.TITLES,
             grades=verdict.MEANING,
         )
-    return _write(store.directory / NAME, page)
+    return write(store.directory / NAME, page)
 
 
 def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
@@ -82,9 +82,9 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
             home=site.INDEX,
             suite=suite.name,
         )
-        _write(store.directory / site.page_of(name), page)
+        write(store.directory / site.page_of(name), page)
     whole = site.index(suite, views, overall_of_store(store, suite), figures, commands, _facts(tables["runs"]))
-    return _write(store.directory / site.INDEX, _template("site.html").render(site=whole))
+    return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
 
 
 def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
@@ -262,6 +262,11 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
     return [(scope, name, what) for (scope, name), what in model.definitions().items() if (scope, name) in used]
 
 
+def render(template: str, **values: Any) -> str:
+    """A page from a template."""
+    return _template(template).render(**values)
+
+
 @cache
 def _template(name: str) -> jinja2.Template:
     loader = jinja2.PackageLoader("bloatlab.report")
@@ -269,7 +274,8 @@ def _template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
-def _write(path: Path, page: str) -> Path:
+def write(path: Path, page: str) -> Path:
+    """Writes a page whole or not at all; raises `StoreError` where it cannot."""
     try:
         write_whole(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     except OSError as error:
