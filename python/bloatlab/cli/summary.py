@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -89,28 +90,48 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
 def many_runs(
     name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
 ) -> Table:
-    """A row a run: what was swept, the seed, and the main metrics."""
+    """A row a point: what was swept, the number of runs or the seed, and the main metrics, of several runs mean ± half-width."""
     from rich.table import Table
 
-    left = len(runs) - MOST_ROWS
-    note = f"and {left} more runs: the report and the store hold all" if left > 0 else None
-    table = Table(title=f"{name}, {len(runs)} runs", caption=note)
+    points: dict[str, list[PlannedRun]] = {}
+    replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
+    for run in runs:
+        points.setdefault(run.scenario if replicated else run.run_id, []).append(run)
+    left = len(points) - MOST_ROWS
+    notes = ["mean ± half of the 95 % interval (Student's t)"] if replicated else []
+    notes += [f"and {left} more rows: the report and the store hold all"] if left > 0 else []
+    table = Table(title=f"{name}, {len(runs)} runs", caption="; ".join(notes) or None)
     for axis in axes:
         table.add_column(axis, no_wrap=True)
-    table.add_column("seed", justify="right", no_wrap=True)
-    for heading, *_ in COLUMNS:
+    table.add_column("runs" if replicated else "seed", justify="right", no_wrap=True)
+    for heading in (*(heading for heading, *_ in COLUMNS), "sojourn (ms)"):
         table.add_column(heading, justify="right")
-    table.add_column("sojourn (ms)", justify="right")
-    for run in runs[:MOST_ROWS]:
-        cells = [_text(run.parameters.get(axis)) for axis in axes]
-        cells.append(str(run.seed))
-        for _, scope, metric, combine in COLUMNS:
-            values = [of[metric] for of in metrics[run.run_id][f"{scope}_metrics"].values() if metric in of]
-            cells.append(number(float(combine(values))) if values else "-")
-        sojourns = [of["mean_sojourn"] for of in metrics[run.run_id]["link_metrics"].values() if "mean_sojourn" in of]
-        cells.append(number(max(sojourns)) if sojourns else "-")
-        table.add_row(*cells)
+    for of_point in list(points.values())[:MOST_ROWS]:
+        first = of_point[0]
+        cells = [_text(first.parameters.get(axis)) for axis in axes]
+        cells.append(str(len(of_point) if replicated else first.seed))
+        columns = zip(*(_numbers(metrics[run.run_id]) for run in of_point), strict=True)
+        table.add_row(*cells, *(_cell([value for value in column if value is not None]) for column in columns))
     return table
+
+
+def _numbers(metrics: Mapping[str, Any]) -> list[float | None]:
+    """The main metrics of a run, in the order of the columns."""
+    found: list[float | None] = []
+    for _, scope, metric, combine in COLUMNS:
+        values = [of[metric] for of in metrics[f"{scope}_metrics"].values() if metric in of]
+        found.append(float(combine(values)) if values else None)
+    sojourns = [of["mean_sojourn"] for of in metrics["link_metrics"].values() if "mean_sojourn" in of]
+    return [*found, max(sojourns) if sojourns else None]
+
+
+def _cell(values: Sequence[float]) -> str:
+    if len(values) < 2:
+        return number(values[0]) if values else "-"
+    from bloatlab.analysis.intervals import summarise
+
+    found = summarise(values)
+    return number(found.mean) + (f" ± {found.t.half_width:.2g}" if found.t else "")
 
 
 def _text(value: Any) -> str:

@@ -106,6 +106,7 @@ class ExperimentView:
     claims: list[ClaimRow]
     ranking: RankingView | None
     remarks: list[FindingView]
+    points: PlainTable | None
     runs: PlainTable | None
     failed: PlainTable | None
     figures: list[Drawn]
@@ -263,7 +264,7 @@ def _place(rank: float | str | None) -> str:
     return f"{rank:.3g}" if isinstance(rank, int | float) else text.NONE
 
 
-_RUN_COLUMNS = {
+RUN_COLUMNS = {
     "throughput_mbps": ("throughput (Mbit/s)", "higher"),
     "utilization": ("link utilisation", "higher"),
     "srtt_ms": ("mean sRTT (ms)", "lower"),
@@ -297,7 +298,7 @@ def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) 
         ]
         for row in shown.iter_rows(named=True)
     ]
-    for column, (title, better) in _RUN_COLUMNS.items():
+    for column, (title, better) in RUN_COLUMNS.items():
         if frame[column].null_count() == frame.height:
             continue
         columns.append(title)

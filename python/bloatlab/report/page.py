@@ -89,6 +89,7 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
 
 def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
     from bloatlab.figures import source, sweep
+    from bloatlab.report.replications import points_table
 
     mine = tables["runs"].filter(pl.col("experiment") == name)
     own = {
@@ -125,6 +126,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
+        points=points_table(swept),
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
