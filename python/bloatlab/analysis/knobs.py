@@ -47,7 +47,8 @@ def _delay(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
     least, to, most = (parameter.get("range") or "").partition(" to ")
     if to:
         low, high = max(low, units.duration(least)), min(high, units.duration(most))
-    return Vary(f"{kind}.{name}", (), float(f"{1e3 * low:.9g}"), float(f"{1e3 * high:.9g}"), "ms")
+    # In whole microseconds, as tc counts.
+    return Vary(f"{kind}.{name}", (), round(1e6 * low), round(1e6 * high), "us", True)
 
 
 def _limit(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
@@ -63,8 +64,8 @@ def default_of(knob: Vary) -> float:
     """The registry's value, in the unit of the range."""
     kind, _, name = knob.name.partition(".")
     given = described()[kind][name]["default"]
-    if knob.unit == "ms":
-        return float(f"{1e3 * units.duration(given):.9g}")
+    if knob.unit == "us":
+        return round(1e6 * units.duration(given))
     return float(str(given)) if not knob.unit else float(units.limit(given).removesuffix(knob.unit))
 
 

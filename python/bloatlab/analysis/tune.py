@@ -6,6 +6,7 @@ number: what a trial is follows from the seed and the rounds before it. So a sea
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import warnings
@@ -91,11 +92,11 @@ class Problem:
 
     def point(self, trial: Trial) -> dict[str, Any]:
         """What a trial sets."""
-        kind = trial.suggest_categorical(QUEUE, list(self.queues))
+        kind = _suggest(trial, Vary(QUEUE, tuple(self.queues)), self.seed)
         table = {"kind": kind}
         for knob in knobs(kind):
-            table[knob.name.partition(".")[2]] = _suggest(trial, knob)
-        return {self.path: table, **{of.name: _suggest(trial, of) for of in self.varied}}
+            table[knob.name.partition(".")[2]] = _suggest(trial, knob, self.seed)
+        return {self.path: table, **{of.name: _suggest(trial, of, self.seed) for of in self.varied}}
 
     def runs(self, point: Mapping[str, Any]) -> list[PlannedRun]:
         """The replications of a trial.
@@ -109,7 +110,11 @@ class Problem:
         )
 
 
-def _suggest(trial: Trial, of: Vary) -> Any:
+def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
+    # By its own seed: what a trial that was broken off has already is not drawn again, and must not move what follows.
+    _seed(trial.study, seed, trial.number, of.name)
+    if of.name == QUEUE:
+        return trial.suggest_categorical(QUEUE, list(of.values))
     if of.values:
         return json.loads(trial.suggest_categorical(of.name, [canonical(value) for value in of.values]))
     if of.whole:
@@ -226,33 +231,35 @@ def _next(study: optuna.Study, total: int) -> list[int]:
     return list(range(first, min((first // ROUND + 1) * ROUND, total)))
 
 
-def _sampler(problem: Problem, number: int) -> Any:
-    """The sampler of a trial: a tree-structured Parzen estimator (Bergstra 2011, Ozaki 2022).
+def _seed(study: optuna.Study, seed: int, number: int, name: str = "") -> None:
+    """Gives the study the sampler of a trial, or of one of its parameters: a tree-structured Parzen estimator.
 
-    It takes what only some queues have, and finds fronts in some dozens of trials, where NSGA-II (Deb 2002) wants generations.
+    It takes what only some queues have, and finds fronts in some dozens of trials, where NSGA-II (Deb et al. 2002) wants
+    generations. Source: Bergstra et al. 2011; Ozaki et al. 2022 for several objectives.
     """
     import optuna
 
-    return optuna.samplers.TPESampler(
-        seed=(1_000_003 * (problem.seed + 1) + number) % 2**32,
-        n_startup_trials=max(2 * ROUND, 2 * len(problem.queues)),
-        multivariate=True,
-        group=True,
-        constant_liar=True,
-    )
+    drawn = hashlib.sha256(f"{seed}\n{number}\n{name}".encode()).digest()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.TPESampler(
+            seed=int.from_bytes(drawn[:4], "big"),
+            n_startup_trials=2 * ROUND,
+            multivariate=True,
+            group=True,
+            constant_liar=True,
+        )
 
 
 def _ask(study: optuna.Study, problem: Problem, number: int) -> Trial:
     """A trial with all its parameters; of one that was broken off the same."""
     import optuna
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        study.sampler = _sampler(problem, number)
-        known = study.get_trials(deepcopy=False)
-        if number < len(known) and known[number].state == optuna.trial.TrialState.RUNNING:
-            return optuna.trial.Trial(study, known[number]._trial_id)
-        return study.ask()
+    _seed(study, problem.seed, number)
+    known = study.get_trials(deepcopy=False)
+    if number < len(known) and known[number].state == optuna.trial.TrialState.RUNNING:
+        return optuna.trial.Trial(study, known[number]._trial_id)
+    return study.ask()
 
 
 def _round(
@@ -276,9 +283,9 @@ def _round(
             trial.set_user_attr("reason", str(error))
             runs = []
         else:
-            trial.set_user_attr("point", canonical(point))
-            trial.set_user_attr("queue", canonical(next(iter(queues_of(json.loads(runs[0].scenario)).values()))))
-            trial.set_user_attr("runs", [run.run_id for run in runs])
+            queue = next(iter(queues_of(json.loads(runs[0].scenario)).values()))
+            # One attribute: each is a commit.
+            trial.set_user_attr("made", {"point": point, "queue": queue, "runs": [run.run_id for run in runs]})
         asked.append((trial, runs))
     planned = list({run.run_id: run for _, runs in asked for run in runs}.values())
     share = len(numbers) / max(1, len(planned))
@@ -336,14 +343,14 @@ def _outcome(study: optuna.Study, problem: Problem, total: int, interrupted: boo
 
 
 def _found(problem: Problem, trial: FrozenTrial) -> Found:
-    attributes = trial.user_attrs
-    point = json.loads(attributes["point"])
+    made = trial.user_attrs["made"]
+    point = made["point"]
     table = point[problem.path]
     tuned = [f"{name} {value}" for name, value in table.items() if name != "kind"]
     others = [f"{of.name}={point[of.name]}" for of in problem.varied]
     return Found(
-        trial.number, table["kind"], ", ".join([" ".join([table["kind"], *tuned]), *others]), json.loads(attributes["queue"]),
-        list(trial.values), attributes["half_widths"], point, attributes["runs"],
+        trial.number, table["kind"], ", ".join([" ".join([table["kind"], *tuned]), *others]), made["queue"],
+        list(trial.values), trial.user_attrs["half_widths"], point, made["runs"],
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bloatlab.analysis import tune
-from bloatlab.analysis.knobs import queue_path, tc_of
+from bloatlab.analysis.knobs import knobs, queue_path, tc_of
 from bloatlab.analysis.tune import Objective, Outcome, Problem
 from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.run import INTERRUPTED, command_line
@@ -92,6 +92,8 @@ def problem_of(request: Request) -> Problem:
     queues = list(tune.QUEUES) if request.queue is None else [name.strip() for name in request.queue.split(",")]
     if len(set(queues)) < len(queues):
         raise ParameterError("--queue: one is named twice")
+    for kind in queues:
+        knobs(kind)
     ranges = varied(request.vary)
     if request.minimise or request.maximise:
         objectives = [Objective(target.reading(text), True) for text in request.minimise]
