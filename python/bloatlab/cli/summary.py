@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bloatlab.cli.console import number
 from bloatlab.metrics import definitions
+from bloatlab.store.metrics import SINGLE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,9 +68,9 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
     table.add_column("unit", no_wrap=True)
     known = definitions()
     order = {key: place for place, key in enumerate(known)}
-    for scope in ("flow", "link", "probe", "network"):
-        found = metrics[f"{scope}_metrics"]
-        entities = {"network": found} if scope == "network" else found
+    for scope in ("experiment", "flow", "link", "probe", "network"):
+        found = metrics.get(f"{scope}_metrics", {})
+        entities = {scope: found} if scope in SINGLE else found
         shown = entities
         if len(entities) > MOST_ENTITIES:
             names = dict.fromkeys(metric for values in entities.values() for metric in values)
@@ -82,41 +83,57 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
         for entity, values in shown.items():
             for metric, value in sorted(values.items(), key=lambda item: order.get((scope, item[0]), len(order))):
                 definition = known.get((scope, metric))
-                table.add_row(metric, entity, number(value), definition.unit if definition else "")
+                table.add_row(
+                    metric, entity, number(value), definition.unit if definition else run.measures.get(metric, "")
+                )
         table.add_section()
     return table
+
+
+def rows_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
+    """The runs of each row of the table of many: those of a point where there are replications, else one."""
+    # Without scipy there is no interval, and so nothing to say of several runs at once.
+    replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
+    points: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        points.setdefault(run.scenario if replicated else run.run_id, []).append(run)
+    return list(points.values())
 
 
 def many_runs(
     name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
 ) -> Table:
-    """A row a point: what was swept, the number of runs or the seed, and the main metrics, of several runs mean ± half-width."""
+    """A row a point: what was swept, the seed or the number of runs, and the main metrics, of several runs mean ± half-width.
+
+    `metrics` holds those of the runs in the first rows.
+    """
     from rich.table import Table
 
-    points: dict[str, list[PlannedRun]] = {}
-    replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
-    for run in runs:
-        points.setdefault(run.scenario if replicated else run.run_id, []).append(run)
-    left = len(points) - MOST_ROWS
+    rows = rows_of(runs)
+    replicated = len(rows) < len(runs)
+    left = len(rows) - MOST_ROWS
     notes = ["mean ± half of the 95 % interval (Student's t)"] if replicated else []
-    notes += [f"and {left} more rows: the report and the store hold all"] if left > 0 else []
+    notes += [f"and {left} more {'points' if replicated else 'runs'}: the report and the store hold all"] * (left > 0)
     table = Table(title=f"{name}, {len(runs)} runs", caption="; ".join(notes) or None)
     for axis in axes:
         table.add_column(axis, no_wrap=True)
     table.add_column("runs" if replicated else "seed", justify="right", no_wrap=True)
-    for heading in (*(heading for heading, *_ in COLUMNS), "sojourn (ms)"):
+    own = runs[0].measures
+    usual = [*(heading for heading, *_ in COLUMNS), "sojourn (ms)"]
+    for heading in [f"{measure} ({unit})" if unit else measure for measure, unit in own.items()] or usual:
         table.add_column(heading, justify="right")
-    for of_point in list(points.values())[:MOST_ROWS]:
-        first = of_point[0]
-        cells = [_text(first.parameters.get(axis)) for axis in axes]
-        cells.append(str(len(of_point) if replicated else first.seed))
-        columns = zip(*(_numbers(metrics[run.run_id]) for run in of_point), strict=True)
+    for row in rows[:MOST_ROWS]:
+        cells = [_text(row[0].parameters.get(axis)) for axis in axes]
+        cells.append(str(len(row) if replicated else row[0].seed))
+        columns = zip(*(_numbers(metrics[run.run_id], own) for run in row), strict=True)
         table.add_row(*cells, *(_cell([value for value in column if value is not None]) for column in columns))
     return table
 
 
-def _numbers(metrics: Mapping[str, Any]) -> list[float | None]:
-    """The main metrics of a run, in the order of the columns."""
+def _numbers(metrics: Mapping[str, Any], own: Mapping[str, str]) -> list[float | None]:
+    """The experiment's own metrics of a run, or else the main ones, in the order of the columns."""
+    if own:
+        return [metrics.get("experiment_metrics", {}).get(measure) for measure in own]
     found: list[float | None] = []
     for _, scope, metric, combine in COLUMNS:
         values = [of[metric] for of in metrics[f"{scope}_metrics"].values() if metric in of]

@@ -117,11 +117,7 @@ def findings_of_store(store: Store, experiment: Experiment | None) -> list[Findi
     """What the published runs of a store say of the source's conclusions; nothing where one of them is missing."""
     if experiment is None or type(experiment).findings is Experiment.findings:
         return []
-    seeds = dict(store.runs().select("run_id", "seed").iter_rows())
-    there = {
-        (canonical(parameters), seeds[run_id]): run_id
-        for run_id, parameters in store.run_parameters(experiment.name).items()
-    }
+    there = store.places(experiment.name)
     wanted = {
         case: there.get((canonical(plain(given)), experiment.seed_of(case)))
         for case, given in experiment.published_runs().items()

@@ -143,11 +143,20 @@ class Store:
 
     def run_parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
         """Parameters of each finished run of an experiment, as they ended; runs of a point share one dictionary."""
-        query = "SELECT point, parameters FROM points"
-        runs = "SELECT run_id, point FROM runs WHERE experiment = ? AND status = 'done' ORDER BY created, run_id"
+        points, runs = self._done(experiment)
+        read = {point: json.loads(text) for point, text in points.items()}
+        return {run_id: read[point] for run_id, point, _ in runs}
+
+    def places(self, experiment: str) -> dict[tuple[str, int], str]:
+        """Finished runs of an experiment by their parameters (canonical JSON) and seed."""
+        points, runs = self._done(experiment)
+        return {(points[point], seed): run_id for run_id, point, seed in runs}
+
+    def _done(self, experiment: str) -> tuple[dict[int, str], list[tuple[str, int, int]]]:
+        query = "SELECT run_id, point, seed FROM runs WHERE experiment = ? AND status = 'done' ORDER BY created, run_id"
         with self._connection() as connection:
-            points = {point: json.loads(text) for point, text in connection.execute(query)}
-            return {run_id: points[point] for run_id, point in connection.execute(runs, (experiment,))}
+            points = dict(connection.execute("SELECT point, parameters FROM points"))
+            return points, connection.execute(query, (experiment,)).fetchall()
 
     def run(self, run_id: str) -> Result:
         """One run's result; an unambiguous beginning of its identity is enough.

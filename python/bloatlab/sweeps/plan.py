@@ -14,6 +14,7 @@ from bloatlab.errors import ParameterError
 from bloatlab.plugins import Factories, resolve
 from bloatlab.store.identity import canonical, run_id
 from bloatlab.store.keep import Keep
+from bloatlab.sweeps.conditions import Condition
 
 if TYPE_CHECKING:
     from bloatlab.experiments.base import FileMaker, Metrics
@@ -110,6 +111,7 @@ def plan_points(
     seed: int = 42,
     seeds: Seeds = "common",
     keep: Keep = Keep.TABLES,
+    where: Sequence[Condition] = (),
 ) -> list[PlannedRun]:
     """The runs of points that are named one by one, each once.
 
@@ -122,6 +124,7 @@ def plan_points(
         seeds: `common`: replication `r` (from 0) has the seed `seed + r` at every point, so points are compared under the same
             random numbers. `independent`: every run has a seed of its own, a hash of `seed`, scenario and `r`.
         keep: How much of each run is stored.
+        where: Conditions on a point's parameters, all of which it must meet.
 
     Raises:
         ParameterError: A value is not allowed; the text names the parameter.
@@ -139,6 +142,8 @@ def plan_points(
     runs: dict[str, PlannedRun] = {}
     for point in points:
         parameters, document = source.point({**(base or {}), **point})
+        if not all(holds(parameters) for holds in where):
+            continue
         document, plugins = resolve(document)
         scenario = canonical(json.loads(engine().normalise(_dump(document))))
         for replication in range(replications):
