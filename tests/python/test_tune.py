@@ -279,12 +279,21 @@ def test_the_front_and_its_knee() -> None:
     trials = [found(0, 10, 5), found(1, 20, 9), found(2, 20, 8), found(3, 90, 10), found(4, 10, 5), found(5, 95, 9.5)]
     front = tune.front(trials, goals)
     assert [of.number for of in front] == [0, 1, 3]
-    # Scaled to the front: (0, 1), (0.125, 0.2), (1, 0): the second is the nearest to (0, 0).
-    best = tune.knee(front, goals)
+    # Scaled to all: (0, 1), (0.12, 0.2), (0.94, 0): the second is the nearest to (0, 0).
+    best = tune.knee(front, goals, trials)
     assert best is not None
     assert best.number == 1
-    assert tune.knee([], goals) is None
-    assert tune.knee(front[:1], goals) == front[0]
+    assert tune.knee([], goals, []) is None
+    assert tune.knee(front[:1], goals, front[:1]) == front[0]
+
+
+def test_a_hair_of_delay_is_not_worth_a_third_of_the_throughput() -> None:
+    """Queues per flow keep a ping short whatever their parameters: the front's own width is noise."""
+    goals = problem().objectives
+    trials = [found(0, 40.57, 13.2), found(1, 40.58, 17.0), found(2, 40.60, 19.3), found(3, 640.0, 19.3)]
+    best = tune.knee(tune.front(trials, goals), goals, trials)
+    assert best is not None
+    assert best.number == 2
 
 
 def test_trials_that_the_engine_refuses_fail_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

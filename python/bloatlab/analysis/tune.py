@@ -148,7 +148,7 @@ class Outcome:
     front: Sequence[Found]
     """Those that none beats in every objective, in the order of the first."""
     knee: Found | None
-    """The one of the front that is nearest to the best of each objective."""
+    """What is recommended: the one of the front that is nearest to the best of each objective."""
     total: int
     interrupted: bool = False
 
@@ -339,7 +339,7 @@ def _outcome(study: optuna.Study, problem: Problem, total: int, interrupted: boo
     failed = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.FAIL,))
     found = [_found(problem, trial) for trial in complete]
     best = front(found, problem.objectives)
-    return Outcome(found, len(failed), best, knee(best, problem.objectives), total, interrupted)
+    return Outcome(found, len(failed), best, knee(best, problem.objectives, found), total, interrupted)
 
 
 def _found(problem: Problem, trial: FrozenTrial) -> Found:
@@ -376,22 +376,24 @@ def front(found: Sequence[Found], objectives: Sequence[Objective]) -> list[Found
     return sorted(kept.values(), key=lambda one: (_costs(one, objectives), one.number))
 
 
-def knee(best: Sequence[Found], objectives: Sequence[Objective]) -> Found | None:
-    """The point of a front nearest to the best of every objective, each scaled to the front's own range.
+def knee(best: Sequence[Found], objectives: Sequence[Objective], found: Sequence[Found]) -> Found | None:
+    """The point of a front nearest to the best of every objective, each scaled to its range over all trials.
 
-    An objective that spans more than a decade over the front counts by its logarithm, as it is drawn.
+    Not over the front alone: where a front is narrow, as where every queue keeps a ping short, its width is noise. An objective
+    that spans more than a decade counts by its logarithm, as it is drawn.
     """
     if not best:
         return None
-    scaled = []
+    distances = [0.0] * len(best)
     for place, objective in enumerate(objectives):
-        column = [one.values[place] for one in best]
-        low, high = min(column), max(column)
-        if low > 0 and high / low > DECADE:
-            column, low, high = [math.log(value) for value in column], math.log(low), math.log(high)
+        every = [one.values[place] for one in found]
+        low, high = min(every), max(every)
+        log = low > 0 and high / low > DECADE
+        low, high = (math.log(low), math.log(high)) if log else (low, high)
         goal, span = (low if objective.minimise else high), high - low
-        scaled.append([abs(value - goal) / span if span else 0.0 for value in column])
-    distances = [math.hypot(*(column[index] for column in scaled)) for index in range(len(best))]
+        for index, one in enumerate(best):
+            value = math.log(one.values[place]) if log else one.values[place]
+            distances[index] += ((value - goal) / span) ** 2 if span else 0.0
     return best[distances.index(min(distances))]
 
 
