@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +310,26 @@ def test_trials_that_the_engine_refuses_fail_and_the_rest_goes_on(monkeypatch: p
     assert outcome.failed > 0
     assert len(outcome.trials) + outcome.failed == 10
     assert outcome.knee is not None
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("SALib", ["sensitivity", "small.toml", "--vary", "dumbbell.rate=1Mbit/s..9Mbit/s", "--vary", "dumbbell.rtt=1ms..9ms",
+                   "--metric", "network.power"]),
+        ("optuna", ["tune", "small.toml"]),
+    ],
+)  # fmt: skip
+def test_a_missing_extra_is_one_line(
+    package: str,
+    arguments: list[str],
+    file: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert command(arguments) == 2
+    assert capsys.readouterr().err == f"bloatlab: this needs {package}: pip install 'bloatlab[analysis]'\n"
+    assert not Path("results").exists()

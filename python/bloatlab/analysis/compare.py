@@ -16,6 +16,7 @@ from bloatlab.analysis.points import parameters_of, points, varying
 from bloatlab.analysis.readings import Reading
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.store import Store, canonical
+from bloatlab.store.metrics import SINGLE
 from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Row:
     @property
     def name(self) -> str:
         """Whose metric."""
-        return f"{self.entity} {self.metric}" if self.scope != "network" else self.metric
+        return f"{self.entity} {self.metric}" if self.scope not in SINGLE else self.metric
 
     @property
     def weight(self) -> tuple[int, float, float]:
@@ -227,8 +228,9 @@ def compare(
     within = [name for name in varying({point: a.parameters[point] for point in partners}) if name not in apart]
     values_a, values_b = _values(a, list(partners)), _values(b, list(partners.values()))
     rows, seeds = [], []
+    seeds_a, seeds_b = _seeds(a), _seeds(b)
     for point, partner in partners.items():
-        ours, theirs = _seeds(a, point), _seeds(b, partner)
+        ours, theirs = seeds_a[point], seeds_b[partner]
         seeds.append((ours, theirs))
         label = _label(a, point, within)
         for key, by_seed in values_a.get(point, {}).items():
@@ -274,10 +276,12 @@ def _label(side: Side, point: int, names: Sequence[str]) -> str:
     return ", ".join(f"{name}={readable(of[name])}" for name in names if name in of) or "the only point"
 
 
-def _seeds(side: Side, point: int) -> set[int]:
-    import polars as pl
-
-    return set(side.runs.filter(pl.col("point") == point)["seed"].to_list())
+def _seeds(side: Side) -> dict[int, set[int]]:
+    """By point."""
+    found: dict[int, set[int]] = {}
+    for point, seed in side.runs.select("point", "seed").iter_rows():
+        found.setdefault(point, set()).add(seed)
+    return found
 
 
 def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[int, float]]]:
