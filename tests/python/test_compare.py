@@ -119,16 +119,23 @@ def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixt
         (["a", "a", "--metric", "probe.ping.p95_rtt"], "the two have no such metric in common"),
         (["a", "a", "--confidence", "95"], "confidence: must be between 0 and 1"),
         (["a", "a", "--figure", "x.svg"], "--figure: no metric has an effect size"),
-        (["a", "b"], "no point of a has a partner in b"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     sweep("a", {"dumbbell.rtt": ["10ms", "20ms"]}, replications=1)
-    if arguments == ["a", "b"]:
-        sweep("b", {"dumbbell.rtt": ["10ms", "30ms"], "dumbbell.rate": ["5Mbit/s", "10Mbit/s"]}, replications=1)
-        why = "several of its points differ only in dumbbell.rate"
     assert command(["compare", *arguments]) == 2
     assert why in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_points_that_cannot_be_matched(capsys: pytest.CaptureFixture[str]) -> None:
+    for out, rates in {"a": ("5Mbit/s", "6Mbit/s"), "b": ("6Mbit/s", "5Mbit/s")}.items():
+        for rtt, rate in zip(("10ms", "20ms"), rates, strict=True):
+            sweep(out, {"dumbbell.rtt": [rtt], "dumbbell.rate": [rate]}, replications=1)
+    sweep("c", {"dumbbell.rtt": ["10ms"], "dumbbell.rate": ["7Mbit/s", "8Mbit/s"]}, replications=1)
+    assert command(["compare", "a", "b"]) == 2
+    assert "no point of a has a partner in b: a has dumbbell.rate=" in capsys.readouterr().err
+    assert command(["compare", "a", "c"]) == 2
+    assert "c: several of its points differ only in dumbbell.rate, so none can be matched" in capsys.readouterr().err
 
 
 def test_replications_become_a_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

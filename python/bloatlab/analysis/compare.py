@@ -222,9 +222,10 @@ def compare(
     check_confidence(confidence)
     partners, apart = match(a, b)
     if not partners:
-        hint = next(iter(sorted({*a.parameters} & {*b.parameters})), None)
-        why = "" if hint is None else f"; {a.name} has {_label(a, min(a.parameters), _differing(a))}"
-        raise ParameterError(f"no point of {a.name} has a partner in {b.name}{why}")
+        one, other = (_label(side, min(side.parameters), _differing(side)) for side in (a, b))
+        raise ParameterError(
+            f"no point of {a.name} has a partner in {b.name}: {a.name} has {one}, {b.name} has {other}"
+        )
     within = [name for name in varying({point: a.parameters[point] for point in partners}) if name not in apart]
     values_a, values_b = _values(a, list(partners)), _values(b, list(partners.values()))
     rows, seeds = [], []
