@@ -222,10 +222,8 @@ def compare(
     check_confidence(confidence)
     partners, apart = match(a, b)
     if not partners:
-        one, other = (_label(side, min(side.parameters), _differing(side)) for side in (a, b))
-        raise ParameterError(
-            f"no point of {a.name} has a partner in {b.name}: {a.name} has {one}, {b.name} has {other}"
-        )
+        has = ", ".join(f"{side.name} has {_labels(side, list(side.parameters)[:1])[0]}" for side in (a, b))
+        raise ParameterError(f"no point of {a.name} has a partner in {b.name}: {has}")
     within = [name for name in varying({point: a.parameters[point] for point in partners}) if name not in apart]
     values_a, values_b = _values(a, list(partners)), _values(b, list(partners.values()))
     rows, seeds = [], []
@@ -249,8 +247,8 @@ def compare(
     matched_b = set(partners.values())
     return Comparison(
         a.name, b.name, apart, _judged(rows, confidence, correction), len(partners),
-        [_label(a, point, _differing(a)) for point in a.parameters if point not in partners],
-        [_label(b, point, _differing(b)) for point in b.parameters if point not in matched_b],
+        _labels(a, [point for point in a.parameters if point not in partners]),
+        _labels(b, [point for point in b.parameters if point not in matched_b]),
         (min(len(ours) for ours, _ in seeds), min(len(theirs) for _, theirs in seeds)),
         all(ours == theirs and len(ours) > 1 for ours, theirs in seeds), confidence, correction,
     )  # fmt: skip
@@ -268,8 +266,10 @@ def _judged(rows: Sequence[Row], confidence: float, correction: Correction) -> l
     )
 
 
-def _differing(side: Side) -> list[str]:
-    return varying(side.parameters)
+def _labels(side: Side, some: Sequence[int]) -> list[str]:
+    """Some of a side's points, by what sets them apart there."""
+    names = varying(side.parameters)
+    return [_label(side, point, names) for point in some]
 
 
 def _label(side: Side, point: int, names: Sequence[str]) -> str:
