@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bloatlab.analysis import front as fronts
 from bloatlab.analysis import sensitivity, tune
 from bloatlab.analysis.knobs import default_of, knobs
 from bloatlab.analysis.readings import Reading, number
@@ -179,8 +180,8 @@ def problem(**more: Any) -> tune.Problem:
 
     source = ScenarioSource({**tomllib.loads(FILE), "name": "small"})
     objectives = [
-        tune.Objective(number("probe.ping.p95_rtt"), True),
-        tune.Objective(number("network.agg_throughput"), False),
+        fronts.Objective(number("probe.ping.p95_rtt"), True),
+        fronts.Objective(number("network.agg_throughput"), False),
     ]
     return tune.Problem(source, {}, "dumbbell.queue", ["fifo", "codel"], [], objectives, **more)
 
@@ -271,28 +272,28 @@ def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_
         tune.tune(problem(), Path("t"), 10)
 
 
-def found(number: int, *values: float) -> tune.Found:
-    return tune.Found(number, "fifo", "fifo", {}, values, [None] * len(values), {}, [])
+def found(number: int, *values: float) -> fronts.Found:
+    return fronts.Found(number, "fifo", "fifo", {}, values, [None] * len(values), {}, [])
 
 
 def test_the_front_and_its_knee() -> None:
     goals = problem().objectives
     trials = [found(0, 10, 5), found(1, 20, 9), found(2, 20, 8), found(3, 90, 10), found(4, 10, 5), found(5, 95, 9.5)]
-    front = tune.front(trials, goals)
+    front = fronts.front(trials, goals)
     assert [of.number for of in front] == [0, 1, 3]
     # Scaled to all: (0, 1), (0.12, 0.2), (0.94, 0): the second is the nearest to (0, 0).
-    best = tune.knee(front, goals, trials)
+    best = fronts.knee(front, goals, trials)
     assert best is not None
     assert best.number == 1
-    assert tune.knee([], goals, []) is None
-    assert tune.knee(front[:1], goals, front[:1]) == front[0]
+    assert fronts.knee([], goals, []) is None
+    assert fronts.knee(front[:1], goals, front[:1]) == front[0]
 
 
 def test_a_hair_of_delay_is_not_worth_a_third_of_the_throughput() -> None:
     """Queues per flow keep a ping short whatever their parameters: the front's own width is noise."""
     goals = problem().objectives
     trials = [found(0, 40.57, 13.2), found(1, 40.58, 17.0), found(2, 40.60, 19.3), found(3, 640.0, 19.3)]
-    best = tune.knee(tune.front(trials, goals), goals, trials)
+    best = fronts.knee(fronts.front(trials, goals), goals, trials)
     assert best is not None
     assert best.number == 2
 

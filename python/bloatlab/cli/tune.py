@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bloatlab.analysis import tune
+from bloatlab.analysis.front import Objective
 from bloatlab.analysis.knobs import knobs, queue_path, tc_of
-from bloatlab.analysis.tune import Objective, Outcome, Problem
+from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.run import INTERRUPTED, command_line
 from bloatlab.cli.target import Target

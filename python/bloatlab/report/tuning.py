@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.analysis.front import Found
 from bloatlab.analysis.knobs import tc_of
-from bloatlab.analysis.tune import Found, Outcome, Problem
+from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.report import text
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
