@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from bloatlab.cli.calc_app import calc
 from bloatlab.cli.options import Flag, Out, Set, Sweep, Traces, with_traces
 from bloatlab.cli.trace_app import trace
 
@@ -27,6 +28,7 @@ app = App(
 
 
 app.command(trace)
+app.command(calc)
 
 
 @app.command(name="list")

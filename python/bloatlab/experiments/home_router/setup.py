@@ -1,0 +1,101 @@
+"""The home router: h1, a server on a fast link; s0, the router; h2, the home computer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bloatlab import units
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.queues import described, with_limit
+
+SOURCE = "COL724 at IIT Delhi, assignment 1 (BufferBloat on Mininet), after CS244 at Stanford"
+BULK, PAGE, PING = "bulk", "web", "ping"
+BOTTLENECK = "bottleneck"
+DOWN = ("server_out", BOTTLENECK)
+"""Links from h1 to h2."""
+UP = ("home_out", "server_in")
+"""Links from h2 to h1."""
+HEADER = 14
+"""Ethernet's, which the queue and the wire count."""
+MTU = 1500
+HOME = {"kind": "drr", "limit": "100000p", "classifier": "exact"}
+"""The home computer's own queue. TCP small queues keep a socket's backlog out of it: flows take turns, and nothing is lost."""
+SERVER = {"kind": "fifo", "limit": "100000p"}
+"""The server's: its link is so fast that it hardly fills; what is handed over together stays together."""
+STARTS = "100ms"
+"""What starts are drawn from: re-runs by hand differ as much."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A reading of the assignment."""
+
+    direction: str
+    segments_per_buffer: int
+
+
+PRESETS: Mapping[str, Preset] = {"template": Preset("same", 1), "col724": Preset("reverse", 2)}
+
+
+def frame_ms(rate: str) -> float:
+    """What a full frame takes on the bottleneck, ms."""
+    return 8e3 * (MTU + HEADER) / units.rate(rate)
+
+
+def base_ms(delay: str) -> float:
+    """Round trip over two links without queues, ms."""
+    return 4e3 * units.duration(delay)
+
+
+def queue(params: Mapping[str, Any]) -> Any:
+    """The router's queue with its limit: `maxq` buffers, or as many packets as they hold where its kind does not count buffers."""
+    given, maxq, segments = params["queue"], params["maxq"], params["segments_per_buffer"]
+    own = {"kind": given} if isinstance(given, str) and ":" not in given and not read.is_tc(given) else given
+    if isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {}):
+        return {"limit": f"{maxq}buffers", "segments_per_buffer": segments, **own}
+    return with_limit(given, f"{maxq * segments}p")
+
+
+def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The four directions of two links."""
+
+    def link(name: str, rate: str, held: Any) -> dict[str, Any]:
+        return {"kind": "link", "name": name, "rate": rate, "delay": params["delay"], "header": HEADER, "queue": held}
+
+    return [
+        link(DOWN[0], params["server_rate"], SERVER),
+        link(DOWN[1], params["rate"], queue(params)),
+        link(UP[0], params["rate"], HOME),
+        link(UP[1], params["server_rate"], queue(params)),
+    ]
+
+
+def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The long-lived flow, the page and the ping."""
+    down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
+    page = {"kind": "fetch", "response": params["page"], "interval": params["fetch_interval"]}
+    return [
+        {
+            "name": BULK,
+            "cca": params["cca"],
+            "tcp": {"receive_buffer": params["receive_buffer"]},
+            "start_jitter": STARTS,
+            **down,
+        },
+        {
+            "name": PAGE,
+            "cca": params["cca"],
+            "tcp": {"receive_window": "growing"},
+            "traffic": page,
+            "start_jitter": params["fetch_interval"],
+            **(down if params["direction"] == "same" else up),
+        },
+        {
+            "name": PING,
+            "traffic": {"kind": "ping", "interval": params["ping_interval"]},
+            "start_jitter": STARTS,
+            **down,
+        },
+    ]
