@@ -11,6 +11,7 @@ from bloatlab.experiments.ccperf import FAMILY as CCPERF
 from bloatlab.experiments.ccperf import CcBenchmark
 from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
+from bloatlab.experiments.home_router import HomeRouter
 from bloatlab.experiments.laws import CongestionControlLaws
 from bloatlab.experiments.mmwave import MmwaveAqm
 from bloatlab.experiments.nr_dynamic_buffers import NrDynamicBuffers
@@ -28,6 +29,7 @@ CATALOGUE: dict[str, Experiment] = {
         CongestionControlLaws(),
         NrRlc(),
         MmwaveAqm(),
+        HomeRouter(),
         NrDynamicBuffers(),
         CcBenchmark(),
         *CCPERF,

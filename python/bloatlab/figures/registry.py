@@ -6,7 +6,7 @@ from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
-from bloatlab.figures import contenders, histogram, network, prepare, sweep
+from bloatlab.figures import contenders, histogram, limits, network, prepare, sweep
 from bloatlab.figures.charts import cell, coexistence
 from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.criteria import criteria
@@ -14,15 +14,21 @@ from bloatlab.figures.charts.delay_ranges import delay_ranges
 from bloatlab.figures.charts.delay_throughput import delay_throughput
 from bloatlab.figures.charts.descent import descent, queues
 from bloatlab.figures.charts.ecdf import ecdf
+from bloatlab.figures.charts.fetch_times import fetch_times
 from bloatlab.figures.charts.flow_sojourn import flow_sojourn, shown
 from bloatlab.figures.charts.fronts import PANELS as FRONTS
 from bloatlab.figures.charts.fronts import drawn_points, fronts
 from bloatlab.figures.charts.goodput_delay import axes_of, goodput_delay
 from bloatlab.figures.charts.goodput_ellipses import PANELS, goodput_ellipses, points, samples
 from bloatlab.figures.charts.in_flight import in_flight
+from bloatlab.figures.charts.limit_rtt import fit, limit_rtt
+from bloatlab.figures.charts.limit_rtt import read as rtts
+from bloatlab.figures.charts.limit_series import limit_series
 from bloatlab.figures.charts.operating_point import operating_point
 from bloatlab.figures.charts.queue import queue
 from bloatlab.figures.charts.queue_distribution import queue_distribution
+from bloatlab.figures.charts.replications import read as curves
+from bloatlab.figures.charts.replications import replications
 from bloatlab.figures.charts.rtt_histogram import labelled, rtt_histogram
 from bloatlab.figures.charts.scores import places, scores
 from bloatlab.figures.charts.srtt_grid import left_out, placed, srtt_grid
@@ -125,6 +131,12 @@ def _points_left(tables: Tables) -> str:
 def _panels_left(tables: Tables) -> str:
     left = len(drawn_points(tables)) - FRONTS
     return f"The first {FRONTS} points are shown; {left} more are in the table of runs." if left > 0 else ""
+
+
+def _limits_left(tables: Tables) -> str:
+    runs = limits.placed(tables)
+    left = runs["limit"].n_unique() - limits.SIZES
+    return f"Of {left + limits.SIZES} limits {limits.SIZES} are drawn." if left > 0 else ""
 
 
 def _held(tables: Tables) -> str:
@@ -284,6 +296,49 @@ REGISTRY: Mapping[str, Figure] = {
             lambda tables: not placed(tables).is_empty(),
             of_runs=True,
             note=left_out,
+        ),
+        Figure(
+            "limit_series",
+            "Window, queue and RTT over time by the queue's limit",
+            "The long flow's congestion window, the packets in the router's queue and the RTT of the pings, the first run of "
+            "each limit behind a FIFO. A row has one scale for all limits.",
+            ("runs", "parameters", "flow_series", "link_series", "probe_series"),
+            limit_series,
+            lambda tables: limits.placed(tables).height > 0,
+            of_runs=True,
+            note=_limits_left,
+        ),
+        Figure(
+            "fetch_times",
+            "Times of fetches by the queue's limit",
+            "Left, each fetch of the first run. Right, those of all runs: the box reaches from the first to the third quartile "
+            "with the median across, its line to what lies within 1.5 of its heights; beside it the mean (dot) with one "
+            "standard deviation to both sides, downwards to the fastest fetch at most.",
+            ("runs", "parameters", "probe_series"),
+            fetch_times,
+            lambda tables: not limits.fetches(tables).is_empty(),
+            of_runs=True,
+            note=_limits_left,
+        ),
+        Figure(
+            "limit_rtt",
+            "RTT against the queue's limit",
+            "A mark a run; solid lines are least squares over the means at each limit. Dashed: the base RTT and what that many "
+            "full buffers take at the bottleneck's rate.",
+            ("runs", "parameters", "probe_series"),
+            limit_rtt,
+            lambda tables: any(fit(part) for part in rtts(tables).partition_by("router")),
+            of_runs=True,
+        ),
+        Figure(
+            "replications",
+            "RTT of re-runs over time",
+            "Thin lines are runs that differ in their seed alone, each the mean of the pings of a second; the thick line is "
+            "their mean, the band its 95 % confidence interval (Student's t).",
+            ("runs", "parameters", "probe_series"),
+            replications,
+            lambda tables: not curves(tables).is_empty(),
+            of_runs=True,
         ),
         Figure(
             "share_matrix",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,20 @@ def of_run(run: Result) -> dict[str, float]:
         found |= {"fetch_p50": median(fetches), "fetch_mean": fmean(fetches), "fetch_max": max(fetches)}
     if len(fetches) > 1:
         found["fetch_std"] = stdev(fetches)
+    return found
+
+
+def apart(runs: Sequence[Mapping[str, float]]) -> float:
+    """The largest relative difference of a decile of one run's RTT from the mean of that decile over all.
+
+    Args:
+        runs: The readings of each; those without a ping do not count.
+    """
+    found = 0.0
+    for decile in DECILES:
+        values = [run[name] for run in runs if (name := f"rtt_p{decile}") in run]
+        if values and (centre := fmean(values)):
+            found = max(found, *(abs(value / centre - 1) for value in values))
     return found
 
 

@@ -20,10 +20,6 @@ UP = ("home_out", "server_in")
 HEADER = 14
 """Ethernet's, which the queue and the wire count."""
 MTU = 1500
-HOME = {"kind": "drr", "limit": "100000p", "classifier": "exact"}
-"""The home computer's own queue. TCP small queues keep a socket's backlog out of it: flows take turns, and nothing is lost."""
-SERVER = {"kind": "fifo", "limit": "100000p"}
-"""The server's: its link is so fast that it hardly fills; what is handed over together stays together."""
 STARTS = "100ms"
 """What starts are drawn from: re-runs by hand differ as much."""
 
@@ -37,6 +33,14 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {"template": Preset("same", 1), "col724": Preset("reverse", 2)}
+
+
+def router(direction: str, segments_per_buffer: int) -> str:
+    """The preset's name, or what the page and the buffers are like."""
+    own = Preset(direction, segments_per_buffer)
+    plural = "s" if segments_per_buffer > 1 else ""
+    other = f"{direction} direction, {segments_per_buffer} segment{plural} a buffer"
+    return next((name for name, preset in PRESETS.items() if preset == own), other)
 
 
 def frame_ms(rate: str) -> float:
@@ -59,35 +63,39 @@ def queue(params: Mapping[str, Any]) -> Any:
 
 
 def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The four directions of two links."""
+    """The four directions of two links. Mininet gives both ends of a link the same limit, so hosts' own queues have it too."""
+    plain = {"kind": "fifo", "limit": f"{params['maxq']}buffers", "segments_per_buffer": params["segments_per_buffer"]}
 
     def link(name: str, rate: str, held: Any) -> dict[str, Any]:
         return {"kind": "link", "name": name, "rate": rate, "delay": params["delay"], "header": HEADER, "queue": held}
 
     return [
-        link(DOWN[0], params["server_rate"], SERVER),
+        link(DOWN[0], params["server_rate"], plain),
         link(DOWN[1], params["rate"], queue(params)),
-        link(UP[0], params["rate"], HOME),
-        link(UP[1], params["server_rate"], queue(params)),
+        link(UP[0], params["rate"], plain),
+        link(UP[1], params["server_rate"], plain),
     ]
 
 
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
+    # Linux's window grows and has every segment acknowledged meanwhile; with offload a buffer is acknowledged once, as every second
+    # segment is anyway.
+    window = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
     page = {"kind": "fetch", "response": params["page"], "interval": params["fetch_interval"]}
     return [
         {
             "name": BULK,
             "cca": params["cca"],
-            "tcp": {"receive_buffer": params["receive_buffer"]},
+            "tcp": {**window, "receive_buffer": params["receive_buffer"]},
             "start_jitter": STARTS,
             **down,
         },
         {
             "name": PAGE,
             "cca": params["cca"],
-            "tcp": {"receive_window": "growing"},
+            "tcp": window,
             "traffic": page,
             "start_jitter": params["fetch_interval"],
             **(down if params["direction"] == "same" else up),
