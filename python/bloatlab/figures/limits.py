@@ -19,7 +19,9 @@ PLAIN = "fifo"
 ROUTERS, SIZES = 2, 3
 """Most that are drawn side by side."""
 _COLUMNS = ("run_id", "seed", "limit", "router", "rate", "delay", "segments")
-_EMPTY = pl.DataFrame(schema={name: pl.Int64 if name in ("seed", "limit", "segments") else pl.String for name in _COLUMNS})
+_EMPTY = pl.DataFrame(
+    schema={name: pl.Int64 if name in ("seed", "limit", "segments") else pl.String for name in _COLUMNS}
+)
 
 
 def placed(tables: network.Tables) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean, linear_regression
 from typing import TYPE_CHECKING
@@ -60,11 +61,10 @@ def _larger(found: Sequence[Group]) -> Finding | None:
             small, large = sizes[0], sizes[-1]
             pages = ""
             if small.readings("fetch_p50") and large.readings("fetch_p50"):
-                pages = (
-                    f", the median fetch from {_of(small.readings('fetch_p50'), 2)} to {_of(large.readings('fetch_p50'), 2)} s"
-                )
+                before, after = (_of(group.readings("fetch_p50"), 2) for group in (small, large))
+                pages = f", the median fetch from {before} to {after} s"
             said.append(
-                f"{router}: from maxq {small.maxq} to {large.maxq} the mean queue grows from "
+                f"With {router}, from maxq {small.maxq} to {large.maxq} the mean queue grows from "
                 f"{_of(small.link(BOTTLENECK, 'mean_queue_length'), 1)} to "
                 f"{_of(large.link(BOTTLENECK, 'mean_queue_length'), 1)} packets, the median RTT from "
                 f"{_of(small.readings('rtt_p50'), 1)} to {_of(large.readings('rtt_p50'), 1)} ms{pages}"
@@ -79,7 +79,7 @@ def _larger(found: Sequence[Group]) -> Finding | None:
     return Finding(
         "Question 1: why are fetches slower with a large queue than with a small one?",
         "",
-        " ".join([text, *(f"{part[:1].upper()}{part[1:]}." for part in said)]),
+        " ".join([text, *(f"{part}." for part in said)]),
         ("router", "maxq", "mean queue (packets)", "longest queue", "mean cwnd (segments)", "median RTT (ms)",
          "largest RTT (ms)", "median fetch (s)", "round trips of a fetch", "long flow (Mbit/s)"),
         tuple(rows),
@@ -128,8 +128,8 @@ def _symbolic(found: Sequence[Group]) -> Finding | None:
                  f"{fits[name].intercept:.1f}", ", ".join(f"{group.maxq}" for group in sizes))
             )  # fmt: skip
         said.append(
-            f"{router}: a frame takes {frame:.3f} ms, so a buffer of {own['segments_per_buffer']} at most {slope:.3f} ms, and "
-            f"the largest RTT grows by {fits['rtt_max'].slope:.3f} ms with each, the median by {fits['rtt_p50'].slope:.3f} ms"
+            f"With {router} a frame takes {frame:.3f} ms, so a buffer of {own['segments_per_buffer']} at most {slope:.3f} ms, "
+            f"and the largest RTT grows by {fits['rtt_max'].slope:.3f} ms with each, the median by {fits['rtt_p50'].slope:.3f} ms"
         )
     if not rows:
         return None
@@ -143,7 +143,7 @@ def _symbolic(found: Sequence[Group]) -> Finding | None:
     return Finding(
         "Question 3: how does the RTT follow from the size of the queue?",
         "",
-        " ".join([text, *(f"{part[:1].upper()}{part[1:]}." for part in said)]),
+        " ".join([text, *(f"{part}." for part in said)]),
         ("router", "RTT", "slope (ms a buffer)", "a full buffer (ms)", "share of it", "at maxq 0 (ms)", "sizes"),
         tuple(rows),
         "Least squares over the means of re-runs. Buffers that an ACK, a ping or a lone segment has for itself take less than "
@@ -156,9 +156,15 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
     rows, said = [], []
     for router, all_of in _by_router(found).items():
         usual = plain(all_of)
-        worst = max(usual, key=lambda group: group.maxq, default=None)
-        others = [group for group in all_of if group is not worst and (group in usual or group.maxq == _size(worst))]
-        if worst is None or not others or not worst.readings("rtt_p50"):
+        # The size at which most was tried; of several the largest.
+        tried = Counter(group.maxq for group in all_of)
+        worst = max(usual, key=lambda group: (tried[group.maxq], group.maxq))
+        others = [
+            group
+            for group in all_of
+            if group is not worst and (group.maxq == worst.maxq or (group in usual and group.maxq < worst.maxq))
+        ]
+        if not others or not worst.readings("rtt_p50"):
             continue
         for group in (worst, *others):
             rows.append(
@@ -168,7 +174,7 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
                     _of(group.flow(BULK, "mean_throughput_l7"), 2), _of(group.link(BOTTLENECK, "drops"), 0),
                 )
             )  # fmt: skip
-        said.append(f"{router}: {_best(worst, others)}")
+        said.append(f"With {router} {_best(worst, others)}")
     if not rows:
         return None
     text = (
@@ -179,17 +185,13 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
     return Finding(
         "Question 4: what helps?",
         "",
-        " ".join([text, *(f"{part[:1].upper()}{part[1:]}." for part in said)]),
+        " ".join([text, *(f"{part}." for part in said)]),
         ("router", "maxq", "queue", "congestion control", "median RTT (ms)", "RTT, p95 (ms)", "median fetch (s)",
          "longest fetch (s)", "long flow (Mbit/s)", "packets dropped"),
         tuple(rows),
         "The ping has a queue of its own where queues are by flow, so there it says little of what the long flow's packets wait. "
         "Queues that do not count buffers hold as many packets as maxq buffers do.",
     )  # fmt: skip
-
-
-def _size(group: Group | None) -> int:
-    return 0 if group is None else group.maxq
 
 
 def _best(worst: Group, others: Sequence[Group]) -> str:
@@ -199,7 +201,9 @@ def _best(worst: Group, others: Sequence[Group]) -> str:
     measured = [group for group in others if group.readings("rtt_p50")]
     for group in sorted(measured, key=lambda group: fmean(group.readings("rtt_p50"))):
         rtt = fmean(group.readings("rtt_p50"))
-        what = group.queue if group.queue != worst.queue else group.cca if group.cca != worst.cca else f"maxq {group.maxq}"
+        what = (
+            group.queue if group.queue != worst.queue else group.cca if group.cca != worst.cca else f"maxq {group.maxq}"
+        )
         if rtt * FAR < before:
             told.append(f"{what} {rtt:.1f} ms and {_of(group.readings('fetch_p50'), 2)} s")
     start = f"{worst.queue} of {worst.maxq} has a median RTT of {before:.1f} ms and a median fetch of "
@@ -239,8 +243,8 @@ def _again(found: Sequence[Group]) -> Finding | None:
         ("router", "maxq", "runs", "median RTT (ms)", "largest RTT (ms)", "median fetch (s)", "mean fetch (s)",
          "RTT deciles apart", "fetches a run", "timeouts of fetches", "SYNs lost", "timeouts of the long flow"),
         tuple(rows),
-        "Mean over the runs, and its 95 % confidence interval (Student's t). Timeouts and lost SYNs are counts over all runs of a "
-        "row.",
+        "Mean over the runs, and its 95 % confidence interval (Student's t). Timeouts and lost SYNs are counts over all runs of "
+        "a row.",
     )  # fmt: skip
 
 

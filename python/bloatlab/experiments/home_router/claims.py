@@ -54,11 +54,24 @@ def _largest(maxq: int, published_: float, absolute: float) -> Claim:
     )  # fmt: skip
 
 
-def _between(preset: str, maxq: int, what: str, low: float, high: float, note: str = "") -> Claim:
+DEVIATES = {
+    (
+        "template",
+        100,
+        "fetch",
+    ): "over twenty re-runs 0.640 (95 % confidence interval 0.623 to 0.657): 1.6 % below the range. Each page "
+    "loses about 30 segments where its slow start meets the queue, so what they cost depends on how losses are found: with "
+    "duplicate ACKs in place of RACK-TLP 0.681",
+}
+"""Why a claim need not hold; measured."""
+
+
+def _between(preset: str, maxq: int, what: str, low: float, high: float) -> Claim:
     reading, unit = ("fetch_p50", "s") if what == "fetch" else ("rtt_p50", "ms")
     title = f"{preset}, {maxq}: median {'fetch' if what == 'fetch' else 'RTT'}, {low:g} to {high:g} {unit}"
     return Claim(
-        title, round((low + high) / 2, 6), mean(preset, maxq, reading), unit, LINUX, absolute=round((high - low) / 2, 6), note=note,
+        title, round((low + high) / 2, 6), mean(preset, maxq, reading), unit, LINUX, absolute=round((high - low) / 2, 6),
+        note=DEVIATES.get((preset, maxq, what), ""),
     )  # fmt: skip
 
 
@@ -96,7 +109,9 @@ MEANS = {20: ((0.27, 0.117), (0.258, 0.093)), 100: ((0.73, 0.192), (0.736, 0.180
 def _fetches(maxq: int) -> list[Claim]:
     found = []
     for source, numbers in zip((PAGE_OF, TABLE), MEANS[maxq], strict=True):
-        for word, reading, number in zip(("mean", "standard deviation of"), ("fetch_mean", "fetch_std"), numbers, strict=True):
+        for word, reading, number in zip(
+            ("mean", "standard deviation of"), ("fetch_mean", "fetch_std"), numbers, strict=True
+        ):
             name = f"col724, {maxq}: {word} fetch{'es' if ' of' in word else ''}"
             found.append(Claim(name, number, mean("col724", maxq, reading), "s", source, note="ruled by outliers"))
     return found

@@ -48,7 +48,9 @@ def cwnd(run: Result) -> pl.DataFrame:
 
 def queue(run: Result) -> pl.DataFrame:
     """`time` (s), `packets` in the router's queue."""
-    return _series(run.link_series.to_polars(), "link", BOTTLENECK, "queue_packets").rename({"queue_packets": "packets"})
+    return _series(run.link_series.to_polars(), "link", BOTTLENECK, "queue_packets").rename(
+        {"queue_packets": "packets"}
+    )
 
 
 def pings(run: Result) -> pl.DataFrame:

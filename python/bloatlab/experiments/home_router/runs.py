@@ -83,9 +83,7 @@ def groups(results: Sequence[Result]) -> list[Group]:
     for result in results:
         if _rest(result) != usual:
             continue
-        run = Run(
-            result.parameters, of_run(result), result.flow_metrics, result.link_metrics, result.probe_metrics
-        )
+        run = Run(result.parameters, of_run(result), result.flow_metrics, result.link_metrics, result.probe_metrics)
         key = (run.router, run.parameters["maxq"], name_of(run.parameters["queue"]), name_of(run.parameters["cca"]))
         found.setdefault(key, []).append(run)
     often = [Counter(key[place] for key in found) for place in (2, 3)]

@@ -54,7 +54,7 @@ def base_ms(delay: str) -> float:
 
 
 def queue(params: Mapping[str, Any]) -> Any:
-    """The router's queue with its limit: `maxq` buffers, or as many packets as they hold where its kind does not count buffers."""
+    """The router's queue with its limit: `maxq` buffers, or as many packets where its kind does not count buffers."""
     given, maxq, segments = params["queue"], params["maxq"], params["segments_per_buffer"]
     own = {"kind": given} if isinstance(given, str) and ":" not in given and not read.is_tc(given) else given
     if isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {}):
@@ -80,8 +80,8 @@ def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
-    # Linux's window grows and has every segment acknowledged meanwhile; with offload a buffer is acknowledged once, as every second
-    # segment is anyway.
+    # Linux's window grows and has every segment acknowledged meanwhile; with offload a buffer is acknowledged once, as every
+    # second segment is anyway.
     window = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
     page = {"kind": "fetch", "response": params["page"], "interval": params["fetch_interval"]}
     return [

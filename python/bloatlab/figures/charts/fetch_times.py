@@ -88,7 +88,9 @@ def summary(fetches: pl.DataFrame) -> pl.DataFrame:
     return (
         joined.join(least, on="label", maintain_order="left")
         # Of a few slow fetches the deviation may reach below the fastest, on a logarithmic axis even below 0.
-        .with_columns(under=pl.max_horizontal(pl.col("mean") - pl.col("std"), pl.col("least")), over=pl.col("mean") + pl.col("std"))
+        .with_columns(
+            under=pl.max_horizontal(pl.col("mean") - pl.col("std"), "least"), over=pl.col("mean") + pl.col("std")
+        )
         .drop("least")
     )  # fmt: skip
 
@@ -108,7 +110,9 @@ def _boxes(
         parts.drawn(data, "rule", strokeWidth=1.4).encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=colour),
         parts.drawn(data, "bar", size=26, opacity=0.55).encode(x=x, y=y("q1"), y2=alt.Y2("q3:Q"), color=colour),
         parts.drawn(data, "tick", thickness=2, size=26, color=INK).encode(x=x, y=y("median")),
-        parts.drawn(data, "rule", strokeWidth=1.2, color=INK, xOffset=22).encode(x=x, y=y("under"), y2=alt.Y2("over:Q")),
+        parts.drawn(data, "rule", strokeWidth=1.2, color=INK, xOffset=22).encode(
+            x=x, y=y("under"), y2=alt.Y2("over:Q")
+        ),
         parts.drawn(data, "point", filled=True, size=40, opacity=1, color=INK, xOffset=22).encode(x=x, y=y("mean")),
     ]
     return alt.layer(*layers, width=width, height=HEIGHT)

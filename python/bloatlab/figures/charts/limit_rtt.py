@@ -63,22 +63,30 @@ def _panel(points: pl.DataFrame, runs: pl.DataFrame, name: str, width: int, high
     slope = frame_ms(str(runs["rate"][0])) * int(runs["segments"][0])
     base = base_ms(str(runs["delay"][0]))
     theory = pl.DataFrame({"limit": [0.0, float(end)], "value": [base, base + slope * end]})
-    x = alt.X("limit:Q", axis=options(title="maxq (buffers)"), scale=options(domain=[0, 1.03 * end], nice=False))
-    y = alt.Y("value:Q", axis=options(title="RTT (ms)"), scale=options(domain=[0, max(high, base + slope * end)], nice=False))
+    x = alt.X(
+        "limit:Q", axis=options(title="maxq (buffers)", tickCount=6), scale=options(domain=[0, 1.03 * end], nice=False)
+    )
+    y = alt.Y(
+        "value:Q", axis=options(title="RTT (ms)"), scale=options(domain=[0, max(high, base + slope * end)], nice=False)
+    )
     kinds = [LARGEST, MEDIAN]
     colour = parts.colour(kinds, list(palette.in_order(kinds).values()), field="kind")
-    shape = alt.Shape("kind:N", scale=options(domain=kinds, range=["triangle-up", "circle"]), legend=options(title=None))
+    shape = alt.Shape(
+        "kind:N", scale=options(domain=kinds, range=["triangle-up", "circle"]), legend=options(title=None)
+    )
     lines, words = [], [f"full buffers: {slope:.3f} ms each"]
     for kind in kinds:
         found = fit(own.filter(pl.col("kind") == kind))
         if found:
             lines += [{"limit": at, "value": found[1] + found[0] * at, "kind": kind} for at in (0.0, float(end))]
             words.append(f"{kind}: {found[0]:.3f} ms a buffer {'+' if found[1] >= 0 else '-'} {abs(found[1]):.1f} ms")
+    fits = pl.DataFrame(lines, schema={"limit": pl.Float64, "value": pl.Float64, "kind": pl.String})
+    marks = own.select("limit", "kind", "value")
     layers = [
         parts.drawn(prepare.values(theory), "line", color=NEUTRAL, strokeDash=[5, 4]).encode(x=x, y=y),
-        parts.drawn(prepare.values(pl.DataFrame(lines, schema={"limit": pl.Float64, "value": pl.Float64, "kind": pl.String})), "line")
-        .encode(x=x, y=y, color=colour),
-        parts.drawn(prepare.values(own.drop("run_id", "router")), "point", filled=False, size=46, strokeWidth=1.6, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=shape),
-    ]  # fmt: skip
+        parts.drawn(prepare.values(fits), "line").encode(x=x, y=y, color=colour),
+        parts.drawn(prepare.values(marks), "point", filled=False, size=46, strokeWidth=1.6, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape
+        ),
+    ]
     return alt.layer(*layers, width=width, height=HEIGHT, title=options(text=[name, *words], fontSize=12))

@@ -54,9 +54,7 @@ def limit_series(tables: network.Tables, *, width: int = WIDE) -> Any:
                 x=alt.X(
                     "time_s:Q",
                     scale=options(domain=[0, end], nice=False),
-                    axis=options(
-                        title="time (s)" if last else None, labels=last, ticks=last, domain=last, tickCount=6
-                    ),
+                    axis=options(title="time (s)" if last else None, labels=last, ticks=last, domain=last, tickCount=6),
                 ),
                 y=alt.Y(
                     "value:Q",
