@@ -10,8 +10,9 @@ from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
-from bloatlab.store import Store
+from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
+from bloatlab.sweeps.document import Plan
 from bloatlab.sweeps.one import simulate as simulate_one
 
 
@@ -54,10 +55,10 @@ def run(
         StoreError: `out` cannot be written or read.
     """
     source = _source(scenario)
-    planned = plan(source, parameters, seed=seed)
+    planned = plan(source, parameters, seed=seed, keep=_keep(packets))
     if out is None:
         return simulate_one(planned[0], packets=packets)
-    summary = execute(planned, out, jobs=1, packets=packets, command=_call("run", scenario, parameters))
+    summary = execute(planned, out, jobs=1, command=_call("run", scenario, parameters))
     _raise_interrupt(summary.interrupted)
     if summary.failed:
         raise RuntimeError(summary.failed[0][1])
@@ -78,7 +79,7 @@ def simulate(
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | Plan,
     /,
     axes: Mapping[str, Sequence[Any]] | None = None,
     *,
@@ -92,13 +93,13 @@ def sweep(
     """Runs the cartesian product of the axes, in parallel; what the store holds already is not run again.
 
     Args:
-        scenario: Name of an experiment or a scenario document.
+        scenario: Name of an experiment, a scenario document, or a whole `Plan`, which says all but `out` and `jobs` itself.
         axes: Values of each swept parameter (or dotted path); an experiment's own axes are added where they are neither
             swept nor set.
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
             experiment has where its own axes are swept.
         seed: Seed of the first replication.
-        out: Results directory; absent: `results/NAME`.
+        out: Results directory; absent: the plan's, else `results/NAME`.
         jobs: Threads; absent: one a processor.
         packets: Record every packet.
         **parameters: Parameters that all runs share.
@@ -112,11 +113,19 @@ def sweep(
         StoreError: `out` cannot be written.
         KeyboardInterrupt: Ctrl-C; what is finished is kept.
     """
-    source = _source(scenario)
-    directory = Path(out) if out is not None else Path("results") / source.name
-    planned, axes = plan_all(source, parameters, axes or {}, replications=replications, seed=seed)
-    command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
-    summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)
+    if isinstance(scenario, Plan):
+        if axes or parameters or replications is not None or packets:
+            raise ParameterError("sweep: a plan says itself what is swept, set, replicated and kept")
+        planned, name, command = scenario.runs(), scenario.source().name, f"bloatlab.sweep({scenario!r})"
+        out = out if out is not None else scenario.out
+    else:
+        source = _source(scenario)
+        planned, axes = plan_all(
+            source, parameters, axes or {}, replications=replications, seed=seed, keep=_keep(packets)
+        )
+        name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters})
+    directory = Path(out) if out is not None else Path("results") / name
+    summary = execute(planned, directory, jobs=jobs, command=command)
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 
@@ -128,6 +137,10 @@ def open(directory: Path | str) -> Store:  # noqa: A001
         StoreError: There is none, or it is damaged.
     """
     return Store(directory)
+
+
+def _keep(packets: bool) -> Keep:
+    return Keep.PACKETS if packets else Keep.TABLES
 
 
 def _source(scenario: Scenario) -> Source:

@@ -133,6 +133,38 @@ def simulate(
     return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None))
 
 
+@app.command(name="sweep")
+def sweep_(
+    file: Path,
+    *,
+    set_: Set = [],  # noqa: B006
+    replications: int | None = None,
+    seed: int | None = None,
+    keep: str | None = None,
+    out: Out = None,
+    json: Flag = False,
+    jobs: int | None = None,
+    dry_run: Flag = False,
+) -> int:
+    """Makes the runs of a plan, a TOML or Python file (docs/sweeps.md). The same command resumes.
+
+    Args:
+        file: The plan.
+        set_: A value that all runs share, in place of what the plan sets or sweeps. Repeatable.
+        replications: Runs of each point, in place of the plan's.
+        seed: Where seeds come from, in place of the plan's.
+        keep: How much of a run is stored, in place of the plan's: measures, metrics, tables or packets.
+        out: Results directory [default: the plan's, else results/NAME].
+        json: Print one JSON object and nothing else.
+        jobs: Threads [default: one a processor].
+        dry_run: Only say how many runs there are, and list the first points.
+    """
+    from bloatlab.cli.sweep import sweep_plan
+
+    changes = {"replications": replications, "seed": seed, "keep": keep, "out": None if out is None else str(out)}
+    return sweep_plan(file, changes, set_, as_json=json, jobs=jobs, dry_run=dry_run)
+
+
 @app.command
 def reproduce(name: str, *, set_: Set = [], out: Out = None, json: Flag = False, traces: Traces = None) -> int:  # noqa: B006
     """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.

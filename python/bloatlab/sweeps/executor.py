@@ -14,8 +14,9 @@ from pathlib import Path
 from bloatlab.engines import ControlLike, engine
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.metrics import units
-from bloatlab.store import RunRecord, Store, Writer
+from bloatlab.store import Keep, RunRecord, Store, Writer
 from bloatlab.store.files import write_files
+from bloatlab.sweeps import record
 from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
@@ -48,11 +49,10 @@ class Summary:
 class _Execution:
     """The state the threads share."""
 
-    def __init__(self, todo: Sequence[PlannedRun], writer: Writer, summary: Summary, packets: bool) -> None:
+    def __init__(self, todo: Sequence[PlannedRun], writer: Writer, summary: Summary) -> None:
         self.todo = deque(todo)
         self.writer = writer
         self.summary = summary
-        self.packets = packets
         self.stop = threading.Event()
         self.controls: set[ControlLike] = set()
         self.lock = threading.Lock()
@@ -79,39 +79,33 @@ class _Execution:
 
     def _run(self, planned: PlannedRun, control: ControlLike) -> None:
         start = time.perf_counter()
-        outcome, reason = None, None
         try:
             outcome = engine().run(
                 planned.scenario,
                 planned.seed,
-                record_packets=self.packets,
+                record_packets=planned.keep >= Keep.PACKETS,
                 control=control,
                 plugins=planned.plugins or None,
+            )
+            tables = outcome.tables() if planned.keep >= Keep.TABLES else {}
+            wall_s = time.perf_counter() - start
+            ended = record.done(
+                planned, outcome.metrics_json(), tables, digest=outcome.digest, events=outcome.events, wall_s=wall_s
             )
         except engine().Cancelled:
             return
         # A panic of the engine is no `Exception`, and must not stop the others either.
         except BaseException as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-        self.writer.submit(
-            RunRecord(
-                run_id=planned.run_id,
-                experiment=planned.experiment,
-                scenario=planned.scenario,
-                seed=planned.seed,
-                engine_version=planned.engine_version,
-                parameters=planned.parameters,
-                outcome=outcome,
-                reason=reason,
-                wall_s=time.perf_counter() - start,
-                packets=self.packets,
-            )
-        )
+            ended = record.failed(planned, error, time.perf_counter() - start)
+        self._end(planned, ended)
+
+    def _end(self, planned: PlannedRun, ended: RunRecord) -> None:
+        self.writer.submit(ended)
         with self.lock:
-            if reason is None:
+            if ended.reason is None:
                 self.summary.done += 1
             else:
-                self.summary.failed.append((planned, reason))
+                self.summary.failed.append((planned, ended.reason))
 
     def under_way(self) -> float:
         """Sum of the shares of the runs under way."""
@@ -131,7 +125,6 @@ def execute(
     directory: Path | str,
     *,
     jobs: int | None = None,
-    packets: bool = False,
     progress: Progress | None = None,
     command: str = "",
     after: Callable[[Writer, Summary], None] | None = None,
@@ -144,7 +137,6 @@ def execute(
         runs: The plan.
         directory: Results directory; made if there is none.
         jobs: Threads; absent: one a processor.
-        packets: Record every packet.
         progress: Told now and then how far it is.
         command: The command that asked for it, noted in the store.
         after: Called with the writer once all is run, to note claims.
@@ -159,19 +151,20 @@ def execute(
     directory = Path(directory)
     start = time.perf_counter()
     summary = Summary(total=len(runs))
-    with Writer(directory, units()) as writer:
+    own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
+    with Writer(directory, units() | own) as writer:
         finished = Store(directory).finished()
         todo = []
         for planned in runs:
             recorded = finished.get(planned.run_id)
-            if recorded is None or (packets and not recorded):
+            if recorded is None or recorded < planned.keep:
                 todo.append(planned)
             else:
                 summary.read += 1
                 writer.parameters(planned.run_id, planned.parameters)
         if runs:
             writer.invocation(runs[0].experiment, command, len(runs))
-        _execute(todo, writer, summary, min(jobs or os.cpu_count() or 1, max(len(todo), 1)), packets, progress)
+        _execute(todo, writer, summary, min(jobs or os.cpu_count() or 1, max(len(todo), 1)), progress)
         if not summary.interrupted:
             _leave_files(runs, writer, summary)
             if after is not None:
@@ -199,10 +192,9 @@ def _execute(
     writer: Writer,
     summary: Summary,
     jobs: int,
-    packets: bool,
     progress: Progress | None,
 ) -> None:
-    execution = _Execution(todo, writer, summary, packets)
+    execution = _Execution(todo, writer, summary)
     with ThreadPoolExecutor(jobs, thread_name_prefix="bloatlab-run") as pool:
         try:
             threads = [pool.submit(execution.work) for _ in range(jobs)]
