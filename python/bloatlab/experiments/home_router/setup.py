@@ -57,14 +57,16 @@ def queue(params: Mapping[str, Any]) -> Any:
     """The router's queue with its limit: `maxq` buffers, or as many packets where its kind does not count buffers."""
     given, maxq, segments = params["queue"], params["maxq"], params["segments_per_buffer"]
     own = {"kind": given} if isinstance(given, str) and ":" not in given and not read.is_tc(given) else given
-    if isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {}):
+    counts = isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {})
+    # Buffers of one packet are packets.
+    if counts and segments > 1:
         return {"limit": f"{maxq}buffers", "segments_per_buffer": segments, **own}
     return with_limit(given, f"{maxq * segments}p")
 
 
 def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The four directions of two links. Mininet gives both ends of a link the same limit, so hosts' own queues have it too."""
-    plain = {"kind": "fifo", "limit": f"{params['maxq']}buffers", "segments_per_buffer": params["segments_per_buffer"]}
+    plain = queue({**params, "queue": "fifo"})
 
     def link(name: str, rate: str, held: Any) -> dict[str, Any]:
         return {"kind": "link", "name": name, "rate": rate, "delay": params["delay"], "header": HEADER, "queue": held}

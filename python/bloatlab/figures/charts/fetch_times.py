@@ -30,7 +30,7 @@ def fetch_times(tables: network.Tables, *, width: int = WIDE) -> Any:
     firsts = limits.first(runs)["run_id"].to_list()
     low, high = prepare.low(fetches["value"]), prepare.high(fetches["value"])
     log = parts.wants_log(low, high)
-    ticks = parts.log_ticks(low, high) if log else []
+    ticks = parts.log_ticks(low, high, most=8) if log else []
     scale = (
         options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
         if log
