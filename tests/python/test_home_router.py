@@ -80,7 +80,9 @@ def test_links_flows_and_directions() -> None:
     crossing = scenario(preset="template", rate="1.5Mbit/s", page="1kB", cca="bbr")
     assert crossing["flows"][1]["path"] == ["server_out", "bottleneck"]
     # Buffers of one segment are packets, as tc counts them.
-    assert box(crossing, "bottleneck")["queue"] == box(crossing, "home_out")["queue"] == {"kind": "fifo", "limit": "100p"}
+    assert (
+        box(crossing, "bottleneck")["queue"] == box(crossing, "home_out")["queue"] == {"kind": "fifo", "limit": "100p"}
+    )
     # Without offload each segment is acknowledged while the window grows.
     assert crossing["flows"][0]["tcp"] == {"receive_window": "growing", "receive_buffer": "16MB"}
     assert {flow["cca"] for flow in crossing["flows"][:2]} == {"bbr"}

@@ -52,7 +52,7 @@ def fetch_times(tables: network.Tables, *, width: int = WIDE) -> Any:
             scale=options(domain=names, range=[*palette.SHAPES[: len(names)]]),
             legend=options(title="maxq") if len(names) > 1 else None,
         )
-        axis = options(title=["fetch (s)", router], values=ticks or alt.Undefined, format=".6~g")
+        axis = options(title=["fetch (s)", router], values=ticks or alt.Undefined, format=".6~g", **_all(ticks))
         over_time = parts.drawn(
             prepare.values(own.filter(pl.col("run_id").is_in(firsts)).select("time_s", "value", "label")),
             "point", size=34, filled=False, strokeWidth=1.6, opacity=1,
@@ -95,13 +95,18 @@ def summary(fetches: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def _all(ticks: list[float]) -> dict[str, Any]:
+    """What makes an axis show every tick that it is given."""
+    return options(tickCount=20, labelOverlap=False) if ticks else {}
+
+
 def _boxes(
     fetches: pl.DataFrame, names: list[str], colours: list[str], scale: Any, ticks: list[float], width: int
 ) -> Any:
     data = prepare.values(summary(fetches))
     x = alt.X("label:N", sort=names, axis=options(title="maxq", labelAngle=0), scale=options(paddingInner=0.3))
     colour = parts.colour(names, colours, legend=False)
-    axis = options(title=None, values=ticks or alt.Undefined, format=".6~g")
+    axis = options(title=None, values=ticks or alt.Undefined, format=".6~g", **_all(ticks))
 
     def y(field: str) -> Any:
         return alt.Y(f"{field}:Q", scale=scale, axis=axis)

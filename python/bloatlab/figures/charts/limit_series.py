@@ -11,8 +11,8 @@ from bloatlab.figures.theme import WIDE, options, themed
 
 NARROW = 560
 HEIGHT = 110
-ACROSS, DOWN = 16, 14
-"""Pixels between panels."""
+ACROSS, DOWN, APART = 16, 14, 24
+"""Pixels between panels, and between limits that stand one below the other."""
 LEFT = 66
 """Pixels that titles and labels of the leftmost axes take."""
 
@@ -68,7 +68,7 @@ def limit_series(tables: network.Tables, *, width: int = WIDE) -> Any:
         blocks.append(panels)
     aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
     if across == 1:
-        cells = [panel for panels in blocks for panel in panels]
-    else:
-        cells = [panel for row in zip(*blocks, strict=True) for panel in row]
+        stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]
+        return themed(alt.vconcat(*stacked, spacing=APART))
+    cells = [panel for row in zip(*blocks, strict=True) for panel in row]
     return themed(alt.concat(*cells, columns=across, **aligned))
