@@ -131,6 +131,7 @@ def algorithms() -> str:
             ],
             "congestion_controls": [
                 described("newreno", ["TcpNewReno"], []),
+                described("reno", ["TcpLinuxReno"], []),
                 described("cubic", ["TcpCubic"], []),
                 described("bbr", ["TcpBbr"], []),
             ],

@@ -48,7 +48,7 @@ def test_the_engine_takes_every_point(name: str) -> None:
 
 @pytest.mark.usefixtures("fake")
 def test_defaults_are_those_of_ccperf() -> None:
-    assert comparable() == ["newreno", "cubic", "bbr"]
+    assert comparable() == ["newreno", "reno", "cubic", "bbr"]
     for member in FAMILY:
         assert member.axes()["cca"] == comparable()
     plain = {"rate": "16Mbit/s", "rtt": "15ms", "loss": 0.0}

@@ -21,10 +21,11 @@ OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_ru
 RANKINGS = {"ranking", "places", "overall"}
 MATRICES = {
     "share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay", "survey_base", "survey_scores",
-    "survey_shares", "survey_capacity", "survey_buffer", "survey_workload",
+    "survey_shares", "survey_capacity", "survey_buffer", "survey_workload", "limit_series", "fetch_times", "limit_rtt",
+    "replications",
 }  # fmt: skip
 """Of pairs, by two parameters, and over parameters of one experiment: test_coexistence.py, test_mmwave.py, test_nr_rlc.py,
-test_aqm_survey.py."""
+test_aqm_survey.py, test_home_router.py."""
 OF_RUNS = [
     name
     for name, figure in registry.REGISTRY.items()

@@ -53,6 +53,11 @@ impl Packet for ModelPacket {
         (self.flow.wrapping_mul(11) % 64) as u8
     }
 
+    /// Two of three that are no ACKs.
+    fn follows(&self) -> bool {
+        self.ack.is_none() && !self.id.is_multiple_of(3)
+    }
+
     fn pure_ack(&self) -> Option<PureAck> {
         self.ack.map(|ack| PureAck {
             number: ack.number,

@@ -18,7 +18,8 @@ pub struct Params {
     /// How much the queue holds, in packets, bytes or buffers.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Packets that one buffer holds when `limit` is in buffers; consecutive arrivals share a buffer until it is full.
+    /// Packets that one buffer holds when `limit` is in buffers: segments that a TCP sender hands over together, one after the other;
+    /// anything else has a buffer of its own.
     #[schemars(range(min = 1, max = 65_536))]
     pub segments_per_buffer: u32,
 }
@@ -66,9 +67,10 @@ struct Fifo<P> {
 impl<P: Packet> Qdisc<P> for Fifo<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        if self.queue.fits(packet.size()) {
+        if self.queue.fits(&packet) {
             self.queue.push(packet).set_enqueued_at(now);
         } else {
+            self.queue.refuse(&packet);
             packet.set_enqueued_at(now);
             sink.dropped(&packet, DropReason::Overflow);
         }

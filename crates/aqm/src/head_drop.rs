@@ -20,7 +20,8 @@ pub struct Params {
     /// How much the queue holds, in packets, bytes or buffers.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Packets that one buffer holds when `limit` is in buffers; consecutive arrivals share a buffer until it is full.
+    /// Packets that one buffer holds when `limit` is in buffers: segments that a TCP sender hands over together, one after the other;
+    /// anything else has a buffer of its own.
     #[schemars(range(min = 1, max = 65_536))]
     pub segments_per_buffer: u32,
 }
@@ -65,7 +66,7 @@ impl<P: Packet> Qdisc<P> for HeadDrop<P> {
             sink.dropped(&packet, DropReason::Overflow);
             return;
         }
-        while !self.queue.fits(packet.size()) {
+        while !self.queue.fits(&packet) {
             let Some(oldest) = self.queue.pop() else {
                 break;
             };

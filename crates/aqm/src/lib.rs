@@ -95,6 +95,10 @@ pub trait Packet: Copy + Send + 'static {
     }
     /// Writes the code point (a queue that washes clears it); a packet without one ignores this.
     fn set_dscp(&mut self, _dscp: u8) {}
+    /// Whether its host handed it over together with the packet of the flow just before it, so that both may lie in one buffer.
+    fn follows(&self) -> bool {
+        false
+    }
     /// What it acknowledges, if it is a TCP segment that does nothing else: no payload, no SYN, FIN or RST.
     fn pure_ack(&self) -> Option<PureAck> {
         None

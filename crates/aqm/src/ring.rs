@@ -1,5 +1,7 @@
 //! Storage: a ring of packets by value, and how much of it a limit allows.
 
+use std::collections::VecDeque;
+
 use bloatlab_units::Limit;
 
 use crate::Packet;
@@ -86,15 +88,14 @@ impl<P: Packet> Ring<P> {
     }
 }
 
-/// A limit in the terms in which a queue counts: all three units at once, so that the hot path has no case distinction.
+/// A limit in the terms in which a queue counts: packets and bytes at once, so that the hot path has no case distinction.
 ///
-/// A buffer holds up to `segments` packets. Consecutive arrivals fill the newest buffer, whatever their flow; it is closed when full. A
-/// buffer is free again when its last packet has left, and an empty queue holds no buffer, not even a part-filled one.
+/// Where a buffer holds one packet, buffers are packets; where it holds more, [`Bounded`] keeps the books.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
     packets: u64,
     bytes: u64,
-    segments: u64,
+    segments: u32,
 }
 
 impl Capacity {
@@ -103,11 +104,7 @@ impl Capacity {
         let (packets, bytes, segments) = match limit {
             Limit::Packets(n) => (n, u64::MAX, 1),
             Limit::Bytes(n) => (u64::MAX, n, 1),
-            Limit::Buffers(n) => (
-                n.saturating_mul(u64::from(segments)),
-                u64::MAX,
-                u64::from(segments),
-            ),
+            Limit::Buffers(n) => (n.saturating_mul(u64::from(segments)), u64::MAX, segments),
         };
         Self {
             packets,
@@ -137,11 +134,71 @@ impl Capacity {
     pub fn holds(&self, packets: u64, bytes: u64) -> bool {
         packets <= self.packets && bytes <= self.bytes
     }
+}
 
-    /// Packets a buffer holds.
-    #[inline]
-    pub fn segments(&self) -> u64 {
-        self.segments
+/// The books of a queue whose buffers hold several packets, as a host with segmentation offload fills them.
+///
+/// A buffer is one host's: up to `segments` packets of a flow that came one after the other and that their host handed over together
+/// ([`Packet::follows`]). Anything else, an ACK or a ping too, has a buffer of its own. A buffer enters whole or not at all. It is
+/// free again when its last packet has left.
+#[derive(Debug)]
+struct Buffers {
+    most: usize,
+    segments: u32,
+    /// How many packets are left of each, the oldest first.
+    held: VecDeque<u32>,
+    newest: Newest,
+}
+
+/// The buffer of the packet that came last.
+#[derive(Debug, Default)]
+struct Newest {
+    flow: u64,
+    /// Packets that came in it; 0 before the first.
+    filled: u32,
+    is_held: bool,
+}
+
+impl Buffers {
+    /// Whether a packet belongs into the newest buffer.
+    fn joins(&self, packet: &impl Packet) -> bool {
+        let newest = &self.newest;
+        packet.follows()
+            && newest.flow == packet.flow()
+            && (1..self.segments).contains(&newest.filled)
+    }
+
+    fn fits(&self, packet: &impl Packet) -> bool {
+        if self.joins(packet) && (!self.newest.is_held || !self.held.is_empty()) {
+            return self.newest.is_held;
+        }
+        self.held.len() < self.most
+    }
+
+    /// Notes an arrival.
+    fn note(&mut self, packet: &impl Packet, is_held: bool) {
+        let joins = self.joins(packet);
+        if is_held {
+            match self.held.back_mut().filter(|_| joins) {
+                Some(newest) => *newest += 1,
+                // Also where the buffer's first packets have left already.
+                None => self.held.push_back(1),
+            }
+        }
+        self.newest = Newest {
+            flow: packet.flow(),
+            filled: if joins { self.newest.filled + 1 } else { 1 },
+            is_held,
+        };
+    }
+
+    fn pop(&mut self) {
+        if let Some(oldest) = self.held.front_mut() {
+            *oldest -= 1;
+            if *oldest == 0 {
+                self.held.pop_front();
+            }
+        }
     }
 }
 
@@ -150,17 +207,24 @@ impl Capacity {
 pub struct Bounded<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    /// Packets that have left the oldest buffer; they still take their place in it.
-    gone: u64,
+    /// Where a buffer holds more than one packet.
+    buffers: Option<Box<Buffers>>,
 }
 
 impl<P: Packet> Bounded<P> {
     /// An empty queue of this capacity.
     pub fn new(capacity: Capacity) -> Self {
+        let books = || Buffers {
+            most: usize::try_from(capacity.packets / u64::from(capacity.segments))
+                .unwrap_or(usize::MAX),
+            segments: capacity.segments,
+            held: VecDeque::new(),
+            newest: Newest::default(),
+        };
         Self {
             ring: Ring::default(),
             capacity,
-            gone: 0,
+            buffers: (capacity.segments > 1).then(|| Box::new(books())),
         }
     }
 
@@ -170,11 +234,15 @@ impl<P: Packet> Bounded<P> {
         &self.ring
     }
 
-    /// Whether a packet of `size` bytes may enter now.
+    /// Whether a packet may enter now. One that belongs into the buffer of one that was refused may not.
     #[inline]
-    pub fn fits(&self, size: u32) -> bool {
-        self.capacity
-            .fits(self.ring.packets() + self.gone, self.ring.bytes(), size)
+    pub fn fits(&self, packet: &P) -> bool {
+        match &self.buffers {
+            None => self
+                .capacity
+                .fits(self.ring.packets(), self.ring.bytes(), packet.size()),
+            Some(buffers) => buffers.fits(packet),
+        }
     }
 
     /// Whether a packet of `size` bytes may enter an empty queue.
@@ -186,20 +254,35 @@ impl<P: Packet> Bounded<P> {
     /// Appends a packet, which must fit; returns it in its place, to be stamped there.
     #[inline]
     pub fn push(&mut self, packet: P) -> &mut P {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.note(&packet, true);
+        }
         self.ring.push(packet)
+    }
+
+    /// Notes that a packet was refused: what belongs into its buffer is refused as well.
+    #[inline]
+    pub fn refuse(&mut self, packet: &P) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.note(packet, false);
+        }
     }
 
     /// Takes the packet that came first.
     #[inline]
     pub fn pop(&mut self) -> Option<P> {
         // The books first: the packet then goes straight from the ring to its taker, without another copy.
-        let closed = self.gone + 1 >= self.capacity.segments() || self.ring.packets() <= 1;
-        self.gone = if closed { 0 } else { self.gone + 1 };
+        if let Some(buffers) = &mut self.buffers {
+            buffers.pop();
+        }
         self.ring.pop()
     }
 
     /// Buffers in use.
     pub fn buffers(&self) -> u64 {
-        (self.ring.packets() + self.gone).div_ceil(self.capacity.segments())
+        match &self.buffers {
+            None => self.ring.packets(),
+            Some(buffers) => buffers.held.len() as u64,
+        }
     }
 }

@@ -265,6 +265,7 @@ impl Engine<'_> {
             return;
         };
         flow.past_arrived = flow.arrived();
+        flow.past_waits = flow.waits();
         flow.past = flow.sender_stats();
         flow.connection = flow.connection.wrapping_add(1);
         flow.pending = 0;

@@ -7,7 +7,7 @@ use bloatlab_units::NEVER;
 
 use crate::application::{Application, Fetch, WriteLog};
 use crate::engine::Engine;
-use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow, Waits};
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::network::{Passage, Place};
@@ -139,6 +139,7 @@ impl<'a> Engine<'a> {
             first_read_at: NEVER,
             past: bloatlab_tcp::SenderStats::default(),
             past_arrived: 0,
+            past_waits: Waits::default(),
             stats: TcpStats {
                 since: NEVER,
                 last_departure: NEVER,

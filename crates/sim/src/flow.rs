@@ -41,6 +41,8 @@ pub(crate) struct TcpFlow {
     pub past: SenderStats,
     /// Payload bytes that reached end 1 in them.
     pub past_arrived: u64,
+    /// What they waited for.
+    pub past_waits: Waits,
     pub stats: TcpStats,
 }
 
@@ -86,6 +88,17 @@ pub(crate) struct TcpStats {
     pub samples: Samples,
     pub fetches: Histogram,
     pub failed_fetches: u64,
+    /// `waits()` when counting began.
+    pub waits_base: Waits,
+}
+
+/// How often a client waited for a timer, because a packet of the handshake, the request or the answer was lost.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Waits {
+    /// SYNs that it sent again.
+    pub syns: u64,
+    /// Retransmission timeouts of both ends.
+    pub rtos: u64,
 }
 
 /// Sums over the sampled intervals of a flow.
@@ -116,6 +129,15 @@ impl TcpFlow {
     /// Everything the sender counted, over all connections.
     pub fn sender_stats(&self) -> SenderStats {
         add(&self.past, &self.ends[0].sender.stats)
+    }
+
+    /// What end 1, as a client, waited for over all connections.
+    pub fn waits(&self) -> Waits {
+        let rtos: u64 = self.ends.iter().map(|end| end.sender.stats.rtos).sum();
+        Waits {
+            syns: self.past_waits.syns + self.ends[1].syn_repeats(),
+            rtos: self.past_waits.rtos + rtos,
+        }
     }
 
     /// Writes what the application has and the send buffer takes.
@@ -159,6 +181,8 @@ impl TcpFlow {
     #[inline]
     pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
         let now = network.schedule.now;
+        // Where a segment would have to begin to lie in one buffer with the one before it, and the most it may hold then.
+        let mut buffer = None;
         loop {
             let mut packet = Packet::new(index as u32, self.connection, end as u8, Protocol::Tcp);
             let Some(ecn) = self.ends[end].poll(now, &mut packet.segment) else {
@@ -169,6 +193,11 @@ impl TcpFlow {
             }
             packet.set_length(packet.segment.wire_size());
             packet.set_ecn(ecn);
+            let (seq, length) = (packet.segment.seq, packet.segment.length);
+            if buffer.is_some_and(|(next, most)| next == seq && (1..=most).contains(&length)) {
+                packet.set_follows();
+            }
+            buffer = (length > 0).then(|| (seq.wrapping_add(length.into()), length));
             network.send(&mut packet);
             if !self.ends[end].may_go_on(now) {
                 break;
@@ -249,6 +278,7 @@ impl TcpFlow {
             since: now,
             base: self.sender_stats(),
             arrived_base: self.arrived(),
+            waits_base: self.waits(),
             written_base: self.log.written(),
             in_flight: TimeMean::start(now, sender.in_flight()),
             cwnd: TimeMean::start(now, sender.window.cwnd),

@@ -42,6 +42,10 @@ impl Engine<'_> {
                             &tcp.stats.fetches,
                             tcp.stats.failed_fetches,
                         );
+                        let (waits, base) = (tcp.waits(), tcp.stats.waits_base);
+                        let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
+                        probes.put(probe as usize, P_SYN_RETRANSMISSIONS, syns as f64);
+                        probes.put(probe as usize, P_RTOS, rtos as f64);
                         outcome.distributions.push(distribution(
                             "probe",
                             "fetch_time",

@@ -24,7 +24,7 @@ pub struct Packet {
     /// Flow index in bits 0-17, differentiated services code point in bits 18-23, connection count of the flow in bits 24-31.
     owner: u32,
     size: u16,
-    /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4, damage in bit 5.
+    /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4, damage in bit 5, whether it follows in bit 6.
     meta: u8,
     /// Boxes crossed so far.
     pub(crate) hop: u8,
@@ -36,6 +36,7 @@ pub struct Packet {
 pub(crate) const MAX_FLOWS: usize = 1 << 18;
 
 const DAMAGED: u8 = 1 << 5;
+const FOLLOWS: u8 = 1 << 6;
 const FLOW: u32 = MAX_FLOWS as u32 - 1;
 const DSCP_SHIFT: u32 = 18;
 const DSCP: u32 = 0x3f << DSCP_SHIFT;
@@ -108,6 +109,12 @@ impl Packet {
     #[inline]
     pub(crate) fn shorten(&mut self, header: u32) {
         self.size -= header as u16;
+    }
+
+    /// It leaves its host together with the segment before it and continues it.
+    #[inline]
+    pub(crate) fn set_follows(&mut self) {
+        self.meta |= FOLLOWS;
     }
 
     /// Some of its bits are wrong.
@@ -188,6 +195,11 @@ impl bloatlab_aqm::Packet for Packet {
         Packet::set_dscp(self, dscp);
     }
 
+    #[inline]
+    fn follows(&self) -> bool {
+        self.meta & FOLLOWS != 0
+    }
+
     fn pure_ack(&self) -> Option<PureAck> {
         let s = &self.segment;
         let pure = self.protocol() == Protocol::Tcp
@@ -236,9 +248,11 @@ mod tests {
             (p.dscp(), p.flow_index(), p.connection()),
             (63, 12_345, 200)
         );
-        assert!(!p.is_damaged());
+        assert!(!p.is_damaged() && !p.follows());
         p.damage();
-        assert!(p.is_damaged());
+        assert!(p.is_damaged() && !p.follows());
+        p.set_follows();
+        assert!(p.is_damaged() && p.follows());
         assert_eq!(p.ecn(), Ecn::Ce);
         assert_eq!((p.flow(), flow_of(flow)), (flow, (12_345, 1)));
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));

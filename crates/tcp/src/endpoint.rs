@@ -299,6 +299,11 @@ impl Endpoint {
         Some(self.ecn.of_control(self.ecn.wanted))
     }
 
+    /// How often this end sent its SYN, or SYN-ACK, again.
+    pub fn syn_repeats(&self) -> u64 {
+        self.syn_tries.saturating_sub(1).into()
+    }
+
     /// The earliest instant at which [`on_timer`](Self::on_timer) has something to do.
     #[inline]
     pub fn deadline(&self) -> Nanos {

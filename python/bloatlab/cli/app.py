@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from bloatlab.cli import analysis_app
+from bloatlab.cli.calc_app import calc
 from bloatlab.cli.options import Flag, Jobs, Out, Results, Scheduler, Set, Stored, Sweep, Traces, with_traces
 from bloatlab.cli.trace_app import trace
 
@@ -29,6 +30,7 @@ app = App(
 
 app.command(trace)
 analysis_app.add_to(app)
+app.command(calc)
 
 
 @app.command(name="list")

@@ -12,6 +12,7 @@ from bloatlab.experiments.ccperf import FAMILY as CCPERF
 from bloatlab.experiments.ccperf import CcBenchmark
 from bloatlab.experiments.coexistence import Coexistence
 from bloatlab.experiments.deep_buffers import DeepBuffers
+from bloatlab.experiments.home_router import HomeRouter
 from bloatlab.experiments.laws import CongestionControlLaws
 from bloatlab.experiments.mmwave import MmwaveAqm
 from bloatlab.experiments.nr_dynamic_buffers import NrDynamicBuffers
@@ -30,6 +31,7 @@ CATALOGUE: dict[str, Experiment] = {
         CongestionControlLaws(),
         NrRlc(),
         MmwaveAqm(),
+        HomeRouter(),
         NrDynamicBuffers(),
         CcBenchmark(),
         *CCPERF,

@@ -196,6 +196,10 @@ class Experiment:
         """What the published runs say of the source's conclusions, computed from their metrics."""
         return []
 
+    def answers(self, runs: Sequence[Result]) -> list[Finding]:
+        """What its source asks, answered from whatever runs there are, for the page."""
+        return []
+
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """Files that a run leaves beside its tables, in the form of its source: what writes each, by name."""
         return {}

@@ -127,3 +127,11 @@ def findings_of_store(store: Store, experiment: Experiment | None) -> list[Findi
         return []
     metrics = store.run_metrics(list(found.values()))
     return experiment.findings({case: metrics[run_id] for case, run_id in found.items()})
+
+
+def answers_of_store(store: Store, experiment: Experiment | None) -> list[Finding]:
+    """What the runs of a store answer of the questions of an experiment's source."""
+    if experiment is None or type(experiment).answers is Experiment.answers:
+        return []
+    done = store.runs().filter(experiment=experiment.name, status="done")
+    return experiment.answers([store.run(run_id) for run_id in done["run_id"].to_list()])

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.delay_throughput import delay_throughput
     from bloatlab.figures.charts.descent import descent
     from bloatlab.figures.charts.ecdf import ecdf
+    from bloatlab.figures.charts.fetch_times import fetch_times
     from bloatlab.figures.charts.flow_sojourn import flow_sojourn
     from bloatlab.figures.charts.forest import forest
     from bloatlab.figures.charts.fronts import fronts
     from bloatlab.figures.charts.goodput_delay import goodput_delay
     from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
     from bloatlab.figures.charts.in_flight import in_flight
+    from bloatlab.figures.charts.limit_rtt import limit_rtt
+    from bloatlab.figures.charts.limit_series import limit_series
     from bloatlab.figures.charts.operating_point import operating_point
     from bloatlab.figures.charts.pareto import pareto
     from bloatlab.figures.charts.queue import queue
     from bloatlab.figures.charts.queue_distribution import queue_distribution
+    from bloatlab.figures.charts.replications import replications
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.scores import places, scores
     from bloatlab.figures.charts.sensitivity import sensitivity
@@ -40,7 +44,8 @@ if TYPE_CHECKING:
     )
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.charts.trace_rate import trace_rate
-    from bloatlab.figures.registry import REGISTRY, Figure, draw, find
+    from bloatlab.figures.figure import Figure
+    from bloatlab.figures.registry import REGISTRY, draw, find
     from bloatlab.figures.saving import save
     from bloatlab.figures.source import of_run, of_runs
 
@@ -60,6 +65,7 @@ _HOME = {
     "delay_throughput": "charts.delay_throughput",
     "descent": "charts.descent",
     "ecdf": "charts.ecdf",
+    "fetch_times": "charts.fetch_times",
     "flow_sojourn": "charts.flow_sojourn",
     "forest": "charts.forest",
     "fronts": "charts.fronts",
@@ -68,12 +74,15 @@ _HOME = {
     "scores": "charts.scores",
     "goodput_ellipses": "charts.goodput_ellipses",
     "in_flight": "charts.in_flight",
+    "limit_rtt": "charts.limit_rtt",
+    "limit_series": "charts.limit_series",
     "load_delay": "charts.cell",
     "load_loss": "charts.cell",
     "operating_point": "charts.operating_point",
     "pareto": "charts.pareto",
     "queue": "charts.queue",
     "queue_distribution": "charts.queue_distribution",
+    "replications": "charts.replications",
     "rtt_histogram": "charts.rtt_histogram",
     "sensitivity": "charts.sensitivity",
     "share_matrix": "charts.coexistence",
@@ -101,6 +110,7 @@ __all__ = [
     "descent",
     "draw",
     "ecdf",
+    "fetch_times",
     "find",
     "flow_sojourn",
     "forest",
@@ -108,6 +118,8 @@ __all__ = [
     "goodput_delay",
     "goodput_ellipses",
     "in_flight",
+    "limit_rtt",
+    "limit_series",
     "load_delay",
     "load_loss",
     "of_run",
@@ -117,6 +129,7 @@ __all__ = [
     "places",
     "queue",
     "queue_distribution",
+    "replications",
     "rtt_histogram",
     "save",
     "scores",

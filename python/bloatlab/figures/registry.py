@@ -1,14 +1,10 @@
 """All figures by name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from altair.utils.schemapi import debug_mode
-
 from bloatlab.figures import contenders, histogram, network, prepare, sweep
-from bloatlab.figures import survey as surveyed
-from bloatlab.figures.charts import cell, coexistence, survey
+from bloatlab.figures.charts import cell, coexistence
 from bloatlab.figures.charts.comparison import comparison, held
 from bloatlab.figures.charts.criteria import criteria
 from bloatlab.figures.charts.delay_ranges import delay_ranges
@@ -29,44 +25,11 @@ from bloatlab.figures.charts.scores import places, scores
 from bloatlab.figures.charts.srtt_grid import left_out, placed, srtt_grid
 from bloatlab.figures.charts.standings import drawn_criteria, standings
 from bloatlab.figures.charts.time_series import time_series
+from bloatlab.figures.figure import Figure
 from bloatlab.figures.network import Tables
-from bloatlab.figures.theme import HALF, WIDE
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure of the registry.
-
-    Attributes:
-        name: What `bloatlab figure` calls it.
-        title: Its heading.
-        caption: What it shows, in a sentence or two.
-        needs: Tables it is drawn from.
-        function: The function from tables to a chart.
-        when: Whether these tables hold what it shows.
-        of_runs: It compares runs (tables of a store) instead of showing one.
-        width: Its usual width, pixels.
-        note: What was pooled or left out, for these tables; empty if nothing.
-    """
-
-    name: str
-    title: str
-    caption: str
-    needs: tuple[str, ...]
-    function: Callable[..., Any]
-    when: Callable[[Tables], bool]
-    of_runs: bool = False
-    width: int = WIDE
-    note: Callable[[Tables], str] = lambda _: ""
-
-    def draw(self, tables: Tables, *, width: int | None = None) -> Any:
-        """Draw it, without Altair's check of each piece: the pieces are ours, and the checks cost half of the time."""
-        with debug_mode(False):
-            return self.function(tables, width=width or self.width)
-
-    def applicable(self, tables: Tables) -> bool:
-        """Whether the tables are there and hold what the figure shows."""
-        return all(not network.table(tables, name).is_empty() for name in self.needs) and self.when(tables)
+from bloatlab.figures.of_home_router import HOME_ROUTER
+from bloatlab.figures.of_survey import SURVEY
+from bloatlab.figures.theme import HALF
 
 
 def _flows(*columns: str) -> Callable[[Tables], bool]:
@@ -126,22 +89,6 @@ def _points_left(tables: Tables) -> str:
 def _panels_left(tables: Tables) -> str:
     left = len(drawn_points(tables)) - FRONTS
     return f"The first {FRONTS} points are shown; {left} more are in the table of runs." if left > 0 else ""
-
-
-def _along(axis: str) -> Callable[[Tables], bool]:
-    return lambda tables: not surveyed.over(tables, axis).is_empty()
-
-
-def _survey_left(tables: Tables) -> str:
-    ccps = surveyed.runs(tables)["ccp"].n_unique() - survey.MOST
-    queues = surveyed.left_out(tables)
-    left = [
-        f"The first {survey.MOST} congestion controls are shown; {ccps} more are in the table of runs."
-        if ccps > 0
-        else "",
-        f"Queues with parameters of their own ({queues}) are in the table of runs." if queues else "",
-    ]
-    return " ".join(filter(None, left))
 
 
 def _held(tables: Tables) -> str:
@@ -302,62 +249,8 @@ REGISTRY: Mapping[str, Figure] = {
             of_runs=True,
             note=left_out,
         ),
-        Figure(
-            "survey_base",
-            "The base point",
-            "Every metric of every queue, after slide 15: means over the runs, with a line from the lowest to the highest. The "
-            "dashes are slide 15's values, with LEDBAT.",
-            ("runs", "parameters", "metrics"),
-            survey.survey_base,
-            lambda tables: not survey.at_base(tables).is_empty(),
-            of_runs=True,
-            note=_survey_left,
-        ),
-        Figure(
-            "survey_scores",
-            "The score table",
-            "After slide 20: places by TCP%, by F_TCP + F_CCP (F sum) and by D_TCP / D_CCP (D ratio), with what they are places "
-            "by; the score is their sum, lower is better.",
-            ("runs", "parameters", "metrics"),
-            survey.survey_scores,
-            lambda tables: not survey.score_rows(tables).is_empty(),
-            of_runs=True,
-            note=_survey_left,
-        ),
-        Figure(
-            "survey_shares",
-            "TCP's share against fairness",
-            "After slides 16 to 20: small marks are runs at the base point, large ones their means. An AQM that gives both "
-            "classes the same priority is to the right at 50 %; low priority is kept above.",
-            ("runs", "parameters", "metrics"),
-            survey.survey_shares,
-            lambda tables: prepare.has_values(survey.at_base(tables), "tcp_share"),
-            of_runs=True,
-            note=_survey_left,
-        ),
-        *(
-            Figure(
-                name,
-                f"Every metric over {axis.upper()}",
-                f"After slides 7 to 14 (LEDBAT) and 16 to 19 (the others): means over the runs, bars from the lowest to the "
-                f"highest. What else the survey varies is held at the base point (CAP 4 Mbit/s, BUF 400, WLD 5).{more}",
-                ("runs", "parameters", "metrics"),
-                function,
-                _along(axis),
-                of_runs=True,
-                note=_survey_left,
-            )
-            for name, axis, function, more in (
-                ("survey_capacity", "cap", survey.survey_capacity, ""),
-                (
-                    "survey_buffer",
-                    "buf",
-                    survey.survey_buffer,
-                    " DRR and SFQ come a second time where they have been run with BUF as their limit.",
-                ),
-                ("survey_workload", "wld", survey.survey_workload, ""),
-            )
-        ),
+        *SURVEY,
+        *HOME_ROUTER,
         Figure(
             "share_matrix",
             "Who gets how much",

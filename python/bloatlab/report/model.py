@@ -113,6 +113,7 @@ class ExperimentView:
     details: list[RunView]
     files: PlainTable | None
     findings: list[FindingView]
+    answers: list[FindingView]
     facts: list[tuple[str, str]]
 
     @property

@@ -13,7 +13,7 @@ import polars as pl
 
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
-from bloatlab.experiments.claims import findings_of_store
+from bloatlab.experiments.claims import answers_of_store, findings_of_store
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.report import metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
@@ -24,7 +24,7 @@ from bloatlab.store.files import FILES, write_whole
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.suite import Suite
-    from bloatlab.figures.registry import Figure
+    from bloatlab.figures.figure import Figure
     from bloatlab.figures.sweep import Sweep
 
 NAME = "report.html"
@@ -139,6 +139,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         details=details,
         files=_files(store, known, swept),
         findings=model.findings(findings_of_store(store, known)),
+        answers=model.findings(answers_of_store(store, known)),
         facts=_facts(mine),
     )
 

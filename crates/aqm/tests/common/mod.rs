@@ -13,6 +13,7 @@ pub struct TestPacket {
     pub ecn: Ecn,
     pub dscp: u8,
     pub ack: Option<PureAck>,
+    pub follows: bool,
     pub enqueued_at: Nanos,
 }
 
@@ -41,6 +42,9 @@ impl Packet for TestPacket {
     fn set_dscp(&mut self, dscp: u8) {
         self.dscp = dscp;
     }
+    fn follows(&self) -> bool {
+        self.follows
+    }
     fn pure_ack(&self) -> Option<PureAck> {
         self.ack
     }
@@ -55,6 +59,7 @@ pub fn packet(id: u64, flow: u64) -> TestPacket {
         ecn: Ecn::NotEct,
         dscp: 0,
         ack: None,
+        follows: false,
         enqueued_at: 0,
     }
 }

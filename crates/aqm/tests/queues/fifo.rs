@@ -1,7 +1,10 @@
 //! FIFO and head drop: what a full queue does, in each unit of its limit.
 
-use crate::common::{Log, build, packet, stat};
+use bloatlab_aqm::Qdisc;
+use bloatlab_units::Nanos;
 use serde_json::json;
+
+use crate::common::{Log, TestPacket, build, packet, stat};
 
 #[test]
 fn a_full_fifo_refuses_the_newest() {
@@ -30,7 +33,7 @@ fn byte_limits_count_what_is_on_the_wire() {
     assert_eq!(log.dropped_ids(), [2]);
     queue.enqueue(
         0,
-        crate::common::TestPacket {
+        TestPacket {
             size: 1000,
             ..packet(3, 0)
         },
@@ -46,7 +49,7 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
     (0..2).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
     queue.enqueue(
         0,
-        crate::common::TestPacket {
+        TestPacket {
             size: 4001,
             ..packet(9, 0)
         },
@@ -56,7 +59,7 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
     // 3000 + 3000 > 4000, and 1500 + 3000 > 4000: both must go.
     queue.enqueue(
         0,
-        crate::common::TestPacket {
+        TestPacket {
             size: 3000,
             ..packet(10, 0)
         },
@@ -65,33 +68,89 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
     assert_eq!(log.dropped_ids(), [9, 0, 1]);
 }
 
+/// Puts in packets of flow 0 that their host handed over together, with identities from `first` on.
+fn together(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos, first: u64, count: u64) {
+    for id in first..first + count {
+        let packet = TestPacket {
+            follows: id > first,
+            ..packet(id, 0)
+        };
+        queue.enqueue(now, packet, log);
+    }
+}
+
 #[test]
-fn consecutive_arrivals_fill_a_buffer_and_it_is_free_when_its_last_packet_left() {
+fn a_buffer_holds_what_its_host_hands_over_and_is_free_when_its_last_packet_left() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "2buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();
-    (0..7).for_each(|id| queue.enqueue(0, packet(id, id), &mut log));
+    // Three, three, and one too many.
+    together(queue.as_mut(), &mut log, 0, 0, 7);
     assert_eq!(log.dropped_ids(), [6]);
     // One packet of the first buffer has left: it still is a buffer.
     queue.dequeue(1, &mut log);
     assert_eq!(stat(queue.as_ref(), "buffers"), 2.0);
-    queue.enqueue(2, packet(7, 0), &mut log);
+    together(queue.as_mut(), &mut log, 2, 7, 1);
     assert_eq!(log.dropped_ids(), [6, 7]);
-    // The whole first buffer has left: three more fit.
+    // The whole first buffer has left: three more fit, in one buffer.
     queue.dequeue(3, &mut log);
     queue.dequeue(3, &mut log);
     assert_eq!(stat(queue.as_ref(), "buffers"), 1.0);
-    (8..12).for_each(|id| queue.enqueue(4, packet(id, 0), &mut log));
+    together(queue.as_mut(), &mut log, 4, 8, 4);
     assert_eq!(log.dropped_ids(), [6, 7, 11]);
 }
 
 #[test]
-fn an_empty_queue_holds_no_part_filled_buffer() {
+fn what_was_handed_over_apart_has_buffers_apart() {
+    let mut queue = build(json!({ "kind": "fifo", "limit": "4buffers", "segments_per_buffer": 2 }));
+    let mut log = Log::default();
+    // Two by two of flow 0, one of flow 1 between, and one of flow 0 that no longer comes right after its own.
+    together(queue.as_mut(), &mut log, 0, 0, 1);
+    together(queue.as_mut(), &mut log, 0, 1, 1);
+    queue.enqueue(0, packet(2, 1), &mut log);
+    let late = TestPacket {
+        follows: true,
+        ..packet(3, 0)
+    };
+    queue.enqueue(0, late, &mut log);
+    assert_eq!(stat(queue.as_ref(), "buffers"), 4.0);
+    queue.enqueue(0, packet(4, 2), &mut log);
+    assert_eq!(log.dropped_ids(), [4]);
+}
+
+#[test]
+fn a_buffer_enters_whole_or_not_at_all() {
+    let mut queue = build(json!({ "kind": "fifo", "limit": "2buffers", "segments_per_buffer": 3 }));
+    let mut log = Log::default();
+    together(queue.as_mut(), &mut log, 0, 0, 1);
+    together(queue.as_mut(), &mut log, 0, 1, 1);
+    together(queue.as_mut(), &mut log, 0, 2, 2);
+    assert_eq!(log.dropped_ids(), [2, 3]);
+    // There is room again, but what belongs to the refused buffer stays out; the next buffer enters.
+    queue.dequeue(1, &mut log);
+    let rest = |id| TestPacket {
+        follows: true,
+        ..packet(id, 0)
+    };
+    queue.enqueue(1, rest(4), &mut log);
+    assert_eq!(log.dropped_ids(), [2, 3, 4]);
+    queue.enqueue(1, rest(5), &mut log);
+    assert_eq!(log.dropped_ids(), [2, 3, 4]);
+    assert_eq!(stat(queue.as_ref(), "buffers"), 2.0);
+}
+
+#[test]
+fn what_follows_into_an_empty_queue_is_a_buffer() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "1buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();
-    queue.enqueue(0, packet(0, 0), &mut log);
+    together(queue.as_mut(), &mut log, 0, 0, 1);
     queue.dequeue(0, &mut log);
-    (1..5).for_each(|id| queue.enqueue(1, packet(id, 0), &mut log));
-    assert_eq!(log.dropped_ids(), [4]);
+    let rest = |id| TestPacket {
+        follows: true,
+        ..packet(id, 0)
+    };
+    // The first of the three is being sent; the other two wait in one buffer.
+    (1..4).for_each(|id| queue.enqueue(1, rest(id), &mut log));
+    assert_eq!(log.dropped_ids(), [3]);
 }
 
 #[test]
@@ -99,7 +158,16 @@ fn head_drop_gives_up_a_whole_buffer() {
     let mut queue =
         build(json!({ "kind": "head_drop", "limit": "2buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();
-    (0..7).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
+    together(queue.as_mut(), &mut log, 0, 0, 7);
     assert_eq!(log.dropped_ids(), [0, 1, 2]);
     assert_eq!(queue.packets(), 4);
+}
+
+#[test]
+fn buffers_of_one_packet_are_packets() {
+    let mut queue = build(json!({ "kind": "fifo", "limit": "2buffers" }));
+    let mut log = Log::default();
+    together(queue.as_mut(), &mut log, 0, 0, 3);
+    assert_eq!(log.dropped_ids(), [2]);
+    assert_eq!(stat(queue.as_ref(), "buffers"), 2.0);
 }

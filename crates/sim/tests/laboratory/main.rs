@@ -2,6 +2,7 @@
 //! standard results.
 
 mod behaviour;
+mod buffers;
 mod cell;
 mod generator;
 mod impaired;

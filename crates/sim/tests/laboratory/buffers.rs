@@ -1,0 +1,106 @@
+//! Queues that count buffers, and what a client waits for when its packets are lost.
+
+use bloatlab_scenario::Scenario;
+use bloatlab_sim::Outcome;
+use serde_json::{Value, json};
+
+use crate::{compiled, measured, value};
+
+fn outcome(document: Value) -> Outcome {
+    let scenario = Scenario::from_value(document).expect("a valid document");
+    measured(&compiled(&scenario), 7)
+}
+
+/// Milliseconds that 1500 bytes and Ethernet's header take at 10 Mbit/s.
+const FRAME: f64 = 1514.0 * 8.0 / 10e3;
+
+#[test]
+fn twenty_buffers_hold_twenty_times_their_segments() {
+    for segments in [1, 2] {
+        let outcome = outcome(json!({
+            "name": "buffers",
+            "duration": "10s",
+            "dumbbell": {
+                "rate": "10Mbit/s",
+                "rtt": "4ms",
+                "header": 14,
+                "queue": { "kind": "fifo", "limit": "20buffers", "segments_per_buffer": segments },
+            },
+            "flows": [{ "cca": "reno" }],
+        }));
+        let of = |metric| value(&outcome.link_metrics, 0, metric).unwrap();
+        let held = 20.0 * f64::from(segments);
+        assert_eq!(of("max_queue_length"), held, "{segments}");
+        // The last waits for all before it, and for what is left of the one under way.
+        let longest = of("max_sojourn");
+        assert!(
+            (held - 1.0) * FRAME < longest && longest <= held * FRAME + 1e-6,
+            "{longest}"
+        );
+    }
+}
+
+#[test]
+fn a_ping_has_a_buffer_of_its_own() {
+    let outcome = outcome(json!({
+        "name": "pings",
+        "duration": "2s",
+        "dumbbell": {
+            "rate": "10kbit/s",
+            "rtt": "0s",
+            "queue": { "kind": "fifo", "limit": "5buffers", "segments_per_buffer": 8 },
+        },
+        "flows": [{ "traffic": { "kind": "ping", "interval": "10ms" } }],
+    }));
+    assert_eq!(
+        value(&outcome.link_metrics, 0, "max_queue_length"),
+        Some(5.0)
+    );
+}
+
+#[test]
+fn a_client_counts_the_syns_that_it_sends_again() {
+    // The server's answers are lost for half a second; the client's SYN is repeated after one (RFC 6298 section 2.1).
+    let outcome = outcome(json!({
+        "name": "handshake",
+        "duration": "2s",
+        "dumbbell": {
+            "rate": "10Mbit/s",
+            "rtt": "10ms",
+            "loss": 0.999_999,
+            "vary": { "loss": { "kind": "steps", "steps": [{ "at": "500ms", "value": 0 }] } },
+        },
+        "flows": [{ "traffic": { "kind": "fetch", "response": "10kB", "interval": "5s" } }],
+    }));
+    let of = |metric| value(&outcome.probe_metrics, 0, metric).unwrap();
+    assert_eq!(
+        (of("syn_retransmissions"), of("rtos"), of("transactions")),
+        (1.0, 0.0, 1.0)
+    );
+    assert!(
+        (1_020.0..1_080.0).contains(&of("mean_rtt")),
+        "{}",
+        of("mean_rtt")
+    );
+}
+
+#[test]
+fn a_client_counts_timeouts_of_both_ends() {
+    // The connection stands when the path is cut: the answer is sent again until it comes through.
+    let outcome = outcome(json!({
+        "name": "timeouts",
+        "duration": "4s",
+        "dumbbell": {
+            "rate": "1Mbit/s",
+            "rtt": "10ms",
+            "vary": { "loss": { "kind": "steps", "steps": [
+                { "at": "60ms", "value": 0.999_999 }, { "at": "1s", "value": 0 },
+            ] } },
+        },
+        "flows": [{ "traffic": { "kind": "fetch", "response": "100kB", "interval": "9s" } }],
+    }));
+    let of = |metric| value(&outcome.probe_metrics, 0, metric).unwrap();
+    assert_eq!((of("syn_retransmissions"), of("transactions")), (0.0, 1.0));
+    let own = value(&outcome.flow_metrics, 0, "total_rtos_l4").unwrap();
+    assert!(own >= 1.0 && of("rtos") >= own, "{own}, {}", of("rtos"));
+}

@@ -1,0 +1,164 @@
+"""Bufferbloat in the home router (CS244 at Stanford, COL724 at IIT Delhi): a queue of 20 packets against one of 100."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
+from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
+from bloatlab.experiments.finding import Finding
+from bloatlab.experiments.home_router import files, readings
+from bloatlab.experiments.home_router.answers import answers
+from bloatlab.experiments.home_router.cases import CASES, QUEUES, SIZES
+from bloatlab.experiments.home_router.claims import CLAIMS, COMPARISON
+from bloatlab.experiments.home_router.setup import PRESETS, SOURCE, flows, links
+from bloatlab.experiments.parameters import Parameter
+
+if TYPE_CHECKING:
+    from bloatlab.result import Result
+
+OLDER = 5
+"""`maxq` of some editions besides."""
+PLAIN = "fifo"
+READINGS = "; ".join(
+    f"{name}: {one.direction}, {one.segments_per_buffer} segment{'s' if one.segments_per_buffer > 1 else ''} a buffer"
+    for name, one in PRESETS.items()
+)
+
+
+class HomeRouter(Experiment):
+    """A long flow fills the router's queue while a ping and a page cross it."""
+
+    name = "home-router"
+    title = "Bufferbloat in the home router"
+    summary = (
+        "A server behind a fast link sends without end to a home computer behind a slow one; meanwhile it pings that computer, "
+        "and a web page is fetched every two seconds. What does the size of the queue between the links do to both?"
+    )
+    source = SOURCE
+    compared = ("queue", "cca")
+    figures: ClassVar[tuple[str, ...]] = (
+        "limit_series", "fetch_times", "limit_rtt", "replications", "time_series", "queue", "operating_point",
+        "queue_distribution", "rtt_histogram",
+    )  # fmt: skip
+    series = ("flow_series", "link_series", "probe_series")
+    replications = 5
+    cases: ClassVar[Sequence[str]] = tuple(CASES)
+    claims: ClassVar[tuple[Claim, ...]] = CLAIMS
+    comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "preset", "col724", "",
+            allowed=", ".join(PRESETS),
+            help=f"which reading of the assignment; sets `direction` and `segments_per_buffer`: {READINGS}",
+            read=read.choice(*PRESETS), published="col724",
+        ),
+        Parameter(
+            "direction", None, "",
+            allowed="same, reverse",
+            help="way of the page: `same`, through the queue that the long flow fills, or `reverse`, where only its requests and "
+            "ACKs cross it (when not given as `preset` says)",
+            read=read.choice("same", "reverse", forward="same"), published="not stated",
+        ),
+        Parameter(
+            "segments_per_buffer", None, "segments",
+            allowed="1 to 64",
+            help="segments that a host with segmentation offload puts into one buffer, of which the queue holds `maxq` (when not "
+            "given as `preset` says)",
+            read=read.whole(1, 64), published="not stated",
+        ),
+        Parameter(
+            "maxq", 100, "buffers",
+            allowed="1 to 100000",
+            help="buffers that the router's queue holds; 5, 20 and 100 unless set or swept",
+            read=read.whole(1, 100_000), published="20 and 100",
+        ),
+        Parameter(
+            "queue", PLAIN, "",
+            allowed="a queue of `bloatlab algorithms`, a table with its `kind`, tc's words, or module:Class",
+            help="queue discipline of the router; one that does not count buffers holds as many packets as `maxq` buffers do; "
+            f"{PLAIN}, {', '.join(QUEUES)} unless set or swept",
+            read=read.algorithm("queues"), published=PLAIN,
+        ),
+        Parameter(
+            "rate", "10Mbit/s", "bit/s",
+            allowed="a rate such as 1.5Mbit/s or 100Mbit/s", help="rate of the link to the home computer, both ways",
+            read=read.rate, published="10Mbit/s, in an older edition 1.5Mbit/s",
+        ),
+        Parameter(
+            "server_rate", "1Gbit/s", "bit/s",
+            allowed="a rate such as 1Gbit/s", help="rate of the server's link", read=read.rate, published="1Gbit/s",
+        ),
+        Parameter(
+            "delay", "1ms", "s",
+            allowed=shared.A_DURATION, help="propagation of a link, one way: a round trip is four of them",
+            read=read.duration, published="1ms",
+        ),
+        Parameter(
+            "time", "60s", "s", allowed=shared.A_DURATION, help="when the run ends", read=read.duration, published="60s",
+        ),
+        shared.cca("reno", "congestion control of the long flow and of the page", "reno"),
+        Parameter(
+            "page", "177669B", "bytes",
+            allowed="bytes such as 177669B", help="size of the web page", read=read.size, published="177669B",
+        ),
+        Parameter(
+            "fetch_interval", "2s", "s",
+            allowed=shared.A_DURATION, help="from a complete page to the next request", read=read.duration, published="2s",
+        ),
+        Parameter(
+            "ping_interval", "100ms", "s",
+            allowed=shared.A_DURATION, help="between two pings", read=read.duration, published="100ms",
+        ),
+        Parameter(
+            "receive_buffer", "16MB", "bytes",
+            allowed="bytes such as 16MB", help="receive buffer of the long flow, which bounds its window",
+            read=read.size, published="16MB",
+        ),
+    )  # fmt: skip
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """The sizes under the plain queue and under those that are to help."""
+        return {"maxq": [OLDER, *SIZES], "queue": [PLAIN, *QUEUES]}
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """What the preset says of the page's way and of the buffers."""
+        preset = PRESETS[values["preset"]]
+        for name in ("direction", "segments_per_buffer"):
+            if values[name] is None:
+                values[name] = getattr(preset, name)
+        return values
+
+    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+        """Five of each published set-up, and what the questions need besides."""
+        return {name: self.resolve(case.parameters) for name, case in CASES.items()}
+
+    def seed_of(self, case: str) -> int:
+        """Re-runs have seeds of their own."""
+        return CASES[case].seed
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Two links between three hosts."""
+        return {
+            "name": self.name,
+            "duration": params["time"],
+            "sample_interval": "100ms",
+            "boxes": links(params),
+            "flows": flows(params),
+        }
+
+    def readings(self, run: Result) -> dict[str, float]:
+        """What the claims read."""
+        return readings.of_run(run)
+
+    def answers(self, runs: Sequence[Result]) -> list[Finding]:
+        """The assignment's questions."""
+        return answers(runs)
+
+    def files(self, run: Result) -> Mapping[str, FileMaker]:
+        """Window, queue, pings and fetches, as the assignment's scripts sample them."""
+        own = {name: run.parameters[name] for name in ("preset", "maxq")}
+        usual = run.parameters == plain(self.resolve(own))
+        return files.of_run(run, files.name(own, run.seed, "" if usual else run.run_id[:6]))

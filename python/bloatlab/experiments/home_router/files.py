@@ -1,0 +1,77 @@
+"""What the assignment's scripts sample, as CSV: window, queue, pings and fetches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.experiments.home_router.readings import samples
+from bloatlab.experiments.home_router.setup import BOTTLENECK, BULK, PAGE, PING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.experiments.base import FileMaker
+    from bloatlab.result import Result
+
+
+def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
+    """What a run's files begin with: `col724-100-42`.
+
+    Args:
+        own: The parameters `preset` and `maxq`.
+        seed: The run's seed.
+        mark: What tells a run with other settings apart; empty: none.
+    """
+    return "-".join(part for part in (own["preset"], str(own["maxq"]), mark, str(seed)) if part)
+
+
+def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
+    """What writes each file, by its name."""
+
+    def writing(make: Callable[[Result], pl.DataFrame]) -> FileMaker:
+        return lambda path: _write(make(run), path)
+
+    makers = {"cwnd": cwnd, "queue": queue, "ping": pings, "fetch": fetches}
+    return {f"{stem}-{what}.csv": writing(make) for what, make in makers.items()}
+
+
+def _write(table: pl.DataFrame, path: Path) -> None:
+    table.write_csv(path)
+
+
+def cwnd(run: Result) -> pl.DataFrame:
+    """`time` (s), `cwnd` (segments) of the long flow."""
+    return _series(run.flow_series.to_polars(), "flow", BULK, "cwnd")
+
+
+def queue(run: Result) -> pl.DataFrame:
+    """`time` (s), `packets` in the router's queue."""
+    return _series(run.link_series.to_polars(), "link", BOTTLENECK, "queue_packets").rename(
+        {"queue_packets": "packets"}
+    )
+
+
+def pings(run: Result) -> pl.DataFrame:
+    """`time` at which the answer came (s), `rtt` (ms)."""
+    return _rows(run, PING, "rtt", 1.0)
+
+
+def fetches(run: Result) -> pl.DataFrame:
+    """`time` at which the page was complete (s), `seconds` that it took."""
+    return _rows(run, PAGE, "seconds", 1e-3)
+
+
+def _series(series: pl.DataFrame, column: str, entity: str, value: str) -> pl.DataFrame:
+    import polars as pl
+
+    own = series.filter(pl.col(column).cast(pl.String) == entity).sort("time_s")
+    return own.select(pl.col("time_s").round(3).alias("time"), pl.col(value).round(3))
+
+
+def _rows(run: Result, probe: str, value: str, scale: float) -> pl.DataFrame:
+    import polars as pl
+
+    rows = [(round(time, 3), round(scale * taken, 6)) for time, taken in samples(run, probe)]
+    return pl.DataFrame(rows, schema={"time": pl.Float64, value: pl.Float64}, orient="row")

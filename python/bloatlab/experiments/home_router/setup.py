@@ -1,0 +1,116 @@
+"""The home router: h1, a server on a fast link; s0, the router; h2, the home computer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bloatlab import units
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments.queues import described, with_limit
+
+SOURCE = "COL724 at IIT Delhi, assignment 1 (BufferBloat on Mininet), after CS244 at Stanford"
+BULK, PAGE, PING = "bulk", "web", "ping"
+BOTTLENECK = "bottleneck"
+DOWN = ("server_out", BOTTLENECK)
+"""Links from h1 to h2."""
+UP = ("home_out", "server_in")
+"""Links from h2 to h1."""
+HEADER = 14
+"""Ethernet's, which the queue and the wire count."""
+MTU = 1500
+STARTS = 0.1
+"""Seconds that starts are drawn from, but for the page's: re-runs by hand differ as much."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A reading of the assignment."""
+
+    direction: str
+    segments_per_buffer: int
+
+
+PRESETS: Mapping[str, Preset] = {"template": Preset("same", 1), "col724": Preset("reverse", 2)}
+
+
+def router(direction: str, segments_per_buffer: int) -> str:
+    """The preset's name, or what the page and the buffers are like."""
+    own = Preset(direction, segments_per_buffer)
+    plural = "s" if segments_per_buffer > 1 else ""
+    other = f"{direction} direction, {segments_per_buffer} segment{plural} a buffer"
+    return next((name for name, preset in PRESETS.items() if preset == own), other)
+
+
+def frame_ms(rate: str) -> float:
+    """What a full frame takes on the bottleneck, ms."""
+    return 8e3 * (MTU + HEADER) / units.rate(rate)
+
+
+def base_ms(delay: str) -> float:
+    """Round trip over two links without queues, ms."""
+    return 4e3 * units.duration(delay)
+
+
+def queue(params: Mapping[str, Any]) -> Any:
+    """The router's queue with its limit: `maxq` buffers, or as many packets where its kind does not count buffers."""
+    given, maxq, segments = params["queue"], params["maxq"], params["segments_per_buffer"]
+    own = {"kind": given} if isinstance(given, str) and ":" not in given and not read.is_tc(given) else given
+    counts = isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {})
+    # Buffers of one packet are packets.
+    if counts and segments > 1:
+        return {"limit": f"{maxq}buffers", "segments_per_buffer": segments, **own}
+    return with_limit(given, f"{maxq * segments}p")
+
+
+def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The four directions of two links. Mininet gives both ends of a link the same limit, so hosts' own queues have it too."""
+    plain = queue({**params, "queue": "fifo"})
+
+    def link(name: str, rate: str, held: Any) -> dict[str, Any]:
+        return {"kind": "link", "name": name, "rate": rate, "delay": params["delay"], "header": HEADER, "queue": held}
+
+    return [
+        link(DOWN[0], params["server_rate"], plain),
+        link(DOWN[1], params["rate"], queue(params)),
+        link(UP[0], params["rate"], plain),
+        link(UP[1], params["server_rate"], plain),
+    ]
+
+
+def _drawn(params: Mapping[str, Any], most: float) -> str:
+    """What a start is drawn from: so many seconds, but a tenth of the run at most."""
+    return f"{1e6 * min(most, units.duration(params['time']) / 10):.0f}us"
+
+
+def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The long-lived flow, the page and the ping."""
+    down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
+    # Linux's window grows and has every segment acknowledged meanwhile; with offload a buffer is acknowledged once, as every
+    # second segment is anyway.
+    window = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
+    page = {"kind": "fetch", "response": params["page"], "interval": params["fetch_interval"]}
+    return [
+        {
+            "name": BULK,
+            "cca": params["cca"],
+            "tcp": {**window, "receive_buffer": params["receive_buffer"]},
+            "start_jitter": _drawn(params, STARTS),
+            **down,
+        },
+        {
+            "name": PAGE,
+            "cca": params["cca"],
+            "tcp": window,
+            "traffic": page,
+            "start_jitter": _drawn(params, units.duration(params["fetch_interval"])),
+            **(down if params["direction"] == "same" else up),
+        },
+        {
+            "name": PING,
+            "traffic": {"kind": "ping", "interval": params["ping_interval"]},
+            "start_jitter": _drawn(params, STARTS),
+            **down,
+        },
+    ]

@@ -1,0 +1,123 @@
+"""Times of page fetches by the limit of the queue: each over time, and their distribution."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+
+NARROW = 560
+HEIGHT = 170
+SHARE = 0.62
+"""Of the width, for the panel over time."""
+
+
+def fetch_times(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A row a router: fetches of the first run over time, and box, mean and standard deviation over all runs.
+
+    Args:
+        tables: `runs`, `parameters` and `probe_series` of all runs, `run_id` first.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    runs = limits.placed(tables)
+    sizes = limits.sizes(tables, runs)
+    fetches = limits.fetches(tables)
+    firsts = limits.first(runs)["run_id"].to_list()
+    low, high = prepare.low(fetches["value"]), prepare.high(fetches["value"])
+    log = parts.wants_log(low, high)
+    ticks = parts.log_ticks(low, high, most=8) if log else []
+    scale = (
+        options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
+        if log
+        else options(domain=[0, 1.05 * high], nice=False)
+    )
+    names = [f"{size}" for size in sizes]
+    colours = list(palette.in_order(names).values())
+    narrow = width < NARROW
+    left = plot_width(width) if narrow else round(SHARE * width) - 70
+    right = plot_width(width) if narrow else width - left - 140
+    rows = []
+    for router in limits.routers(runs):
+        own = fetches.filter(pl.col("router") == router).with_columns(label=pl.col("limit").cast(pl.String))
+        if own.is_empty():
+            continue
+        colour = parts.colour(names, colours, title="maxq")
+        shape = alt.Shape(
+            "label:N",
+            scale=options(domain=names, range=[*palette.SHAPES[: len(names)]]),
+            legend=options(title="maxq") if len(names) > 1 else None,
+        )
+        axis = options(title=["fetch (s)", router], values=ticks or alt.Undefined, format=".6~g", **_all(ticks))
+        over_time = parts.drawn(
+            prepare.values(own.filter(pl.col("run_id").is_in(firsts)).select("time_s", "value", "label")),
+            "point", size=34, filled=False, strokeWidth=1.6, opacity=1,
+        ).encode(
+            x=alt.X("time_s:Q", axis=options(title="complete at (s)", tickCount=8), scale=options(nice=False, zero=True)),
+            y=alt.Y("value:Q", scale=scale, axis=axis), color=colour, shape=shape,
+        ).properties(width=left, height=HEIGHT)  # fmt: skip
+        rows.append([over_time, _boxes(own, names, colours, scale, ticks, right)])
+    if narrow:
+        return themed(alt.vconcat(*(panel for row in rows for panel in row), spacing=14))
+    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14))
+
+
+def summary(fetches: pl.DataFrame) -> pl.DataFrame:
+    """A row a limit: quartiles, whiskers within 1.5 interquartile ranges, mean, and mean +- standard deviation.
+
+    Args:
+        fetches: `label` (the limit), `value`.
+    """
+    found = fetches.group_by("label", maintain_order=True).agg(
+        pl.col("value").quantile(0.25, "linear").alias("q1"),
+        pl.col("value").median().alias("median"),
+        pl.col("value").quantile(0.75, "linear").alias("q3"),
+        pl.col("value").mean().alias("mean"),
+        pl.col("value").std().fill_null(0.0).alias("std"),
+        pl.col("value"),
+    )
+    reach = 1.5 * (pl.col("q3") - pl.col("q1"))
+    wide = found.explode("value").filter(pl.col("value").is_between(pl.col("q1") - reach, pl.col("q3") + reach))
+    ends = wide.group_by("label").agg(pl.col("value").min().alias("low"), pl.col("value").max().alias("high"))
+    least = fetches.group_by("label").agg(pl.col("value").min().alias("least"))
+    joined = found.drop("value").join(ends, on="label", maintain_order="left")
+    return (
+        joined.join(least, on="label", maintain_order="left")
+        # Of a few slow fetches the deviation may reach below the fastest, on a logarithmic axis even below 0.
+        .with_columns(
+            under=pl.max_horizontal(pl.col("mean") - pl.col("std"), "least"), over=pl.col("mean") + pl.col("std")
+        )
+        .drop("least")
+    )  # fmt: skip
+
+
+def _all(ticks: list[float]) -> dict[str, Any]:
+    """What makes an axis show every tick that it is given."""
+    return options(tickCount=20, labelOverlap=False) if ticks else {}
+
+
+def _boxes(
+    fetches: pl.DataFrame, names: list[str], colours: list[str], scale: Any, ticks: list[float], width: int
+) -> Any:
+    data = prepare.values(summary(fetches))
+    x = alt.X("label:N", sort=names, axis=options(title="maxq", labelAngle=0), scale=options(paddingInner=0.3))
+    colour = parts.colour(names, colours, legend=False)
+    axis = options(title=None, values=ticks or alt.Undefined, format=".6~g", **_all(ticks))
+
+    def y(field: str) -> Any:
+        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+
+    layers = [
+        parts.drawn(data, "rule", strokeWidth=1.4).encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=colour),
+        parts.drawn(data, "bar", size=26, opacity=0.55).encode(x=x, y=y("q1"), y2=alt.Y2("q3:Q"), color=colour),
+        parts.drawn(data, "tick", thickness=2, size=26, color=INK).encode(x=x, y=y("median")),
+        parts.drawn(data, "rule", strokeWidth=1.2, color=INK, xOffset=22).encode(
+            x=x, y=y("under"), y2=alt.Y2("over:Q")
+        ),
+        parts.drawn(data, "point", filled=True, size=40, opacity=1, color=INK, xOffset=22).encode(x=x, y=y("mean")),
+    ]
+    return alt.layer(*layers, width=width, height=HEIGHT)

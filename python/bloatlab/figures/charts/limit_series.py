@@ -1,0 +1,74 @@
+"""Window, queue and RTT over time: a column a limit of the queue."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.experiments.home_router.setup import PING
+from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures.theme import WIDE, options, themed
+
+NARROW = 560
+HEIGHT = 110
+ACROSS, DOWN, APART = 16, 14, 24
+"""Pixels between panels, and between limits that stand one below the other."""
+LEFT = 66
+"""Pixels that titles and labels of the leftmost axes take."""
+
+
+def limit_series(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """One panel a quantity and limit, the first run of each; a row has one axis for all limits, a router one colour.
+
+    Args:
+        tables: `runs`, `parameters`, `flow_series`, `link_series` and `probe_series` of all runs, `run_id` first.
+        width: Width of the whole figure, pixels; below 560 the limits stand one below the other.
+
+    Returns:
+        The chart.
+    """
+    runs = limits.first(limits.placed(tables))
+    sizes = limits.sizes(tables, runs)
+    names = limits.routers(runs)
+    across = len(sizes) if width >= NARROW else 1
+    wide = max(90, (width - LEFT - ACROSS * (across - 1) - 10) // across)
+    rows = [
+        (title, limits.joined(series, runs, sizes))
+        for title, series in (
+            ("cwnd (segments)", limits.window(tables, runs)),
+            ("queue (packets)", limits.queue(tables, runs)),
+            ("RTT (ms)", limits.probe(tables, runs, PING)),
+        )
+    ]
+    end = prepare.maximum(*(series["time_s"] for _, series in rows)) or 1.0
+    colours = palette.in_order(names)
+    blocks = []
+    for place, size in enumerate(sizes):
+        panels = []
+        for row, (title, series) in enumerate(rows):
+            own = series.filter(pl.col("limit") == size).drop_nulls("value")
+            light = prepare.thin(own.select("time_s", "value", "router"), "time_s", "value", by="router", points=300)
+            first, last = place % across == 0, row == len(rows) - 1
+            heading = f"maxq {size}" if row == 0 else None
+            line = parts.drawn(prepare.values(light), "line", strokeWidth=1.1).encode(
+                x=alt.X(
+                    "time_s:Q",
+                    scale=options(domain=[0, end], nice=False),
+                    axis=options(title="time (s)" if last else None, labels=last, ticks=last, domain=last, tickCount=6),
+                ),
+                y=alt.Y(
+                    "value:Q",
+                    scale=options(domain=[0, 1.05 * (prepare.maximum(series["value"]) or 1.0)], nice=False),
+                    axis=options(title=title if first else None, labels=first, minExtent=38 if first else 0),
+                ),
+                color=parts.colour(names, list(colours.values()), field="router", legend=len(names) > 1),
+            )
+            titled = {"title": options(text=heading)} if heading else {}
+            panels.append(line.properties(width=wide, height=HEIGHT, **titled))
+        blocks.append(panels)
+    aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
+    if across == 1:
+        stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]
+        return themed(alt.vconcat(*stacked, spacing=APART))
+    cells = [panel for row in zip(*blocks, strict=True) for panel in row]
+    return themed(alt.concat(*cells, columns=across, **aligned))

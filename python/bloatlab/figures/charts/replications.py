@@ -1,0 +1,92 @@
+"""RTT over time of runs that differ in their seed alone: each, and their mean with its confidence interval."""
+
+import math
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.analysis.intervals import t_interval
+from bloatlab.experiments.home_router.setup import PING
+from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures.theme import WIDE, options, themed
+
+NARROW = 560
+HEIGHT = 140
+SPAN = 1.0
+"""Seconds over which the pings of a run make one point."""
+SIZES = 2
+ACROSS, DOWN = 16, 16
+LEFT = 66
+
+
+def read(tables: network.Tables) -> pl.DataFrame:
+    """A row a run and span of `SPAN` seconds: `router`, `limit`, `seed`, `time_s` (its middle), `value` (mean RTT, ms).
+
+    Only of routers and limits with two runs or more.
+    """
+    runs = limits.placed(tables)
+    several = runs.filter(pl.col("run_id").len().over("router", "limit") > 1)
+    sizes = limits.sizes(tables, several, SIZES)
+    pings = limits.joined(limits.probe(tables, several, PING), several, sizes).drop_nulls("value")
+    middle = ((pl.col("time_s") / SPAN).floor() + 0.5) * SPAN
+    return (
+        pings.with_columns(middle.alias("time_s"))
+        .group_by("router", "limit", "seed", "time_s", maintain_order=True)
+        .agg(pl.col("value").mean())
+        .sort("router", "limit", "seed", "time_s")
+    )
+
+
+def intervals(points: pl.DataFrame) -> pl.DataFrame:
+    """A row a span in which two runs or more have pings: `time_s`, `mean`, `low`, `high` (95 %, Student's t)."""
+    rows = []
+    for (time,), part in points.sort("time_s").partition_by("time_s", as_dict=True, maintain_order=True).items():
+        values = part["value"].to_list()
+        interval = t_interval(values)
+        if interval is not None:
+            rows.append((time, math.fsum(values) / len(values), max(0.0, interval.low), interval.high))
+    return pl.DataFrame(rows, schema=dict.fromkeys(("time_s", "mean", "low", "high"), pl.Float64), orient="row")
+
+
+def replications(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """A column a limit, a row a router: thin lines are runs, the thick one is their mean, the band its 95 % interval.
+
+    Args:
+        tables: `runs`, `parameters` and `probe_series` of all runs, `run_id` first.
+        width: Width of the whole figure, pixels; below 560 the limits stand one below the other.
+
+    Returns:
+        The chart.
+    """
+    points = read(tables)
+    sizes = sorted(int(limit) for limit in points["limit"].unique().to_list())
+    names = [name for name in limits.routers(limits.placed(tables)) if name in points["router"]]
+    across = len(sizes) if width >= NARROW else 1
+    wide = max(90, (width - LEFT - ACROSS * (across - 1) - 10) // across)
+    # One scale of time for all; of the RTT one for each size, or the small queue's curves would lie on the axis.
+    end = prepare.high(points["time_s"]) + SPAN / 2
+    colours = palette.in_order(names)
+    cells = []
+    for name in names:
+        for size in sizes:
+            own = points.filter((pl.col("router") == name) & (pl.col("limit") == size))
+            cells.append(_panel(own, f"{name}, maxq {size}", colours[name], end, wide))
+    aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="full", align="each")
+    return themed(alt.concat(*cells, columns=across, **aligned))
+
+
+def _panel(own: pl.DataFrame, title: str, colour: str, end: float, width: int) -> Any:
+    band = prepare.values(intervals(own))
+    count = own["seed"].n_unique()
+    x = alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)", tickCount=6))
+    axis = options(title="RTT (ms)", minExtent=38)
+    layers = [
+        parts.drawn(band, "area", color=colour, opacity=0.25).encode(
+            x=x, y=alt.Y("low:Q", axis=axis, scale=options(zero=True)), y2=alt.Y2("high:Q")
+        ),
+        parts.drawn(prepare.values(own.select("time_s", "seed", "value")), "line", color=colour, strokeWidth=0.8, opacity=0.6)
+        .encode(x=x, y=alt.Y("value:Q", axis=axis), detail="seed:N"),
+        parts.drawn(band, "line", color=colour, strokeWidth=2.4).encode(x=x, y=alt.Y("mean:Q", axis=axis)),
+    ]  # fmt: skip
+    return alt.layer(*layers, width=width, height=HEIGHT, title=f"{title}: {count} runs")

@@ -1,0 +1,116 @@
+"""Runs of one router that differ in the limit of its queue, and their samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from bloatlab.experiments.home_router.setup import BOTTLENECK, BULK, PAGE, router
+from bloatlab.figures import network, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LIMIT = "maxq"
+ROUTER = ("direction", "segments_per_buffer")
+COMPARED = ("preset", "queue", "cca")
+PLAIN = "fifo"
+ROUTERS, SIZES = 2, 3
+"""Most that are drawn side by side."""
+_COLUMNS = ("run_id", "seed", "limit", "router", "rate", "delay", "segments")
+_EMPTY = pl.DataFrame(
+    schema={name: pl.Int64 if name in ("seed", "limit", "segments") else pl.String for name in _COLUMNS}
+)
+
+
+def placed(tables: network.Tables) -> pl.DataFrame:
+    """The runs behind a FIFO (or the first queue there is) under the law that most have, of at most `ROUTERS` routers.
+
+    Runs that differ in anything else are left out, but for the most that agree in it.
+
+    Returns:
+        A row a run: `run_id`, `seed`, `limit` (`maxq`), `router`, `rate`, `delay`, `segments` (a buffer holds), in the order of
+        router, limit and seed.
+    """
+    if network.table(tables, "parameters").is_empty():
+        return _EMPTY
+    frame = sweep.values(tables)
+    if not {LIMIT, *ROUTER, "queue", "cca", "rate", "delay"} <= set(frame.columns):
+        return _EMPTY
+    rest = sorted(set(frame.columns) - {"run_id", "seed", LIMIT, *ROUTER, *COMPARED})
+    frame = frame.with_columns(rest=pl.concat_str([pl.col(name).fill_null("") for name in rest], separator="\n"))
+    frame = frame.filter(pl.col("rest") == _most(frame["rest"]))
+    frame = frame.filter(pl.col("queue") == (PLAIN if PLAIN in frame["queue"] else _most(frame["queue"])))
+    frame = frame.filter(pl.col("cca") == _most(frame["cca"]))
+    names = [router(way, int(segments)) for way, segments in frame.select(*ROUTER).iter_rows()]
+    kept = list(dict.fromkeys(names))[:ROUTERS]
+    frame = frame.with_columns(
+        pl.Series("router", names),
+        limit=pl.col(LIMIT).cast(pl.Int64), segments=pl.col("segments_per_buffer").cast(pl.Int64),
+    ).filter(pl.col("router").is_in(kept))  # fmt: skip
+    order = pl.col("router").replace_strict(kept, range(len(kept)), return_dtype=pl.Int64)
+    return frame.sort(order, "limit", "seed", "run_id").select(_COLUMNS)
+
+
+def _most(column: pl.Series) -> str:
+    """The value that most have; of several the first."""
+    counts = column.value_counts(sort=False)
+    most = counts.filter(pl.col("count") == counts["count"].max())[column.name].to_list()
+    return next(str(value) for value in column.to_list() if value in most)
+
+
+def routers(runs: pl.DataFrame) -> list[str]:
+    """In their order."""
+    return [str(name) for name in runs["router"].unique(maintain_order=True)]
+
+
+def sizes(tables: network.Tables, runs: pl.DataFrame, most: int = SIZES) -> list[int]:
+    """At most so many limits in ascending order, those of the experiment's own first."""
+    there = sorted({int(limit) for limit in runs["limit"].to_list()})
+    own = network.table(tables, "own_axes")
+    named = own.filter(pl.col("parameter") == LIMIT)["value"].to_list() if not own.is_empty() else []
+    ranked = sorted(there, key=lambda limit: (str(limit) not in named, -limit))
+    return sorted(ranked[:most])
+
+
+def first(runs: pl.DataFrame) -> pl.DataFrame:
+    """One run of each router and limit: that of the first seed."""
+    return runs.unique(["router", "limit"], keep="first", maintain_order=True)
+
+
+def window(tables: network.Tables, runs: pl.DataFrame) -> pl.DataFrame:
+    """`run_id`, `time_s`, `value`: the long flow's congestion window, segments."""
+    return _series(tables, runs, "flow_series", "flow", BULK, "cwnd")
+
+
+def queue(tables: network.Tables, runs: pl.DataFrame) -> pl.DataFrame:
+    """The same of the packets in the router's queue."""
+    return _series(tables, runs, "link_series", "link", BOTTLENECK, "queue_packets")
+
+
+def fetches(tables: network.Tables) -> pl.DataFrame:
+    """Fetches of the runs and limits that are drawn, s: `run_id`, `time_s`, `value`, `router`, `limit`, `seed`."""
+    runs = placed(tables)
+    found = joined(probe(tables, runs, PAGE), runs, sizes(tables, runs))
+    return found.drop_nulls("value").with_columns(pl.col("value") / 1e3)
+
+
+def probe(tables: network.Tables, runs: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The same of what a probe's answers took, ms."""
+    return _series(tables, runs, "probe_series", "probe", name, "rtt_ms")
+
+
+def _series(
+    tables: network.Tables, runs: pl.DataFrame, table: str, column: str, entity: str, value: str
+) -> pl.DataFrame:
+    found = network.table(tables, table).join(runs.select("run_id"), on="run_id", how="semi")
+    own = found.filter(pl.col(column).cast(pl.String) == entity)
+    # Whatever order joins leave rows in, the picture is the same.
+    return own.select("run_id", "time_s", pl.col(value).cast(pl.Float64).alias("value")).sort("run_id", "time_s")
+
+
+def joined(series: pl.DataFrame, runs: pl.DataFrame, values: Sequence[int]) -> pl.DataFrame:
+    """Samples with `router`, `limit` and `seed` of their runs, of these limits."""
+    places = runs.filter(pl.col("limit").is_in(list(values))).select("run_id", "router", "limit", "seed")
+    return series.join(places, on="run_id", how="inner", maintain_order="left")
