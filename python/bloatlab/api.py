@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
@@ -14,6 +14,9 @@ from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
 from bloatlab.sweeps.document import Plan
 from bloatlab.sweeps.one import simulate as simulate_one
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class Model(Protocol):
@@ -40,7 +43,7 @@ def run(
     Args:
         scenario: Name of an experiment (`"deep-buffers"`) or a scenario document, as `bloatlab.scenario` builds it.
         seed: Seed of the random streams.
-        out: Results directory to store the run in; a run that is there already is read. Absent: nothing is stored.
+        out: Results directory (or URL) to store the run in; a run that is there already is read. Absent: nothing is stored.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
         **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, as
             `**{"flows.0.cca": "bbr"}`.
@@ -87,20 +90,23 @@ def sweep(
     seed: int = 42,
     out: Path | str | None = None,
     jobs: int | None = None,
+    scheduler: str | Client | None = None,
     packets: bool = False,
     **parameters: Any,
 ) -> Store:
     """Runs the cartesian product of the axes, in parallel; what the store holds already is not run again.
 
     Args:
-        scenario: Name of an experiment, a scenario document, or a whole `Plan`, which says all but `out` and `jobs` itself.
+        scenario: Name of an experiment, a scenario document, or a whole `Plan`, which says the rest itself.
         axes: Values of each swept parameter (or dotted path); an experiment's own axes are added where they are neither
             swept nor set.
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
             experiment has where its own axes are swept.
         seed: Seed of the first replication.
-        out: Results directory; absent: the plan's, else `results/NAME`.
+        out: Results directory, or a URL as `"s3://bucket/path"`; absent: the plan's, else `results/NAME`.
         jobs: Threads; absent: one a processor.
+        scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
+            `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
         **parameters: Parameters that all runs share.
 
@@ -111,6 +117,7 @@ def sweep(
         ParameterError: An unknown name or a value that is not allowed.
         ScenarioError: The engine refuses one of the scenarios.
         StoreError: `out` cannot be written.
+        ClusterError: The scheduler cannot be reached or was lost, or a worker has another engine.
         KeyboardInterrupt: Ctrl-C; what is finished is kept.
     """
     if isinstance(scenario, Plan):
@@ -124,8 +131,8 @@ def sweep(
             source, parameters, axes or {}, replications=replications, seed=seed, keep=_keep(packets)
         )
         name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters})
-    directory = Path(out) if out is not None else Path("results") / name
-    summary = execute(planned, directory, jobs=jobs, command=command)
+    directory = Path("results") / name if out is None else out
+    summary = execute(planned, directory, jobs=jobs, scheduler=scheduler, command=command)
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 

@@ -15,7 +15,7 @@ from bloatlab.errors import ParameterError, StoreError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment
 from bloatlab.store import Keep, Store
-from bloatlab.sweeps import ExperimentSource, ScenarioSource, execute, plan, plan_points
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Standing, execute, plan, plan_points
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -184,7 +184,12 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
 
 def test_progress_is_told_and_ends_at_the_total(tmp_path: Path) -> None:
     seen: list[tuple[float, int]] = []
-    execute(plan(scenario("slow0.1"), replications=4), tmp_path, jobs=2, progress=lambda *now: seen.append(now))
+    execute(
+        plan(scenario("slow0.1"), replications=4),
+        tmp_path,
+        jobs=2,
+        progress=lambda now: seen.append((now.done, now.failed)),
+    )
     assert seen[-1] == (4, 0)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -194,8 +199,8 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_finished(
 ) -> None:
     runs = [*plan(scenario(), replications=3), *plan(scenario("slow30"), replications=3)]
 
-    def interrupt(done: float, _: int) -> None:
-        if done >= 3:
+    def interrupt(now: Standing) -> None:
+        if now.done >= 3:
             raise KeyboardInterrupt
 
     start = time.monotonic()

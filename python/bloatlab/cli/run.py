@@ -18,6 +18,7 @@ from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
 from bloatlab.store import Keep, Store, Writer
+from bloatlab.store.remote import Place, is_url
 from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan_all
 
 INTERRUPTED = 130
@@ -33,14 +34,15 @@ class Request:
     replications: int | None
     """`None`: as the experiment has it."""
     seed: int
-    out: Path | None
+    out: Place | None
     as_json: bool
     jobs: int | None
     packets: bool
     experiment: Experiment | None
+    scheduler: str | None = None
 
     @property
-    def directory(self) -> Path:
+    def directory(self) -> Place:
         """The results directory."""
         return self.out if self.out is not None else Path("results") / self.source.name
 
@@ -56,7 +58,16 @@ def run_request(request: Request) -> int:
     given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
     keep = Keep.PACKETS if request.packets else Keep.TABLES
     runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed, keep=keep)
-    job = Job(request.source.name, runs, axes, request.directory, request.experiment, request.as_json, request.jobs)
+    job = Job(
+        request.source.name,
+        runs,
+        axes,
+        request.directory,
+        request.experiment,
+        request.as_json,
+        request.jobs,
+        request.scheduler,
+    )
     return carry_out(job)
 
 
@@ -68,10 +79,11 @@ class Job:
     runs: Sequence[PlannedRun]
     axes: Mapping[str, Any]
     """What was swept: columns of the summary."""
-    directory: Path
+    directory: Place
     experiment: Experiment | None
     as_json: bool
     jobs: int | None
+    scheduler: str | None
 
 
 def carry_out(job: Job) -> int:
@@ -81,11 +93,12 @@ def carry_out(job: Job) -> int:
         if job.experiment is not None:
             note_claims(writer, job.experiment, job.runs, summary)
 
-    with progress_bar(len(job.runs)) as tell:
+    with progress_bar(len(job.runs), quiet=job.as_json) as tell:
         summary = execute(
             job.runs,
             job.directory,
             jobs=job.jobs,
+            scheduler=job.scheduler,
             progress=tell,
             command=command_line(),
             after=after,
@@ -136,7 +149,7 @@ def _tell(job: Job, summary: Summary) -> None:
     out.print(report_line(job.directory), soft_wrap=True, markup=False)
 
 
-def report_line(directory: Path) -> str:
+def report_line(directory: Place) -> str:
     """Makes the page; its path, or how to get it.
 
     Raises:
@@ -148,7 +161,8 @@ def report_line(directory: Path) -> str:
         if error.name in {"altair", "jinja2", "vl_convert"}:
             return "no report: pip install 'bloatlab[report]'"
         return f"no report: {error}"
-    return f"report: {make_report(directory)}"
+    page = make_report(directory)
+    return f"report: {page}" + (f" (and in {directory})" if is_url(directory) else "")
 
 
 def print_json(

@@ -11,6 +11,7 @@ from bloatlab.cli.run import Job, carry_out
 from bloatlab.cli.values import named, settings, value
 from bloatlab.errors import BloatlabError
 from bloatlab.experiments import CATALOGUE
+from bloatlab.store.remote import place
 from bloatlab.sweeps.document import Plan, read_plan
 
 SHOWN = 10
@@ -24,6 +25,7 @@ def sweep_plan(
     *,
     as_json: bool,
     jobs: int | None,
+    scheduler: str | None,
     dry_run: bool,
 ) -> int:
     """Makes the runs of a plan and gives the exit code.
@@ -34,6 +36,7 @@ def sweep_plan(
         set_: `key=value` that override what the plan sets.
         as_json: Print one JSON object.
         jobs: Threads.
+        scheduler: Address of a dask scheduler.
         dry_run: Only say what would be run.
     """
     plan = read_plan(file)
@@ -54,9 +57,9 @@ def sweep_plan(
     if dry_run:
         _list(plan, source.name, runs, list(swept))
         return 0
-    directory = Path(plan.out) if plan.out is not None else Path("results") / source.name
+    directory = place(plan.out) if plan.out is not None else Path("results") / source.name
     experiment = CATALOGUE.get(source.name) if plan.experiment is not None else None
-    return carry_out(Job(source.name, runs, swept, directory, experiment, as_json, jobs))
+    return carry_out(Job(source.name, runs, swept, directory, experiment, as_json, jobs, scheduler))
 
 
 def _list(plan: Plan, name: str, runs: Sequence[Any], swept: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from bloatlab.experiments.base import Experiment, Verdict, plain
 from bloatlab.experiments.finding import Finding
 from bloatlab.store import Store, Writer, canonical
-from bloatlab.sweeps.executor import Summary
+from bloatlab.sweeps.collector import Summary
 from bloatlab.sweeps.plan import PlannedRun, plan
 from bloatlab.sweeps.source import ExperimentSource
 

@@ -37,15 +37,22 @@ def make_report(directory: Path | str) -> Path:
     """Write `report.html` into a results directory: one file, self-contained, offline.
 
     Args:
-        directory: The results directory.
+        directory: The results directory, or its URL, where the page then is as well.
 
     Returns:
-        The page's path.
+        The page's path on this machine.
 
     Raises:
         StoreError: There is no store, it is damaged or empty, or the page cannot be written.
     """
     store = Store(directory)
+    store.fetch_files()
+    page = _make(store)
+    store.publish()
+    return page
+
+
+def _make(store: Store) -> Path:
     with Renderer() as renderer:
         # Altair comes in with the figures, while the renderer starts.
         from bloatlab.figures import source

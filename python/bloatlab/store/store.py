@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.errors import StoreError
 from bloatlab.store import metrics, schema
 from bloatlab.store.keep import Keep
 from bloatlab.store.parts import read_table
+from bloatlab.store.remote import Mirror, Place, is_url, local
 from bloatlab.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -32,29 +32,50 @@ _CLAIMS = {
     "holds": int, "source": str, "bound": str,
 }  # fmt: skip
 
+ATTEMPTS = 10
+"""Looks at which parts there are before one that is missing is an error: a store at a URL may change while much is fetched."""
+
 
 class Store:
     """A results directory, opened for reading. Many processes may read while one writes."""
 
-    def __init__(self, directory: Path | str) -> None:
+    def __init__(self, place: Place) -> None:
         """Opens an existing store; one of an older version is converted.
 
         Args:
-            directory: The results directory.
+            place: The results directory, or a URL as `s3://bucket/path`, from which comes what is needed.
 
         Raises:
             StoreError: There is no store, it is damaged, or a newer bloatlab wrote it.
         """
-        self.directory = Path(directory)
+        self.directory = local(place)
+        self._mirror = Mirror.at(self.directory)
+        if self._mirror is not None and is_url(place):
+            self._mirror.pull()
+            if not Store.exists(self.directory):
+                raise StoreError(f"{place}: holds no results (no {schema.DATABASE})")
         with self._connection() as connection:
             older = schema.is_older(connection)
         if older:
             Writer(self.directory).close()
 
     @classmethod
-    def exists(cls, directory: Path | str) -> bool:
+    def exists(cls, place: Place) -> bool:
         """Whether there is a store to open."""
-        return (Path(directory) / schema.DATABASE).exists()
+        directory = local(place)
+        if is_url(place) and (mirror := Mirror.at(directory)) is not None:
+            mirror.pull()
+        return (directory / schema.DATABASE).exists()
+
+    def fetch_files(self) -> None:
+        """Of a store at a URL: brings the files here that runs left beside their tables (`files/`)."""
+        if self._mirror is not None:
+            self._mirror.fetch_files()
+
+    def publish(self) -> None:
+        """Of a store at a URL: uploads what was written beside it (report pages, exports)."""
+        if self._mirror is not None:
+            self._mirror.publish()
 
     def writer(self) -> Writer:
         """A writer to this store; raises `StoreError` when another process writes to it."""
@@ -122,13 +143,18 @@ class Store:
             name: `flow_series`, `histograms`, ...
             run_ids: The runs wanted; absent: all.
         """
-        for attempt in (1, 2):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
-                return read_table(self.directory / schema.PARTS, name, self._runs_by_part(run_ids))
+                by_part = self._runs_by_part(run_ids)
+                if self._mirror is not None:
+                    self._mirror.fetch(by_part)
+                return read_table(self.directory / schema.PARTS, name, by_part)
             except FileNotFoundError as error:
-                # A writer that closes merges parts; the second look sees their new names.
-                if attempt == 2:
+                # A writer that closes merges parts; the next look sees their new names.
+                if attempt == ATTEMPTS:
                     raise StoreError(f"{error}: a part of the store is missing") from error
+                if self._mirror is not None:
+                    self._mirror.pull()
         raise AssertionError
 
     def finished(self) -> dict[str, Keep]:

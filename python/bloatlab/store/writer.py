@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.errors import StoreError
@@ -19,6 +18,7 @@ from bloatlab.store.keep import Keep
 from bloatlab.store.lock import WriteLock
 from bloatlab.store.parts import concatenate, read_table, remove_parts, write_part
 from bloatlab.store.points import Points
+from bloatlab.store.remote import Mirror, Place, local
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,14 +66,14 @@ class RunRecord:
 class Writer:
     """Writes to a store until closed; use it as a context manager."""
 
-    def __init__(self, directory: Path, units: Mapping[tuple[str, str], str] | None = None) -> None:
+    def __init__(self, place: Place, units: Mapping[tuple[str, str], str] | None = None) -> None:
         """Opens (or makes) the store for writing; raises `StoreError` when another process writes to it.
 
         Args:
-            directory: The results directory.
+            place: The results directory, or a URL.
             units: Unit of each (scope, metric).
         """
-        self.directory = directory
+        self.directory = directory = local(place)
         self.stored = 0
         """Runs that are safely on disk."""
         self._queue: list[RunRecord] = []
@@ -89,15 +89,24 @@ class Writer:
         with schema.clear_errors(directory):
             self._parts = directory / schema.PARTS
             directory.mkdir(parents=True, exist_ok=True)
+            self._mirror = Mirror.at(directory)
             self._lock = WriteLock(directory)
             try:
+                if self._mirror is not None:
+                    self._mirror.begin()
                 self._parts.mkdir(exist_ok=True)
                 self._database = schema.connect_for_writing(directory)
                 self._points = Points(self._database)
                 self._clean()
             except BaseException:
-                self._lock.release()
+                try:
+                    if self._mirror is not None:
+                        self._mirror.finish(complete=False)
+                finally:
+                    self._lock.release()
                 raise
+        if self._mirror is not None:
+            self._mirror.start(self._fail)
         if units:
             self.note("INSERT OR REPLACE INTO units VALUES (?, ?, ?)", [(*key, unit) for key, unit in units.items()])
         self._thread = threading.Thread(target=self._work, name="bloatlab-store", daemon=True)
@@ -164,14 +173,27 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        complete = False
         try:
+            if self._mirror is not None:
+                self._mirror.stop()
             if self._error is None:
                 with schema.clear_errors(self.directory):
                     self._merge()
+                complete = True
         finally:
             self._database.close()
-            self._lock.release()
+            try:
+                if self._mirror is not None:
+                    self._mirror.finish(complete)
+            finally:
+                self._lock.release()
         self._raise_error()
+
+    def _fail(self, error: StoreError) -> None:
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -202,9 +224,7 @@ class Writer:
                     self._busy = False
                     self._changed.notify_all()
             except Exception as error:
-                with self._changed:
-                    self._error = error if isinstance(error, StoreError) else StoreError(f"{self.directory}: {error}")
-                    self._changed.notify_all()
+                self._fail(error if isinstance(error, StoreError) else StoreError(f"{self.directory}: {error}"))
                 return
 
     def _commit(
@@ -269,8 +289,8 @@ class Writer:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _merge(self) -> None:
-        """Merges small parts, so that reading thousands of runs opens few files."""
-        by_part = self._runs_by_part()
+        """Merges small parts, so that reading thousands of runs opens few files; those that are only at a URL stay."""
+        by_part = {part: runs for part, runs in self._runs_by_part().items() if (self._parts / part).is_dir()}
         if len(by_part) <= MERGE_ABOVE:
             return
         group: dict[str, list[str]] = {}
