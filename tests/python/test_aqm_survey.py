@@ -20,7 +20,7 @@ from bloatlab.experiments.aqm_survey import cases, claims, published, scores, se
 from bloatlab.experiments.aqm_survey.cases import Point
 from bloatlab.experiments.aqm_survey.findings import findings
 from bloatlab.experiments.aqm_survey.measures import MEASURES, jain, measure
-from bloatlab.figures import registry, survey
+from bloatlab.figures import registry, source, survey
 from bloatlab.report import make_report
 from bloatlab.store import Store
 from bloatlab.store.keep import Keep
@@ -281,11 +281,12 @@ def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:
         metrics += [
             (case, "experiment", "experiment", name, value) for name, value in found[case]["experiment_metrics"].items()
         ]
-    return {
+    every = {
         "runs": pl.DataFrame(runs, schema=["run_id", "seed", "status", "experiment"], orient="row"),
         "parameters": pl.DataFrame(parameters, schema=["run_id", "name", "value"], orient="row"),
         "metrics": pl.DataFrame(metrics, schema=["run_id", "scope", "entity", "metric", "value"], orient="row"),
     }
+    return every | source.of_measures(get(NAME), every)
 
 
 @pytest.mark.parametrize("width", [900, 360])
@@ -306,10 +307,8 @@ def test_an_axis_goes_through_the_base_point(invented_cases: dict[str, dict[str,
     buffers = survey.over(every, "buf")
     assert {"DRR, equal limits", "SFQ, equal limits"} < set(buffers["series"])
     assert set(survey.over(every, "wld")["ccp"]) == set(setup.CCPS.values())
-    base = {name: frame for name, frame in every.items() if name != "runs"}
-    base["runs"] = every["runs"].filter(
-        pl.col("run_id").str.contains("4 Mbit/s, 400 packets, 5 of 10 Reno, as-pub", literal=True)
-    )
+    at_base = pl.col("run_id").str.contains("4 Mbit/s, 400 packets, 5 of 10 Reno, as-pub", literal=True)
+    base = {"measured": every["measured"].filter(at_base)}
     drawn = [name for name in SURVEYED if registry.REGISTRY[name].applicable(base)]
     assert drawn == ["survey_base", "survey_scores", "survey_shares"]
 
@@ -317,14 +316,14 @@ def test_an_axis_goes_through_the_base_point(invented_cases: dict[str, dict[str,
 @real
 def test_a_reduced_survey_shows_the_trends_on_its_page(tmp_path: Path) -> None:
     """20 s of the two ends of BUF under DropTail and CoDel, and of the base point under SFQ in both modes."""
-    source = ExperimentSource(get(NAME))
+    of = ExperimentSource(get(NAME))
     common = {"time": "20s"}
-    runs = plan(source, common, {"queue": ["fifo", "codel"], "buf": [100, 400]}, replications=2)
-    runs += plan(source, {**common, "queue": "SFQ"}, {"mode": ["as-published", "equal-limits"]}, replications=2)
+    runs = plan(of, common, {"queue": ["fifo", "codel"], "buf": [100, 400]}, replications=2)
+    runs += plan(of, {**common, "queue": "SFQ"}, {"mode": ["as-published", "equal-limits"]}, replications=2)
     summary = execute(runs, tmp_path, jobs=2)
     assert not summary.failed
     store = Store(tmp_path)
-    found = survey.runs({"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()})
+    found = survey.runs(figures.of_runs(store))
     means = {
         (row["queue"], row["buf"], row["mode"]): row
         for row in found.group_by("queue", "buf", "mode").agg(pl.col(*MEASURES).mean()).iter_rows(named=True)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "REGISTRY": "registry",
-    "Figure": "registry",
+    "Figure": "figure",
     "draw": "registry",
     "find": "registry",
     "of_run": "source",

@@ -31,7 +31,7 @@ SURVEY = (
         "The base point",
         "Every metric of every queue, after slide 15: means over the runs, with a line from the lowest to the highest. The "
         "dashes are slide 15's values, with LEDBAT.",
-        ("runs", "parameters", "metrics"),
+        ("measured",),
         survey.survey_base,
         lambda tables: not survey.at_base(tables).is_empty(),
         of_runs=True,
@@ -40,9 +40,9 @@ SURVEY = (
     Figure(
         "survey_scores",
         "The score table",
-        "After slide 20: places by TCP%, by F_TCP + F_CCP (F sum) and by D_TCP / D_CCP (D ratio), with what they are places "
-        "by; the score is their sum, lower is better.",
-        ("runs", "parameters", "metrics"),
+        "After the slides' score table: places by TCP%, by F_TCP + F_CCP (F sum) and by D_TCP / D_CCP (D ratio), with "
+        "what they are places by; the score is their sum, lower is better.",
+        ("measured",),
         survey.survey_scores,
         lambda tables: not survey.score_rows(tables).is_empty(),
         of_runs=True,
@@ -51,9 +51,9 @@ SURVEY = (
     Figure(
         "survey_shares",
         "TCP's share against fairness",
-        "After slides 16 to 20: small marks are runs at the base point, large ones their means. An AQM that gives both "
+        "After the slides' scatter: small marks are runs at the base point, large ones their means. An AQM that gives both "
         "classes the same priority is to the right at 50 %; low priority is kept above.",
-        ("runs", "parameters", "metrics"),
+        ("measured",),
         survey.survey_shares,
         lambda tables: prepare.has_values(survey.at_base(tables), "tcp_share"),
         of_runs=True,
@@ -63,9 +63,9 @@ SURVEY = (
         Figure(
             name,
             f"Every metric over {axis.upper()}",
-            f"After slides 7 to 14 (LEDBAT) and 16 to 19 (the others): means over the runs, bars from the lowest to the "
+            f"After slides 7 to 14 and 16 to 19: means over the runs, bars from the lowest to the "
             f"highest. What else the survey varies is held at the base point (CAP 4 Mbit/s, BUF 400, WLD 5).{more}",
-            ("runs", "parameters", "metrics"),
+            ("measured",),
             function,
             _along(axis),
             of_runs=True,

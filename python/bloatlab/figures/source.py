@@ -13,6 +13,7 @@ import polars as pl
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point, rank
+from bloatlab.figures import sweep
 from bloatlab.store.keep import Keep
 
 if TYPE_CHECKING:
@@ -54,7 +55,24 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     if len(experiments) != 1:
         return tables
     experiment = CATALOGUE.get(experiments[0])
+    tables |= of_measures(experiment, tables)
     return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
+
+
+def of_measures(experiment: Experiment | None, tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """`measured`: a row a finished run with its parameters as text and the metrics that the experiment defines, if it does.
+
+    Args:
+        experiment: What made the runs.
+        tables: `runs`, `parameters` and `metrics` of these runs.
+    """
+    if experiment is None or not experiment.measures:
+        return {}
+    own = tables["metrics"].filter(pl.col("scope") == "experiment")
+    wide = own.pivot("metric", index="run_id", values="value", aggregate_function="first")
+    missing = [pl.lit(None, pl.Float64).alias(name) for name in experiment.measures if name not in wide.columns]
+    joined = sweep.values(tables).join(wide.with_columns(missing), on="run_id", how="left", maintain_order="left")
+    return {"measured": joined}
 
 
 def of_series(store: Store, experiment: Experiment | None, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:

@@ -105,7 +105,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     }
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known)
-    own |= source.of_ranking(ranked) | source.of_series(store, known, mine)
+    own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
     queues = verdict.waiting(own["metrics"])
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next(iter(claims["run_id"].to_list()), None)

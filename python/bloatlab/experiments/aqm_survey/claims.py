@@ -13,7 +13,7 @@ from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
 from bloatlab.experiments.base import Cases, Claim
 
 S15, AGAIN = "slide 15", "ns-2 run again"
-TRENDS, OTHERS, SCORES = "slides 7 to 14", "slides 16 to 19", "score table"
+TRENDS, SCORES = "slides 7 to 14 and 16 to 19", "score table"
 AQMS = tuple(queue for queue in QUEUES if queue != "fifo")
 CRITICAL: Mapping[int, float] = {4: 1.0, 8: 0.643, 10: 0.564}
 """Spearman's coefficient of so many points that chance exceeds in 5 % of cases, one-sided."""
@@ -140,17 +140,16 @@ def _why(queue: str, name: str) -> str:
 def _trends() -> list[Claim]:
     found = []
     for ccp, called in CCPS.items():
-        source = TRENDS if ccp == "ledbat" else OTHERS
         found.append(
             Claim(
                 f"{called}, DropTail: QLEN grows with BUF (Spearman)", CRITICAL[len(AXES["buf"])],
-                trend(Point("fifo", ccp), "buf", "qlen"), "", source, bound="at least",
+                trend(Point("fifo", ccp), "buf", "qlen"), "", TRENDS, bound="at least",
             )
         )  # fmt: skip
         found += [
             Claim(
                 f"{called}, {QUEUES[queue]}: DROP falls with CAP (Spearman)", -CRITICAL[len(AXES["cap"])],
-                trend(Point(queue, ccp), "cap", "drop"), "", source, bound="at most",
+                trend(Point(queue, ccp), "cap", "drop"), "", TRENDS, bound="at most",
             )
             for queue in QUEUES
         ]  # fmt: skip
@@ -188,7 +187,7 @@ def _trends() -> list[Claim]:
     found += [
         Claim(
             f"{QUEUES[queue]}: TCP% with TCP-LP above that with LEDBAT", 0,
-            above([Point(queue, "lp")], [Point(queue)], "tcp_share"), "points", OTHERS, bound="at least",
+            above([Point(queue, "lp")], [Point(queue)], "tcp_share"), "points", TRENDS, bound="at least",
             note=_why(queue, "lp"),
         )
         for queue in QUEUES

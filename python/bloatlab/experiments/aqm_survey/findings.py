@@ -79,12 +79,18 @@ def _ratio(cases: Cases) -> Finding:
     point = Point("sfq")
     tcp, ccp = samples(cases, point, "drop_tcp"), samples(cases, point, "drop_ccp")
     share = 1 - mean(cases, point, "tcp_share") / 100
+    again = RERUN["sfq"]
     none = sum(one == 0 for one in ccp)
     low = [f"{a / b:,.0f}" if b else "infinite" for a, b in zip(tcp, ccp, strict=True)]
     whole = f"{mean(cases, point, 'drop_tcp') / mean(cases, point, 'drop_ccp'):,.0f}" if any(ccp) else "infinite"
     rows = [
         ("slides", f"{SLIDE_15['sfq']['drop_tcp']:.2f}", f"{SLIDE_15['sfq']['drop_ccp']:.2f}", f"{SFQ_DROP_RATIO}"),
-        ("ns-2 run again", f"{RERUN['sfq']['drop_tcp']:.2f}", f"{RERUN['sfq']['drop_ccp']:.2f}", "350"),
+        (
+            "ns-2 run again",
+            f"{again['drop_tcp']:.2f}",
+            f"{again['drop_ccp']:.2f}",
+            f"{again['drop_tcp'] / again['drop_ccp']:.0f}",
+        ),
         *(
             (f"here, run {number}", f"{a:.2f}", f"{b:.4f}", text)
             for number, (a, b, text) in enumerate(zip(tcp, ccp, low, strict=True), 1)

@@ -28,7 +28,7 @@ def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
     """Every metric over CAP: a row of panels a metric, a column a congestion control, a colour a queue.
 
     Args:
-        tables: `runs`, `parameters` and `metrics` of a store.
+        tables: `measured`, as `figures.of_runs` gives it.
         width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
 
     Returns:
@@ -121,7 +121,7 @@ def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
     """Bars at the base point: a panel a metric, a group of bars a queue, a bar a congestion control; dashes are slide 15.
 
     Args:
-        tables: `runs`, `parameters` and `metrics` of a store.
+        tables: `measured`, as `figures.of_runs` gives it.
         width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
 
     Returns:
@@ -181,7 +181,7 @@ def survey_shares(tables: network.Tables, *, width: int = WIDE) -> Any:
     """TCP's share against the fairness of all flows at the base point, a panel a congestion control.
 
     Args:
-        tables: `runs`, `parameters` and `metrics` of a store.
+        tables: `measured`, as `figures.of_runs` gives it.
         width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
 
     Returns:
@@ -222,7 +222,7 @@ def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
     """The score table: a panel of the slides', and one of ours a congestion control; places, and what they are places by.
 
     Args:
-        tables: `runs`, `parameters` and `metrics` of a store.
+        tables: `measured`, as `figures.of_runs` gives it.
         width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
 
     Returns:
