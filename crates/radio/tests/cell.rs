@@ -66,14 +66,15 @@ fn rig(params: &CellParams, seed: u64) -> Rig {
     params.validate().unwrap();
     let mut params = params.clone();
     let channels = params.load().unwrap();
-    let bearers = 2 * channels.len();
+    let bearers = [params.bearer()];
+    let count = 2 * channels.len();
     Rig {
-        cell: Cell::new(&params, &channels, &Streams::new(seed)).unwrap(),
+        cell: Cell::new(&params, &bearers, &channels, &Streams::new(seed)).unwrap(),
         ends: Ends {
-            queues: vec![VecDeque::new(); bearers],
-            delivered: vec![Vec::new(); bearers],
-            lost: vec![Vec::new(); bearers],
-            blocks: vec![0; bearers],
+            queues: vec![VecDeque::new(); count],
+            delivered: vec![Vec::new(); count],
+            lost: vec![Vec::new(); count],
+            blocks: vec![0; count],
             share: 0.0,
         },
         next: 0,
