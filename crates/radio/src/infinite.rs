@@ -36,8 +36,7 @@ impl Quantity for Duration {
 impl Quantity for Rate {
     const NAME: &'static str = "PrioritisedBitRate";
     const DESCRIPTION: &'static str = "a rate with its unit, such as 64kbit/s, or infinite";
-    const PATTERN: &'static str =
-        r"^\s*(infinite|[0-9.]+\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s))\s*$";
+    const PATTERN: &'static str = r"^\s*(infinite|[0-9.]+\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s))\s*$";
 }
 
 impl<Q: Quantity> fmt::Display for OrInfinite<Q> {

@@ -219,13 +219,12 @@ impl<T: Copy> AmTransmitter<T> {
         let within = offer.inside(largest, LENA_HEADER);
         self.window.open();
         let window = &mut self.window;
-        self.feed
-            .concatenate(now, within, upper, |cut, indicator| {
-                window.add(Piece::part(&cut, data), cut.length);
-                out.push(piece(&cut, sn, data, cut.length + indicator, false));
-                data += cut.length;
-                size += cut.length + indicator;
-            });
+        self.feed.concatenate(now, within, upper, |cut, indicator| {
+            window.add(Piece::part(&cut, data), cut.length);
+            out.push(piece(&cut, sn, data, cut.length + indicator, false));
+            data += cut.length;
+            size += cut.length + indicator;
+        });
         let poll = self.count(now, data);
         if let Some(last) = out[first..].last_mut() {
             (last.last, last.poll) = (true, poll);

@@ -107,12 +107,11 @@ impl<T: Copy> UmTransmitter<T> {
         let within = offer.inside(largest, LENA_HEADER);
         let (first, sn) = (out.len(), self.next);
         let (mut data, mut size) = (0, LENA_HEADER);
-        self.feed
-            .concatenate(now, within, upper, |cut, indicator| {
-                out.push(piece(&cut, sn, data, cut.length + indicator, false));
-                data += cut.length;
-                size += cut.length + indicator;
-            });
+        self.feed.concatenate(now, within, upper, |cut, indicator| {
+            out.push(piece(&cut, sn, data, cut.length + indicator, false));
+            data += cut.length;
+            size += cut.length + indicator;
+        });
         if let Some(last) = out[first..].last_mut() {
             last.last = true;
             self.next += 1;
