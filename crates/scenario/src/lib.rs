@@ -22,8 +22,8 @@ pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use impair::Impairments;
 pub use plan::{
-    GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink, RadioPort,
-    Share, VaryDelay,
+    GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink,
+    RadioPort, Share, VaryDelay,
 };
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 

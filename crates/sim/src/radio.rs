@@ -94,7 +94,9 @@ impl RadioCell {
         let (has_room, pace) = self.below(ue, links);
         let sdaps = self.descents[self.bearers_of(ue)].iter();
         let queues = sdaps.filter_map(|descent| descent.sdap);
-        let queued = queues.map(|sdap| links[self.gates[sdap].link].packets).sum();
+        let queued = queues
+            .map(|sdap| links[self.gates[sdap].link].packets)
+            .sum();
         match &mut self.gates[index].keeper {
             Keeper::Sdap(law) => law.on_tick(now, waiting),
             Keeper::Upf { pacer, .. } => {
@@ -110,7 +112,9 @@ impl RadioCell {
         let mut sum = (true, 0.0);
         for bearer in self.bearers_of(ue) {
             let queued = self.in_rlc(bearer, links);
-            let law = self.descents[bearer].sdap.map(|sdap| &self.gates[sdap].keeper);
+            let law = self.descents[bearer]
+                .sdap
+                .map(|sdap| &self.gates[sdap].keeper);
             let (limit, pace) = match law {
                 Some(Keeper::Sdap(law)) => (law.limit(), law.pace()),
                 _ => (None, None),

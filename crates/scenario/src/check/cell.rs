@@ -88,7 +88,7 @@ fn bearers(c: &CellNetwork) -> Check {
         name(format!("{path}.name"), &bearer.name)?;
         if bearer.name == "up" || bearer.name.ends_with("_up") {
             let why = format!(
-                "must not end in `up`, which names uplinks, as `{}` does",
+                "must not be `up` or end in `_up`, which names uplinks: `{}`",
                 bearer.name
             );
             return fail(format!("{path}.name"), why);

@@ -107,7 +107,8 @@ impl<'a> CellPaths<'a> {
                     let way = DIRECTIONS[direction];
                     let name = format!("ue_{}{}{way}", ue + 1, bearer.suffix);
                     let (queue, buffer) = bearer.queues[direction];
-                    let mut item = link(name, rates[direction], latencies[direction], queue, device);
+                    let mut item =
+                        link(name, rates[direction], latencies[direction], queue, device);
                     attach(&mut item, |link| {
                         link.radio = Some(RadioPort {
                             ue: ue as u32,
