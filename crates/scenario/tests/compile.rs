@@ -403,7 +403,7 @@ fn the_examples_of_the_documentation_are_valid() {
         .iter()
         .map(|p| (p.boxes.len(), p.flows.len()))
         .collect();
-    let expected = [(5, 3), (6, 1), (3, 1), (2, 1), (6, 4), (6, 2), (3, 3)];
+    let expected = [(5, 3), (6, 1), (3, 1), (2, 1), (6, 4), (6, 2), (8, 2), (3, 3)];
     assert_eq!(shapes, expected);
     let rtts: Vec<u64> = compiled[0]
         .flows
