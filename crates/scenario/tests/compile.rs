@@ -398,12 +398,30 @@ fn a_scenario_is_built_without_text() {
 #[test]
 fn the_examples_of_the_documentation_are_valid() {
     let examples = common::examples(include_str!("../../../docs/scenario.md"));
+    let radio = common::examples(include_str!("../../../docs/radio.md"));
+    let bearers: Vec<Plan> = radio.into_iter().map(plan).collect();
+    assert_eq!(
+        bearers
+            .iter()
+            .map(|p| (p.boxes.len(), p.flows.len()))
+            .collect::<Vec<_>>(),
+        [(8, 3)]
+    );
     let compiled: Vec<Plan> = examples.into_iter().map(plan).collect();
     let shapes: Vec<(usize, usize)> = compiled
         .iter()
         .map(|p| (p.boxes.len(), p.flows.len()))
         .collect();
-    let expected = [(5, 3), (6, 1), (3, 1), (2, 1), (6, 4), (6, 2), (8, 2), (3, 3)];
+    let expected = [
+        (5, 3),
+        (6, 1),
+        (3, 1),
+        (2, 1),
+        (6, 4),
+        (6, 2),
+        (8, 2),
+        (3, 3),
+    ];
     assert_eq!(shapes, expected);
     let rtts: Vec<u64> = compiled[0]
         .flows

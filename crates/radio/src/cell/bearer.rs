@@ -230,6 +230,7 @@ impl<T: Copy> Bearer<T> {
 
 /// Puts into a block what a bearer has for it: a report on its opposite direction first, then what is to be sent again, then what is new
 /// (TS 38.322 section 5.2.3.1.1).
+#[inline]
 pub fn serve<T: Copy>(
     bearers: &mut [Bearer<T>],
     number: usize,

@@ -215,6 +215,7 @@ impl<T: Copy> Cell<T> {
     }
 
     /// The numbers of a UE's bearers in a direction.
+    #[inline]
     fn numbers(&self, ue: usize, direction: usize) -> impl Iterator<Item = usize> + use<T> {
         let first = 2 * ue * self.channels + direction;
         (0..self.channels).map(move |channel| first + 2 * channel)
@@ -246,6 +247,7 @@ impl<T: Copy> Cell<T> {
     }
 
     /// Bytes that a bearer's sender would send, with what its side's receiver has to tell.
+    #[inline]
     fn report(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) -> u32 {
         let status = self.bearers[number ^ 1].receiver.status_due(now);
         self.bearers[number]
@@ -261,10 +263,11 @@ impl<T: Copy> Cell<T> {
         now: Nanos,
         above: &mut dyn Above<T>,
     ) -> u32 {
-        let numbers = self.numbers(ue, direction);
-        numbers.fold(0, |sum: u32, number| {
-            sum.saturating_add(self.report(number, now, above))
-        })
+        let mut sum: u32 = 0;
+        for number in self.numbers(ue, direction) {
+            sum = sum.saturating_add(self.report(number, now, above));
+        }
+        sum
     }
 
     /// Blocks of this slot cross the channel: they are decoded at their end, or are to be sent again.

@@ -153,11 +153,13 @@ impl Prioritisation {
     }
 
     /// Whether a channel had something for the last block.
+    #[inline]
     pub fn waits(&self, channel: usize) -> bool {
         self.channels[channel].waits
     }
 
     /// Lets the channels fill a block of this size; `serve` is told whose turn it is and what it may use, and says what it did.
+    #[inline]
     pub fn fill(
         &mut self,
         now: Nanos,
@@ -229,6 +231,9 @@ impl Prioritisation {
     /// Bytes that a channel could have had of the last block, or of one of this size with the same contents: not what others took before it. Of what lower
     /// priorities had that is only what was guaranteed to them.
     pub fn offered(&self, channel: usize, size: u32) -> u32 {
+        if self.channels.len() == 1 {
+            return size;
+        }
         let priority = self.channels[channel].settings.priority;
         let others = self.channels.iter().enumerate();
         let taken = others.filter(|&(place, _)| place != channel).map(|(_, c)| {

@@ -103,6 +103,7 @@ impl<T: Copy> Air<T> {
     }
 
     /// A content is no longer needed.
+    #[inline]
     pub fn give_back(&mut self, mut content: Content<T>) {
         content.parts.clear();
         content.pdus.clear();

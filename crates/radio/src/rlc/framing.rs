@@ -19,6 +19,7 @@ const LENA_RESERVE: u32 = 3;
 
 impl Framing {
     /// The longest PDU whose length MAC writes with 8 bits: TS 38.321 section 6.1.2; 5G-LENA changes at 127 as LTE does.
+    #[inline]
     fn short(self) -> u32 {
         match self {
             Self::Nr => 255,
@@ -27,6 +28,7 @@ impl Framing {
     }
 
     /// Bytes of a PDU with its MAC subheader.
+    #[inline]
     pub fn wire(self, pdu: u32) -> u32 {
         pdu + if pdu <= self.short() { 2 } else { 3 }
     }

@@ -70,6 +70,7 @@ impl From<u32> for Opportunity {
 
 impl Opportunity {
     /// Less a PDU of this many bytes in 5G's framing; says how many it takes with its subheader.
+    #[inline]
     fn take(&mut self, pdu: u32) -> u32 {
         let bytes = Framing::Nr.wire(pdu);
         self.room -= bytes;
