@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs golden bench soak clean
+.PHONY: demo test test-rust test-python lint format models docs golden bench soak soak-queues soak-grid clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -49,10 +49,17 @@ models: $(VENV)/.dev $(VENV)/.built
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py
 
-# Every queue under ten million operations of the model (make soak SOAK="--kind codel --seed 7").
+soak: soak-queues soak-grid
+
+# Every queue under ten million operations of the model (make soak-queues SOAK="--kind codel --seed 7").
 SOAK ?= --operations 10000000
-soak:
+soak-queues:
 	cargo run --quiet --profile soak -p bloatlab-aqm --example soak -- $(SOAK)
+
+# The survey's 57,600 runs, left alone and killed five times (make soak-grid GRID="plan.toml --kills 9 --seed 7").
+GRID ?= examples/aqm-survey-grid.toml
+soak-grid: $(VENV)/.installed $(VENV)/.built
+	$(BIN)/python tests/soak/grid.py $(GRID)
 
 clean:
 	rm -rf $(VENV) target python/bloatlab/_core*.so

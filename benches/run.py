@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import laws
+import overhead
 import packets
 import queues
 import radio
@@ -121,6 +122,25 @@ def sweep_table(result: dict[str, Any]) -> Table:
     return table
 
 
+def overhead_table(result: dict[str, Any]) -> Table:
+    """What each executor costs a run."""
+    table = Table(
+        title=f"a sweep of {result['runs']} tiny runs on {result['workers']} threads or workers: median (best)",
+        caption=f"overhead: wall x processors / runs, less the time in the engine; aim: below {result['aim_ms']:g} ms",
+    )
+    table.add_column("executor", no_wrap=True)
+    for heading in ("overhead a run (ms)", "engine a run (ms)", "runs/s"):
+        table.add_column(heading, justify="right")
+    for name, mode in result["modes"].items():
+        table.add_row(
+            name,
+            f"{mode['overhead_ms_per_run']:.2f} ({mode['overhead_ms_per_run_best']:.2f})",
+            f"{mode['engine_ms_per_run']:.2f}",
+            f"{mode['runs_per_s']:.0f}",
+        )
+    return table
+
+
 def parse() -> argparse.Namespace:
     """Options."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
@@ -185,6 +205,9 @@ def main() -> None:
             size = (10, 10, 1) if given.quick else (50, 20, 5)
             results["sweep"] = shell.sweep(*size)
         console.print(sweep_table(results["sweep"]))
+        with console.status("executors ..."):
+            results["executors"] = overhead.measure(500 if given.quick else 3000, 1 if given.quick else 5)
+        console.print(overhead_table(results["executors"]))
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=2) + "\n")
     console.print(f"written: {os.path.relpath(given.out)}")

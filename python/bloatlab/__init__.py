@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from bloatlab.plugins import CongestionControl, Queue, configured
     from bloatlab.result import Result
     from bloatlab.store import Store
+    from bloatlab.sweeps.document import Plan
     from bloatlab.tables import Table
 
 _HOME = {
     "BloatlabError": "errors",
     "CongestionControl": "plugins",
     "ParameterError": "errors",
+    "Plan": "sweeps.document",
     "Queue": "plugins",
     "Result": "result",
     "Store": "store",
@@ -40,6 +42,7 @@ __all__ = [
     "BloatlabError",
     "CongestionControl",
     "ParameterError",
+    "Plan",
     "Queue",
     "Result",
     "Store",

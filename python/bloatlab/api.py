@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
-from bloatlab.store import Store
+from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
+from bloatlab.sweeps.document import Plan
 from bloatlab.sweeps.one import simulate as simulate_one
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class Model(Protocol):
@@ -39,7 +43,7 @@ def run(
     Args:
         scenario: Name of an experiment (`"deep-buffers"`) or a scenario document, as `bloatlab.scenario` builds it.
         seed: Seed of the random streams.
-        out: Results directory to store the run in; a run that is there already is read. Absent: nothing is stored.
+        out: Results directory (or URL) to store the run in; a run that is there already is read. Absent: nothing is stored.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
         **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, as
             `**{"flows.0.cca": "bbr"}`.
@@ -54,10 +58,10 @@ def run(
         StoreError: `out` cannot be written or read.
     """
     source = _source(scenario)
-    planned = plan(source, parameters, seed=seed)
+    planned = plan(source, parameters, seed=seed, keep=_keep(packets))
     if out is None:
         return simulate_one(planned[0], packets=packets)
-    summary = execute(planned, out, jobs=1, packets=packets, command=_call("run", scenario, parameters))
+    summary = execute(planned, out, jobs=1, command=_call("run", scenario, parameters))
     _raise_interrupt(summary.interrupted)
     if summary.failed:
         raise RuntimeError(summary.failed[0][1])
@@ -78,7 +82,7 @@ def simulate(
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | Plan,
     /,
     axes: Mapping[str, Sequence[Any]] | None = None,
     *,
@@ -86,20 +90,23 @@ def sweep(
     seed: int = 42,
     out: Path | str | None = None,
     jobs: int | None = None,
+    scheduler: str | Client | None = None,
     packets: bool = False,
     **parameters: Any,
 ) -> Store:
     """Runs the cartesian product of the axes, in parallel; what the store holds already is not run again.
 
     Args:
-        scenario: Name of an experiment or a scenario document.
+        scenario: Name of an experiment, a scenario document, or a whole `Plan`, which says the rest itself.
         axes: Values of each swept parameter (or dotted path); an experiment's own axes are added where they are neither
             swept nor set.
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
             experiment has where its own axes are swept.
         seed: Seed of the first replication.
-        out: Results directory; absent: `results/NAME`.
+        out: Results directory, or a URL as `"s3://bucket/path"`; absent: the plan's, else `results/NAME`.
         jobs: Threads; absent: one a processor.
+        scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
+            `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
         **parameters: Parameters that all runs share.
 
@@ -110,13 +117,22 @@ def sweep(
         ParameterError: An unknown name or a value that is not allowed.
         ScenarioError: The engine refuses one of the scenarios.
         StoreError: `out` cannot be written.
+        ClusterError: The scheduler cannot be reached or was lost, or a worker has another engine.
         KeyboardInterrupt: Ctrl-C; what is finished is kept.
     """
-    source = _source(scenario)
-    directory = Path(out) if out is not None else Path("results") / source.name
-    planned, axes = plan_all(source, parameters, axes or {}, replications=replications, seed=seed)
-    command = _call("sweep", scenario, {"axes": dict(axes), **parameters})
-    summary = execute(planned, directory, jobs=jobs, packets=packets, command=command)
+    if isinstance(scenario, Plan):
+        if axes or parameters or replications is not None or packets:
+            raise ParameterError("sweep: a plan says itself what is swept, set, replicated and kept")
+        planned, name, command = scenario.runs(), scenario.source().name, f"bloatlab.sweep({scenario!r})"
+        out = out if out is not None else scenario.out
+    else:
+        source = _source(scenario)
+        planned, axes = plan_all(
+            source, parameters, axes or {}, replications=replications, seed=seed, keep=_keep(packets)
+        )
+        name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters})
+    directory = Path("results") / name if out is None else out
+    summary = execute(planned, directory, jobs=jobs, scheduler=scheduler, command=command)
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 
@@ -128,6 +144,10 @@ def open(directory: Path | str) -> Store:  # noqa: A001
         StoreError: There is none, or it is damaged.
     """
     return Store(directory)
+
+
+def _keep(packets: bool) -> Keep:
+    return Keep.PACKETS if packets else Keep.TABLES
 
 
 def _source(scenario: Scenario) -> Source:

@@ -18,6 +18,10 @@ class StoreError(BloatlabError):
     """A results directory that cannot be read or written."""
 
 
+class ClusterError(BloatlabError):
+    """A cluster that cannot be reached, was lost, or has workers that cannot run what is asked for."""
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:
     """The error for a name that nobody knows, with the nearest known one, or all of them when none is near."""
     names = sorted(known)

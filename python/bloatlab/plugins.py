@@ -164,6 +164,17 @@ def configured(plugin: type, **parameters: Any) -> Configured:
     return Configured(plugin, parameters)
 
 
+@dataclass(frozen=True)
+class Factory:
+    """Makes instances of a plugin class. Unlike a closure it can be compared, and sent to another process."""
+
+    plugin: type
+
+    def __call__(self, params: dict[str, Any]) -> object:
+        """An instance with these parameters."""
+        return self.plugin(**params)
+
+
 Factories = dict[str, Callable[[dict[str, Any]], object]]
 
 
@@ -201,7 +212,7 @@ def _table(plugin: type, parameters: Mapping[str, Any], factories: Factories) ->
             f"{plugin.__qualname__}: must be a subclass of bloatlab.CongestionControl or bloatlab.Queue"
         )
     reference = f"{plugin.__module__}:{plugin.__qualname__}"
-    factories[reference] = lambda params: plugin(**params)
+    factories[reference] = Factory(plugin)
     return {"kind": "python", "class": reference, "source": fingerprint(plugin), "params": dict(parameters)}
 
 

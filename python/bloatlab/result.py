@@ -59,6 +59,8 @@ class Result:
         """Metrics over all flows, `{metric: value}`."""
         self.probe_metrics: Metrics = metrics["probe_metrics"]
         """Metrics of each probe and fetch flow."""
+        self.experiment_metrics: dict[str, float] = metrics.get("experiment_metrics", {})
+        """Metrics that the experiment itself defines, `{metric: value}`."""
         self.recorded = recorded
         """Whether `packets` holds every packet."""
         self._load = load

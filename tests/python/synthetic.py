@@ -277,21 +277,32 @@ class Outcome:
 
 
 def write_store(
-    directory, runs, *, experiment="deep-buffers", command="bloatlab run deep-buffers", claims=(), failed=()
+    directory, runs, *, experiment="deep-buffers", command="bloatlab run deep-buffers", claims=(), failures=()
 ):
     """A results directory of synthetic runs: (run_id, parameters, seed, tables) each."""
-    from bloatlab.store import RunRecord, Writer
+    from bloatlab.store import Writer
+    from bloatlab.sweeps.plan import PlannedRun
+    from bloatlab.sweeps.record import done, failed
 
     units = {(row[0], row[1]): row[2] for row in DEFINITIONS}
     with Writer(directory, units) as writer:
         for run_id, parameters, seed, tables in runs:
             limit = f"{int(tables['links']['limit_packets'][0])}p"
             scenario = json.dumps({"dumbbell": {"queue": {"kind": "fifo", "limit": limit}}})
+            planned = PlannedRun(run_id, experiment, scenario, seed, "0.1.0", parameters, {})
+            outcome = Outcome(tables)
             writer.submit(
-                RunRecord(run_id, experiment, scenario, seed, "0.1.0", parameters, Outcome(tables), wall_s=0.25)
+                done(
+                    planned,
+                    outcome.metrics_json(),
+                    outcome.tables(),
+                    digest=outcome.digest,
+                    events=outcome.events,
+                    wall_s=0.25,
+                )
             )
-        for run_id, reason in failed:
-            writer.submit(RunRecord(run_id, experiment, "{}", 1, "0.1.0", {}, None, reason=reason))
+        for run_id, reason in failures:
+            writer.submit(failed(PlannedRun(run_id, experiment, "{}", 1, "0.1.0", {}, {}), reason, 0.0))
         writer.invocation(experiment, command, len(runs))
         if claims:
             marks = ", ".join("?" * 10)

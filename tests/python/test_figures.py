@@ -19,8 +19,12 @@ ELSEWHERE = {"descent", "flow_sojourn"}
 """Of a 5G cell, and of several flows: tests/python/test_nr_dynamic_buffers.py, test_nr_rlc.py."""
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in ELSEWHERE]
 RANKINGS = {"ranking", "places", "overall"}
-MATRICES = {"share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay"}
-"""Of pairs, by two parameters, and over parameters of one experiment: test_coexistence.py, test_mmwave.py, test_nr_rlc.py."""
+MATRICES = {
+    "share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay", "survey_base", "survey_scores",
+    "survey_shares", "survey_capacity", "survey_buffer", "survey_workload",
+}  # fmt: skip
+"""Of pairs, by two parameters, and over parameters of one experiment: test_coexistence.py, test_mmwave.py, test_nr_rlc.py,
+test_aqm_survey.py."""
 OF_RUNS = [
     name
     for name, figure in registry.REGISTRY.items()

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import grid
 from bloatlab.store import Store, Writer
 
 CLI = [sys.executable, str(Path(__file__).with_name("fake_cli.py"))]
 SCENARIO = """
 name = "slow0.03"
 duration = "1s"
-dumbbell = { rate = "1Mbit/s", rtt = "10ms" }
+dumbbell = { rate = "1Mbit/s", rtt = "10ms", queue = { kind = "fifo" } }
 flows = [{ cca = "cubic" }]
 """
 
@@ -92,9 +93,26 @@ def test_a_second_process_is_told_who_writes(tmp_path: Path, sweep: list[str]) -
     process = subprocess.Popen(sweep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         wait_for_runs(tmp_path / "r", 1, process)
+        os.kill(process.pid, signal.SIGSTOP)
         second = subprocess.run(sweep, capture_output=True, text=True, check=False)
         assert second.returncode == 2
         assert f"process {process.pid} is writing here" in second.stderr
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_plan_killed_five_times_ends_as_one_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    plan = tmp_path / "plan.toml"
+    plan.write_text('scenario = "s.toml"\nreplications = 60\naxes = { "flows.0.count" = [1, 2] }\n')
+    whole, resumed = tmp_path / "whole", tmp_path / "killed"
+    assert grid.left_alone(plan, whole, 8, CLI).runs == 120
+    taken = grid.killed(plan, resumed, 2, 5, 3, CLI)
+    assert len(taken.kills) == 5
+    assert taken.kills[0] < 120
+    assert grid.differences(whole, resumed) == []
+    with Writer(resumed) as writer:
+        writer.note("UPDATE runs SET digest = 'other' WHERE seed = ?", [(42,)])
+    assert grid.differences(whole, resumed) == ["runs differ: 120 and 120 rows"]

@@ -26,7 +26,7 @@ from bloatlab.figures.charts import cell
 from bloatlab.figures.charts.flow_sojourn import shown
 from bloatlab.figures.parts import log_ticks
 from bloatlab.report import make_report
-from bloatlab.store import Store
+from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
 from conftest import REAL
 
@@ -409,8 +409,8 @@ def test_only_where_packets_can_wait_counts_in_the_sojourn() -> None:
 @real
 def test_what_a_run_leaves(tmp_path: Path) -> None:
     source = ExperimentSource(get("nr-rlc"))
-    runs = plan(source, {"stop": "600ms", "lambda": 20_000, "buffer": "1MB"})
-    execute(runs, tmp_path, packets=True)
+    runs = plan(source, {"stop": "600ms", "lambda": 20_000, "buffer": "1MB"}, keep=Keep.PACKETS)
+    execute(runs, tmp_path)
     names = sorted(path.name for path in (tmp_path / "files").iterdir())
     assert [name.rpartition("-")[2] for name in names] == ["flowmon.txt", "rlc.log"]
     run = Store(tmp_path).run(runs[0].run_id)

@@ -169,7 +169,7 @@ def test_what_users_name_is_never_markup(tmp_path, tables):
         [("b" * 16, {NASTY: NASTY}, 1, named)],
         experiment=NASTY,
         command=NASTY,
-        failed=[("c", NASTY)],
+        failures=[("c", NASTY)],
     )
     html, page = page_of(directory)
     assert "<script>alert" not in html
@@ -195,7 +195,7 @@ def swept(tmp_path_factory):
         tables = synthetic.run_tables([cca], limit=qlen, seed=seed, stop=5)
         runs.append((f"{cca}-{qlen}-{seed}", {**PARAMETERS, "cca": cca, "qlen": f"{qlen}p"}, seed, tables))
     directory = tmp_path_factory.mktemp("swept")
-    return synthetic.write_store(directory, runs, failed=[("zzz", "the engine said no")])
+    return synthetic.write_store(directory, runs, failures=[("zzz", "the engine said no")])
 
 
 def test_the_page_of_a_sweep(swept):
@@ -255,7 +255,7 @@ def test_no_store_no_page(tmp_path):
 
 
 def test_only_failed_runs_still_make_a_page(tmp_path):
-    directory = synthetic.write_store(tmp_path / "failed", [], failed=[("zzz", "it broke")])
+    directory = synthetic.write_store(tmp_path / "failed", [], failures=[("zzz", "it broke")])
     _, page = page_of(directory)
     assert "it broke" in " ".join(page.text)
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 import fake_core
 from bloatlab.errors import StoreError
-from bloatlab.store import RunRecord, Store, Writer, canonical, run_id, schema
+from bloatlab.store import Keep, RunRecord, Store, Writer, canonical, run_id, schema
+from bloatlab.sweeps.plan import PlannedRun
+from bloatlab.sweeps.record import done
+from bloatlab.sweeps.record import failed as failed_record
 
 pytestmark = pytest.mark.usefixtures("fake")
 UNITS = {("flow", "mean_srtt_l4"): "ms"}
@@ -27,10 +30,14 @@ json_values = st.recursive(
 
 def record(seed: int, *, packets: bool = False, reason: str | None = None, **parameters: object) -> RunRecord:
     scenario = canonical({"name": "t", "flows": [{"count": 2}]})
-    outcome = None if reason else fake_core.run(scenario, seed, record_packets=packets)
-    return RunRecord(
-        run_id(scenario, seed, "fake-1"), "t", scenario, seed, "fake-1", parameters, outcome, reason, 0.01, packets
-    )
+    keep = Keep.PACKETS if packets else Keep.TABLES
+    planned = PlannedRun(
+        run_id(scenario, seed, "fake-1"), "t", scenario, seed, "fake-1", parameters, {}, keep=keep
+    )  # fmt: skip
+    if reason:
+        return failed_record(planned, reason, 0.01)
+    outcome = fake_core.run(scenario, seed, record_packets=packets)
+    return done(planned, outcome.metrics_json(), outcome.tables(), digest=outcome.digest, events=1000, wall_s=0.01)
 
 
 @given(st.dictionaries(st.text(max_size=5), json_values, max_size=5), st.integers(0, 2**63 - 1), st.text(max_size=5))
@@ -52,7 +59,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         writer.submit(two)
     store = Store(tmp_path / "r")
     assert store.runs()["seed"].to_list() == [1, 2]
-    assert store.finished() == {one.run_id: False, two.run_id: False}
+    assert store.finished() == {one.run_id: Keep.TABLES, two.run_id: Keep.TABLES}
     parameters = store.parameters().sort("run_id")
     assert set(parameters["value"]) == {'"80p"', '"40p"'}
     metrics = store.metrics("flow", "mean_srtt_l4")
@@ -63,7 +70,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     series = store.table("flow_series")
     assert series.columns[0] == "run_id"
     assert series.height == 40
-    fresh = pl.DataFrame(one.outcome.tables()["flow_series"])  # type: ignore[union-attr]
+    fresh = pl.DataFrame(one.tables["flow_series"])
     assert store.run(one.run_id).flow_series.to_polars().equals(fresh)
     assert store.run(one.run_id[:12]).run_id == one.run_id
 
@@ -81,12 +88,10 @@ def test_round_trip_of_any_runs(tmp_path_factory: pytest.TempPathFactory, runs: 
     records = [record(seed, reason="it broke" if failed else None) for seed, failed, _ in runs]
     with Writer(directory) as writer:
         for one, (_, _, parameters) in zip(records, runs, strict=True):
-            writer.submit(
-                RunRecord(**{name: getattr(one, name) for name in one.__slots__} | {"parameters": parameters})
-            )
+            writer.submit(replace(one, parameters=parameters))
     store = Store(directory)
     assert set(store.runs()["run_id"]) == {one.run_id for one in records}
-    assert set(store.finished()) == {one.run_id for one in records if one.outcome}
+    assert set(store.finished()) == {one.run_id for one in records if one.reason is None}
     for one, (_, failed, parameters) in zip(records, runs, strict=True):
         if failed:
             with pytest.raises(StoreError, match="it broke"):
@@ -95,8 +100,8 @@ def test_round_trip_of_any_runs(tmp_path_factory: pytest.TempPathFactory, runs: 
         result = store.run(one.run_id)
         assert result.parameters == parameters
         assert result.seed == one.seed
-        assert result.digest == one.outcome.digest  # type: ignore[union-attr]
-        assert result.flow_metrics == json.loads(one.outcome.metrics_json())["flow_metrics"]  # type: ignore[union-attr]
+        assert result.digest == one.digest
+        assert result.flow_metrics == one.metrics["flow_metrics"]
         assert len(result.flow_series) == 20
 
 
@@ -108,7 +113,7 @@ def test_a_run_that_is_written_again_replaces_the_old_one(tmp_path: Path) -> Non
         writer.submit(record(1, packets=True))
     store = Store(tmp_path)
     assert store.runs().height == 1
-    assert store.finished() == {record(1).run_id: True}
+    assert store.finished() == {record(1).run_id: Keep.PACKETS}
     assert store.table("flow_series").height == 20
     assert store.table("packets").height == 3
 
@@ -220,26 +225,90 @@ def test_an_older_store_is_converted_once(tmp_path: Path, monkeypatch: pytest.Mo
         writer.submit(record(1))
     called = []
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setitem(schema.CONVERTERS, schema.VERSION - 1, lambda connection: called.append(connection))
+    monkeypatch.setitem(schema.CONVERTERS, schema.VERSION - 1, lambda connection, _: called.append(connection))
     Writer(tmp_path).close()
     Writer(tmp_path).close()
     assert len(called) == 1
     assert Store(tmp_path).runs().height == 1
 
 
-def test_claims_of_the_first_version_have_no_bound(tmp_path: Path) -> None:
-    with Writer(tmp_path) as writer:
-        writer.note(
-            "INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [("e", "r", "queue", "ms", 1.0, 0.9, 0.0, True, "RFC", "at most")],
-        )
+FIRST_VERSION = """
+CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY, experiment TEXT NOT NULL, scenario TEXT NOT NULL, seed INTEGER NOT NULL,
+    engine_version TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('done', 'failed')), reason TEXT, digest TEXT,
+    wall_s REAL, events INTEGER, packets INTEGER NOT NULL DEFAULT 0, created TEXT NOT NULL, part TEXT
+) WITHOUT ROWID;
+CREATE INDEX runs_by_part ON runs (part);
+CREATE TABLE parameters (
+    run_id TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run_id, name)
+) WITHOUT ROWID;
+CREATE TABLE metrics (
+    run_id TEXT NOT NULL, scope TEXT NOT NULL, entity TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
+    unit TEXT NOT NULL, PRIMARY KEY (run_id, scope, entity, metric)
+) WITHOUT ROWID;
+CREATE TABLE claims (
+    experiment TEXT NOT NULL, run_id TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, published REAL NOT NULL,
+    measured REAL, tolerance REAL, holds INTEGER, source TEXT NOT NULL, PRIMARY KEY (experiment, run_id, name)
+);
+CREATE TABLE invocations (
+    id INTEGER PRIMARY KEY, created TEXT NOT NULL, experiment TEXT NOT NULL, command TEXT NOT NULL, runs INTEGER NOT NULL
+);
+PRAGMA application_id = 0x424C4142;
+PRAGMA user_version = 1;
+INSERT INTO runs VALUES
+    ('aa', 'e', '{"x":1}', 1, 'v', 'done', NULL, 'd1', 0.5, 9, 0, '2026-01-01', 'part'),
+    ('bb', 'e', '{"x":1}', 2, 'v', 'done', NULL, 'd2', 0.5, 9, 1, '2026-01-02', 'part'),
+    ('cc', 'e', '{"x":2}', 1, 'v', 'failed', 'it broke', NULL, 0.1, NULL, 0, '2026-01-03', NULL);
+INSERT INTO parameters VALUES ('aa', 'qlen', '"80p"'), ('bb', 'qlen', '"80p"'), ('cc', 'qlen', '"40p"');
+INSERT INTO metrics VALUES
+    ('aa', 'flow', 'flow_1', 'mean_srtt_l4', 58.5, 'ms'), ('aa', 'network', 'network', 'jain', 1.0, ''),
+    ('bb', 'flow', 'flow_1', 'mean_srtt_l4', 59.5, 'ms');
+INSERT INTO claims VALUES ('e', 'aa', 'queue', 'ms', 1.0, 0.9, 0.0, 1, 'RFC');
+"""
+
+
+def test_a_store_of_the_first_version_is_converted(tmp_path: Path) -> None:
+    (tmp_path / "parts" / "part").mkdir(parents=True)
+    pl.DataFrame({"run_id": ["aa", "bb"], "time_s": [0.1, 0.2]}).write_parquet(
+        tmp_path / "parts/part/flow_series.parquet"
+    )
     connection = sqlite3.connect(tmp_path / "results.sqlite")
-    connection.execute("ALTER TABLE claims DROP COLUMN bound")
-    connection.execute("PRAGMA user_version = 1")
+    connection.executescript(FIRST_VERSION)
     connection.close()
-    assert "bound" not in Store(tmp_path).claims().columns
-    Writer(tmp_path).close()
-    assert Store(tmp_path).claims()["bound"].to_list() == [""]
+    store = Store(tmp_path)
+    assert store.runs()["point"].to_list() == [1, 1, 2]
+    assert store.finished() == {"aa": Keep.TABLES, "bb": Keep.PACKETS}
+    one = store.run("aa")
+    assert (one.parameters, one.scenario, one.digest) == ({"qlen": "80p"}, {"x": 1}, "d1")
+    assert (one.flow_metrics, one.network_metrics) == ({"flow_1": {"mean_srtt_l4": 58.5}}, {"jain": 1.0})
+    assert one.flow_series.to_polars()["time_s"].to_list() == [0.1]
+    assert store.metrics("flow")["unit"].to_list() == ["ms", "ms"]
+    assert store.parameters()["value"].to_list() == ['"80p"', '"80p"', '"40p"']
+    assert store.claims()["bound"].to_list() == [""]
+    with pytest.raises(StoreError, match="it broke"):
+        store.run("cc")
+
+
+def test_runs_of_a_point_share_scenario_and_parameters(tmp_path: Path) -> None:
+    with Writer(tmp_path) as writer:
+        for seed in range(5):
+            writer.submit(record(seed, qlen="80p"))
+        writer.submit(record(7, qlen="40p"))
+    store = Store(tmp_path)
+    assert store.points()["parameters"].to_list() == ['{"qlen":"80p"}', '{"qlen":"40p"}']
+    assert store.runs()["point"].to_list() == [1, 1, 1, 1, 1, 2]
+
+
+def test_a_run_asked_for_under_more_parameters_has_them_too(tmp_path: Path) -> None:
+    with Writer(tmp_path) as writer:
+        writer.submit(record(1, qlen="80p"))
+        writer.submit(record(2, qlen="80p"))
+    with Writer(tmp_path) as writer:
+        writer.parameters(record(1).run_id, {"qlen": "other", "cca": "bbr"})
+        writer.parameters(record(2).run_id, {"qlen": "other"})
+    store = Store(tmp_path)
+    assert store.run(record(1).run_id).parameters == {"qlen": "80p", "cca": "bbr"}
+    assert store.run(record(2).run_id).parameters == {"qlen": "80p"}
 
 
 def test_a_full_disk_is_one_line_and_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

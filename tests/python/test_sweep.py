@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -11,8 +13,9 @@ from hypothesis import strategies as st
 import fake_core
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.experiments import get
-from bloatlab.store import Store
-from bloatlab.sweeps import ExperimentSource, ScenarioSource, execute, plan
+from bloatlab.experiments.base import Experiment
+from bloatlab.store import Keep, Store
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Standing, execute, plan, plan_points
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -88,13 +91,66 @@ def test_what_is_finished_is_read_not_run(tmp_path: Path) -> None:
     assert Store(tmp_path).invocations()["runs"].to_list() == [4, 6, 6]
 
 
-def test_packets_asked_for_later_are_recorded(tmp_path: Path) -> None:
-    runs = plan(scenario())
-    execute(runs, tmp_path)
-    assert execute(runs, tmp_path, packets=True).done == 1
-    assert execute(runs, tmp_path, packets=True).read == 1
-    assert execute(runs, tmp_path).read == 1
-    assert len(Store(tmp_path).run(runs[0].run_id).packets) == 3
+def test_what_is_asked_for_later_is_kept(tmp_path: Path) -> None:
+    runs = {keep: plan(scenario(), keep=keep) for keep in Keep if keep >= Keep.METRICS}
+    identity = runs[Keep.METRICS][0].run_id
+    for keep, of in runs.items():
+        assert execute(of, tmp_path).done == 1
+        assert execute(of, tmp_path).read == 1
+        assert Store(tmp_path).finished() == {identity: keep}
+        assert Store(tmp_path).table("flow_series").height == (10 if keep >= Keep.TABLES else 0)
+        assert Store(tmp_path).run(identity).flow_series.to_polars().height == 10
+    assert execute(runs[Keep.METRICS], tmp_path).read == 1
+    assert len(Store(tmp_path).run(identity).packets) == 3
+
+
+def test_seeds_of_their_own(tmp_path: Path) -> None:
+    points = [{"dumbbell.rtt": "10ms"}, {"dumbbell.rtt": "20ms"}]
+    common = [run.seed for run in plan_points(scenario(), points, replications=3)]
+    assert common == [42, 43, 44] * 2
+    own = [run.seed for run in plan_points(scenario(), points, replications=3, seeds="independent")]
+    assert len(set(own)) == 6
+    # A point keeps its seeds whatever else is in the plan.
+    assert own[3:] == [run.seed for run in plan_points(scenario(), points[1:], replications=3, seeds="independent")]
+    other = plan_points(scenario(), points, replications=3, seed=43, seeds="independent")
+    assert not set(own) & {run.seed for run in other}
+
+
+class Measured(Experiment):
+    name = "measured"
+    parameters = ()
+    measures: ClassVar = {"delay": "ms", "none": ""}
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {"name": "m", "duration": "1s", "dumbbell": {"rate": "1Mbit/s", "rtt": "10ms"}, "flows": [{}]}
+
+    def measure(self, metrics: Mapping[str, Any]) -> dict[str, float]:
+        return {"delay": 2 * metrics["link_metrics"]["bottleneck"]["mean_sojourn"]}
+
+
+class Mismeasured(Measured):
+    def measure(self, metrics: Mapping[str, Any]) -> dict[str, float]:
+        raise KeyError("no such link")
+
+
+@pytest.mark.parametrize("keep", [Keep.MEASURES, Keep.METRICS, Keep.TABLES])
+def test_metrics_of_an_experiment_s_own(tmp_path: Path, keep: Keep) -> None:
+    runs = plan(ExperimentSource(Measured()), keep=keep)
+    assert execute(runs, tmp_path).done == 1
+    store = Store(tmp_path)
+    own = store.metrics("experiment")
+    assert own.rows() == [(runs[0].run_id, "experiment", "experiment", "delay", 20.0, "ms")]
+    assert store.metrics().height == (1 if keep == Keep.MEASURES else 1 + 6)
+    result = store.run(runs[0].run_id)
+    assert result.experiment_metrics == {"delay": 20.0}
+    assert len(result.flow_series) == 10
+
+
+def test_a_measure_that_fails_fails_the_run_alone(tmp_path: Path) -> None:
+    summary = execute(plan(ExperimentSource(Mismeasured())), tmp_path)
+    assert [reason for _, reason in summary.failed] == ["KeyError: 'no such link'"]
+    with pytest.raises(ParameterError, match="defines no measures"):
+        plan(scenario(), keep=Keep.MEASURES)
 
 
 def test_a_failed_run_is_stored_with_its_reason_and_tried_again(tmp_path: Path) -> None:
@@ -128,7 +184,12 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
 
 def test_progress_is_told_and_ends_at_the_total(tmp_path: Path) -> None:
     seen: list[tuple[float, int]] = []
-    execute(plan(scenario("slow0.1"), replications=4), tmp_path, jobs=2, progress=lambda *now: seen.append(now))
+    execute(
+        plan(scenario("slow0.1"), replications=4),
+        tmp_path,
+        jobs=2,
+        progress=lambda now: seen.append((now.done, now.failed)),
+    )
     assert seen[-1] == (4, 0)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -138,8 +199,8 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_finished(
 ) -> None:
     runs = [*plan(scenario(), replications=3), *plan(scenario("slow30"), replications=3)]
 
-    def interrupt(done: float, _: int) -> None:
-        if done >= 3:
+    def interrupt(now: Standing) -> None:
+        if now.done >= 3:
             raise KeyboardInterrupt
 
     start = time.monotonic()

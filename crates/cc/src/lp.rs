@@ -29,6 +29,20 @@ pub struct Params {
     pub inference: f64,
     /// How slow start ends.
     pub slow_start: SlowStart,
+    /// `paper`: the bounds of the delay are the smallest and the largest one of all, and a response is judged by what was sent after it.
+    /// `ns2`: a sign sets the bounds to the smoothed delay and twice that, slow start is judged too, and `ssthresh` stays.
+    pub variant: Variant,
+}
+
+/// Which TCP-LP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// Kuzmanovic and Knightly 2003.
+    #[default]
+    Paper,
+    /// As it behaves in ns-2's `Agent/TCP/Linux`.
+    Ns2,
 }
 
 impl Default for Params {
@@ -39,6 +53,7 @@ impl Default for Params {
             gamma: 0.125,
             inference: 3.0,
             slow_start: SlowStart::Standard,
+            variant: Variant::Paper,
         }
     }
 }
@@ -95,7 +110,8 @@ impl Lp {
 
 impl CongestionControl for Lp {
     fn observe(&mut self, window: &Window, ack: &Ack) {
-        let suspect = self.delayed.suspects(ack, window.mss);
+        let by_paper = self.params.variant == Variant::Paper;
+        let suspect = by_paper && self.delayed.suspects(ack, window.mss);
         self.fresh = ack.one_way > 0 && !suspect;
         if !self.fresh {
             return;
@@ -104,7 +120,7 @@ impl CongestionControl for Lp {
         self.shortest = self.shortest.min(ack.one_way);
         self.longest = self.longest.max(ack.one_way);
         // What was sent before the last response says nothing about it.
-        if ack.una <= self.response_end {
+        if by_paper && ack.una <= self.response_end {
             self.smoothed = 0.0;
             return;
         }
@@ -121,18 +137,25 @@ impl CongestionControl for Lp {
             self.growth.reno(window, &mut self.starter, ack);
         }
         self.startup &= window.in_slow_start();
-        if self.startup || !self.is_congested() {
+        let by_paper = self.params.variant == Variant::Paper;
+        if (self.startup && by_paper) || !self.is_congested() {
             return;
         }
-        self.response_end = ack.next;
-        self.smoothed = 0.0;
         let cwnd = if resting {
             1
         } else {
             (segments(window) / 2).max(1)
         };
         window.cwnd = cwnd * window.mss;
-        window.ssthresh = window.ssthresh.min(window.cwnd.max(2 * window.mss));
+        if by_paper {
+            self.response_end = ack.next;
+            self.smoothed = 0.0;
+            window.ssthresh = window.ssthresh.min(window.cwnd.max(2 * window.mss));
+        } else {
+            // From here on a sign is a delay that has grown by `threshold` once more.
+            self.shortest = self.smoothed as Nanos;
+            self.longest = 2 * self.shortest;
+        }
         let rest = self.params.inference * ack.srtt as f64;
         self.rest_until = ack.now + rest as Nanos;
         self.growth.forget();

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import Flag, Out, Set, Sweep, Traces, with_traces
+from bloatlab.cli.options import Flag, Jobs, Out, Results, Scheduler, Set, Stored, Sweep, Traces, with_traces
 from bloatlab.cli.trace_app import trace
 
 
@@ -57,9 +57,10 @@ def run(
     sweep: Sweep = [],  # noqa: B006
     replications: int | None = None,
     seed: int = 42,
-    out: Out = None,
+    out: Results = None,
     json: Flag = False,
-    jobs: int | None = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     packets: Flag = False,
     traces: Traces = None,
 ) -> int:
@@ -71,9 +72,10 @@ def run(
         sweep: Values of a parameter; several --sweep give the cartesian product. Repeatable.
         replications: Runs of each point; replication r, from 0, has the seed SEED + r [default: 1, or the experiment's].
         seed: Seed of the random streams.
-        out: Results directory [default: results/NAME].
+        out: Results directory, or a URL as s3://bucket/path [default: results/NAME].
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
         packets: Record every packet.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
@@ -93,6 +95,7 @@ def run(
         jobs,
         packets,
         experiment,
+        scheduler,
     )
     return run_request(request)
 
@@ -105,9 +108,10 @@ def simulate(
     sweep: Sweep = [],  # noqa: B006
     replications: int = 1,
     seed: int = 42,
-    out: Out = None,
+    out: Results = None,
     json: Flag = False,
-    jobs: int | None = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     packets: Flag = False,
 ) -> int:
     """Runs a scenario of your own, a TOML (or JSON) file; `bloatlab schema` says what it may hold.
@@ -118,9 +122,10 @@ def simulate(
         sweep: Values at a dotted path; several --sweep give the cartesian product. Repeatable.
         replications: Runs of each point; replication r, from 0, has the seed SEED + r.
         seed: Seed of the random streams.
-        out: Results directory [default: results/NAME of the scenario].
+        out: Results directory, or a URL as s3://bucket/path [default: results/NAME of the scenario].
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
         packets: Record every packet.
     """
     from bloatlab.cli.run import Request, run_request
@@ -128,31 +133,76 @@ def simulate(
     from bloatlab.sweeps.source import ScenarioSource
 
     source = ScenarioSource(read(file), file.stem)
-    return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None))
+    return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None, scheduler))
+
+
+@app.command(name="sweep")
+def sweep_(
+    file: Path,
+    *,
+    set_: Set = [],  # noqa: B006
+    replications: int | None = None,
+    seed: int | None = None,
+    keep: str | None = None,
+    out: Results = None,
+    json: Flag = False,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    dry_run: Flag = False,
+) -> int:
+    """Makes the runs of a plan, a TOML or Python file (docs/sweeps.md). The same command resumes.
+
+    Args:
+        file: The plan.
+        set_: A value that all runs share, in place of what the plan sets or sweeps. Repeatable.
+        replications: Runs of each point, in place of the plan's.
+        seed: Where seeds come from, in place of the plan's.
+        keep: How much of a run is stored, in place of the plan's: measures, metrics, tables or packets.
+        out: Results directory, or a URL as s3://bucket/path [default: the plan's, else results/NAME].
+        json: Print one JSON object and nothing else.
+        jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
+        dry_run: Only say how many runs there are, and list the first points.
+    """
+    from bloatlab.cli.sweep import sweep_plan
+
+    changes = {"replications": replications, "seed": seed, "keep": keep, "out": None if out is None else str(out)}
+    return sweep_plan(file, changes, set_, as_json=json, jobs=jobs, scheduler=scheduler, dry_run=dry_run)
 
 
 @app.command
-def reproduce(name: str, *, set_: Set = [], out: Out = None, json: Flag = False, traces: Traces = None) -> int:  # noqa: B006
+def reproduce(
+    name: str,
+    *,
+    set_: Set = [],  # noqa: B006
+    out: Results = None,
+    json: Flag = False,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    traces: Traces = None,
+) -> int:
     """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
 
     Args:
         name: The experiment.
         set_: Data of the source that are not shipped, such as traces=DIR; the rest is as published. Repeatable.
-        out: Results directory [default: results/NAME].
+        out: Results directory, or a URL as s3://bucket/path [default: results/NAME].
         json: Print one JSON object and nothing else.
+        jobs: Threads [default: one a processor].
+        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.reproduce import reproduce_experiment
 
-    return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json)
+    return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json, jobs=jobs, scheduler=scheduler)
 
 
 @app.command
-def report(directory: Path) -> None:
+def report(directory: Stored) -> None:
     """Makes the HTML page of a results directory again and prints its path.
 
     Args:
-        directory: Results directory.
+        directory: Results directory, or its URL.
     """
     from bloatlab.store import Store
 
@@ -164,12 +214,12 @@ def report(directory: Path) -> None:
 
 @app.command
 def figure(
-    directory: Path, name: str, *, out: Annotated[Path, Parameter(name=["-o", "--out"])], run: str | None = None
+    directory: Stored, name: str, *, out: Annotated[Path, Parameter(name=["-o", "--out"])], run: str | None = None
 ) -> None:
     """Saves one figure of a results directory.
 
     Args:
-        directory: Results directory.
+        directory: Results directory, or its URL.
         name: The figure.
         out: File to write; .svg, .png, .pdf, .html or .json.
         run: The run it shows (the beginning of its run_id) [default: the first].
@@ -181,7 +231,7 @@ def figure(
 
 @app.command
 def export(
-    directory: Path,
+    directory: Stored,
     *,
     csv: Flag = False,
     parquet: Flag = False,
@@ -192,7 +242,7 @@ def export(
     """Writes the tables of all runs as CSV or Parquet, or the packets of one run as a pcap, and prints the paths.
 
     Args:
-        directory: Results directory.
+        directory: Results directory, or its URL.
         csv: Tables as CSV.
         parquet: Tables as Parquet.
         pcap: The run (the beginning of its run_id is enough) whose packets are wanted.

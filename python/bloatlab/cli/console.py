@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bloatlab.sweeps.executor import Progress
+    from bloatlab.sweeps import Progress, Standing
 
 WIDTH_OF_A_FILE = 160
 """Columns when the output is no terminal."""
+RECENT_S = 30.0
+"""Over which the pace is taken, seconds."""
+LINE_EVERY_S = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 def console() -> Console:
@@ -34,33 +40,109 @@ def number(value: float | None) -> str:
     return f"{value:.{min(digits, 6)}f}"
 
 
+class Pace:
+    """Runs a second over the last while, and what remains at that pace."""
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.total = total
+        self._clock = clock
+        self._seen: deque[tuple[float, float]] = deque()
+
+    def see(self, done: float) -> None:
+        """Notes how many runs have ended by now. The first look sets the start: what was read took no time."""
+        now = self._clock()
+        self._seen.append((now, done))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= RECENT_S:
+            self._seen.popleft()
+
+    @property
+    def rate(self) -> float | None:
+        """Runs a second; `None` before there is a pace."""
+        if len(self._seen) < 2:
+            return None
+        (since, before), (now, done) = self._seen[0], self._seen[-1]
+        return (done - before) / (now - since) if now > since and done > before else None
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Seconds that the rest takes at this pace."""
+        return (self.total - self._seen[-1][1]) / self.rate if self.rate else None
+
+
+def described(standing: Standing, pace: Pace) -> dict[str, str]:
+    """What there is to say beside the count, in words; empty where there is nothing."""
+    rate, remaining = pace.rate, pace.remaining_s
+    return {
+        "rate": (f"{rate:,.0f} runs/s" if rate >= 100 else f"{rate:.2g} runs/s") if rate else "",
+        "remaining": f"{duration(remaining)} left" if remaining is not None else "",
+        "workers": f"{standing.workers} worker{'' if standing.workers == 1 else 's'}"
+        if standing.workers is not None
+        else "",
+        "failures": f"{standing.failed} failed" if standing.failed else "",
+    }
+
+
+def duration(seconds: float) -> str:
+    """As `42 s`, `3:07 min` or `2:05 h`."""
+    whole = math.ceil(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02} h"
+
+
 @contextmanager
-def progress_bar(total: int) -> Iterator[Progress | None]:
-    """A bar with rate, remaining time and failures on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+def progress_bar(total: int, *, quiet: bool = False) -> Iterator[Progress | None]:
+    """Count, rate, remaining time, workers and failures on standard error: a bar on a terminal, else a line now and then.
+
+    Args:
+        total: Runs of the plan.
+        quiet: Without a terminal say nothing, as for `--json`.
+    """
+    pace = Pace(total)
+    if sys.stderr.isatty():
+        with _bar(total, pace) as tell:
+            yield tell
+    else:
+        yield None if quiet else _lines(total, pace)
+
+
+@contextmanager
+def _bar(total: int, pace: Pace) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
         TextColumn("runs"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[failures]}"),
+        TextColumn("{task.fields[remaining]}"),
+        TextColumn("{task.fields[workers]}"),
+        TextColumn("[red]{task.fields[failures]}[/]"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=total, rate="", failures="")
+        task = bar.add_task("runs", total=total, rate="", remaining="", workers="", failures="")
 
-        def tell(done: float, failed: int) -> None:
-            speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
-            bar.update(
-                task,
-                completed=done,
-                rate=f"{speed:.1f}/s" if speed else "",
-                failures=f"[red]{failed} failed[/]" if failed else "",
-            )
+        def tell(standing: Standing) -> None:
+            pace.see(standing.done)
+            words: dict[str, Any] = described(standing, pace)
+            bar.update(task, completed=int(standing.done), **words)
 
         yield tell
+
+
+def _lines(total: int, pace: Pace, clock: Callable[[], float] = time.monotonic) -> Progress:
+    """Tells in a plain line every while; a plan that ends before the first says nothing."""
+    said = clock()
+
+    def tell(standing: Standing) -> None:
+        nonlocal said
+        pace.see(standing.done)
+        if clock() - said >= LINE_EVERY_S:
+            said = clock()
+            words = [f"{int(standing.done)} of {total} runs", *filter(None, described(standing, pace).values())]
+            print("bloatlab: " + ", ".join(words), file=sys.stderr, flush=True)
+
+    return tell

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bloatlab.errors import StoreError
 from bloatlab.store import Store
+from bloatlab.store.remote import Place
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,16 +15,16 @@ if TYPE_CHECKING:
 TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms", "packets")
 
 
-def export_tables(directory: Path, form: str, out: Path | None) -> list[Path]:
+def export_tables(place: Place, form: str, out: Path | None) -> list[Path]:
     """Writes every table that has rows; one file a table, `run_id` first.
 
     Args:
-        directory: Results directory.
+        place: Results directory, or its URL.
         form: `csv` or `parquet`.
         out: Directory to write to; absent: `DIRECTORY/csv` or `DIRECTORY/parquet`.
     """
-    store = Store(directory)
-    target = out if out is not None else directory / form
+    store = Store(place)
+    target = out if out is not None else store.directory / form
     frames = {
         "runs": store.runs(),
         "parameters": store.parameters(),
@@ -39,6 +40,7 @@ def export_tables(directory: Path, form: str, out: Path | None) -> list[Path]:
                 written.append(_write(frame, target / f"{name}.{form}", form))
     except OSError as error:
         raise StoreError(f"{error.filename or target}: {error.strerror or error}") from error
+    store.publish()
     return written
 
 
@@ -51,9 +53,11 @@ def _write(frame: pl.DataFrame, path: Path, form: str) -> Path:
     return path
 
 
-def export_packets(directory: Path, run_id: str, out: Path | None, link: str | None) -> Path:
+def export_packets(place: Place, run_id: str, out: Path | None, link: str | None) -> Path:
     """Writes one run's packets as a pcap. The run is simulated again, which gives the same packets."""
-    result = Store(directory).run(run_id)
-    path = out if out is not None else directory / f"{result.run_id}.pcap"
+    store = Store(place)
+    result = store.run(run_id)
+    path = out if out is not None else store.directory / f"{result.run_id}.pcap"
     result.write_pcap(path, link)
+    store.publish()
     return path

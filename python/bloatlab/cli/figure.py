@@ -6,9 +6,10 @@ from pathlib import Path
 
 from bloatlab.errors import BloatlabError, StoreError, unknown
 from bloatlab.store import Store
+from bloatlab.store.remote import Place
 
 
-def save_figure(directory: Path, name: str, out: Path, run_id: str | None = None) -> Path:
+def save_figure(directory: Place, name: str, out: Path, run_id: str | None = None) -> Path:
     """Draws a figure over all runs, or of one run, and saves it."""
     from bloatlab.figures import REGISTRY, draw, of_run, of_runs, save
 

@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
+
+
+def _place(_: object, tokens: Sequence[Token]) -> Path | str:
+    from bloatlab.store.remote.location import place
+
+    return place(tokens[0].value)
+
 
 Set = Annotated[list[str], Parameter(name="--set", negative=(), show_default=False, metavar="KEY=VALUE")]
 Sweep = Annotated[list[str], Parameter(name="--sweep", negative=(), show_default=False, metavar="KEY=V1,V2")]
 Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
+Results = Annotated[Path | str | None, Parameter(name=["--out", "-o"], converter=_place, metavar="DIR|URL")]
+Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+Jobs = Annotated[int | None, Parameter(name=["--jobs", "-j"])]
+Scheduler = Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bloatlab.cli.console import console, number
+from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
 from bloatlab.cli.values import named, settings, value
 from bloatlab.errors import BloatlabError, ParameterError
@@ -24,13 +24,22 @@ from bloatlab.experiments.claims import (
     verdicts_on,
 )
 from bloatlab.store import Store
+from bloatlab.store.remote import Place
 from bloatlab.sweeps import execute
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def reproduce_experiment(name: str, set_: Sequence[str], out: Path | None, *, as_json: bool) -> int:
+def reproduce_experiment(
+    name: str,
+    set_: Sequence[str],
+    out: Place | None,
+    *,
+    as_json: bool,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> int:
     """Runs the published set-up; exit code 0 when every claim that is judged holds.
 
     Raises:
@@ -46,12 +55,16 @@ def reproduce_experiment(name: str, set_: Sequence[str], out: Path | None, *, as
             raise ParameterError(f"{parameter}: reproduce runs what was published (may be set: {allowed})")
     directory = out if out is not None else Path("results") / experiment.name
     runs = plan_published(experiment, given)
-    summary = execute(
-        runs,
-        directory,
-        command=command_line(),
-        after=lambda writer, summary: note_claims(writer, experiment, runs, summary),
-    )
+    with progress_bar(len(runs), quiet=as_json) as tell:
+        summary = execute(
+            runs,
+            directory,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=tell,
+            command=command_line(),
+            after=lambda writer, summary: note_claims(writer, experiment, runs, summary),
+        )
     if summary.interrupted:
         return INTERRUPTED
     if summary.failed:
@@ -69,7 +82,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], out: Path | None, *, as
     return 1 if failed else 0
 
 
-def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Path) -> None:
+def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Place) -> None:
     out = console()
     out.print(claims_table(experiment, verdicts))
     claims = sum(verdict.holds is not None for verdict in verdicts)

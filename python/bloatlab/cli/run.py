@@ -16,7 +16,9 @@ from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.claims import claims_of, note_claims
 from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
-from bloatlab.store import Store, Writer
+from bloatlab.experiments.suite import Suite
+from bloatlab.store import Keep, Store, Writer
+from bloatlab.store.remote import Place, is_url
 from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan_all
 
 INTERRUPTED = 130
@@ -32,14 +34,15 @@ class Request:
     replications: int | None
     """`None`: as the experiment has it."""
     seed: int
-    out: Path | None
+    out: Place | None
     as_json: bool
     jobs: int | None
     packets: bool
     experiment: Experiment | None
+    scheduler: str | None = None
 
     @property
-    def directory(self) -> Path:
+    def directory(self) -> Place:
         """The results directory."""
         return self.out if self.out is not None else Path("results") / self.source.name
 
@@ -53,19 +56,49 @@ def run_request(request: Request) -> int:
     """Runs it and gives the exit code."""
     base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
-    runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed)
-    experiment = request.experiment
+    keep = Keep.PACKETS if request.packets else Keep.TABLES
+    runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed, keep=keep)
+    job = Job(
+        request.source.name,
+        runs,
+        axes,
+        request.directory,
+        request.experiment,
+        request.as_json,
+        request.jobs,
+        request.scheduler,
+    )
+    return carry_out(job)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Planned runs, and what is to be done with them."""
+
+    name: str
+    runs: Sequence[PlannedRun]
+    axes: Mapping[str, Any]
+    """What was swept: columns of the summary."""
+    directory: Place
+    experiment: Experiment | None
+    as_json: bool
+    jobs: int | None
+    scheduler: str | None
+
+
+def carry_out(job: Job) -> int:
+    """Makes the runs, says what came of them and gives the exit code."""
 
     def after(writer: Writer, summary: Summary) -> None:
-        if experiment is not None:
-            note_claims(writer, experiment, runs, summary)
+        if job.experiment is not None:
+            note_claims(writer, job.experiment, job.runs, summary)
 
-    with progress_bar(len(runs)) as tell:
+    with progress_bar(len(job.runs), quiet=job.as_json) as tell:
         summary = execute(
-            runs,
-            request.directory,
-            jobs=request.jobs,
-            packets=request.packets,
+            job.runs,
+            job.directory,
+            jobs=job.jobs,
+            scheduler=job.scheduler,
             progress=tell,
             command=command_line(),
             after=after,
@@ -74,12 +107,12 @@ def run_request(request: Request) -> int:
         print(f"bloatlab: run {planned.run_id} (seed {planned.seed}) failed: {reason}", file=sys.stderr)
     if summary.interrupted:
         print(
-            f"bloatlab: interrupted; {summary.finished} of {summary.total} runs are kept in {request.directory}. "
+            f"bloatlab: interrupted; {summary.finished} of {summary.total} runs are kept in {job.directory}. "
             f"Resume with: {command_line()}",
             file=sys.stderr,
         )
         return INTERRUPTED
-    _tell(request, runs, summary, axes)
+    _tell(job, summary)
     if summary.failed:
         print(
             f"bloatlab: {len(summary.failed)} of {summary.total} runs failed; the store holds the reasons",
@@ -89,31 +122,34 @@ def run_request(request: Request) -> int:
     return 0
 
 
-def _tell(request: Request, runs: Sequence[PlannedRun], summary: Summary, axes: Mapping[str, Any]) -> None:
-    store = Store(request.directory)
+def _tell(job: Job, summary: Summary) -> None:
+    store = Store(job.directory)
     failed = {planned.run_id for planned, _ in summary.failed}
-    done = [planned for planned in runs if planned.run_id not in failed]
-    metrics = store.run_metrics([planned.run_id for planned in done])
-    if request.as_json:
-        ranking = of_plan(request.experiment, done, metrics)
-        print_json(request.source.name, done, metrics, claims_of(request.experiment, done, store), ranking)
+    done = [planned for planned in job.runs if planned.run_id not in failed]
+    if job.as_json:
+        metrics = store.run_metrics([planned.run_id for planned in done])
+        ranking = of_plan(job.experiment, done, metrics)
+        print_json(job.name, done, metrics, claims_of(job.experiment, done, store), ranking)
         return
     if not done:
         return
-    from bloatlab.cli.summary import ranking_table, summary_table
+    from bloatlab.cli.summary import MOST_ROWS, ranking_table, summary_table
 
     out = console()
-    ranking = of_plan(request.experiment, done, metrics)
+    ranks = job.experiment is not None and bool(job.experiment.criteria or isinstance(job.experiment, Suite))
+    metrics = store.run_metrics([planned.run_id for planned in (done if ranks else done[:MOST_ROWS])])
+    ranking = of_plan(job.experiment, done, metrics) if ranks else None
     if ranking is None:
-        out.print(summary_table(request.source.name, done, metrics, axes))
+        out.print(summary_table(job.name, done, metrics, job.axes))
     else:
-        out.print(ranking_table(request.source.name, ranking, len(done)))
+        out.print(ranking_table(job.name, ranking, len(done)))
     how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
-    out.print(f"{how} in {summary.wall_s:.2f} s; results in {request.directory}", soft_wrap=True)
-    out.print(report_line(request.directory), soft_wrap=True, markup=False)
+    rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""
+    out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {job.directory}", soft_wrap=True)
+    out.print(report_line(job.directory), soft_wrap=True, markup=False)
 
 
-def report_line(directory: Path) -> str:
+def report_line(directory: Place) -> str:
     """Makes the page; its path, or how to get it.
 
     Raises:
@@ -125,7 +161,8 @@ def report_line(directory: Path) -> str:
         if error.name in {"altair", "jinja2", "vl_convert"}:
             return "no report: pip install 'bloatlab[report]'"
         return f"no report: {error}"
-    return f"report: {make_report(directory)}"
+    page = make_report(directory)
+    return f"report: {page}" + (f" (and in {directory})" if is_url(directory) else "")
 
 
 def print_json(

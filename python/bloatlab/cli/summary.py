@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bloatlab.cli.console import number
 from bloatlab.metrics import definitions
+from bloatlab.store.metrics import SINGLE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -66,9 +67,9 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
     table.add_column("unit", no_wrap=True)
     known = definitions()
     order = {key: place for place, key in enumerate(known)}
-    for scope in ("flow", "link", "probe", "network"):
-        found = metrics[f"{scope}_metrics"]
-        entities = {"network": found} if scope == "network" else found
+    for scope in ("experiment", "flow", "link", "probe", "network"):
+        found = metrics.get(f"{scope}_metrics", {})
+        entities = {scope: found} if scope in SINGLE else found
         shown = entities
         if len(entities) > MOST_ENTITIES:
             names = dict.fromkeys(metric for values in entities.values() for metric in values)
@@ -81,7 +82,9 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
         for entity, values in shown.items():
             for metric, value in sorted(values.items(), key=lambda item: order.get((scope, item[0]), len(order))):
                 definition = known.get((scope, metric))
-                table.add_row(metric, entity, number(value), definition.unit if definition else "")
+                table.add_row(
+                    metric, entity, number(value), definition.unit if definition else run.measures.get(metric, "")
+                )
         table.add_section()
     return table
 
@@ -98,12 +101,20 @@ def many_runs(
     for axis in axes:
         table.add_column(axis, no_wrap=True)
     table.add_column("seed", justify="right", no_wrap=True)
-    for heading, *_ in COLUMNS:
+    own = runs[0].measures
+    for heading in (f"{measure} ({unit})" if unit else measure for measure, unit in own.items()):
         table.add_column(heading, justify="right")
-    table.add_column("sojourn (ms)", justify="right")
+    for heading, *_ in () if own else COLUMNS:
+        table.add_column(heading, justify="right")
+    if not own:
+        table.add_column("sojourn (ms)", justify="right")
     for run in runs[:MOST_ROWS]:
         cells = [_text(run.parameters.get(axis)) for axis in axes]
         cells.append(str(run.seed))
+        if own:
+            values = metrics[run.run_id].get("experiment_metrics", {})
+            table.add_row(*cells, *(number(values.get(measure)) for measure in own))
+            continue
         for _, scope, metric, combine in COLUMNS:
             values = [of[metric] for of in metrics[run.run_id][f"{scope}_metrics"].values() if metric in of]
             cells.append(number(float(combine(values))) if values else "-")

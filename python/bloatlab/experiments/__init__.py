@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from bloatlab.errors import unknown
 from bloatlab.experiments.aqm_comparison import AqmComparison
+from bloatlab.experiments.aqm_survey import AqmSurvey
 from bloatlab.experiments.base import Claim, Experiment, Verdict
 from bloatlab.experiments.ccperf import FAMILY as CCPERF
 from bloatlab.experiments.ccperf import CcBenchmark
@@ -24,6 +25,7 @@ CATALOGUE: dict[str, Experiment] = {
     for experiment in (
         DeepBuffers(),
         AqmComparison(),
+        AqmSurvey(),
         Coexistence(),
         CongestionControlLaws(),
         NrRlc(),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bloatlab.experiments.base import Experiment, Verdict, plain
 from bloatlab.experiments.finding import Finding
 from bloatlab.store import Store, Writer, canonical
-from bloatlab.sweeps.executor import Summary
+from bloatlab.sweeps.collector import Summary
 from bloatlab.sweeps.plan import PlannedRun, plan
 from bloatlab.sweeps.source import ExperimentSource
 
@@ -30,16 +29,12 @@ def published_runs(experiment: Experiment | None, runs: Sequence[PlannedRun]) ->
 
 
 def _published(experiment: Experiment, runs: Sequence[PlannedRun], data: Mapping[str, Any]) -> dict[str, PlannedRun]:
-    found = {}
-    for case, parameters in experiment.published_runs(data).items():
-        wanted = plain(parameters)
-        for run in runs:
-            if run.parameters == wanted and run.seed == experiment.seed_of(case):
-                found[case] = run
-                break
-        else:
-            return {}
-    return found
+    there = {(canonical(run.parameters), run.seed): run for run in reversed(runs)}
+    found = {
+        case: there.get((canonical(plain(parameters)), experiment.seed_of(case)))
+        for case, parameters in experiment.published_runs(data).items()
+    }
+    return {case: run for case, run in found.items() if run is not None} if all(found.values()) else {}
 
 
 def plan_published(experiment: Experiment, data: Mapping[str, Any] | None = None) -> list[PlannedRun]:
@@ -60,10 +55,10 @@ def plan_published(experiment: Experiment, data: Mapping[str, Any] | None = None
 def verdicts_on(experiment: Experiment, published: Mapping[str, PlannedRun], store: Store) -> list[Verdict]:
     """The claims and the comparison held against the published runs of a store."""
     metrics = store.run_metrics([run.run_id for run in published.values()])
-    cases = {
-        case: {**metrics[run.run_id], "readings": experiment.readings(store.run(run.run_id))}
-        for case, run in published.items()
-    }
+    cases = {case: metrics[run.run_id] for case, run in published.items()}
+    if type(experiment).readings is not Experiment.readings:
+        for case, run in published.items():
+            cases[case]["readings"] = experiment.readings(store.run(run.run_id))
     return experiment.verdicts(cases, next(iter(published.values())).parameters)
 
 
@@ -122,14 +117,7 @@ def findings_of_store(store: Store, experiment: Experiment | None) -> list[Findi
     """What the published runs of a store say of the source's conclusions; nothing where one of them is missing."""
     if experiment is None or type(experiment).findings is Experiment.findings:
         return []
-    rows = store.runs().filter(experiment=experiment.name, status="done")
-    parameters: dict[str, dict[str, Any]] = {run_id: {} for run_id in rows["run_id"].to_list()}
-    for run_id, name, value in store.parameters().select("run_id", "name", "value").iter_rows():
-        if run_id in parameters:
-            parameters[run_id][name] = json.loads(value)
-    there = {
-        (canonical(parameters[run_id]), seed): run_id for run_id, seed in rows.select("run_id", "seed").iter_rows()
-    }
+    there = store.places(experiment.name)
     wanted = {
         case: there.get((canonical(plain(given)), experiment.seed_of(case)))
         for case, given in experiment.published_runs().items()

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 from bloatlab import units
@@ -184,8 +185,14 @@ def _unknown(name: str, what: str) -> Any:
     raise unknown(what.replace("_", " ").removesuffix("s"), name, set(kinds(what).values()))
 
 
-def kinds(what: str) -> dict[str, str]:
+def kinds(what: str) -> Mapping[str, str]:
     """Name and aliases of each algorithm the engine has, to its name."""
+    return _kinds(engine().engine_version(), what)
+
+
+@lru_cache(maxsize=8)
+def _kinds(_engine_version: str, what: str) -> Mapping[str, str]:
+    """Read once an engine, not once a point of a sweep."""
     found = {}
     for description in json.loads(engine().algorithms())[what]:
         for name in (description["kind"], *description.get("aliases", ())):

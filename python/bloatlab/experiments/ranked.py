@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,11 +44,7 @@ def of_store(store: Store, experiment: Experiment | None) -> Ranked | None:
     """The same of every finished run of the experiment that a store holds."""
     if experiment is None or not experiment.criteria:
         return None
-    rows = store.runs().filter(experiment=experiment.name, status="done")
-    parameters: dict[str, dict[str, Any]] = {run_id: {} for run_id in rows["run_id"].to_list()}
-    for run_id, name, value in store.parameters().select("run_id", "name", "value").iter_rows():
-        if run_id in parameters:
-            parameters[run_id][name] = json.loads(value)
+    parameters = store.run_parameters(experiment.name)
     return _ranked(experiment, parameters, store.run_metrics(list(parameters)))
 
 

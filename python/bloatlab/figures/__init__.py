@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.scores import places, scores
     from bloatlab.figures.charts.srtt_grid import srtt_grid
     from bloatlab.figures.charts.standings import standings
+    from bloatlab.figures.charts.survey import (
+        survey_base,
+        survey_buffer,
+        survey_capacity,
+        survey_scores,
+        survey_shares,
+        survey_workload,
+    )
     from bloatlab.figures.charts.time_series import time_series
     from bloatlab.figures.charts.trace_rate import trace_rate
     from bloatlab.figures.registry import REGISTRY, Figure, draw, find
@@ -65,6 +73,12 @@ _HOME = {
     "share_matrix": "charts.coexistence",
     "srtt_grid": "charts.srtt_grid",
     "standings": "charts.standings",
+    "survey_base": "charts.survey",
+    "survey_buffer": "charts.survey",
+    "survey_capacity": "charts.survey",
+    "survey_scores": "charts.survey",
+    "survey_shares": "charts.survey",
+    "survey_workload": "charts.survey",
     "time_series": "charts.time_series",
     "trace_rate": "charts.trace_rate",
 }
@@ -101,6 +115,12 @@ __all__ = [
     "share_matrix",
     "srtt_grid",
     "standings",
+    "survey_base",
+    "survey_buffer",
+    "survey_capacity",
+    "survey_scores",
+    "survey_shares",
+    "survey_workload",
     "time_series",
     "trace_rate",
 ]

@@ -13,6 +13,7 @@ import polars as pl
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point, rank
+from bloatlab.store.keep import Keep
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -27,12 +28,18 @@ _PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
 def of_run(store: Store, run_id: str) -> dict[str, pl.DataFrame]:
     """Tables of one run; `links` has the queue's limit besides, `limit_packets`, where it is one of packets.
 
+    What was not kept is simulated again.
+
     Args:
         store: The results.
         run_id: Identity of the run, or an unambiguous beginning of it.
     """
     row = store.find(run_id)
-    tables = {name: _without_run(store.table(name, [row["run_id"]])) for name in RUN_TABLES}
+    if row["kept"] < Keep.TABLES:
+        result = store.run(row["run_id"])
+        tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
+    else:
+        tables = {name: _without_run(store.table(name, [row["run_id"]])) for name in RUN_TABLES}
     tables["links"] = with_limits(tables["links"], json.loads(row["scenario"]))
     return tables
 

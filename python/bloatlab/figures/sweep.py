@@ -88,7 +88,9 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     if parameters.is_empty():
         return runs.select("run_id")
     kept = parameters.join(runs.select("run_id"), on="run_id", how="semi").filter(pl.col("name") != "seed")
-    kept = kept.with_columns(pl.col("value").map_elements(plain, return_dtype=pl.String))
+    # A few values stand at thousands of runs.
+    written = {text: plain(text) for text in kept["value"].unique().to_list()}
+    kept = kept.with_columns(pl.col("value").replace_strict(written, return_dtype=pl.String))
     # A parameter may not be called as a column that is already there.
     clash = ["run_id", "series", *METRICS]
     kept = kept.with_columns(

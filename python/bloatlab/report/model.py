@@ -205,8 +205,7 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
         if tolerance is not None:
             share = f" ({100 * tolerance / abs(published):.2g} %)" if published else ""
             allowed = f"± {tolerance:.3g}{share}" if tolerance else "exact"
-        # A store of version 1 that is only read knows no bounds.
-        bound = row.get("bound", "")
+        bound = row["bound"]
         if bound:
             allowed = f"{tolerance:.3g}" if tolerance else "none"
         found.append(

@@ -37,15 +37,22 @@ def make_report(directory: Path | str) -> Path:
     """Write `report.html` into a results directory: one file, self-contained, offline.
 
     Args:
-        directory: The results directory.
+        directory: The results directory, or its URL, where the page then is as well.
 
     Returns:
-        The page's path.
+        The page's path on this machine.
 
     Raises:
         StoreError: There is no store, it is damaged or empty, or the page cannot be written.
     """
     store = Store(directory)
+    store.fetch_files()
+    page = _make(store)
+    store.publish()
+    return page
+
+
+def _make(store: Store) -> Path:
     with Renderer() as renderer:
         # Altair comes in with the figures, while the renderer starts.
         from bloatlab.figures import source
@@ -98,14 +105,13 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine)
-    by_run = {key[0]: part for key, part in own["metrics"].partition_by("run_id", as_dict=True).items()}
-    queues = {str(run): queue for run, part in by_run.items() if (queue := verdict.waiting(part)) is not None}
+    queues = verdict.waiting(own["metrics"])
     claims = store.claims().filter(pl.col("experiment") == name)
-    claimed = next((run for run in claims["run_id"].to_list() if run in by_run), None)
+    claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
     details = [
-        _run(store, renderer, swept, run, why, by_run.get(run, own["metrics"].clear()), anchors[run])
+        _run(store, renderer, swept, run, why, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
         for run, why in picks.items()
     ]
     several = swept.frame.height > 1

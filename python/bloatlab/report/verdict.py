@@ -74,10 +74,13 @@ def standing_queue(metrics: pl.DataFrame) -> float | None:
     return _mean_of_flows(metrics, "mean_est_qdelay_l4")
 
 
-def waiting(metrics: pl.DataFrame) -> float | None:
-    """The standing queue, ms; of a run in which no flow has an sRTT, how long packets waited: the mean over its flows."""
-    queue = standing_queue(metrics)
-    return queue if queue is not None else _mean_of_flows(metrics, "mean_sojourn_l4")
+def waiting(metrics: pl.DataFrame) -> dict[str, float]:
+    """Of each run the standing queue, ms; where no flow has an sRTT, how long packets waited: the mean over its flows."""
+    names = ("mean_est_qdelay_l4", "mean_sojourn_l4")
+    of_flows = metrics.filter((pl.col("scope") == "flow") & pl.col("metric").is_in(names))
+    means = [pl.col("value").filter(pl.col("metric") == name).mean().alias(name) for name in names]
+    found = of_flows.group_by("run_id", maintain_order=True).agg(means)
+    return dict(found.select("run_id", pl.coalesce(names)).drop_nulls().iter_rows())
 
 
 def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:

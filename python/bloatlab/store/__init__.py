@@ -1,7 +1,8 @@
-"""Results on disk: SQLite for runs, parameters, metrics and claims; Parquet parts for series and histograms."""
+"""Results on disk: SQLite for runs, points and claims; Parquet parts for metrics, series and histograms."""
 
 from bloatlab.store.identity import canonical, run_id
+from bloatlab.store.keep import Keep
 from bloatlab.store.store import Store
 from bloatlab.store.writer import RunRecord, Writer
 
-__all__ = ["RunRecord", "Store", "Writer", "canonical", "run_id"]
+__all__ = ["Keep", "RunRecord", "Store", "Writer", "canonical", "run_id"]

@@ -42,9 +42,7 @@ def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> str:
     temporary.mkdir()
     try:
         for table, frame in frames.items():
-            buffer = io.BytesIO()
-            frame.write_parquet(buffer, compression="zstd", compression_level=1)
-            _write_durably(temporary / f"{table}.parquet", buffer.getbuffer())
+            _write_frame(temporary / f"{table}.parquet", frame)
         _sync_directory(temporary)
         temporary.rename(parts / name)
         _sync_directory(parts)
@@ -52,6 +50,20 @@ def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> str:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     return name
+
+
+def add_table(parts: Path, part: str, table: str, frame: pl.DataFrame) -> None:
+    """Writes one more table into a part that is there."""
+    temporary = parts / part / f"{TEMPORARY}{table}"
+    _write_frame(temporary, frame)
+    temporary.rename(parts / part / f"{table}.parquet")
+    _sync_directory(parts / part)
+
+
+def _write_frame(path: Path, frame: pl.DataFrame) -> None:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=1)
+    _write_durably(path, buffer.getbuffer())
 
 
 def _write_durably(path: Path, data: memoryview) -> None:
@@ -76,7 +88,12 @@ def remove_parts(parts: Path, names: Iterable[str]) -> None:
 
 
 def read_table(parts: Path, table: str, runs_by_part: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """The named runs' rows of a table, from the parts that hold them; empty when no run has such a table."""
+    """The named runs' rows of a table, from the parts that hold them; empty when no run has such a table.
+
+    Raises:
+        FileNotFoundError: A part is gone.
+        StoreError: A part is damaged.
+    """
     import polars as pl
 
     frames = []
@@ -87,6 +104,7 @@ def read_table(parts: Path, table: str, runs_by_part: Mapping[str, Sequence[str]
         if not file.exists():
             continue
         try:
+            # A part may hold rows of a run that was made again since; they count no more.
             frames.append(pl.scan_parquet(file, glob=False).filter(pl.col("run_id").is_in(list(run_ids))).collect())
         except (pl.exceptions.PolarsError, OSError) as error:
             raise StoreError(f"{file}: cannot be read, it is damaged ({str(error).splitlines()[0]})") from error

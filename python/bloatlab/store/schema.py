@@ -1,50 +1,23 @@
-"""The SQLite side of a store: its tables, its version, and how an older store is brought up to it."""
+"""The SQLite side of a store: how it is opened, its version, and what its errors mean to a user."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from bloatlab.errors import StoreError
+from bloatlab.store import tables
+from bloatlab.store.convert import CONVERTERS
 
 DATABASE = "results.sqlite"
 PARTS = "parts"
 APPLICATION_ID = 0x424C4142
-VERSION = 2
-
-TABLES = """
-CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY, experiment TEXT NOT NULL, scenario TEXT NOT NULL, seed INTEGER NOT NULL,
-    engine_version TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('done', 'failed')), reason TEXT, digest TEXT,
-    wall_s REAL, events INTEGER, packets INTEGER NOT NULL DEFAULT 0, created TEXT NOT NULL, part TEXT
-) WITHOUT ROWID;
-CREATE INDEX runs_by_part ON runs (part);
-CREATE TABLE parameters (
-    run_id TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run_id, name)
-) WITHOUT ROWID;
-CREATE TABLE metrics (
-    run_id TEXT NOT NULL, scope TEXT NOT NULL, entity TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
-    unit TEXT NOT NULL, PRIMARY KEY (run_id, scope, entity, metric)
-) WITHOUT ROWID;
-CREATE TABLE claims (
-    experiment TEXT NOT NULL, run_id TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, published REAL NOT NULL,
-    measured REAL, tolerance REAL, holds INTEGER, source TEXT NOT NULL, bound TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (experiment, run_id, name)
-);
-CREATE TABLE invocations (
-    id INTEGER PRIMARY KEY, created TEXT NOT NULL, experiment TEXT NOT NULL, command TEXT NOT NULL, runs INTEGER NOT NULL
-);
-"""
-
-# From a version to the next: the one place where an older store is converted.
-CONVERTERS: dict[int, Callable[[sqlite3.Connection], object]] = {
-    1: lambda connection: connection.execute("ALTER TABLE claims ADD COLUMN bound TEXT NOT NULL DEFAULT ''"),
-}
+VERSION = 3
 
 
 @contextmanager
@@ -92,6 +65,11 @@ def connect_for_reading(directory: Path) -> sqlite3.Connection:
     return connection
 
 
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether the store must be converted before it can be read."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0]) < VERSION
+
+
 def connect_for_writing(directory: Path) -> sqlite3.Connection:
     """A connection that may write; makes or converts the store. Hold the lock."""
     database = directory / DATABASE
@@ -100,8 +78,9 @@ def connect_for_writing(directory: Path) -> sqlite3.Connection:
     try:
         if fresh:
             connection.execute("PRAGMA journal_mode = WAL")
+            made = "; ".join(tables.ALL)
             connection.executescript(
-                f"BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
+                f"BEGIN; {made}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
             )
         _convert(connection, directory)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -131,7 +110,7 @@ def _convert(connection: sqlite3.Connection, directory: Path) -> None:
         if version not in CONVERTERS:
             raise StoreError(f"{directory}: store version {version} cannot be converted to {VERSION}")
         connection.execute("BEGIN IMMEDIATE")
-        CONVERTERS[version](connection)
+        CONVERTERS[version](connection, directory / PARTS)
         version += 1
         connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")

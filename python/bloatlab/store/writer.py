@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import threading
@@ -11,66 +10,75 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.errors import StoreError
-from bloatlab.store import schema
+from bloatlab.store import metrics, schema
+from bloatlab.store.keep import Keep
 from bloatlab.store.lock import WriteLock
 from bloatlab.store.parts import concatenate, read_table, remove_parts, write_part
+from bloatlab.store.points import Points
+from bloatlab.store.remote import Mirror, Place, local
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from bloatlab.engines import ArrowTable, OutcomeLike
+    from bloatlab.engines import ArrowTable
 
 COMMIT_EVERY = 0.1
-"""Seconds between commits while runs keep coming: large groups, and little to lose."""
+"""Seconds between the first commits while runs keep coming: large groups, and little to lose."""
+COMMIT_SHARE = 0.02
+"""Later the share of the time since the start that may pass, up to `COMMIT_AT_LEAST_EVERY`: long sweeps make few parts."""
+COMMIT_AT_LEAST_EVERY = 1.0
+"""Most seconds between commits."""
 MERGE_ABOVE = 32
 """Parts left at closing beyond which they are merged."""
 MERGE_BYTES = 64_000_000
 """Largest merged part."""
 BACKLOG = 512
 """Runs that may wait to be written."""
-METRIC_TABLES = {"flow_metrics", "link_metrics", "network_metrics", "probe_metrics"}
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One finished run: what was asked and what came of it."""
+    """One run that has ended: what was asked and what came of it."""
 
     run_id: str
     experiment: str
     scenario: str
+    """Canonical JSON."""
     seed: int
     engine_version: str
     parameters: Mapping[str, Any]
-    outcome: OutcomeLike | None = None
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """`{scope}_metrics` by entity and name, as `--json` has them."""
+    tables: Mapping[str, ArrowTable] = field(default_factory=dict)
+    """Series, histograms and, if they are kept, packets."""
+    digest: str | None = None
+    events: int | None = None
     reason: str | None = None
+    """Why it failed; absent: it did not."""
     wall_s: float = 0.0
-    packets: bool = False
+    keep: Keep = Keep.TABLES
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
 
 
 class Writer:
     """Writes to a store until closed; use it as a context manager."""
 
-    def __init__(self, directory: Path, units: Mapping[tuple[str, str], str] | None = None) -> None:
+    def __init__(self, place: Place, units: Mapping[tuple[str, str], str] | None = None) -> None:
         """Opens (or makes) the store for writing; raises `StoreError` when another process writes to it.
 
         Args:
-            directory: The results directory.
+            place: The results directory, or a URL.
             units: Unit of each (scope, metric).
         """
-        self.directory = directory
+        self.directory = directory = local(place)
         self.stored = 0
         """Runs that are safely on disk."""
-        self._units: dict[str, dict[str, str]] = defaultdict(dict)
-        for (scope, metric), unit in (units or {}).items():
-            self._units[scope][metric] = unit
         self._queue: list[RunRecord] = []
         self._statements: list[tuple[str, Sequence[Sequence[Any]]]] = []
+        self._asked: list[tuple[str, Mapping[str, Any]]] = []
         self._error: StoreError | None = None
         self._closing = False
         self._hurry = False
@@ -81,14 +89,26 @@ class Writer:
         with schema.clear_errors(directory):
             self._parts = directory / schema.PARTS
             directory.mkdir(parents=True, exist_ok=True)
+            self._mirror = Mirror.at(directory)
             self._lock = WriteLock(directory)
             try:
-                self._database = schema.connect_for_writing(directory)
+                if self._mirror is not None:
+                    self._mirror.begin()
                 self._parts.mkdir(exist_ok=True)
+                self._database = schema.connect_for_writing(directory)
+                self._points = Points(self._database)
                 self._clean()
             except BaseException:
-                self._lock.release()
+                try:
+                    if self._mirror is not None:
+                        self._mirror.finish(complete=False)
+                finally:
+                    self._lock.release()
                 raise
+        if self._mirror is not None:
+            self._mirror.start(self._fail)
+        if units:
+            self.note("INSERT OR REPLACE INTO units VALUES (?, ?, ?)", [(*key, unit) for key, unit in units.items()])
         self._thread = threading.Thread(target=self._work, name="bloatlab-store", daemon=True)
         self._thread.start()
 
@@ -108,7 +128,7 @@ class Writer:
             self._changed.notify_all()
 
     def note(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Queues rows of the small tables (claims, invocations, parameters of runs that were read)."""
+        """Queues rows of the small tables (claims, invocations, units)."""
         with self._changed:
             self._raise_error()
             self._statements.append((statement, rows))
@@ -121,7 +141,10 @@ class Writer:
 
     def parameters(self, run_id: str, values: Mapping[str, Any]) -> None:
         """Notes parameters under which a run that was already there is asked for again."""
-        self.note(_INSERT_PARAMETER.replace("REPLACE", "IGNORE"), _parameter_rows(run_id, values))
+        with self._changed:
+            self._raise_error()
+            self._asked.append((run_id, values))
+            self._changed.notify_all()
 
     def hasten(self) -> None:
         """The last runs are under way: commit what there is at once, beside them, so that little is left at the end."""
@@ -134,7 +157,7 @@ class Writer:
         with self._changed:
             self._hurry = True
             self._changed.notify_all()
-            while (self._queue or self._statements or self._busy) and self._error is None:
+            while (self._queue or self._statements or self._asked or self._busy) and self._error is None:
                 self._changed.wait()
             self._hurry = False
             self._raise_error()
@@ -150,81 +173,102 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        complete = False
         try:
+            if self._mirror is not None:
+                self._mirror.stop()
             if self._error is None:
                 with schema.clear_errors(self.directory):
                     self._merge()
+                complete = True
         finally:
             self._database.close()
-            self._lock.release()
+            try:
+                if self._mirror is not None:
+                    self._mirror.finish(complete)
+            finally:
+                self._lock.release()
         self._raise_error()
+
+    def _fail(self, error: StoreError) -> None:
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
 
     def _raise_error(self) -> None:
         if self._error is not None:
             raise self._error
 
     def _work(self) -> None:
+        start = time.monotonic()
         last = 0.0
         while True:
             with self._changed:
-                while not (self._queue or self._statements or self._closing):
+                while not (self._queue or self._statements or self._asked or self._closing):
                     self._changed.wait()
-                while not (self._closing or self._hurry) and (rest := last + COMMIT_EVERY - time.monotonic()) > 0:
+                every = min(max(COMMIT_EVERY, COMMIT_SHARE * (time.monotonic() - start)), COMMIT_AT_LEAST_EVERY)
+                while not (self._closing or self._hurry) and (rest := last + every - time.monotonic()) > 0:
                     self._changed.wait(rest)
                 records, self._queue = self._queue, []
                 statements, self._statements = self._statements, []
-                if not (records or statements):
+                asked, self._asked = self._asked, []
+                if not (records or statements or asked):
                     return
                 self._busy = True
                 self._changed.notify_all()
             last = time.monotonic()
             try:
                 with schema.clear_errors(self.directory):
-                    self._commit(records, statements)
+                    self._commit(records, statements, asked)
                 with self._changed:
                     self._busy = False
                     self._changed.notify_all()
             except Exception as error:
-                with self._changed:
-                    self._error = error if isinstance(error, StoreError) else StoreError(f"{self.directory}: {error}")
-                    self._changed.notify_all()
+                self._fail(error if isinstance(error, StoreError) else StoreError(f"{self.directory}: {error}"))
                 return
 
-    def _commit(self, records: Sequence[RunRecord], statements: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+    def _commit(
+        self,
+        records: Sequence[RunRecord],
+        statements: Sequence[tuple[str, Sequence[Sequence[Any]]]],
+        asked: Sequence[tuple[str, Mapping[str, Any]]],
+    ) -> None:
         tables: dict[str, list[tuple[str, ArrowTable]]] = defaultdict(list)
-        runs, parameters, metrics = [], [], []
+        rows: list[metrics.Row] = []
         for record in records:
-            outcome = record.outcome
-            if outcome is not None:
-                for name, table in outcome.tables().items():
-                    if name not in METRIC_TABLES:
-                        tables[name].append((record.run_id, table))
-                metrics += self._metric_rows(record.run_id, json.loads(outcome.metrics_json()))
-            runs.append(_run_row(record))
-            parameters += _parameter_rows(record.run_id, record.parameters)
-        frames = {name: frame for name, rows in sorted(tables.items()) if (frame := concatenate(rows)).height}
+            for name, table in record.tables.items():
+                tables[name].append((record.run_id, table))
+            rows += metrics.rows(record.run_id, record.metrics)
+        frames = {name: frame for name, of in sorted(tables.items()) if (frame := concatenate(of)).height}
+        if rows:
+            frames[metrics.TABLE] = metrics.frame(rows)
         part = write_part(self._parts, frames) if frames else None
-        ids = [(record.run_id,) for record in records]
         with self._transaction():
-            self._database.executemany("DELETE FROM metrics WHERE run_id = ?", ids)
-            self._database.executemany(_INSERT_RUN, [(*row, part if done else None) for row, done in runs])
-            self._database.executemany(_INSERT_PARAMETER, parameters)
-            self._database.executemany(_INSERT_METRIC, metrics)
-            for statement, rows in statements:
-                self._database.executemany(statement, rows)
+            self._database.executemany(_INSERT_RUN, [self._run_row(record, part) for record in records])
+            for statement, of in statements:
+                self._database.executemany(statement, of)
+            self._note_parameters(asked)
         self.stored += len(records)
 
-    def _metric_rows(self, run_id: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = []
-        for key, entities in metrics.items():
-            scope = key.removesuffix("_metrics")
-            unit = self._units.get(scope, {}).get
-            for entity, values in entities_of(scope, entities).items():
-                # JSON has no NaN: a metric without a value is null, and absent here.
-                rows += [
-                    (run_id, scope, entity, name, v, unit(name, "")) for name, v in values.items() if v is not None
-                ]
-        return rows
+    def _run_row(self, record: RunRecord, part: str | None) -> tuple[Any, ...]:
+        point = self._points.of(record.scenario, record.parameters)
+        done = record.reason is None
+        return (
+            record.run_id, record.experiment, point, record.seed, record.engine_version, "done" if done else "failed",
+            record.reason, record.digest, record.wall_s, record.events, int(record.keep), record.created,
+            part if done else None,
+        )  # fmt: skip
+
+    def _note_parameters(self, asked: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        if not asked:
+            return
+        points = dict(self._database.execute("SELECT run_id, point FROM runs"))
+        moved = [
+            (after, run_id)
+            for run_id, values in asked
+            if run_id in points and (after := self._points.besides(points[run_id], values)) != points[run_id]
+        ]
+        self._database.executemany("UPDATE runs SET point = ? WHERE run_id = ?", moved)
 
     def _transaction(self) -> _Transaction:
         return _Transaction(self._database)
@@ -245,8 +289,8 @@ class Writer:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _merge(self) -> None:
-        """Merges small parts, so that reading thousands of runs opens few files."""
-        by_part = self._runs_by_part()
+        """Merges small parts, so that reading thousands of runs opens few files; those that are only at a URL stay."""
+        by_part = {part: runs for part, runs in self._runs_by_part().items() if (self._parts / part).is_dir()}
         if len(by_part) <= MERGE_ABOVE:
             return
         group: dict[str, list[str]] = {}
@@ -288,36 +332,4 @@ class _Transaction:
             self._database.execute("ROLLBACK")
 
 
-def entities_of(scope: str, metrics: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]]:
-    """Metrics by entity; the network is one entity, so its metrics stand without a name."""
-    return {"network": metrics} if scope == "network" else metrics
-
-
-def _run_row(record: RunRecord) -> tuple[tuple[Any, ...], bool]:
-    outcome = record.outcome
-    status = "failed" if outcome is None else "done"
-    digest, events = (None, None) if outcome is None else (outcome.digest, outcome.events)
-    row = (
-        record.run_id, record.experiment, record.scenario, record.seed, record.engine_version, status, record.reason,
-        digest, record.wall_s, events, int(record.packets), record.created,
-    )  # fmt: skip
-    return row, outcome is not None
-
-
-def _parameter_rows(run_id: str, values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [(run_id, name, _text(value)) for name, value in values.items()]
-
-
-def _text(value: Any) -> str:
-    # Sweeps repeat the same few values thousands of times.
-    return _text_of_scalar(value) if isinstance(value, str | int | float) else json.dumps(value, sort_keys=True)
-
-
-@lru_cache(maxsize=4096, typed=True)
-def _text_of_scalar(value: str | float) -> str:
-    return json.dumps(value)
-
-
 _INSERT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 13)})"
-_INSERT_PARAMETER = "INSERT OR REPLACE INTO parameters VALUES (?, ?, ?)"
-_INSERT_METRIC = "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?)"

@@ -1,137 +1,60 @@
-"""Runs a plan on threads. The engine releases the GIL, so threads are enough; one writer stores what is finished."""
+"""Runs a plan: what the store does not hold yet goes to an executor, and one writer stores what comes back."""
 
 from __future__ import annotations
 
-import os
-import threading
+import contextlib
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from bloatlab.engines import ControlLike, engine
-from bloatlab.errors import ParameterError, StoreError
+from bloatlab.errors import ParameterError
 from bloatlab.metrics import units
-from bloatlab.store import RunRecord, Store, Writer
+from bloatlab.store import Store, Writer
 from bloatlab.store.files import write_files
+from bloatlab.store.remote import Place, local
+from bloatlab.sweeps.collector import Collector, Progress, Summary
 from bloatlab.sweeps.plan import PlannedRun
+from bloatlab.sweeps.threads import Threads
 
-LOOK_EVERY = 0.05
-"""Seconds between two looks at the progress."""
-LAST = 16
-"""Runs left when the writer is hastened."""
-
-Progress = Callable[[float, int], None]
-"""Called with the finished share of the runs (a count, with fractions of those under way) and the failures."""
+if TYPE_CHECKING:
+    from distributed import Client
 
 
-@dataclass
-class Summary:
-    """What became of a plan."""
+class Executor(Protocol):
+    """What makes runs. It decides nothing about results: they are the same whatever the executor."""
 
-    total: int
-    read: int = 0
-    """Runs that were there already."""
-    done: int = 0
-    failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
-    interrupted: bool = False
-    wall_s: float = 0.0
+    def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
+        """Makes every run and hands each in as it ends, from any thread; tells the collector now and then how far it is.
 
-    @property
-    def finished(self) -> int:
-        """Runs whose results are in the store."""
-        return self.read + self.done
+        At `KeyboardInterrupt` it cancels what is under way, hands in what is finished and raises it again.
+        """
+
+    def close(self) -> None:
+        """Gives back what it holds."""
 
 
-class _Execution:
-    """The state the threads share."""
+def executor_for(runs: Sequence[PlannedRun], jobs: int | None, scheduler: str | Client | None) -> Executor:
+    """Threads, or the cluster of a scheduler.
 
-    def __init__(self, todo: Sequence[PlannedRun], writer: Writer, summary: Summary, packets: bool) -> None:
-        self.todo = deque(todo)
-        self.writer = writer
-        self.summary = summary
-        self.packets = packets
-        self.stop = threading.Event()
-        self.controls: set[ControlLike] = set()
-        self.lock = threading.Lock()
+    Raises:
+        ParameterError: `jobs` is not positive, or given with a scheduler; or a plugin cannot be sent.
+        ClusterError: The scheduler cannot be reached, or its workers have another engine.
+    """
+    if scheduler is None:
+        return Threads(jobs)
+    if jobs is not None:
+        raise ParameterError("jobs: is for threads of this process; on a cluster its workers say how many")
+    from bloatlab.sweeps.cluster import Cluster
 
-    def work(self) -> None:
-        """One thread: takes runs until there are none."""
-        while not self.stop.is_set():
-            with self.lock:
-                if not self.todo:
-                    return
-                planned = self.todo.popleft()
-                last = len(self.todo) == LAST
-                control = engine().Control()
-                self.controls.add(control)
-            if last:
-                self.writer.hasten()
-            try:
-                self._run(planned, control)
-            except StoreError:
-                self.stop.set()
-            finally:
-                with self.lock:
-                    self.controls.discard(control)
-
-    def _run(self, planned: PlannedRun, control: ControlLike) -> None:
-        start = time.perf_counter()
-        outcome, reason = None, None
-        try:
-            outcome = engine().run(
-                planned.scenario,
-                planned.seed,
-                record_packets=self.packets,
-                control=control,
-                plugins=planned.plugins or None,
-            )
-        except engine().Cancelled:
-            return
-        # A panic of the engine is no `Exception`, and must not stop the others either.
-        except BaseException as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-        self.writer.submit(
-            RunRecord(
-                run_id=planned.run_id,
-                experiment=planned.experiment,
-                scenario=planned.scenario,
-                seed=planned.seed,
-                engine_version=planned.engine_version,
-                parameters=planned.parameters,
-                outcome=outcome,
-                reason=reason,
-                wall_s=time.perf_counter() - start,
-                packets=self.packets,
-            )
-        )
-        with self.lock:
-            if reason is None:
-                self.summary.done += 1
-            else:
-                self.summary.failed.append((planned, reason))
-
-    def under_way(self) -> float:
-        """Sum of the shares of the runs under way."""
-        with self.lock:
-            return sum(control.progress for control in self.controls)
-
-    def cancel(self) -> None:
-        """Stops every thread soon."""
-        self.stop.set()
-        with self.lock:
-            for control in self.controls:
-                control.cancel()
+    return Cluster(scheduler, runs)
 
 
 def execute(
     runs: Sequence[PlannedRun],
-    directory: Path | str,
+    directory: Place,
     *,
     jobs: int | None = None,
-    packets: bool = False,
+    scheduler: str | Client | None = None,
     progress: Progress | None = None,
     command: str = "",
     after: Callable[[Writer, Summary], None] | None = None,
@@ -142,9 +65,9 @@ def execute(
 
     Args:
         runs: The plan.
-        directory: Results directory; made if there is none.
+        directory: Results directory, or a URL as `s3://bucket/path`; made if there is none.
         jobs: Threads; absent: one a processor.
-        packets: Record every packet.
+        scheduler: A dask scheduler's address (or `file:PATH`), or a connected client: runs are made on its workers.
         progress: Told now and then how far it is.
         command: The command that asked for it, noted in the store.
         after: Called with the writer once all is run, to note claims.
@@ -153,25 +76,31 @@ def execute(
 
     Raises:
         StoreError: The directory cannot be written, another process writes to it, or the disk is full.
+        ClusterError: The scheduler cannot be reached or was lost (what was finished is kept), or a worker has another engine.
     """
-    if jobs is not None and jobs < 1:
-        raise ParameterError(f"jobs: must be at least 1, not {jobs}")
-    directory = Path(directory)
+    directory = local(directory)
     start = time.perf_counter()
     summary = Summary(total=len(runs))
-    with Writer(directory, units()) as writer:
+    own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
+    executor = executor_for(runs, jobs, scheduler)
+    with contextlib.closing(executor), Writer(directory, units() | own) as writer:
         finished = Store(directory).finished()
         todo = []
         for planned in runs:
             recorded = finished.get(planned.run_id)
-            if recorded is None or (packets and not recorded):
+            if recorded is None or recorded < planned.keep:
                 todo.append(planned)
             else:
                 summary.read += 1
                 writer.parameters(planned.run_id, planned.parameters)
         if runs:
             writer.invocation(runs[0].experiment, command, len(runs))
-        _execute(todo, writer, summary, min(jobs or os.cpu_count() or 1, max(len(todo), 1)), packets, progress)
+        collector = Collector(writer, summary, progress)
+        try:
+            executor.run(todo, collector)
+            collector.tell()
+        except KeyboardInterrupt:
+            summary.interrupted = True
         if not summary.interrupted:
             _leave_files(runs, writer, summary)
             if after is not None:
@@ -192,36 +121,3 @@ def _leave_files(runs: Sequence[PlannedRun], writer: Writer, summary: Summary) -
         assert planned.files is not None
         created = store.find(planned.run_id)["created"]
         write_files(writer.directory, planned.files(store.run(planned.run_id)), created)
-
-
-def _execute(
-    todo: Sequence[PlannedRun],
-    writer: Writer,
-    summary: Summary,
-    jobs: int,
-    packets: bool,
-    progress: Progress | None,
-) -> None:
-    execution = _Execution(todo, writer, summary, packets)
-    with ThreadPoolExecutor(jobs, thread_name_prefix="bloatlab-run") as pool:
-        try:
-            threads = [pool.submit(execution.work) for _ in range(jobs)]
-            pending = set(threads)
-            while pending:
-                # With a timeout even when nobody looks: a signal that another thread receives wakes no endless wait.
-                _, pending = wait(pending, LOOK_EVERY)
-                if progress is not None and pending:
-                    ended = summary.finished + len(summary.failed)
-                    progress(ended + execution.under_way(), len(summary.failed))
-            for thread in threads:
-                thread.result()
-        except KeyboardInterrupt:
-            summary.interrupted = True
-            execution.cancel()
-        except BaseException:
-            execution.cancel()
-            raise
-    if writer.error is not None:
-        raise writer.error
-    if progress is not None and not summary.interrupted:
-        progress(summary.finished + len(summary.failed), len(summary.failed))

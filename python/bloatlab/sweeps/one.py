@@ -25,6 +25,8 @@ def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
 def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) -> Result:
     """The result that an outcome holds."""
     tables = outcome.tables()
+    metrics = json.loads(outcome.metrics_json())
+    own = {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
 
     def load(name: str) -> ArrowTable:
         if name not in tables:
@@ -39,22 +41,26 @@ def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) ->
         seed=planned.seed,
         engine_version=planned.engine_version,
         digest=outcome.digest,
-        metrics=json.loads(outcome.metrics_json()),
+        metrics={**metrics, **own},
         load=load,
         outcome=outcome if packets else None,
         recorded=packets,
     )
 
 
-def simulate_again(result: Result) -> OutcomeLike:
-    """Runs a stored run once more with its packets recorded; the same engine gives the same packets."""
+def simulate_again(result: Result, *, packets: bool = True) -> OutcomeLike:
+    """Runs a stored run once more; the same engine gives the same tables and packets.
+
+    Raises:
+        StoreError: The engine, or a plugin, is not the one that made the run.
+    """
     version = engine().engine_version()
     if version != result.engine_version:
         raise StoreError(
-            f"run {result.run_id}: its packets are simulated again, but engine {result.engine_version} made it "
+            f"run {result.run_id}: what was not kept is simulated again, but engine {result.engine_version} made it "
             f"and this is {version}"
         )
     document, plugins = resolve(result.scenario)
     if document != result.scenario:
         raise StoreError(f"run {result.run_id}: the source of its plugin has changed since")
-    return engine().run(canonical(result.scenario), result.seed, record_packets=True, plugins=plugins or None)
+    return engine().run(canonical(result.scenario), result.seed, record_packets=packets, plugins=plugins or None)

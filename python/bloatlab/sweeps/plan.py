@@ -1,24 +1,31 @@
-"""The plan of a sweep: base parameters x the cartesian product of the axes x replications."""
+"""The plan of a sweep: points, each a set of parameters, x replications."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
 from bloatlab.plugins import Factories, resolve
 from bloatlab.store.identity import canonical, run_id
+from bloatlab.store.keep import Keep
+from bloatlab.sweeps.conditions import Condition
 
 if TYPE_CHECKING:
-    from bloatlab.experiments.base import FileMaker
+    from bloatlab.experiments.base import FileMaker, Metrics
     from bloatlab.result import Result
 
 FilesOf = Callable[["Result"], Mapping[str, "FileMaker"]]
 """Files of a run: what writes each, by name."""
+Measure = Callable[["Metrics"], Mapping[str, float]]
+"""The metrics that an experiment defines, from those of a run."""
+Seeds = Literal["common", "independent"]
+"""Whether replication `r` has the same seed at every point, or one of its own."""
 LARGEST_SEED = 2**63 - 1
 
 
@@ -28,6 +35,10 @@ class Source(Protocol):
     name: str
     files: FilesOf | None
     """What a run leaves beside its tables, if anything."""
+    measure: Measure | None
+    """Metrics of its own, if it has any."""
+    measures: Mapping[str, str]
+    """Their units."""
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
@@ -47,9 +58,14 @@ class PlannedRun:
     engine_version: str
     parameters: dict[str, Any]
     plugins: Factories
-    replication: int
     files: FilesOf | None = None
     """What the run leaves beside its tables, if anything."""
+    keep: Keep = Keep.TABLES
+    """How much of it is stored."""
+    measure: Measure | None = None
+    """Metrics of the experiment's own, from the run's."""
+    measures: Mapping[str, str] = field(default_factory=dict)
+    """Their units."""
 
 
 def plan(
@@ -59,10 +75,56 @@ def plan(
     *,
     replications: int = 1,
     seed: int = 42,
+    seeds: Seeds = "common",
+    keep: Keep = Keep.TABLES,
 ) -> list[PlannedRun]:
     """The runs, each once, in the order of the axes (the last varies fastest), replications innermost.
 
-    Replication `r` (from 0) has the seed `seed + r` at every point, so points are compared under the same random numbers.
+    Raises:
+        ParameterError: A value is not allowed; the text names the parameter.
+        ScenarioError: The engine refuses the scenario; the text names the key's path.
+    """
+    points = product(axes or {}, base or {})
+    return plan_points(source, points, base, replications=replications, seed=seed, seeds=seeds, keep=keep)
+
+
+def product(axes: Mapping[str, Sequence[Any]], base: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The points of the cartesian product of the axes.
+
+    Raises:
+        ParameterError: An axis without values, or one that `base` sets.
+    """
+    for name, values in axes.items():
+        if not values:
+            raise ParameterError(f"{name}: no values to sweep")
+        if name in base:
+            raise ParameterError(f"{name}: is both set and swept")
+    return (dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values()))
+
+
+def plan_points(
+    source: Source,
+    points: Iterable[Mapping[str, Any]],
+    base: Mapping[str, Any] | None = None,
+    *,
+    replications: int = 1,
+    seed: int = 42,
+    seeds: Seeds = "common",
+    keep: Keep = Keep.TABLES,
+    where: Sequence[Condition] = (),
+) -> list[PlannedRun]:
+    """The runs of points that are named one by one, each once.
+
+    Args:
+        source: Where scenarios come from.
+        points: What is set at each point.
+        base: What is set at all of them, where a point does not say otherwise.
+        replications: Runs of each point.
+        seed: Where seeds come from.
+        seeds: `common`: replication `r` (from 0) has the seed `seed + r` at every point, so points are compared under the same
+            random numbers. `independent`: every run has a seed of its own, a hash of `seed`, scenario and `r`.
+        keep: How much of each run is stored.
+        where: Conditions on a point's parameters, all of which it must meet.
 
     Raises:
         ParameterError: A value is not allowed; the text names the parameter.
@@ -72,33 +134,32 @@ def plan(
         raise ParameterError(f"replications: must be at least 1, not {replications}")
     if not 0 <= seed <= LARGEST_SEED - replications:
         raise ParameterError(f"seed: must be from 0 to {LARGEST_SEED - replications}, not {seed}")
-    axes, base = axes or {}, base or {}
-    for name, values in axes.items():
-        if not values:
-            raise ParameterError(f"{name}: no values to sweep")
-        if name in base:
-            raise ParameterError(f"{name}: is both set and swept")
+    if keep < Keep.METRICS and not source.measures:
+        raise ParameterError(
+            f"keep: {source.name} defines no measures of its own, so metrics is the least that is kept"
+        )
     version = engine().engine_version()
     runs: dict[str, PlannedRun] = {}
-    for values in itertools.product(*axes.values()):
-        parameters, document = source.point({**base, **dict(zip(axes, values, strict=True))})
+    for point in points:
+        parameters, document = source.point({**(base or {}), **point})
+        if not all(holds(parameters) for holds in where):
+            continue
         document, plugins = resolve(document)
         scenario = canonical(json.loads(engine().normalise(_dump(document))))
         for replication in range(replications):
-            identity = run_id(scenario, seed + replication, version)
-            planned = PlannedRun(
-                identity,
-                source.name,
-                scenario,
-                seed + replication,
-                version,
-                parameters,
-                plugins,
-                replication,
-                source.files,
-            )
-            runs.setdefault(identity, planned)
+            of_run = seed + replication if seeds == "common" else _seed_of_its_own(seed, scenario, replication)
+            identity = run_id(scenario, of_run, version)
+            if identity not in runs:
+                runs[identity] = PlannedRun(
+                    identity, source.name, scenario, of_run, version, parameters, plugins, source.files, keep,
+                    source.measure, source.measures,
+                )  # fmt: skip
     return list(runs.values())
+
+
+def _seed_of_its_own(seed: int, scenario: str, replication: int) -> int:
+    drawn = hashlib.sha256(f"{seed}\n{scenario}\n{replication}".encode()).digest()
+    return int.from_bytes(drawn[:8], "big") & LARGEST_SEED
 
 
 def _dump(document: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.scenario.paths import with_values
-from bloatlab.sweeps.plan import FilesOf
+from bloatlab.sweeps.plan import FilesOf, Measure
 
 
 class ExperimentSource:
@@ -17,6 +17,8 @@ class ExperimentSource:
         self.experiment = experiment
         self.name = experiment.name
         self.files: FilesOf | None = experiment.files if experiment.leaves_files else None
+        self.measures: Mapping[str, str] = experiment.measures
+        self.measure: Measure | None = experiment.measure if experiment.measures else None
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
@@ -34,6 +36,8 @@ class ScenarioSource:
     def __init__(self, document: Mapping[str, Any], name: str = "scenario") -> None:
         self.document = document
         self.files: FilesOf | None = None
+        self.measures: Mapping[str, str] = {}
+        self.measure: Measure | None = None
         given = document.get("name")
         self.name = given if isinstance(given, str) and given else name
 

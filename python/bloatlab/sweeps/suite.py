@@ -7,6 +7,7 @@ from typing import Any
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments.suite import Suite
+from bloatlab.store.keep import Keep
 from bloatlab.sweeps.plan import PlannedRun, Source, plan
 from bloatlab.sweeps.source import ExperimentSource
 
@@ -18,6 +19,7 @@ def plan_all(
     *,
     replications: int | None = 1,
     seed: int = 42,
+    keep: Keep = Keep.TABLES,
 ) -> tuple[list[PlannedRun], dict[str, Sequence[Any]]]:
     """The runs of a source, and the axes that they lie on; a suite has none in common.
 
@@ -32,11 +34,12 @@ def plan_all(
         axes = source.axes(base, given)
         if replications is None:
             replications = experiment.replications if experiment is not None and set(axes) - set(given) else 1
-        return plan(source, base, axes, replications=replications, seed=seed), axes
+        return plan(source, base, axes, replications=replications, seed=seed, keep=keep), axes
     if given:
         raise ParameterError(f"{next(iter(given))}: {experiment.name} sweeps by itself; sweep one of its experiments")
     runs: list[PlannedRun] = []
     replications = 1 if replications is None else replications
     for part in experiment.parts(experiment.resolve(base)):
-        runs += plan(ExperimentSource(part.experiment), part.base, part.axes, replications=replications, seed=seed)
+        member = ExperimentSource(part.experiment)
+        runs += plan(member, part.base, part.axes, replications=replications, seed=seed, keep=keep)
     return runs, {}

@@ -85,3 +85,38 @@ fn the_first_slow_start_learns_how_long_delay_gets() {
     (0..30).for_each(|n| ack(&mut d, 50 + 5 * n));
     assert_eq!(d.window.cwnd, 40 * MSS);
 }
+
+/// ns-2's variant with 40 segments in congestion avoidance; one-way delays have been from 50 to 150 ms, smoothed about 50.
+fn as_in_ns2() -> Driver {
+    let mut d = Driver::new(r#"{"kind": "lp", "variant": "ns2"}"#, 40);
+    d.window.ssthresh = 30 * MSS;
+    ack(&mut d, 50);
+    ack(&mut d, 150);
+    // 7/8 50 + 1/8 150 = 62.5 is below 65: no sign yet.
+    assert_eq!(d.window.cwnd, 40 * MSS);
+    (0..400).for_each(|_| ack(&mut d, 50));
+    d.window.cwnd = 40 * MSS;
+    d
+}
+
+#[test]
+fn in_ns2_a_sign_moves_the_bounds_and_leaves_ssthresh() {
+    let mut d = as_in_ns2();
+    // 50 to 62.5 to 73.4, above 65: the bounds become 73.4 and 146.9.
+    (0..2).for_each(|_| ack(&mut d, 150));
+    assert_eq!(d.window.cwnd, 20 * MSS);
+    assert_eq!(d.window.ssthresh, 30 * MSS);
+    // A smoothed 83 is not above 73.4 + 0.15 * 73.4 = 84.5; the next is 91.4, and the sign is the second within three round trips.
+    ack(&mut d, 150);
+    assert!((d.state("one_way") - 0.083).abs() < 1e-4);
+    assert_eq!(d.window.cwnd, 20 * MSS);
+    ack(&mut d, 150);
+    assert_eq!(d.window.cwnd, MSS);
+}
+
+#[test]
+fn in_ns2_slow_start_is_judged_too() {
+    let mut d = Driver::new(r#"{"kind": "lp", "variant": "ns2"}"#, 10);
+    (0..30).for_each(|n| ack(&mut d, 50 + 5 * n));
+    assert!(d.window.cwnd < 40 * MSS, "{}", d.window.cwnd / MSS);
+}

@@ -1,0 +1,5 @@
+"""`python -m bloatlab`: the command line."""
+
+from bloatlab.cli import main
+
+main()

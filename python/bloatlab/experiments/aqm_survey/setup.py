@@ -1,0 +1,138 @@
+"""The source's bottleneck: its queues with ns-2's parameters, its two classes of flows, its delays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bloatlab import units
+from bloatlab.experiments.queues import MTU, with_limit
+from bloatlab.plugins import Configured
+
+SOURCE = (
+    'seed slides "BUFFERDeBLOAT, a survey of different ways to counter bufferbloat" (ns-2.33); close to Gong, Rossi et al., '
+    '"Fighting the bufferbloat", Computer Networks 60 (2014)'
+)
+QUEUES: Mapping[str, str] = {
+    "fifo": "DropTail", "red": "RED", "choke": "CHOKe", "drr": "DRR", "sfq": "SFQ", "codel": "CoDel",
+}  # fmt: skip
+"""Kinds of the source's queues, and what it calls them."""
+CCPS: Mapping[str, str] = {"ledbat": "LEDBAT", "lp": "TCP-LP", "nice": "TCP-NICE"}
+"""The source's low-priority congestion controls."""
+PUBLISHED, EQUAL = "as-published", "equal-limits"
+FIX, FAIR = "fix", "fair"
+FLOWS = 10
+TCP, CCP = "tcp", "ccp"
+"""What the flows of the two classes are called."""
+LEDBAT: Mapping[str, Any] = {
+    "kind": "ledbat", "target": "25ms", "startup": False, "min_window": 1, "current_filter": 1,
+}  # fmt: skip
+"""As in ns-2, before RFC 6817: no slow start, windows down to one segment, every delay counts by itself."""
+OWN_CCPS: Mapping[str, Mapping[str, Any]] = {"ledbat": LEDBAT, "lp": {"kind": "lp", "variant": "ns2"}}
+"""What bare names mean."""
+BOTTLENECK_MS = 20
+ACCESS_MS: Mapping[str, tuple[int, ...]] = {FIX: (6, 6, 6, 6, 6), FAIR: (2, 4, 6, 8, 10)}
+"""Propagation of the five pairs' access links; with the bottleneck's a round trip of 52 ms where it is 6 ms."""
+LONGEST_NAME = 64
+"""Characters of a scenario's name."""
+CONNECTION: Mapping[str, Any] = {
+    # With 52 bytes of headers: packets of 1500 bytes.
+    "mss": MTU - 52,
+    "ack_every": 1,
+    "initial_window": 2,
+    "min_rto": "200ms",
+    "loss_detection": "dupack",
+    "tail_loss_probe": False,
+    "frto": False,
+    "undo": False,
+    "timeout": "rfc6298",
+    "recovery": "classic",
+    "send_buffer": "64MB",
+    "receive_buffer": "64MB",
+}
+"""TCP of ns-2: no delayed ACKs, nothing of RACK, TLP, PRR or F-RTO; the window has no limit."""
+
+
+def queue(params: Mapping[str, Any]) -> Any:
+    """The bottleneck's queue; one that is not the source's, or is given with parameters of its own, has `buf` as its limit."""
+    kind, packets = params["queue"], params["buf"]
+    limit = f"{packets}p"
+    if not isinstance(kind, str) or kind not in QUEUES:
+        return kind if isinstance(kind, type | Configured) else with_limit(kind, limit)
+    published = params["mode"] == PUBLISHED
+    match kind:
+        case "fifo":
+            # ns-2's refuses the packet that would fill it.
+            return {"kind": kind, "limit": f"{max(1, packets - 1)}p" if published else limit}
+        case "red":
+            # In bytes, of packets of 500; thresholds by Floyd, Gummadi and Shenker 2001: 2.5 and 7.5 kB up to 8 Mbit/s.
+            return {"kind": kind, "limit": limit, "avpkt": "500B"}
+        case "choke":
+            # The slides do not say; the thresholds of RED that were usual, in packets.
+            law = {"min": "5p", "max": "15p", "probability": 0.1, "avpkt": f"{MTU}B", "bandwidth": params["cap"]}
+            return {"kind": kind, "limit": limit, **law}
+        case "drr":
+            own = {"buckets": 10, "quantum": "250B", "classifier": "source"}
+            return {"kind": kind, "limit": "25000B" if published else limit, **own}
+        case "sfq":
+            own = {"divisor": 16, "service": "packets", "overflow": "share", "classifier": "exact"}
+            return {"kind": kind, "limit": "40p" if published else limit, **own}
+    return {"kind": kind, "limit": limit}
+
+
+def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`wld` flows of Reno and the rest of the low priority; flow i is of pair i modulo 5."""
+    ccp = params["ccp"]
+    low = OWN_CCPS.get(ccp, ccp) if isinstance(ccp, str) else ccp
+    common = {"start_jitter": params["start_jitter"], "tcp": CONNECTION}
+    classes = ((TCP, "reno", range(params["wld"])), (CCP, low, range(params["wld"], FLOWS)))
+    if params["delays"] == FIX:
+        return [{"name": name, "count": len(own), "cca": cca, **common} for name, cca, own in classes if own]
+    pairs = ACCESS_MS[params["delays"]]
+    return [
+        {"name": f"{name}_{index + 1}", "cca": cca, "rtt": _rtt(pairs[index % len(pairs)]), **common}
+        for name, cca, own in classes
+        for index in own
+    ]
+
+
+def scenario(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The dumbbell."""
+    point = [params[key] for key in ("cap", "buf", "wld", "delays", "mode", "queue", "ccp")]
+    return {
+        # Points that come to the same network (SFQ whatever BUF, all Reno whatever the other class) stay runs of their own.
+        "name": " ".join(map(_word, point))[:LONGEST_NAME].strip(),
+        "duration": params["time"],
+        "sample_interval": "1s",
+        "dumbbell": {"rate": params["cap"], "rtt": _rtt(ACCESS_MS[FIX][0]), "queue": queue(params)},
+        "flows": flows(params),
+    }
+
+
+def _rtt(access_ms: int) -> str:
+    return f"{2 * (BOTTLENECK_MS + access_ms)}ms"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = value["kind"]
+    if isinstance(value, Configured):
+        value = value.plugin
+    return value.__qualname__ if isinstance(value, type) else str(value)
+
+
+def kind(value: Any) -> Any:
+    """A queue's name as the source or the registry writes it, in the registry's way."""
+    names = {called.lower(): own for own, called in QUEUES.items()}
+    return names.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def low_priority(value: Any) -> Any:
+    """A congestion control's name as the source or the registry writes it, in the registry's way."""
+    names = {called.lower(): own for own, called in CCPS.items()}
+    return names.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def mbps(cap: str) -> float:
+    """A capacity in Mbit/s."""
+    return units.rate(cap) / 1e6

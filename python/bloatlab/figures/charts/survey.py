@@ -1,0 +1,353 @@
+"""The charts of aqm-survey's slides: metrics along its axes, bars at the base point, shares against fairness, the score table."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
+from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIO, SLIDE_15
+from bloatlab.experiments.aqm_survey.scores import CRITERIA, scores
+from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
+from bloatlab.figures import network, palette, parts, prepare, survey
+from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+
+HEIGHT = 120
+NARROW = 560
+MOST = 3
+"""Congestion controls that have a column each."""
+X_TITLES = {"cap": "CAP (Mbit/s)", "buf": "BUF (packets)", "wld": "WLD (of 10 flows TCP)"}
+ROW = 34
+LOGARITHMIC = ("qlen",)
+"""Metrics that reach over decades."""
+
+
+def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Every metric over CAP: a row of panels a metric, a column a congestion control, a colour a queue.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    return _along(survey.over(tables, "cap"), "cap", width)
+
+
+def survey_buffer(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """The same over BUF.
+
+    Args:
+        tables: As for `survey_capacity`.
+        width: As there.
+
+    Returns:
+        The chart.
+    """
+    return _along(survey.over(tables, "buf"), "buf", width)
+
+
+def survey_workload(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """The same over WLD.
+
+    Args:
+        tables: As for `survey_capacity`.
+        width: As there.
+
+    Returns:
+        The chart.
+    """
+    return _along(survey.over(tables, "wld"), "wld", width)
+
+
+def shown_ccps(frame: pl.DataFrame) -> list[str]:
+    """The congestion controls that have a column."""
+    return survey.ordered(frame["ccp"], CCPS)[:MOST]
+
+
+def _along(frame: pl.DataFrame, axis: str, width: int) -> Any:
+    ccps = shown_ccps(frame)
+    frame = frame.filter(pl.col("ccp").is_in(ccps))
+    across = 1 if width < NARROW else 3
+    names = survey.ordered(frame["series"], QUEUES)
+    panels = [_lines(frame.drop_nulls(name), name, axis, ccps, names, width, across) for name in MEASURES]
+    # Several congestion controls are a row of facets already.
+    return _grid(panels, across if len(ccps) == 1 else 1)
+
+
+def _lines(
+    frame: pl.DataFrame, name: str, axis: str, ccps: list[str], names: list[str], width: int, across: int
+) -> Any:
+    value = pl.col(name)
+    cells = (
+        frame.group_by("ccp", "series", "x", maintain_order=True)
+        .agg(value.mean().alias("value"), value.min().alias("low"), value.max().alias("high"))
+        .sort("ccp", "series", "x")
+    )
+    domain = _domain(frame, name)
+    ticks = sorted(set(frame["x"].to_list()))
+    is_log = axis == "cap" and bool(ticks) and parts.wants_log(ticks[0], ticks[-1])
+    scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=8)
+    x = alt.X("x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=".6~g", labelSeparation=2))
+    y = alt.Y(
+        "value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False, zero=False)
+    )
+    columns = parts.legend_columns(names, width - 70)
+    colour = parts.colour(names, list(_colours(names).values()), field="series", columns=columns)
+    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
+    legend = options(title=None, columns=columns) if len(names) > 1 else None
+    shape = alt.Shape("series:N", scale=options(domain=names, range=shapes), legend=legend)
+    none: Any = alt.Undefined
+    layers = (
+        parts.drawn(none, "rule", strokeWidth=4, opacity=0.25).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        parts.drawn(none, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour),
+        parts.drawn(none, "point", filled=False, size=26, strokeWidth=1.4, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape
+        ),
+    )
+    size: dict[str, Any] = {"width": plot_width(width, across), "height": HEIGHT}
+    if len(ccps) == 1:
+        return alt.layer(*layers, data=prepare.values(cells), title=options(text=_title(name), fontSize=12), **size)
+    facet = alt.Facet("ccp:N", sort=ccps, title=None, header=options(labelAnchor="start", labelPadding=2))
+    chart = alt.layer(*layers, **size).facet(facet=facet, data=prepare.values(cells), columns=across, spacing=14)
+    chart.title = options(text=_title(name), fontSize=12)
+    return chart
+
+
+def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """Bars at the base point: a panel a metric, a group of bars a queue, a bar a congestion control; dashes are slide 15.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    frame = at_base(tables)
+    ccps, queues = shown_ccps(frame), survey.ordered(frame["queue"], QUEUES)
+    across = 1 if width < NARROW else 3
+    wide = plot_width(width, across)
+    colours = palette.in_order(ccps)
+    panels = []
+    for name in MEASURES:
+        own = frame.filter(pl.col("ccp").is_in(ccps)).drop_nulls(name)
+        cells = own.group_by("queue", "ccp", maintain_order=True).agg(
+            pl.col(name).mean().alias("value"), pl.col(name).min().alias("low"), pl.col(name).max().alias("high")
+        )
+        x = alt.X(
+            "queue:N",
+            sort=queues,
+            scale=options(domain=queues),
+            axis=options(title=None, labelAngle=-35, labelOverlap=False),
+        )
+        offset = alt.XOffset("ccp:N", sort=ccps, scale=options(domain=ccps))
+        domain = (
+            _domain(own, name)
+            if name in LOGARITHMIC
+            else [0.0, 1.02 * max(prepare.high(own[name]), *(row[name] for row in SLIDE_15.values()))]
+        )
+        y = alt.Y("value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False))
+        foot = alt.Y2Datum(domain[0])
+        colour = parts.colour(ccps, list(colours.values()), field="ccp")
+        layers = [
+            parts.drawn(prepare.values(cells), "bar").encode(x=x, xOffset=offset, y=y, y2=foot, color=colour),
+            parts.drawn(prepare.values(cells), "rule", color=INK, strokeWidth=1).encode(
+                x=x, xOffset=offset, y=alt.Y("low:Q"), y2="high:Q"
+            ),
+        ]
+        published = [
+            {"queue": QUEUES[queue], "value": row[name]} for queue, row in SLIDE_15.items() if QUEUES[queue] in queues
+        ]
+        if CCPS["ledbat"] in ccps and published:
+            ticks = parts.drawn(
+                prepare.Rows(values=published), "tick", color=INK, thickness=2, size=max(10, wide / len(queues) / 1.4)
+            )
+            layers.append(ticks.encode(x=x, y=y))
+        panels.append(alt.layer(*layers, width=wide, height=HEIGHT, title=options(text=_title(name), fontSize=12)))
+    return _grid(panels, across)
+
+
+def at_base(tables: network.Tables) -> pl.DataFrame:
+    """The runs at the base point, of whatever queue and congestion control."""
+    frame = survey.runs(tables)
+    return frame if frame.is_empty() else survey.held(frame)
+
+
+def survey_shares(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """TCP's share against the fairness of all flows at the base point, a panel a congestion control.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    frame = at_base(tables).drop_nulls(["tcp_share", "fair"])
+    ccps, names = shown_ccps(frame), survey.ordered(frame["queue"], QUEUES)
+    across = 1 if width < NARROW else len(ccps)
+    wide = plot_width(width, across)
+    colours = _colours(names)
+    columns = parts.legend_columns(names, width - 70)
+    colour = parts.colour(names, list(colours.values()), field="queue", columns=columns)
+    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
+    legend = options(title=None, columns=columns) if len(names) > 1 else None
+    shape = alt.Shape("queue:N", scale=options(domain=names, range=shapes), legend=legend)
+    x = alt.X(
+        "fair:Q", axis=options(title="FAIR (%)", grid=True), scale=options(domain=_domain(frame, "fair"), nice=False)
+    )
+    y = alt.Y(
+        "tcp_share:Q", axis=options(title="TCP% (%)"), scale=options(domain=_domain(frame, "tcp_share"), nice=False)
+    )
+    panels = []
+    for ccp in ccps:
+        own = frame.filter(pl.col("ccp") == ccp).select("queue", "fair", "tcp_share")
+        means = own.group_by("queue", maintain_order=True).agg(pl.col("fair", "tcp_share").mean())
+        dots = parts.drawn(prepare.values(own), "point", filled=True, size=18, opacity=0.45)
+        large = parts.drawn(prepare.values(means), "point", filled=False, size=130, strokeWidth=2.2, opacity=1)
+        panels.append(
+            alt.layer(
+                *(mark.encode(x=x, y=y, color=colour, shape=shape) for mark in (dots, large)),
+                width=wide, height=230, title=options(text=ccp, fontSize=12),
+            )
+        )  # fmt: skip
+    return _grid(panels, across)
+
+
+def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
+    """The score table: a panel of the slides', and one of ours a congestion control; places, and what they are places by.
+
+    Args:
+        tables: `runs`, `parameters` and `metrics` of a store.
+        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+
+    Returns:
+        The chart.
+    """
+    rows = score_rows(tables)
+    titles = rows["panel"].unique(maintain_order=True).to_list()
+    queues = survey.ordered(rows["queue"], QUEUES)
+    across = 1 if width < NARROW else min(len(titles), 4)
+    wide = plot_width(width, across) - 10
+    short = ["TCP%", "F sum", "D ratio", "score"]
+    worst = len(queues)
+    shade = alt.Color(
+        "place:Q", scale=options(domain=[1, worst], range=["#dcebf7", "#123a63"], clamp=True), legend=None
+    )
+    x = alt.X(
+        "column:N", sort=short, scale=options(domain=short),
+        axis=options(title=None, orient="top", labelAngle=0, labelOverlap=False, labelFontSize=10, ticks=False, domain=False),
+    )  # fmt: skip
+    y = alt.Y(
+        "queue:N",
+        sort=queues,
+        scale=options(domain=queues),
+        axis=options(title=None, ticks=False, domain=False, minExtent=50),
+    )
+    panels = []
+    for title in titles:
+        data = prepare.values(rows.filter(pl.col("panel") == title).drop("panel"))
+        panels.append(
+            alt.layer(
+                parts.drawn(data, "rect").encode(x=x, y=y, color=shade),
+                parts.drawn(data, "text", fontSize=13, dy=-6, fontWeight="bold").encode(
+                    x=x, y=y, text="text:N", color=parts.on_shade()
+                ),
+                parts.drawn(data, "text", fontSize=10, dy=8).encode(x=x, y=y, text="value:N", color=parts.on_shade()),
+                width=wide, height=ROW * len(queues), title=options(text=title, fontSize=12),
+            )
+        )  # fmt: skip
+    return _grid(panels, across)
+
+
+def score_rows(tables: network.Tables) -> pl.DataFrame:
+    """The cells of the score tables: `panel`, `queue`, `column`, `place` (1 is best), `text`, `value`, `dark`.
+
+    Empty where there is one queue alone.
+    """
+    frame = at_base(tables)
+    if frame.is_empty():
+        return pl.DataFrame()
+    needed = ["tcp_share", "fair_tcp", "fair_ccp", "drop_tcp", "drop_ccp"]
+    means = (
+        frame.filter(pl.col("queue") != QUEUES["fifo"])
+        .group_by("ccp", "queue", maintain_order=True)
+        .agg(pl.col(needed).mean())
+    )
+    means = means.drop_nulls(needed)
+    rows: list[dict[str, Any]] = []
+    for ccp in shown_ccps(means) if means.height else ():
+        own = {row.pop("queue"): row for row in means.filter(pl.col("ccp") == ccp).drop("ccp").to_dicts()}
+        if len(own) < 2:
+            continue
+        for queue, score in scores(own).items():
+            rows += _row(f"{ccp}, here", queue, score.ranks, _values(*score.values), len(own))
+    if rows and any(row["panel"].startswith(CCPS["ledbat"]) for row in rows):
+        slides: list[dict[str, Any]] = []
+        for queue, ranks in RANKS.items():
+            of = SLIDE_15[queue]
+            ratio = SFQ_DROP_RATIO if queue == "sfq" else of["drop_tcp"] / of["drop_ccp"]
+            values = _values(of["tcp_share"], of["fair_tcp"] + of["fair_ccp"], ratio)
+            slides += _row(f"{CCPS['ledbat']}, slides", QUEUES[queue], ranks, values, len(RANKS))
+        rows = slides + rows
+    return pl.DataFrame(rows)
+
+
+def _values(share: float, fairness: float, ratio: float) -> tuple[str, str, str]:
+    large = f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2f}"
+    return f"{share:.1f}", f"{fairness:.1f}", "∞" if math.isinf(ratio) else large
+
+
+def _row(panel: str, queue: str, ranks: Sequence[int], values: Sequence[str], worst: int) -> list[dict[str, Any]]:
+    cells = [*zip(("TCP%", "F sum", "D ratio"), ranks, map(float, ranks), values, strict=True)]
+    # The score is shaded as the mean of its places.
+    cells.append(("score", sum(ranks), sum(ranks) / len(CRITERIA), ""))
+    return [
+        {
+            "panel": panel, "queue": queue, "column": column, "place": place, "text": str(text), "value": value,
+            "dark": place > 1 + 0.5 * (worst - 1),
+        }
+        for column, text, place, value in cells
+    ]  # fmt: skip
+
+
+def _title(name: str) -> str:
+    return f"{TITLES[name]} ({MEASURES[name]})"
+
+
+def _scale(name: str) -> str:
+    return "log" if name in LOGARITHMIC else "linear"
+
+
+def _axis(name: str, domain: list[float]) -> dict[str, Any]:
+    if name in LOGARITHMIC:
+        return options(title=None, format=".6~g", values=parts.log_ticks(domain[0], domain[1]), labelOverlap=False)
+    return options(title=None, format=".6~g")
+
+
+def _domain(frame: pl.DataFrame, name: str) -> list[float]:
+    """From the lowest to the highest, with a little room; a share of nothing but 100 % too."""
+    low, high = prepare.low(frame[name].drop_nulls()), prepare.high(frame[name].drop_nulls())
+    if name in LOGARITHMIC:
+        return [max(low, 0.1) / 1.2, max(high, 1.0) * 1.2]
+    room = 0.04 * (high - low) or 1.0
+    return [max(0.0, low - room), high + room]
+
+
+def _colours(names: list[str]) -> dict[str, str]:
+    """A queue keeps its kind's colour, with equal limits too."""
+    kinds = {called: kind for kind, called in QUEUES.items()}
+    own = [name.partition(",")[0] for name in names]
+    assigned = palette.assign(kinds.get(name, name) for name in own)
+    return {name: assigned[kinds.get(of, of)] for name, of in zip(names, own, strict=True)}
+
+
+def _grid(panels: list[Any], across: int) -> Any:
+    # One level of panels, set in place: each further one would copy them all again.
+    joined = alt.concat(*panels, columns=across, spacing=options(row=10, column=14))
+    joined.resolve = options(legend={"color": "shared", "shape": "shared"})
+    return themed(joined)

@@ -1,0 +1,33 @@
+"""How much of a run is kept. A run can be made again from its scenario and seed, so a large sweep may keep little of each."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from bloatlab.errors import ParameterError
+
+
+class Keep(IntEnum):
+    """What is kept of a run; each level holds what those before it hold."""
+
+    MEASURES = 0
+    """The metrics that its experiment defines (`Experiment.measures`), and nothing else."""
+    METRICS = 1
+    """Every metric."""
+    TABLES = 2
+    """Series and histograms."""
+    PACKETS = 3
+    """Every packet."""
+
+    @classmethod
+    def named(cls, text: str) -> Keep:
+        """The level of that name.
+
+        Raises:
+            ParameterError: There is none.
+        """
+        try:
+            return cls[text.upper()]
+        except (KeyError, AttributeError) as error:
+            names = ", ".join(level.name.lower() for level in cls)
+            raise ParameterError(f"keep: must be one of {names}, not {text!r}") from error

@@ -1,0 +1,51 @@
+"""Metrics as they are stored: a row a value, in the parts, and as `--json` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLE = "metrics"
+SCOPES = ("flow", "link", "network", "probe", "experiment")
+SINGLE = ("network", "experiment")
+"""Scopes of one entity, whose metrics stand without a name."""
+
+Row = tuple[str, str, str, str, float]
+"""Run, scope, entity, metric, value."""
+
+
+def rows(run_id: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+    """Of a run's metrics; JSON has no NaN: a metric without a value is null there, and absent here."""
+    return [
+        (run_id, scope, entity, name, value)
+        for scope in SCOPES
+        for entity, values in _entities(scope, metrics.get(f"{scope}_metrics", {})).items()
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def _entities(scope: str, metrics: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]]:
+    return {scope: metrics} if scope in SINGLE else metrics
+
+
+def frame(rows: Sequence[Row]) -> pl.DataFrame:
+    """The rows as the table that is stored: `run_id`, `scope`, `entity`, `metric`, `value`."""
+    import polars as pl
+
+    text = dict.fromkeys(("run_id", "scope", "entity", "metric"), pl.String)
+    return pl.DataFrame(rows, schema={**text, "value": pl.Float64}, orient="row")
+
+
+def nested(run_ids: Iterable[str], table: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Of each run its metrics by scope, entity and name; `experiment_metrics` only where there are some."""
+    always = [f"{scope}_metrics" for scope in SCOPES if scope != "experiment"]
+    found: dict[str, dict[str, Any]] = {run_id: {scope: {} for scope in always} for run_id in run_ids}
+    columns = ("run_id", "scope", "entity", "metric", "value")
+    for run_id, scope, entity, metric, value in table.select(columns).iter_rows() if len(table) else ():
+        of = found[run_id].setdefault(f"{scope}_metrics", {})
+        (of if scope in SINGLE else of.setdefault(entity, {}))[metric] = value
+    return found

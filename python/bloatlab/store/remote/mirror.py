@@ -1,0 +1,328 @@
+"""A staging directory and its URL: what is finished goes up, what is wanted comes down.
+
+What is at the URL is a results directory like any other. Parts are immutable and go up once; then a snapshot of the database,
+which names only parts that are up, takes the place of the one before, whole; then parts that it does not name are removed. So
+whoever reads sees one state or the next, wherever a driver dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bloatlab.errors import StoreError
+from bloatlab.store import schema
+from bloatlab.store.files import FILES
+from bloatlab.store.lock import WriteLock
+from bloatlab.store.remote.lease import Lease
+from bloatlab.store.remote.location import read_state, write_state
+from bloatlab.store.remote.objects import TEMPORARY, Objects
+
+PUSH_EVERY = 30.0
+"""Seconds between two pushes while runs are made."""
+WAIT_S = 20.0
+"""What a reader waits for another that pulls the same results, seconds."""
+PUBLISHED = ".published.json"
+"""In a staging directory: size and time of each file beside the store as it was uploaded last."""
+_log = logging.getLogger("bloatlab")
+
+
+class Mirror:
+    """One staging directory with its URL."""
+
+    def __init__(self, directory: Path, state: dict[str, Any]) -> None:
+        """Made by `at`."""
+        self.directory = directory
+        self.url = str(state["url"])
+        self._state = state
+        self._objects = Objects(self.url)
+        self._lease = Lease(self._objects, str(state["id"]))
+        self._up: dict[str, int] = {}
+        self._pushing = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @classmethod
+    def at(cls, directory: Path) -> Mirror | None:
+        """The mirror whose staging directory this is, if it is one.
+
+        Raises:
+            StoreError: What the URL needs is not installed.
+        """
+        state = read_state(directory)
+        return None if state is None else cls(directory, dict(state))
+
+    # Reading
+
+    def pull(self) -> None:
+        """Brings the database up to date, unless somebody on this machine writes or pulls at the moment.
+
+        Raises:
+            StoreError: The URL cannot be read.
+        """
+        end = time.monotonic() + WAIT_S
+        while True:
+            try:
+                lock = WriteLock(self.directory)
+            except StoreError:
+                # The writer's own copy is never older than what it has pushed.
+                if (self.directory / schema.DATABASE).exists() or time.monotonic() > end:
+                    self._reload()
+                    return
+                time.sleep(0.1)
+                continue
+            try:
+                self._reload()
+                self._refresh()
+            finally:
+                lock.release()
+            return
+
+    def fetch(self, parts: Iterable[str]) -> None:
+        """Downloads the parts that are not here, each whole.
+
+        Raises:
+            FileNotFoundError: One is gone, or may be half gone, as there is a newer state, which may not need it.
+            StoreError: The URL cannot be read.
+        """
+        local = self.directory / schema.PARTS
+        missing = [part for part in parts if not (local / part).is_dir()]
+        if not missing:
+            return
+        found = self._objects.find(schema.PARTS)
+        for part in missing:
+            names = [name for name in found if name.split("/")[1] == part and TEMPORARY not in name]
+            if not names:
+                raise FileNotFoundError(f"{self.url}/{schema.PARTS}/{part}")
+            temporary = local / f"{TEMPORARY}{part}-{os.getpid()}"
+            try:
+                self._objects.get(names, [temporary / name.rpartition("/")[2] for name in names])
+                # Parts are removed only once another database is there.
+                if self._objects.token(schema.DATABASE) != self._state.get("token"):
+                    raise FileNotFoundError(f"{self.url}/{schema.PARTS}/{part}")
+                # Another process may have fetched it meanwhile.
+                with contextlib.suppress(OSError):
+                    temporary.rename(local / part)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+    def fetch_files(self) -> None:
+        """Downloads the files that runs left and that are not here."""
+        found = [name for name in self._objects.find(FILES) if TEMPORARY not in name]
+        missing = [name for name in found if not (self.directory / name).exists()]
+        if missing:
+            self._objects.get(missing, [self.directory / name for name in missing])
+
+    def _refresh(self) -> None:
+        """Takes over the database at the URL if it is not the one known; call it holding the directory's lock."""
+        token = self._objects.token(schema.DATABASE)
+        database = self.directory / schema.DATABASE
+        if token is None:
+            if self._state.get("token") is not None:
+                self._set_aside("what was at the URL is gone")
+                self._note(token=None, digest=None, dirty=False)
+            return
+        if token == self._state.get("token") and database.exists():
+            return
+        temporary = self.directory / f"{TEMPORARY}pull-{os.getpid()}"
+        try:
+            try:
+                self._objects.get([schema.DATABASE], [temporary])
+            except FileNotFoundError as error:
+                raise StoreError(f"{self.url}: was removed while it was read") from error
+            digest = _digest(temporary)
+            known = (self._state.get("digest"), self._state.get("pushing"))
+            if digest in known and database.exists():
+                # What this directory pushed itself, though it did not live to note that.
+                self._note(token=token, digest=digest)
+                return
+            if self._state.get("dirty"):
+                self._set_aside("somebody else has gone on at the URL")
+            for name in (f"{schema.DATABASE}-wal", f"{schema.DATABASE}-shm"):
+                (self.directory / name).unlink(missing_ok=True)
+            temporary.replace(database)
+            self._note(token=token, digest=digest, dirty=False)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _set_aside(self, why: str) -> None:
+        """Keeps results that never went up as an ordinary directory beside this one."""
+        if not (self.directory / schema.DATABASE).exists():
+            return
+        aside = self.directory.with_name(f"{self.directory.name}-aside-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
+        aside.mkdir()
+        for path in self.directory.iterdir():
+            if path.name.startswith(schema.DATABASE) or path.name == schema.PARTS:
+                path.rename(aside / path.name)
+        (self.directory / PUBLISHED).unlink(missing_ok=True)
+        _log.warning("%s: %s; results of this machine that were not pushed are kept in %s", self.url, why, aside)
+
+    # Writing
+
+    def begin(self) -> None:
+        """Takes the URL for this process and brings the directory up to date; call it holding the directory's lock.
+
+        Raises:
+            StoreError: Another driver writes there, or the URL cannot be read or written.
+        """
+        self._reload()
+        self._lease.acquire()
+        try:
+            self._refresh()
+            self._up = self._objects.find(schema.PARTS)
+            if self._is_older():
+                # Its conversion adds to every part.
+                self.fetch({name.split("/")[1] for name in self._up if TEMPORARY not in name})
+            self._note(dirty=True)
+        except BaseException:
+            self._lease.release()
+            raise
+
+    def _is_older(self) -> bool:
+        if not (self.directory / schema.DATABASE).exists():
+            return False
+        with contextlib.closing(schema.connect_for_reading(self.directory)) as connection:
+            return schema.is_older(connection)
+
+    def start(self, failed: Callable[[StoreError], None]) -> None:
+        """Pushes every while from now on; tells when this process has lost the URL to another."""
+
+        def work() -> None:
+            while not self._stop.wait(PUSH_EVERY):
+                try:
+                    self._lease.renew()
+                except StoreError as error:
+                    failed(error)
+                    return
+                try:
+                    self.push()
+                except StoreError as error:
+                    _log.warning("%s (tried again in %g s; what is finished is kept here)", error, PUSH_EVERY)
+
+        self._thread = threading.Thread(target=work, name="bloatlab-push", daemon=True)
+        self._thread.start()
+
+    def push(self) -> None:
+        """Brings the URL up to date.
+
+        Raises:
+            StoreError: It cannot be written, or another driver has taken it.
+        """
+        snapshot = self.directory / f"{TEMPORARY}push-{os.getpid()}"
+        with self._pushing:
+            try:
+                self._push(snapshot)
+            finally:
+                snapshot.unlink(missing_ok=True)
+
+    def _push(self, snapshot: Path) -> None:
+        named = _snapshot(self.directory, snapshot)
+        digest = _digest(snapshot)
+        if digest != self._state.get("digest"):
+            for part in sorted(named):
+                self._push_part(part)
+            # Noted before, so that a directory whose driver dies here knows its own snapshot when it sees it.
+            self._note(pushing=digest)
+            self._lease.renew(now=True)
+            self._objects.put(snapshot, schema.DATABASE)
+            self._note(token=self._objects.token(schema.DATABASE), digest=digest, pushing=None)
+        unnamed = [name for name in self._up if name.split("/")[1] not in named]
+        self._objects.remove(unnamed)
+        for part in {name.split("/")[1] for name in unnamed}:
+            self._objects.prune(f"{schema.PARTS}/{part}")
+        self._up = {name: size for name, size in self._up.items() if name not in set(unnamed)}
+
+    def _push_part(self, part: str) -> None:
+        directory = self.directory / schema.PARTS / part
+        if not directory.is_dir() and any(name.split("/")[1] == part for name in self._up):
+            # It was pushed from elsewhere, and nobody here has asked for it.
+            return
+        if not directory.is_dir():
+            raise StoreError(f"{directory}: a part of the store is missing")
+        for path in sorted(directory.iterdir()):
+            name, size = f"{schema.PARTS}/{part}/{path.name}", path.stat().st_size
+            if self._up.get(name) != size:
+                self._lease.renew()
+                self._objects.put(path, name)
+                self._up[name] = size
+
+    def publish(self) -> None:
+        """Uploads what is beside the database and its parts and has changed: report pages, files of runs, exports."""
+        notes = self.directory / PUBLISHED
+        published: dict[str, list[int]] = json.loads(notes.read_bytes()) if notes.exists() else {}
+        for path in sorted(self.directory.rglob("*")):
+            name = path.relative_to(self.directory).as_posix()
+            top = name.split("/")[0]
+            if not path.is_file() or top == schema.PARTS or top.startswith((schema.DATABASE, ".")):
+                continue
+            about = path.stat()
+            stamp = [about.st_size, about.st_mtime_ns]
+            if published.get(name) != stamp:
+                self._objects.put(path, name)
+                published[name] = stamp
+        notes.write_text(json.dumps(published))
+
+    def stop(self) -> None:
+        """Pushes no more by itself; before parts are merged, for a push may be reading them."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def finish(self, complete: bool) -> None:
+        """Pushes the rest, if the store is `complete`, and gives the URL up; call it once the database is closed.
+
+        Raises:
+            StoreError: The rest cannot be pushed; it is kept here, and the same command pushes it.
+        """
+        self.stop()
+        try:
+            if complete:
+                try:
+                    self.push()
+                    self.publish()
+                except StoreError as error:
+                    raise StoreError(f"{error}; all is kept in {self.directory}, the same command pushes it") from error
+                self._note(dirty=False)
+        finally:
+            self._lease.release()
+
+    # What both know
+
+    def _reload(self) -> None:
+        """Reads the state again: another process may have pulled or pushed since."""
+        self._state = dict(read_state(self.directory) or self._state)
+
+    def _note(self, **values: Any) -> None:
+        self._state |= values
+        write_state(self.directory, self._state)
+
+
+def _snapshot(directory: Path, target: Path) -> set[str]:
+    """Copies the database as it is at one moment, while it may be written; the parts that it names."""
+    target.unlink(missing_ok=True)
+    uri = f"file:{quote(str(directory / schema.DATABASE))}?mode=ro"
+    with (
+        schema.clear_errors(directory),
+        contextlib.closing(sqlite3.connect(uri, uri=True, timeout=10)) as source,
+        contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
+    ):
+        source.backup(copy)
+        # One file, which opens where nothing can be written beside it.
+        copy.execute("PRAGMA journal_mode = DELETE")
+        return {part for (part,) in copy.execute("SELECT DISTINCT part FROM runs WHERE part IS NOT NULL")}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,343 @@
+"""Runs a plan on a dask.distributed cluster: batches go out, results come back as they finish, the driver stores them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import queue
+import secrets
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.engines import engine
+from bloatlab.errors import ClusterError, ParameterError
+from bloatlab.plugins import Factories, Factory
+from bloatlab.sweeps import shipping
+from bloatlab.sweeps.collector import Collector
+from bloatlab.sweeps.plan import PlannedRun
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+BATCH_S = 0.5
+"""Work in a batch, seconds: what dask costs a batch (some ms) is little beside it, and little is lost with a worker."""
+LARGEST_BATCH = 256
+AHEAD = 2
+"""Batches out for each thread of the cluster: one that runs and one that waits beside it."""
+LOOK_EVERY = 0.05
+"""Seconds between two looks at the progress."""
+COUNT_EVERY = 1.0
+"""Seconds between two counts of the workers."""
+GRACE_S = 3.0
+"""What an interrupt waits for runs to hear of it, so that what their batches have finished comes back."""
+CONNECT_S = 10
+"""Seconds in which a scheduler must answer, and in which a lost one may come back."""
+
+
+class Cluster:
+    """The executor of a dask.distributed cluster."""
+
+    def __init__(self, scheduler: str | Client, runs: Iterable[PlannedRun] = ()) -> None:
+        """Connects to a scheduler, and pickles the plugins of the runs.
+
+        Args:
+            scheduler: Address (`tcp://host:8786`), `file:PATH` of a scheduler file, or a connected client.
+            runs: The plan.
+
+        Raises:
+            ClusterError: There is no such scheduler, or its workers have another engine.
+            ParameterError: A plugin cannot be sent.
+        """
+        self._plugins = _Plugins()
+        self._own = isinstance(scheduler, str)
+        self._client: Client = connect(scheduler) if isinstance(scheduler, str) else scheduler
+        self._name = str(getattr(self._client.scheduler, "address", scheduler))
+        try:
+            for planned in runs:
+                self._plugins.pickled(planned.plugins)
+            self._refuse_other_engines()
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
+        """Runs all of it and hands each run in as it ends; an interrupt cancels what is under way.
+
+        Raises:
+            ClusterError: The scheduler is lost, or a worker cannot run anything.
+        """
+        if not todo:
+            return
+        dispatch = _Dispatch(self._client, self._name, todo, collector, self._plugins)
+        try:
+            dispatch.run()
+        except KeyboardInterrupt:
+            dispatch.recall()
+            raise
+        finally:
+            dispatch.cancel()
+
+    def close(self) -> None:
+        """Leaves the cluster, if it was joined here."""
+        if self._own:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=2)
+
+    def _refuse_other_engines(self) -> None:
+        from distributed.comm.core import CommClosedError
+
+        try:
+            answers = self._client.run(shipping.refusal, engine().engine_version(), on_error="return")
+        except (OSError, CommClosedError) as error:
+            raise ClusterError(f"scheduler {self._name}: {error}") from error
+        for worker, answer in answers.items():
+            if isinstance(answer, BaseException):
+                raise ClusterError(f"worker {worker}: {_said(answer)}")
+            if answer:
+                raise ClusterError(answer)
+
+
+class _Dispatch:
+    """One plan on its way through the cluster."""
+
+    def __init__(
+        self, client: Client, name: str, todo: Sequence[PlannedRun], collector: Collector, plugins: _Plugins
+    ) -> None:
+        self.client = client
+        self.name = name
+        self.todo = todo
+        self.collector = collector
+        self.plugins = plugins
+        self.session = secrets.token_hex(8)
+        self.waiting = deque(range(len(todo)))
+        self.singly: deque[int] = deque()
+        """Runs of a batch that workers died of: each goes out again by itself."""
+        self.suspects: deque[int] = deque()
+        """Runs that workers died of though they went out singly. A neighbour on the same worker may have killed it, so
+        each has a last try at the end with nothing else out."""
+        self.alone: int | None = None
+        """The suspect that has its last try."""
+        self.out: dict[Future[shipping.Answer], Sequence[int]] = {}
+        self.ended: queue.SimpleQueue[Future[shipping.Answer]] = queue.SimpleQueue()
+        self.run_s: float | None = None
+        """Seconds a run takes on a worker, a moving average."""
+        self.workers = self.threads = 0
+        self.counted = -math.inf
+
+    def run(self) -> None:
+        """Until every run has ended."""
+        while self.waiting or self.singly or self.suspects or self.out:
+            self._count()
+            self._fill()
+            self._take_ended(LOOK_EVERY)
+            self.collector.tell(workers=self.workers)
+
+    def recall(self) -> None:
+        """Tells the workers to stop and takes what they have finished until then."""
+        with contextlib.suppress(Exception):
+            self.client.run(shipping.cancel, self.session, wait=False)
+            end = time.monotonic() + (GRACE_S if self.workers else 0)
+            while self.out and time.monotonic() < end:
+                self._take_ended(LOOK_EVERY)
+
+    def cancel(self) -> None:
+        """Drops what is out."""
+        if self.out and self.client.status == "running":
+            with contextlib.suppress(Exception):
+                self.client.run(shipping.cancel, self.session, wait=False)
+                self.client.cancel(list(self.out), force=True)
+        self.out.clear()
+
+    def _count(self) -> None:
+        if time.monotonic() - self.counted >= COUNT_EVERY:
+            self.counted = time.monotonic()
+            if self.client.status != "running":
+                raise self._lost()
+            try:
+                about: dict[str, Any] = self.client.scheduler_info(n_workers=0)
+            except OSError as error:
+                raise self._lost() from error
+            self.workers, self.threads = about["n_workers"], about["total_threads"]
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"scheduler {self.name}: the connection is lost; what was finished is kept, the same command resumes"
+        )
+
+    def _fill(self) -> None:
+        """Sends batches out until every thread has one and another waits for it."""
+        while len(self.out) < AHEAD * max(self.threads, 1):
+            if self.singly:
+                batch = [self.singly.popleft()]
+            elif self.waiting:
+                batch = [self.waiting.popleft() for _ in range(self._size())]
+            elif self.suspects and not self.out:
+                self.alone = self.suspects.popleft()
+                self._submit([self.alone])
+                return
+            else:
+                return
+            self._submit(batch)
+            if not self.waiting:
+                self.collector.hasten()
+
+    def _size(self) -> int:
+        """Runs of the next batch: half a second of them, but near the end few enough that all threads end together."""
+        wanted = 1 if self.run_s is None else int(BATCH_S / self.run_s)
+        share = math.ceil(len(self.waiting) / (AHEAD * max(self.threads, 1)))
+        return max(1, min(wanted, share, LARGEST_BATCH))
+
+    def _submit(self, indices: Sequence[int]) -> None:
+        batch = self._batch(indices)
+        key = f"bloatlab-{self.session}-{secrets.token_hex(6)}"
+        future = self.client.submit(shipping.run_batch, batch, key=key, pure=False)
+        self.out[future] = indices
+        future.add_done_callback(self.ended.put)
+
+    def _batch(self, indices: Sequence[int]) -> shipping.Batch:
+        scenarios: dict[str, int] = {}
+        plugins: list[bytes] = []
+        orders = []
+        for index in indices:
+            planned = self.todo[index]
+            place = scenarios.setdefault(planned.scenario, len(scenarios))
+            if place == len(plugins):
+                plugins.append(self.plugins.pickled(planned.plugins))
+            orders.append(shipping.Order(index, place, planned.seed, planned.keep))
+        version = self.todo[indices[0]].engine_version
+        return shipping.Batch(self.session, version, list(scenarios), plugins, orders)
+
+    def _take_ended(self, timeout: float) -> None:
+        """Takes what has come back; waits for the first a little."""
+        with contextlib.suppress(queue.Empty):
+            self._take(self.ended.get(timeout=timeout))
+            while True:
+                self._take(self.ended.get_nowait())
+
+    def _take(self, future: Future[shipping.Answer]) -> None:
+        from distributed import CancelledError, KilledWorker
+
+        if future.status in ("pending", "lost"):
+            # Its worker died with the result before that was fetched: it is made again.
+            future.add_done_callback(self.ended.put)
+            return
+        indices = self.out.pop(future)
+        try:
+            answer = future.result()
+        except KilledWorker as error:
+            self._killed(indices, error.allowed_failures + 1)
+        except CancelledError as error:
+            raise self._lost() from error
+        except Exception as error:
+            raise ClusterError(f"scheduler {self.name}: a worker failed: {_said(error)}") from error
+        else:
+            self._hand_in(indices, answer)
+        future.release()
+
+    def _hand_in(self, indices: Sequence[int], answer: shipping.Answer) -> None:
+        if answer.refused:
+            raise ClusterError(answer.refused)
+        for made, tables in answer.results():
+            planned = self.todo[made.index]
+            if made.reason is not None:
+                self.collector.failed(planned, made.reason, made.wall_s)
+            else:
+                self.collector.done(
+                    planned, made.metrics, tables, digest=made.digest, events=made.events, wall_s=made.wall_s
+                )
+        made_of_it = {made.index for made in answer.made}
+        self.waiting.extendleft(index for index in reversed(indices) if index not in made_of_it)
+        if answer.made:
+            took = max(answer.seconds / len(answer.made), 1e-6)
+            self.run_s = took if self.run_s is None else (self.run_s + took) / 2
+
+    def _killed(self, indices: Sequence[int], deaths: int) -> None:
+        if len(indices) > 1:
+            self.singly.extend(indices)
+        elif indices[0] != self.alone:
+            self.suspects.append(indices[0])
+        else:
+            reason = f"KilledWorker: {deaths} workers died while they made this run and nothing else"
+            self.collector.failed(self.todo[indices[0]], reason, 0.0)
+
+
+class _Plugins:
+    """The plugins' classes, pickled by value: their modules need not be on the workers."""
+
+    def __init__(self) -> None:
+        self._pickled: dict[tuple[tuple[str, object], ...], bytes] = {}
+
+    def pickled(self, factories: Factories) -> bytes:
+        """The factories of a scenario as bytes, none if it has none.
+
+        Raises:
+            ParameterError: One cannot be pickled.
+        """
+        if not factories:
+            return b""
+        key = tuple(sorted(factories.items(), key=lambda item: item[0]))
+        if key not in self._pickled:
+            import cloudpickle
+
+            try:
+                with _by_value(factories):
+                    self._pickled[key] = cloudpickle.dumps(factories)
+            except Exception as error:
+                names = ", ".join(f"`{name}`" for name in sorted(factories))
+                raise ParameterError(f"plugin {names}: cannot be sent to a cluster ({_said(error)})") from error
+        return self._pickled[key]
+
+
+@contextlib.contextmanager
+def _by_value(factories: Factories) -> Iterator[None]:
+    """While it lasts, the modules that the plugins' classes come from are pickled with them."""
+    import cloudpickle
+
+    classes = [part for made in factories.values() if isinstance(made, Factory) for part in made.plugin.__mro__]
+    names = {part.__module__ for part in classes} - {"builtins", "abc", "bloatlab.plugins"}
+    modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
+    modules = [module for module in modules if module.__name__ not in cloudpickle.list_registry_pickle_by_value()]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def connect(scheduler: str) -> Client:
+    """A client of the scheduler at an address, or of the one that a scheduler file (`file:PATH`) names.
+
+    Raises:
+        ClusterError: Nothing answers there, or what answers is no scheduler.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs {error.name}: pip install 'bloatlab[cluster]'") from error
+    # Its log would tell on many lines what is told here on one.
+    for name in ("distributed", "distributed.client", "tornado"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    where: dict[str, str] = {"address": scheduler}
+    if scheduler.startswith("file:"):
+        path = Path(scheduler.removeprefix("file://").removeprefix("file:"))
+        if not path.is_file():
+            raise ClusterError(f"scheduler {scheduler}: there is no such file (dask scheduler --scheduler-file PATH)")
+        where = {"scheduler_file": str(path)}
+    elif "://" not in scheduler:
+        raise ClusterError(f"scheduler `{scheduler}`: must be as tcp://host:8786 or file:PATH")
+    try:
+        return Client(**where, timeout=CONNECT_S, set_as_default=False)
+    except Exception as error:
+        raise ClusterError(f"scheduler {scheduler}: {_said(error)}") from error
+
+
+def _said(error: BaseException | None) -> str:
+    """What an error says, on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

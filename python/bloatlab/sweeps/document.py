@@ -1,0 +1,146 @@
+"""A sweep as one document: a TOML file, or a `Plan` made in Python."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import runpy
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import get
+from bloatlab.experiments.suite import Suite
+from bloatlab.scenario.read import read as read_scenario
+from bloatlab.store.keep import Keep
+from bloatlab.sweeps.conditions import Condition, condition
+from bloatlab.sweeps.plan import PlannedRun, Seeds, Source, plan_points, product
+from bloatlab.sweeps.source import ExperimentSource, ScenarioSource
+
+
+class Plan(BaseModel):
+    """Which runs a sweep makes: every combination of the axes, at every one of the points, where the conditions hold.
+
+    An experiment's own axes count for nothing here: what is neither set nor swept has its default.
+
+    Raises:
+        ValidationError: An unknown field or a value of the wrong type.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, validate_by_name=True)
+
+    experiment: str | None = None
+    """Name of an experiment."""
+    scenario: dict[str, Any] | str | None = None
+    """A scenario document, or the file that holds one (from the plan's own directory)."""
+    fixed: dict[str, Any] = Field(default_factory=dict, alias="set")
+    """What all runs share: parameters of the experiment, or dotted paths into the scenario."""
+    axes: dict[str, list[Any]] = Field(default_factory=dict)
+    """Values that are combined with all others."""
+    points: list[dict[str, Any]] = Field(default_factory=list)
+    """Values that belong together: a list in place of a product, or beside one."""
+    where: str | list[str | Callable[[Mapping[str, Any]], bool]] = Field(default_factory=list)
+    """Conditions (`sweeps.conditions`, or functions of the parameters) that a point must meet, all of them."""
+    replications: int = 1
+    """Runs of each point."""
+    seed: int = 42
+    """Where seeds come from."""
+    seeds: Seeds = "common"
+    """`common`: replication r has the seed `seed + r` at every point; `independent`: every run has one of its own."""
+    keep: str = "tables"
+    """How much of a run is stored: `measures`, `metrics`, `tables` or `packets`."""
+    out: str | None = None
+    """Results directory; absent: results/NAME."""
+
+    def source(self) -> Source:
+        """Where its scenarios come from.
+
+        Raises:
+            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment.
+        """
+        if (self.experiment is None) == (self.scenario is None):
+            raise ParameterError("plan: names one of `experiment` and `scenario`")
+        if self.experiment is not None:
+            experiment = get(self.experiment)
+            if isinstance(experiment, Suite):
+                names = ", ".join(member.name for member in experiment.members)
+                raise ParameterError(f"experiment: {experiment.name} sweeps by itself; name one of its own ({names})")
+            return ExperimentSource(experiment)
+        if isinstance(self.scenario, str):
+            return ScenarioSource(read_scenario(Path(self.scenario)), Path(self.scenario).stem)
+        return ScenarioSource(self.scenario or {})
+
+    def runs(self) -> list[PlannedRun]:
+        """The runs, each once: points outermost, then the axes (the last varies fastest), replications innermost.
+
+        Raises:
+            ParameterError: A value is not allowed, something is both set and swept, or no point meets the conditions.
+            ScenarioError: The engine refuses a scenario.
+        """
+        for place, point in enumerate(self.points):
+            for name in point:
+                if name in self.axes:
+                    raise ParameterError(f"points.{place}.{name}: is on an axis, too")
+        combined = list(product(self.axes, self.fixed))
+        named = self.points or [{}]
+        points = [{**point, **values} for point, values in itertools.product(named, combined)]
+        runs = plan_points(
+            self.source(),
+            points,
+            self.fixed,
+            replications=self.replications,
+            seed=self.seed,
+            seeds=self.seeds,
+            keep=Keep.named(self.keep),
+            where=_conditions([self.where] if isinstance(self.where, str) else self.where),
+        )
+        if not runs:
+            raise ParameterError("where: no point of the plan meets the conditions")
+        return runs
+
+
+def _conditions(where: Sequence[str | Condition]) -> list[Condition]:
+    return [condition(one) if isinstance(one, str) else one for one in where]
+
+
+def read_plan(path: Path | str) -> Plan:
+    """The plan in a TOML file, or the one called `plan` in a Python file.
+
+    Raises:
+        ParameterError: The file cannot be read, or holds no plan; the text names file and key.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".py":
+            found = runpy.run_path(str(path)).get("plan")
+            if not isinstance(found, Plan):
+                raise ParameterError(f"{path}: defines no `plan = bloatlab.Plan(...)`")
+            return found
+        text = path.read_text(encoding="utf-8")
+        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ParameterError(f"{path}: {error.strerror or error}") from error
+    except (ValueError, SyntaxError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"{path}: cannot be read ({error})") from error
+    try:
+        plan = Plan.model_validate(document)
+    except ValidationError as error:
+        raise ParameterError(f"{path}: {_first(error)}") from error
+    if isinstance(plan.scenario, str):
+        plan.scenario = str(path.parent / plan.scenario)
+    return plan
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(key) for key in first["loc"])
+    if first["type"] == "extra_forbidden":
+        names = ", ".join(field.alias or name for name, field in Plan.model_fields.items())
+        return f"unknown key `{where}` (known: {names})"
+    return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, not {first['input']!r}"

@@ -1,0 +1,71 @@
+"""What a run leaves for the store: its metrics, and as much besides as is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bloatlab.store import Keep, RunRecord
+from bloatlab.sweeps.plan import PlannedRun
+
+if TYPE_CHECKING:
+    from bloatlab.engines import ArrowTable
+
+METRIC_TABLES = frozenset({"flow_metrics", "link_metrics", "network_metrics", "probe_metrics"})
+"""Tables that repeat the metrics."""
+
+
+def kept_tables(keep: Keep, tables: Mapping[str, ArrowTable]) -> dict[str, ArrowTable]:
+    """Those tables of an outcome that are kept."""
+    if keep < Keep.TABLES:
+        return {}
+    return {name: table for name, table in tables.items() if name not in METRIC_TABLES}
+
+
+def done(
+    planned: PlannedRun,
+    metrics_json: str,
+    tables: Mapping[str, ArrowTable],
+    *,
+    digest: str,
+    events: int,
+    wall_s: float,
+) -> RunRecord:
+    """A run that went well, with what its experiment measures.
+
+    Raises:
+        Exception: Whatever the experiment's own `measure` raises; the run counts as failed then.
+    """
+    metrics = json.loads(metrics_json)
+    own = {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
+    return RunRecord(
+        run_id=planned.run_id,
+        experiment=planned.experiment,
+        scenario=planned.scenario,
+        seed=planned.seed,
+        engine_version=planned.engine_version,
+        parameters=planned.parameters,
+        metrics=own if planned.keep < Keep.METRICS else {**metrics, **own},
+        tables=kept_tables(planned.keep, tables),
+        digest=digest,
+        events=events,
+        wall_s=wall_s,
+        keep=planned.keep,
+    )
+
+
+def failed(planned: PlannedRun, error: BaseException | str, wall_s: float) -> RunRecord:
+    """A run that did not, with the reason in one line."""
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return RunRecord(
+        run_id=planned.run_id,
+        experiment=planned.experiment,
+        scenario=planned.scenario,
+        seed=planned.seed,
+        engine_version=planned.engine_version,
+        parameters=planned.parameters,
+        reason=" ".join(text.split()),
+        wall_s=wall_s,
+        keep=planned.keep,
+    )

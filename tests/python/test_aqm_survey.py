@@ -1,0 +1,349 @@
+"""The survey: its network by mode, its metrics and scores on numbers by hand, its trends at reduced size, its figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bloatlab
+from bloatlab import cli, figures
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import get
+from bloatlab.experiments.aqm_survey import cases, claims, published, scores, setup
+from bloatlab.experiments.aqm_survey.cases import Point
+from bloatlab.experiments.aqm_survey.findings import findings
+from bloatlab.experiments.aqm_survey.measures import MEASURES, jain, measure
+from bloatlab.figures import registry, survey
+from bloatlab.report import make_report
+from bloatlab.store import Store
+from bloatlab.store.keep import Keep
+from bloatlab.sweeps import ExperimentSource, execute
+from bloatlab.sweeps.document import read_plan
+from bloatlab.sweeps.plan import plan
+from conftest import REAL
+
+NAME = "aqm-survey"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SURVEYED = [name for name in registry.REGISTRY if name.startswith("survey_")]
+real = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
+
+
+def scenario(**given: Any) -> dict[str, Any]:
+    experiment = get(NAME)
+    return experiment.scenario(experiment.resolve(given))
+
+
+def queue(**given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = scenario(**given)["dumbbell"]["queue"]
+    return found
+
+
+def flow(received: int, sent: int, law: int = 0, full: int = 0) -> dict[str, float]:
+    return {"rx_packets": received, "tx_packets": sent, "dropped_aqm": law, "dropped_overflow": full}
+
+
+METRICS = {
+    "link_metrics": {"bottleneck": {"utilization": 0.98, "mean_queue_length": 3.9, "drops": 60, "arrivals": 1200}},
+    "flow_metrics": {
+        "tcp_1": flow(600, 640, law=20, full=12), "tcp_2": flow(200, 210, law=10), "ccp_1": flow(100, 110, law=3),
+        "ccp_2": flow(100, 114, full=15),
+    },
+}  # fmt: skip
+
+
+def test_metrics_of_a_run_by_hand() -> None:
+    found = measure(METRICS)
+    assert list(found) == list(MEASURES)
+    assert found["leff"] == pytest.approx(98)
+    assert found["tcp_share"] == 80
+    assert found["qlen"] == 3.9
+    # (600 + 200 + 100 + 100)^2 / (4 (360000 + 40000 + 10000 + 10000)); 800^2 / (2 * 400000).
+    assert found["fair"] == pytest.approx(100 * 1e6 / 1.68e6)
+    assert found["fair_tcp"] == pytest.approx(80)
+    assert found["fair_ccp"] == 100
+    assert found["drop"] == 5
+    assert found["drop_tcp"] == pytest.approx(100 * 42 / 850)
+    assert found["drop_ccp"] == pytest.approx(100 * 18 / 224)
+
+
+def test_a_class_without_flows_has_no_metrics() -> None:
+    alone = {**METRICS, "flow_metrics": {"tcp": flow(10, 12, law=1)}}
+    assert set(MEASURES) - set(measure(alone)) == {"fair_ccp", "drop_ccp"}
+    nothing = {
+        "link_metrics": {"bottleneck": {"utilization": 0.0, "mean_queue_length": 0.0, "drops": 0, "arrivals": 0}},
+        "flow_metrics": {"tcp": flow(0, 0), "ccp": flow(0, 0)},
+    }
+    assert measure(nothing) == {"leff": 0, "qlen": 0}
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=10))
+def test_jain_is_from_one_nth_to_one(rates: list[int]) -> None:
+    found = jain(rates)
+    if found is None:
+        assert not any(rates)
+    else:
+        assert 100 / len(rates) - 1e-9 <= found <= 100 + 1e-9
+
+
+def test_the_published_places_follow_from_the_published_values() -> None:
+    found = scores.scores({name: published.SLIDE_15[name] for name in claims.AQMS})
+    assert {name: score.ranks for name, score in found.items()} == dict(published.RANKS)
+    assert {name: score.total for name, score in found.items()} == {
+        "red": 8,
+        "choke": 8,
+        "drr": 10,
+        "sfq": 5,
+        "codel": 7,
+    }
+
+
+def test_queues_without_drops_share_the_first_place() -> None:
+    of = {"tcp_share": 60.0, "fair_tcp": 99.0, "fair_ccp": 99.0}
+    found = scores.scores(
+        {
+            "a": {**of, "drop_tcp": 2.0, "drop_ccp": 0.0},
+            "b": {**of, "drop_tcp": 1.0, "drop_ccp": 0.0},
+            "c": {**of, "drop_tcp": 0.0, "drop_ccp": 3.0},
+            "d": {**of, "drop_tcp": 0.0, "drop_ccp": 0.0},
+        }
+    )
+    assert [found[name].ranks[2] for name in "abcd"] == [1, 1, 4, 3]
+    assert math.isinf(found["a"].values[2])
+    assert {score.ranks[:2] for score in found.values()} == {(1, 1)}
+
+
+def test_spearman_by_hand() -> None:
+    assert claims.spearman([1, 2, 3, 4], [1, 4, 9, 16]) == 1
+    assert claims.spearman([1, 2, 3, 4], [9, 7, 7.5, 1]) == pytest.approx(-0.8)
+    # Ranks 1.5 1.5 3: 1.5 / sqrt(2 * 1.5).
+    assert claims.spearman([1, 2, 3], [5, 5, 6]) == pytest.approx(1.5 / math.sqrt(3))
+    assert claims.spearman([1, 2, 3], [5, 5, 5]) == 0
+
+
+@real
+def test_each_queue_has_ns_2_s_parameters_as_published_and_buf_with_equal_limits() -> None:
+    assert queue(queue="DropTail", buf=100) == {"kind": "fifo", "limit": "99p"}
+    assert queue(queue="DropTail", buf=100, mode="equal-limits") == {"kind": "fifo", "limit": "100p"}
+    for mode in ("as-published", "equal-limits"):
+        assert queue(queue="RED", buf=100, mode=mode) == {"kind": "red", "limit": "100p", "avpkt": "500B"}
+        assert queue(queue="CoDel", buf="200p", mode=mode) == {"kind": "codel", "limit": "200p"}
+    drr = {"kind": "drr", "buckets": 10, "quantum": "250B", "classifier": "source"}
+    assert queue(queue="DRR", buf=100) == {**drr, "limit": "25000B"}
+    assert queue(queue="DRR", buf=100, mode="equal-limits") == {**drr, "limit": "100p"}
+    sfq = {"kind": "sfq", "divisor": 16, "service": "packets", "overflow": "share", "classifier": "exact"}
+    assert queue(queue="SFQ", buf=100) == {**sfq, "limit": "40p"}
+    assert queue(queue="SFQ", buf=100, mode="equal-limits") == {**sfq, "limit": "100p"}
+    choke = queue(queue="CHOKe", cap="2Mbit/s")
+    assert (choke["min"], choke["max"], choke["limit"], choke["bandwidth"]) == ("5p", "15p", "400p", "2Mbit/s")
+
+
+@real
+def test_other_queues_hold_buf_unless_they_say_otherwise() -> None:
+    assert queue(queue="pie", buf=150) == {"kind": "pie", "limit": "150p"}
+    assert queue(queue={"kind": "sfq"}, buf=150) == {"kind": "sfq", "limit": "150p"}
+    assert queue(queue={"kind": "red", "limit": "30p"}, buf=150) == {"kind": "red", "limit": "30p"}
+
+
+@real
+def test_ten_flows_of_two_classes() -> None:
+    first, second = scenario(wld=3)["flows"]
+    assert (first["name"], first["count"], first["cca"]) == ("tcp", 3, "reno")
+    assert (second["name"], second["count"], second["cca"]) == ("ccp", 7, setup.LEDBAT)
+    assert [one["name"] for one in scenario(wld=10)["flows"]] == ["tcp"]
+    assert scenario(ccp={"kind": "ledbat"})["flows"][1]["cca"] == {"kind": "ledbat"}
+    assert scenario(ccp="TCP-NICE")["flows"][1]["cca"] == "nice"
+    fair = scenario(wld=5, delays="fair")["flows"]
+    assert [one["rtt"] for one in fair] == ["44ms", "48ms", "52ms", "56ms", "60ms"] * 2
+    assert [one["name"] for one in fair] == [f"tcp_{n}" for n in range(1, 6)] + [f"ccp_{n}" for n in range(6, 11)]
+    assert scenario()["dumbbell"]["rtt"] == "52ms"
+
+
+@real
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"queue": "droptale"}, "queue"),
+        ({"ccp": "ledbatt"}, "ledbat"),
+        ({"wld": 11}, "wld: `11` is not a whole number from 0 to 10"),
+        ({"buf": 1}, "buf: `1` is not a whole number from 2 to 100000"),
+        ({"cap": "4"}, "cap: no unit"),
+        ({"cap": "0Mbit/s"}, "cap: `0Mbit/s` is not a rate of at least 1bit/s"),
+        ({"mode": "equal"}, "equal-limits"),
+        ({"delays": "fixed"}, "fix, fair"),
+        ({"capp": "4Mbit/s"}, "did you mean `cap`"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=r"^[^\n]*$") as error:
+        get(NAME).resolve(given)
+    assert said in str(error.value)
+
+
+@real
+def test_a_point_is_the_same_however_it_is_written() -> None:
+    experiment = get(NAME)
+    assert experiment.resolve(
+        {"cap": "4000kbit/s", "buf": "400p", "queue": "codel", "ccp": "TCP-LP"}
+    ) == experiment.resolve({"cap": "4Mbit/s", "buf": 400, "queue": "CoDel", "ccp": "lp"})
+
+
+@real
+def test_the_grid_has_57_600_runs_and_the_slides_theirs() -> None:
+    grid = read_plan(EXAMPLES / "aqm-survey-grid.toml")
+    assert math.prod(len(values) for values in grid.axes.values()) * grid.replications == 57_600
+    # SFQ ignores BUF and all-Reno the other class: their points are runs of their own all the same.
+    part = grid.model_copy(update={"axes": {**grid.axes, "cap": ["4Mbit/s"]}, "replications": 1})
+    assert len(part.runs()) == 720
+    assert {run.keep for run in part.runs()} == {Keep.MEASURES}
+    slides = read_plan(EXAMPLES / "aqm-survey-slides.toml").runs()
+    assert len(slides) == 3600
+    given = {json.dumps(run.parameters, sort_keys=True) for run in slides}
+    points = [point for point in cases.POINTS if point.mode == setup.PUBLISHED and point != cases.EXACT]
+    assert given == {json.dumps(get(NAME).resolve(point.parameters), sort_keys=True) for point in points}
+
+
+@real
+def test_seeds_matter_and_repeat() -> None:
+    runs = [bloatlab.run(NAME, seed=seed, queue="RED", time="5s").experiment_metrics for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+    assert list(runs[0]) == list(MEASURES)
+
+
+def invented(point: Point, replication: int) -> dict[str, float]:
+    """Metrics that follow from the point alone, but for a little."""
+    law = point.queue not in ("fifo",)
+    long = 10.0 if law and point.mode == setup.PUBLISHED else 0.75 * point.buf
+    return {
+        "leff": 99.0, "tcp_share": 58.0 if law else 98.0, "qlen": long + 0.01 * replication, "fair": 95.0,
+        "fair_tcp": 99.5, "fair_ccp": 99.5, "drop": 20 / setup.mbps(point.cap), "drop_tcp": 5.0, "drop_ccp": 4.0,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def invented_cases() -> dict[str, dict[str, Any]]:
+    return {
+        point.case(replication): {"experiment_metrics": invented(point, replication)}
+        for point in cases.POINTS
+        for replication in range(point.replications)
+    }
+
+
+def test_claims_read_the_points_they_name(invented_cases: dict[str, dict[str, Any]]) -> None:
+    verdicts = {verdict.claim.name: verdict for verdict in get(NAME).verdicts(invented_cases)}
+    assert all(verdict.measured is not None for verdict in verdicts.values())
+    assert verdicts["RED: TCP%"].measured == pytest.approx(58)
+    assert verdicts["RED: TCP%"].holds
+    assert verdicts["CoDel: QLEN"].holds is False
+    assert verdicts["LEDBAT, DropTail: QLEN grows with BUF (Spearman)"].measured == 1
+    assert verdicts["TCP-NICE, SFQ: DROP falls with CAP (Spearman)"].measured == -1
+    assert verdicts["SFQ: F_CCP within a class"].holds
+    assert verdicts["DRR: place by TCP%"].measured == 1
+    assert verdicts["DRR: score"].holds is None
+    assert verdicts["CoDel: QLEN (ns-2 run again)"].holds is None
+
+
+def test_findings_compare_the_modes(invented_cases: dict[str, dict[str, Any]]) -> None:
+    buffers, collisions, ratio = findings(invented_cases)
+    lengths = {row[0]: row[1:] for row in buffers.rows}
+    assert lengths["SFQ, as published"] == ("10.0",) * 4
+    assert lengths["DRR, equal limits"] == ("75.0", "150.0", "225.0", "300.0")
+    # 10! / 10^10.
+    assert "0.04 %" in collisions.ours
+    assert ratio.rows[0] == ("slides", "5.14", "0.01", "424")
+    assert "ratio of the means is 1" in ratio.ours
+
+
+@real
+def test_published_runs_are_planned_once_and_found_again() -> None:
+    from bloatlab.experiments.claims import plan_published, published_runs
+
+    experiment = get(NAME)
+    runs = plan_published(experiment)
+    assert len(runs) == len(cases.RUNS) == len(experiment.cases)
+    assert set(published_runs(experiment, runs)) == set(cases.RUNS)
+    assert published_runs(experiment, runs[1:]) == {}
+
+
+def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:
+    """A store's tables of these cases."""
+    runs, parameters, metrics = [], [], []
+    for case, (point, seed) in cases.RUNS.items():
+        runs.append((case, seed, "done", NAME))
+        resolved = {**point.parameters, "delays": "fix", "time": "60s"}
+        parameters += [(case, name, json.dumps(value)) for name, value in resolved.items()]
+        metrics += [
+            (case, "experiment", "experiment", name, value) for name, value in found[case]["experiment_metrics"].items()
+        ]
+    return {
+        "runs": pl.DataFrame(runs, schema=["run_id", "seed", "status", "experiment"], orient="row"),
+        "parameters": pl.DataFrame(parameters, schema=["run_id", "name", "value"], orient="row"),
+        "metrics": pl.DataFrame(metrics, schema=["run_id", "scope", "entity", "metric", "value"], orient="row"),
+    }
+
+
+@pytest.mark.parametrize("width", [900, 360])
+@pytest.mark.parametrize("name", ["survey_base", "survey_scores", "survey_shares", "survey_buffer"])
+def test_figures_draw_at_both_widths(name: str, width: int, invented_cases: dict[str, dict[str, Any]]) -> None:
+    spec = figures.draw(name, tables(invented_cases), width=width).to_dict(validate=width == 900)
+    panels = {"survey_base": 9, "survey_scores": 4, "survey_shares": 3, "survey_buffer": 9}
+    assert len(spec["concat"]) == panels[name]
+
+
+def test_an_axis_goes_through_the_base_point(invented_cases: dict[str, dict[str, Any]]) -> None:
+    every = tables(invented_cases)
+    capacity = survey.over(every, "cap")
+    assert sorted(capacity["x"].unique()) == [0.25, 0.5, 1, 2, 4, 6, 8, 10]
+    assert set(capacity["buf"]) == {400}
+    assert set(capacity["wld"]) == {5}
+    assert set(capacity["mode"]) == {setup.PUBLISHED}
+    buffers = survey.over(every, "buf")
+    assert {"DRR, equal limits", "SFQ, equal limits"} < set(buffers["series"])
+    assert set(survey.over(every, "wld")["ccp"]) == set(setup.CCPS.values())
+    base = {name: frame for name, frame in every.items() if name != "runs"}
+    base["runs"] = every["runs"].filter(
+        pl.col("run_id").str.contains("4 Mbit/s, 400 packets, 5 of 10 Reno, as-pub", literal=True)
+    )
+    drawn = [name for name in SURVEYED if registry.REGISTRY[name].applicable(base)]
+    assert drawn == ["survey_base", "survey_scores", "survey_shares"]
+
+
+@real
+def test_a_reduced_survey_shows_the_trends_on_its_page(tmp_path: Path) -> None:
+    """20 s of the two ends of BUF under DropTail and CoDel, and of the base point under SFQ in both modes."""
+    source = ExperimentSource(get(NAME))
+    common = {"time": "20s"}
+    runs = plan(source, common, {"queue": ["fifo", "codel"], "buf": [100, 400]}, replications=2)
+    runs += plan(source, {**common, "queue": "SFQ"}, {"mode": ["as-published", "equal-limits"]}, replications=2)
+    summary = execute(runs, tmp_path, jobs=2)
+    assert not summary.failed
+    store = Store(tmp_path)
+    found = survey.runs({"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()})
+    means = {
+        (row["queue"], row["buf"], row["mode"]): row
+        for row in found.group_by("queue", "buf", "mode").agg(pl.col(*MEASURES).mean()).iter_rows(named=True)
+    }
+    own = setup.PUBLISHED
+    assert means["DropTail", 400, own]["qlen"] > 2.5 * means["DropTail", 100, own]["qlen"]
+    assert means["CoDel", 400, own]["qlen"] == pytest.approx(means["CoDel", 100, own]["qlen"], rel=0.1)
+    assert means["DropTail", 400, own]["tcp_share"] > 90 > 70 > means["CoDel", 400, own]["tcp_share"]
+    assert means["SFQ", 400, setup.EQUAL]["qlen"] > 4 * means["SFQ", 400, own]["qlen"]
+    assert means["SFQ", 400, own]["fair_tcp"] > 99
+    page = make_report(tmp_path).read_text()
+    assert "The score table" in page
+    assert "Every metric over BUF" in page
+    assert "Every metric over CAP" not in page
+
+
+@real
+def test_the_command_line_refuses_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.command(["run", NAME, "--set", "wld=12"]) == 2
+    said = capsys.readouterr().err
+    assert "wld" in said
+    assert "Traceback" not in said
