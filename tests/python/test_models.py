@@ -81,6 +81,8 @@ def test_a_flow_of_a_cell_names_its_ue_and_qos_flow():
         {"name": "voice", "qfi": [5], "priority": 2, "prioritised_bit_rate": "infinite"},
     ]
     document = {"duration": "1s", "cell": {"bearers": bearers}, "flows": [flow]}
+    from bloatlab.scenario import models
+
     cell = models.Scenario.model_validate(document).cell
     assert cell is not None
     assert cell.bearers is not None

@@ -10,7 +10,7 @@ from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 110
 PLACES = {"upf": "UPF", "sdap": "SDAP", "ue": "RLC"}
-"""Queues on the way down, by the names of their links: `upf`, `upf_1`, `sdap_1`, `ue_1`; of named bearers `sdap_1_NAME`, `ue_1_NAME`."""
+"""Queues on the way down, by the names of their links: `upf`, `upf_1`, `sdap_1`, `ue_1`; with named bearers `ue_1_NAME`."""
 DELAYS = ("ping RTT", "mean sRTT of TCP")
 
 
