@@ -54,7 +54,6 @@ pub struct Bearer {
     pub name: String,
     /// Identifiers of the QoS flows that it carries, 0 to 63 each; the first bearer carries all that no other names too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-
     pub qfi: Vec<u32>,
     /// Priority of its logical channel: 1 is served first, 16 last.
     #[serde(default = "lowest")]
