@@ -49,7 +49,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 def test_without_a_terminal_a_line_comes_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    tell = console._lines(100, console.Pace(100, clock), clock)
+    tell = console._lines(100, "runs", console.Pace(100, clock), clock)
     for second in range(25):
         clock.now = second
         tell(Standing(2.0 * second, 1 if second > 15 else 0, workers=2))
@@ -73,7 +73,7 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "150")
     clock = Clock()
-    with console._bar(10, console.Pace(10, clock)) as tell:
+    with console._bar(10, "runs", console.Pace(10, clock)) as tell:
         tell(Standing(2, 0, workers=3))
         clock.now = 2.0
         tell(Standing(6, 1, workers=3))

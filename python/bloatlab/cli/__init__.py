@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+EXTRAS = {
+    **dict.fromkeys(("altair", "jinja2", "vl_convert"), "report"),
+    **dict.fromkeys(("SALib", "numpy", "optuna", "scipy"), "analysis"),
+}
+"""The extra that holds a package."""
+
 
 def main() -> None:
     """Entry point: one line and exit code 2 on bad input, 130 on Ctrl-C, never a traceback."""
@@ -53,8 +59,9 @@ def command(arguments: list[str]) -> int:
 
 
 def _missing(error: ImportError) -> str:
-    if error.name in {"altair", "jinja2", "vl_convert"}:
-        return f"this needs {error.name}: pip install 'bloatlab[report]'"
+    package = (error.name or "").partition(".")[0]
+    if extra := EXTRAS.get(package):
+        return f"this needs {package}: pip install 'bloatlab[{extra}]'"
     return f"{error}"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from bloatlab.cli import analysis_app
 from bloatlab.cli.options import Flag, Jobs, Out, Results, Scheduler, Set, Stored, Sweep, Traces, with_traces
 from bloatlab.cli.trace_app import trace
 
@@ -27,6 +28,7 @@ app = App(
 
 
 app.command(trace)
+analysis_app.add_to(app)
 
 
 @app.command(name="list")
@@ -237,6 +239,8 @@ def export(
     parquet: Flag = False,
     pcap: Annotated[str | None, Parameter(metavar="RUN")] = None,
     link: str | None = None,
+    summary: Flag = False,
+    bootstrap: Flag = False,
     out: Out = None,
 ) -> None:
     """Writes the tables of all runs as CSV or Parquet, or the packets of one run as a pcap, and prints the paths.
@@ -247,17 +251,26 @@ def export(
         parquet: Tables as Parquet.
         pcap: The run (the beginning of its run_id is enough) whose packets are wanted.
         link: Link at which the packets are seen.
+        summary: Of the tables only one: a row a point and metric, with the mean over the replications and its 95 % interval.
+        bootstrap: In it the bootstrap's interval too.
         out: Where to: a directory for tables, a file for packets [default: within DIRECTORY].
     """
-    from bloatlab.cli.export import export_packets, export_tables
+    from bloatlab.cli.export import export_packets, export_summary, export_tables
     from bloatlab.errors import ParameterError
 
     if csv + parquet + (pcap is not None) != 1:
         raise ParameterError("export: give one of --csv, --parquet and --pcap RUN")
+    if summary and pcap is not None:
+        raise ParameterError("export: --summary goes with --csv or --parquet")
+    if bootstrap and not summary:
+        raise ParameterError("export: --bootstrap goes with --summary")
+    form = "csv" if csv else "parquet"
     if pcap is not None:
         print(export_packets(directory, pcap, out, link))
+    elif summary:
+        print(export_summary(directory, form, out, bootstrap=bootstrap))
     else:
-        for path in export_tables(directory, "csv" if csv else "parquet", out):
+        for path in export_tables(directory, form, out):
             print(path)
 
 

@@ -93,28 +93,29 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def progress_bar(total: int, *, quiet: bool = False) -> Iterator[Progress | None]:
+def progress_bar(total: int, what: str = "runs", *, quiet: bool = False) -> Iterator[Progress | None]:
     """Count, rate, remaining time, workers and failures on standard error: a bar on a terminal, else a line now and then.
 
     Args:
         total: Runs of the plan.
+        what: What is counted.
         quiet: Without a terminal say nothing, as for `--json`.
     """
     pace = Pace(total)
     if sys.stderr.isatty():
-        with _bar(total, pace) as tell:
+        with _bar(total, what, pace) as tell:
             yield tell
     else:
-        yield None if quiet else _lines(total, pace)
+        yield None if quiet else _lines(total, what, pace)
 
 
 @contextmanager
-def _bar(total: int, pace: Pace) -> Iterator[Progress]:
+def _bar(total: int, what: str, pace: Pace) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
-        TextColumn("runs"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -123,7 +124,7 @@ def _bar(total: int, pace: Pace) -> Iterator[Progress]:
         TextColumn("[red]{task.fields[failures]}[/]"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=total, rate="", remaining="", workers="", failures="")
+        task = bar.add_task(what, total=total, rate="", remaining="", workers="", failures="")
 
         def tell(standing: Standing) -> None:
             pace.see(standing.done)
@@ -133,7 +134,7 @@ def _bar(total: int, pace: Pace) -> Iterator[Progress]:
         yield tell
 
 
-def _lines(total: int, pace: Pace, clock: Callable[[], float] = time.monotonic) -> Progress:
+def _lines(total: int, what: str, pace: Pace, clock: Callable[[], float] = time.monotonic) -> Progress:
     """Tells in a plain line every while; a plan that ends before the first says nothing."""
     said = clock()
 
@@ -142,7 +143,7 @@ def _lines(total: int, pace: Pace, clock: Callable[[], float] = time.monotonic) 
         pace.see(standing.done)
         if clock() - said >= LINE_EVERY_S:
             said = clock()
-            words = [f"{int(standing.done)} of {total} runs", *filter(None, described(standing, pace).values())]
+            words = [f"{int(standing.done)} of {total} {what}", *filter(None, described(standing, pace).values())]
             print("bloatlab: " + ", ".join(words), file=sys.stderr, flush=True)
 
     return tell

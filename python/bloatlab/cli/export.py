@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,16 +33,35 @@ def export_tables(place: Place, form: str, out: Path | None) -> list[Path]:
         "claims": store.claims(),
         **{name: store.table(name) for name in TABLES},
     }
-    written = []
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, frame in frames.items():
-            if not frame.is_empty():
-                written.append(_write(frame, target / f"{name}.{form}", form))
-    except OSError as error:
-        raise StoreError(f"{error.filename or target}: {error.strerror or error}") from error
+    written = _write_all({name: frame for name, frame in frames.items() if not frame.is_empty()}, target, form)
     store.publish()
     return written
+
+
+def export_summary(place: Place, form: str, out: Path | None, *, bootstrap: bool = False) -> Path:
+    """Writes one table: a row a point and metric, with the mean over the replications and its intervals.
+
+    Args:
+        place: Results directory, or its URL.
+        form: `csv` or `parquet`.
+        out: Directory to write to; absent: `DIRECTORY/csv` or `DIRECTORY/parquet`.
+        bootstrap: Give the bootstrap's interval too.
+    """
+    from bloatlab.analysis.aggregate import summary
+
+    store = Store(place)
+    frame = summary(store, bootstrap=bootstrap)
+    written = _write_all({"summary": frame}, out if out is not None else store.directory / form, form)
+    store.publish()
+    return written[0]
+
+
+def _write_all(frames: Mapping[str, pl.DataFrame], target: Path, form: str) -> list[Path]:
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        return [_write(frame, target / f"{name}.{form}", form) for name, frame in frames.items()]
+    except OSError as error:
+        raise StoreError(f"{error.filename or target}: {error.strerror or error}") from error
 
 
 def _write(frame: pl.DataFrame, path: Path, form: str) -> Path:

@@ -133,11 +133,12 @@ def _tell(job: Job, summary: Summary) -> None:
         return
     if not done:
         return
-    from bloatlab.cli.summary import MOST_ROWS, ranking_table, summary_table
+    from bloatlab.cli.summary import MOST_ROWS, ranking_table, rows_of, summary_table
 
     out = console()
     ranks = job.experiment is not None and bool(job.experiment.criteria or isinstance(job.experiment, Suite))
-    metrics = store.run_metrics([planned.run_id for planned in (done if ranks else done[:MOST_ROWS])])
+    shown = done if ranks else [planned for row in rows_of(done)[:MOST_ROWS] for planned in row]
+    metrics = store.run_metrics([planned.run_id for planned in shown])
     ranking = of_plan(job.experiment, done, metrics) if ranks else None
     if ranking is None:
         out.print(summary_table(job.name, done, metrics, job.axes))

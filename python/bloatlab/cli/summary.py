@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -89,39 +90,65 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
     return table
 
 
+def rows_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
+    """The runs of each row of the table of many: those of a point where there are replications, else one."""
+    # Without scipy there is no interval, and so nothing to say of several runs at once.
+    replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
+    points: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        points.setdefault(run.scenario if replicated else run.run_id, []).append(run)
+    return list(points.values())
+
+
 def many_runs(
     name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
 ) -> Table:
-    """A row a run: what was swept, the seed, and the main metrics."""
+    """A row a point: what was swept, the seed or the number of runs, and the main metrics, of several runs mean ± half-width.
+
+    `metrics` holds those of the runs in the first rows.
+    """
     from rich.table import Table
 
-    left = len(runs) - MOST_ROWS
-    note = f"and {left} more runs: the report and the store hold all" if left > 0 else None
-    table = Table(title=f"{name}, {len(runs)} runs", caption=note)
+    rows = rows_of(runs)
+    replicated = len(rows) < len(runs)
+    left = len(rows) - MOST_ROWS
+    notes = ["mean ± half of the 95 % interval (Student's t)"] if replicated else []
+    notes += [f"and {left} more {'points' if replicated else 'runs'}: the report and the store hold all"] * (left > 0)
+    table = Table(title=f"{name}, {len(runs)} runs", caption="; ".join(notes) or None)
     for axis in axes:
         table.add_column(axis, no_wrap=True)
-    table.add_column("seed", justify="right", no_wrap=True)
+    table.add_column("runs" if replicated else "seed", justify="right", no_wrap=True)
     own = runs[0].measures
-    for heading in (f"{measure} ({unit})" if unit else measure for measure, unit in own.items()):
+    usual = [*(heading for heading, *_ in COLUMNS), "sojourn (ms)"]
+    for heading in [f"{measure} ({unit})" if unit else measure for measure, unit in own.items()] or usual:
         table.add_column(heading, justify="right")
-    for heading, *_ in () if own else COLUMNS:
-        table.add_column(heading, justify="right")
-    if not own:
-        table.add_column("sojourn (ms)", justify="right")
-    for run in runs[:MOST_ROWS]:
-        cells = [_text(run.parameters.get(axis)) for axis in axes]
-        cells.append(str(run.seed))
-        if own:
-            values = metrics[run.run_id].get("experiment_metrics", {})
-            table.add_row(*cells, *(number(values.get(measure)) for measure in own))
-            continue
-        for _, scope, metric, combine in COLUMNS:
-            values = [of[metric] for of in metrics[run.run_id][f"{scope}_metrics"].values() if metric in of]
-            cells.append(number(float(combine(values))) if values else "-")
-        sojourns = [of["mean_sojourn"] for of in metrics[run.run_id]["link_metrics"].values() if "mean_sojourn" in of]
-        cells.append(number(max(sojourns)) if sojourns else "-")
-        table.add_row(*cells)
+    for row in rows[:MOST_ROWS]:
+        cells = [_text(row[0].parameters.get(axis)) for axis in axes]
+        cells.append(str(len(row) if replicated else row[0].seed))
+        columns = zip(*(_numbers(metrics[run.run_id], own) for run in row), strict=True)
+        table.add_row(*cells, *(_cell([value for value in column if value is not None]) for column in columns))
     return table
+
+
+def _numbers(metrics: Mapping[str, Any], own: Mapping[str, str]) -> list[float | None]:
+    """The experiment's own metrics of a run, or else the main ones, in the order of the columns."""
+    if own:
+        return [metrics.get("experiment_metrics", {}).get(measure) for measure in own]
+    found: list[float | None] = []
+    for _, scope, metric, combine in COLUMNS:
+        values = [of[metric] for of in metrics[f"{scope}_metrics"].values() if metric in of]
+        found.append(float(combine(values)) if values else None)
+    sojourns = [of["mean_sojourn"] for of in metrics["link_metrics"].values() if "mean_sojourn" in of]
+    return [*found, max(sojourns) if sojourns else None]
+
+
+def _cell(values: Sequence[float]) -> str:
+    if len(values) < 2:
+        return number(values[0]) if values else "-"
+    from bloatlab.analysis.intervals import summarise
+
+    found = summarise(values)
+    return number(found.mean) + (f" ± {found.t.half_width:.2g}" if found.t else "")
 
 
 def _text(value: Any) -> str:

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.descent import descent
     from bloatlab.figures.charts.ecdf import ecdf
     from bloatlab.figures.charts.flow_sojourn import flow_sojourn
+    from bloatlab.figures.charts.forest import forest
     from bloatlab.figures.charts.fronts import fronts
     from bloatlab.figures.charts.goodput_delay import goodput_delay
     from bloatlab.figures.charts.goodput_ellipses import goodput_ellipses
     from bloatlab.figures.charts.in_flight import in_flight
     from bloatlab.figures.charts.operating_point import operating_point
+    from bloatlab.figures.charts.pareto import pareto
     from bloatlab.figures.charts.queue import queue
     from bloatlab.figures.charts.queue_distribution import queue_distribution
     from bloatlab.figures.charts.rtt_histogram import rtt_histogram
     from bloatlab.figures.charts.scores import places, scores
+    from bloatlab.figures.charts.sensitivity import sensitivity
     from bloatlab.figures.charts.srtt_grid import srtt_grid
     from bloatlab.figures.charts.standings import standings
     from bloatlab.figures.charts.survey import (
@@ -58,6 +61,7 @@ _HOME = {
     "descent": "charts.descent",
     "ecdf": "charts.ecdf",
     "flow_sojourn": "charts.flow_sojourn",
+    "forest": "charts.forest",
     "fronts": "charts.fronts",
     "goodput_delay": "charts.goodput_delay",
     "places": "charts.scores",
@@ -67,9 +71,11 @@ _HOME = {
     "load_delay": "charts.cell",
     "load_loss": "charts.cell",
     "operating_point": "charts.operating_point",
+    "pareto": "charts.pareto",
     "queue": "charts.queue",
     "queue_distribution": "charts.queue_distribution",
     "rtt_histogram": "charts.rtt_histogram",
+    "sensitivity": "charts.sensitivity",
     "share_matrix": "charts.coexistence",
     "srtt_grid": "charts.srtt_grid",
     "standings": "charts.standings",
@@ -97,6 +103,7 @@ __all__ = [
     "ecdf",
     "find",
     "flow_sojourn",
+    "forest",
     "fronts",
     "goodput_delay",
     "goodput_ellipses",
@@ -106,12 +113,14 @@ __all__ = [
     "of_run",
     "of_runs",
     "operating_point",
+    "pareto",
     "places",
     "queue",
     "queue_distribution",
     "rtt_histogram",
     "save",
     "scores",
+    "sensitivity",
     "share_matrix",
     "srtt_grid",
     "standings",

@@ -7,7 +7,8 @@ import polars as pl
 
 from bloatlab.experiments.aqm_survey.measures import MEASURES
 from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, FIX, PUBLISHED, QUEUES, mbps
-from bloatlab.figures import network, sweep
+from bloatlab.figures import network
+from bloatlab.store.text import readable
 
 BASE: Mapping[str, Any] = {"cap": 4.0, "buf": 400, "wld": 5, "delays": FIX, "mode": PUBLISHED}
 """The point at which what does not vary along an axis is held."""
@@ -51,13 +52,13 @@ def left_out(tables: network.Tables) -> int:
 
 
 def _in_a_table() -> pl.Expr:
-    # As `sweep.plain` writes it.
+    # As `readable` writes it.
     return pl.col("queue").str.ends_with(")")
 
 
 def _points(parameters: pl.DataFrame) -> pl.DataFrame:
     # Each of the few values is read once, not once a run.
-    plain = {text: sweep.plain(text) for text in parameters["value"].unique().drop_nulls().to_list()}
+    plain = {text: readable(text) for text in parameters["value"].unique().drop_nulls().to_list()}
     read = parameters.with_columns(pl.col("value").replace_strict(plain, return_dtype=pl.String, default=None))
     wide = read.pivot("name", index="run_id", values="value", aggregate_function="first")
     others = [name for name in wide.columns if name not in ("run_id", *_POINT)]

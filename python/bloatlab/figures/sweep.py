@@ -1,13 +1,12 @@
 """Many runs as one table: a row a run, its parameters that vary, and the few metrics figures compare."""
 
-import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from bloatlab.figures import network, prepare
+from bloatlab.store.text import readable
 
 _SIZED = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-zµ%/]*)\s*\Z")
 _UNITS = {"p": "packets", "B": "bytes", "s": "s"}
@@ -89,7 +88,7 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
         return runs.select("run_id")
     kept = parameters.join(runs.select("run_id"), on="run_id", how="semi").filter(pl.col("name") != "seed")
     # A few values stand at thousands of runs.
-    written = {text: plain(text) for text in kept["value"].unique().to_list()}
+    written = {text: readable(text) for text in kept["value"].unique().to_list()}
     kept = kept.with_columns(pl.col("value").replace_strict(written, return_dtype=pl.String))
     # A parameter may not be called as a column that is already there.
     clash = ["run_id", "series", *METRICS]
@@ -97,20 +96,6 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("name").is_in(clash)).then(pl.col("name") + "_").otherwise("name").alias("name")
     )
     return kept.pivot("name", index="run_id", values="value", aggregate_function="first")
-
-
-def plain(text: str) -> str:
-    """A stored value (JSON) as a reader writes it: strings without quotes."""
-    try:
-        value: Any = json.loads(text)
-    except ValueError:
-        return text
-    if isinstance(value, dict) and "kind" in value:
-        rest = ", ".join(f"{key}={item}" for key, item in value.items() if key != "kind")
-        return f"{value['kind']} ({rest})" if rest else str(value["kind"])
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else text
 
 
 def axis_of(name: str, column: pl.Series) -> Axis:

@@ -16,6 +16,7 @@ from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, Definitions, MetricTable
 from bloatlab.report.verdict import Verdict
 from bloatlab.scenario.queues import queues_of
+from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -105,6 +106,7 @@ class ExperimentView:
     claims: list[ClaimRow]
     ranking: RankingView | None
     remarks: list[FindingView]
+    points: PlainTable | None
     runs: PlainTable | None
     failed: PlainTable | None
     figures: list[Drawn]
@@ -155,12 +157,10 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
         swept: The same runs side by side.
         experiment: Says what a parameter means; None for a user's own scenario.
     """
-    from bloatlab.figures.sweep import plain
-
     known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
     values: dict[str, list[str]] = {}
     for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
-        values.setdefault(name, []).append(plain(value))
+        values.setdefault(name, []).append(readable(value))
     order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
@@ -173,7 +173,7 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
             published = parameter.published if parameter else None
             row += [
                 Cell(parameter.help if parameter else ""),
-                Cell("" if published is None else plain(json.dumps(published, default=str))),
+                Cell("" if published is None else readable(json.dumps(published, default=str))),
             ]
         table.append(row)
     columns = ["parameter", "value", *(["meaning", "published"] if known else [])]
@@ -264,7 +264,7 @@ def _place(rank: float | str | None) -> str:
     return f"{rank:.3g}" if isinstance(rank, int | float) else text.NONE
 
 
-_RUN_COLUMNS = {
+RUN_COLUMNS = {
     "throughput_mbps": ("throughput (Mbit/s)", "higher"),
     "utilization": ("link utilisation", "higher"),
     "srtt_ms": ("mean sRTT (ms)", "lower"),
@@ -298,7 +298,7 @@ def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) 
         ]
         for row in shown.iter_rows(named=True)
     ]
-    for column, (title, better) in _RUN_COLUMNS.items():
+    for column, (title, better) in RUN_COLUMNS.items():
         if frame[column].null_count() == frame.height:
             continue
         columns.append(title)

@@ -71,7 +71,7 @@ def _make(store: Store) -> Path:
             scopes=metric_tables.TITLES,
             grades=verdict.MEANING,
         )
-    return _write(store.directory / NAME, page)
+    return write(store.directory / NAME, page)
 
 
 def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
@@ -89,13 +89,14 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
             home=site.INDEX,
             suite=suite.name,
         )
-        _write(store.directory / site.page_of(name), page)
+        write(store.directory / site.page_of(name), page)
     whole = site.index(suite, views, overall_of_store(store, suite), figures, commands, _facts(tables["runs"]))
-    return _write(store.directory / site.INDEX, _template("site.html").render(site=whole))
+    return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
 
 
 def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
     from bloatlab.figures import source, sweep
+    from bloatlab.report.replications import points_table
 
     mine = tables["runs"].filter(pl.col("experiment") == name)
     own = {
@@ -131,6 +132,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
+        points=points_table(swept),
         runs=model.runs_table(swept, queues, anchors) if several else None,
         failed=_failed(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
@@ -268,6 +270,11 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
     return [(scope, name, what) for (scope, name), what in model.definitions().items() if (scope, name) in used]
 
 
+def render(template: str, **values: Any) -> str:
+    """A page from a template."""
+    return _template(template).render(**values)
+
+
 @cache
 def _template(name: str) -> jinja2.Template:
     loader = jinja2.PackageLoader("bloatlab.report")
@@ -275,7 +282,8 @@ def _template(name: str) -> jinja2.Template:
     return environment.get_template(name)
 
 
-def _write(path: Path, page: str) -> Path:
+def write(path: Path, page: str) -> Path:
+    """Writes a page whole or not at all; raises `StoreError` where it cannot."""
     try:
         write_whole(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     except OSError as error:

@@ -35,7 +35,8 @@ def write_files(directory: Path, makers: Mapping[str, Callable[[Path], object]],
 
 def write_whole(path: Path, make: Callable[[Path], object]) -> None:
     """Writes under another name and renames: a reader never sees half a file."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # The ending stays: by it figures choose their format.
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         make(temporary)
         temporary.replace(path)

@@ -7,6 +7,7 @@ import polars as pl
 
 from bloatlab.figures import network, parts, prepare, sweep
 from bloatlab.figures.theme import FAINT, WIDE, options, themed
+from bloatlab.store.text import readable
 
 ROLES = ("newcomer", "incumbent")
 CELL = (9, 34)
@@ -68,7 +69,7 @@ def _roles(tables: network.Tables) -> pl.DataFrame:
     if parameters.is_empty():
         return pl.DataFrame()
     own = parameters.filter(pl.col("name").is_in(ROLES))
-    own = own.with_columns(pl.col("value").map_elements(sweep.plain, return_dtype=pl.String))
+    own = own.with_columns(pl.col("value").map_elements(readable, return_dtype=pl.String))
     if own["name"].n_unique() < len(ROLES):
         return pl.DataFrame()
     return own.pivot("name", index="run_id", values="value", aggregate_function="first").select("run_id", *ROLES)

@@ -1,0 +1,1 @@
+"""Analysis over many runs: intervals, comparisons, sensitivity and tuning. Needs the extra `analysis`."""

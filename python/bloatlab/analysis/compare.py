@@ -1,0 +1,299 @@
+"""Two sets of runs side by side: which metrics differ beyond noise.
+
+Points are matched by their parameters, replications are paired where both sides have the same seeds. What differs between all
+of A and all of B (the queue, the engine) is what is compared and takes no part in the match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.analysis.differences import Correction, Difference, adjust, differ
+from bloatlab.analysis.intervals import CONFIDENCE, check_confidence
+from bloatlab.analysis.points import parameters_of, points, varying
+from bloatlab.analysis.readings import Reading
+from bloatlab.errors import ParameterError, unknown
+from bloatlab.store import Store, canonical
+from bloatlab.store.metrics import SINGLE
+from bloatlab.store.text import readable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: points with their parameters, and the runs of each."""
+
+    name: str
+    store: Store
+    parameters: Mapping[int, Mapping[str, str]]
+    runs: pl.DataFrame
+    """`run_id`, `point`, `seed`."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric at a point, in A and in B."""
+
+    point: str
+    """What sets the point apart; empty where there is one."""
+    scope: str
+    entity: str
+    metric: str
+    unit: str
+    difference: Difference
+    p_adjusted: float | None
+    differs: bool | None
+    """Whether it is beyond noise; `None`: one replication, so noise cannot be judged."""
+
+    @property
+    def name(self) -> str:
+        """Whose metric."""
+        return f"{self.entity} {self.metric}" if self.scope not in SINGLE else self.metric
+
+    @property
+    def weight(self) -> tuple[int, float, float]:
+        """How far apart in units of noise; first those that noise does not explain at all."""
+        found = self.difference
+        larger = max(abs(found.mean_a), abs(found.mean_b))
+        relative = abs(found.difference) / larger if larger else 0.0
+        if found.effect.value is not None:
+            return (1, abs(found.effect.value), relative)
+        return (0 if not found.difference else 2, relative, relative)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of it, the largest effect first."""
+
+    a: str
+    b: str
+    compared: Mapping[str, tuple[str, str]]
+    """What differs between all of A and all of B."""
+    rows: Sequence[Row]
+    matched: int
+    alone_a: Sequence[str]
+    alone_b: Sequence[str]
+    replications: tuple[int, int]
+    """Fewest on each side."""
+    paired: bool
+    """Whether every point's replications are paired by seed."""
+    confidence: float
+    correction: Correction
+
+    @property
+    def judged(self) -> bool:
+        """Whether there are replications to tell noise by."""
+        return any(row.differs is not None for row in self.rows)
+
+    @property
+    def identical(self) -> bool:
+        """Whether every value is that of its partner."""
+        return bool(self.rows) and all(row.difference.identical for row in self.rows)
+
+    def describe(self) -> dict[str, Any]:
+        """As `--json` has it."""
+        head = {
+            name: getattr(self, name)
+            for name in ("a", "b", "matched", "alone_a", "alone_b", "paired", "confidence", "correction", "identical")
+        }
+        compared = {name: {"a": one, "b": other} for name, (one, other) in self.compared.items()}
+        replications = {"a": self.replications[0], "b": self.replications[1]}
+        metrics = [{**asdict(row), **asdict(row.difference)} for row in self.rows]
+        for of in metrics:
+            if isinstance(of["difference"], dict):
+                of["difference"] = of["difference"]["difference"]
+        return {**head, "compared": compared, "replications": replications, "metrics": metrics}
+
+
+def sides(a: Store, b: Store, names: tuple[str, str] | None = None) -> tuple[Side, Side]:
+    """Two results directories."""
+    one, other = names or (str(a.directory), str(b.directory))
+    return _side(one, a), _side(other, b)
+
+
+def sides_by(store: Store, parameter: str, values: Sequence[str]) -> tuple[Side, Side]:
+    """Two values of a parameter within one directory.
+
+    Raises:
+        ParameterError: There is no such parameter, or no run with such a value.
+    """
+    whole = _side("", store)
+    known = {name for of in whole.parameters.values() for name in of}
+    if parameter not in known:
+        raise unknown("parameter", parameter, known)
+    if len(values) != 2 or values[0] == values[1]:
+        raise ParameterError(f"--by {parameter}: needs two values, such as queue=fifo,codel")
+    there = {point: readable(of[parameter]) for point, of in whole.parameters.items() if parameter in of}
+    for value in values:
+        if value not in there.values():
+            raise unknown(f"value of {parameter}", value, set(there.values()))
+    one, other = (_only(whole, value, [point for point, of in there.items() if of == value]) for value in values)
+    return one, other
+
+
+def _side(name: str, store: Store) -> Side:
+    found = points(store)
+    if found.is_empty():
+        raise ParameterError(f"{store.directory}: holds no finished run")
+    parameters = parameters_of(store, found)
+    heads = found.unique("point", keep="first", maintain_order=True)
+    for point, experiment, version in heads.select("point", "experiment", "engine_version").iter_rows():
+        # As JSON, like any parameter.
+        parameters[point] |= {"experiment": canonical(experiment), "engine": canonical(version)}
+    return Side(name, store, parameters, found.select("run_id", "point", "seed"))
+
+
+def _only(side: Side, name: str, kept: Sequence[int]) -> Side:
+    import polars as pl
+
+    return replace(
+        side,
+        name=name,
+        parameters={point: side.parameters[point] for point in kept},
+        runs=side.runs.filter(pl.col("point").is_in(list(kept))),
+    )
+
+
+def match(a: Side, b: Side) -> tuple[dict[int, int], dict[str, tuple[str, str]]]:
+    """The partner in B of each point of A that has one, and what differs between all of A and all of B.
+
+    Raises:
+        ParameterError: Several points of a side fit one of the other.
+    """
+    names = sorted({name for side in (a, b) for of in side.parameters.values() for name in of})
+    apart = {}
+    for name in names:
+        ours, theirs = ({of.get(name) for of in side.parameters.values()} for side in (a, b))
+        if ours.isdisjoint(theirs):
+            apart[name] = (_listed(ours), _listed(theirs))
+    shared = [name for name in names if name not in apart]
+    keys_a, keys_b = (_keys(side, shared, apart) for side in (a, b))
+    return {point: keys_b[key] for key, point in keys_a.items() if key in keys_b}, apart
+
+
+def _listed(values: set[str | None]) -> str:
+    texts = sorted("default" if value is None else readable(value) for value in values)
+    return ", ".join(texts[:6]) + (f", ... ({len(texts)} values)" if len(texts) > 6 else "")
+
+
+def _keys(side: Side, shared: Sequence[str], apart: Mapping[str, object]) -> dict[Key, int]:
+    found: dict[Key, int] = {}
+    for point, of in side.parameters.items():
+        key = tuple(of.get(name) for name in shared)
+        if key in found:
+            other = side.parameters[found[key]]
+            names = [name for name in apart if of.get(name) != other.get(name)]
+            why = f"differ only in {', '.join(names)}" if names else "have the same parameters but other scenarios"
+            raise ParameterError(
+                f"{side.name}: several of its points {why}, so none can be matched (--by NAME=A,B chooses)"
+            )
+        found[key] = point
+    return found
+
+
+def compare(
+    a: Side,
+    b: Side,
+    readings: Sequence[Reading] = (),
+    *,
+    confidence: float = CONFIDENCE,
+    correction: Correction = "benjamini-hochberg",
+    permutation: bool = False,
+) -> Comparison:
+    """Holds B against A, metric by metric.
+
+    Args:
+        a: What is compared with.
+        b: What is compared.
+        readings: Metrics wanted; none: all that both have.
+        confidence: Of the intervals; a metric differs where its adjusted p is at most 1 - confidence.
+        correction: For the many metrics.
+        permutation: Do the permutation tests too.
+
+    Raises:
+        ParameterError: Points cannot be matched, or no point or metric of A has a partner.
+    """
+    check_confidence(confidence)
+    partners, apart = match(a, b)
+    if not partners:
+        has = ", ".join(f"{side.name} has {_labels(side, list(side.parameters)[:1])[0]}" for side in (a, b))
+        raise ParameterError(f"no point of {a.name} has a partner in {b.name}: {has}")
+    within = [name for name in varying({point: a.parameters[point] for point in partners}) if name not in apart]
+    values_a, values_b = _values(a, list(partners)), _values(b, list(partners.values()))
+    rows, seeds = [], []
+    seeds_a, seeds_b = _seeds(a), _seeds(b)
+    for point, partner in partners.items():
+        ours, theirs = seeds_a[point], seeds_b[partner]
+        seeds.append((ours, theirs))
+        label = _label(a, point, within)
+        for key, by_seed in values_a.get(point, {}).items():
+            others = values_b.get(partner, {}).get(key)
+            if others is None or (readings and not any(of.matches(*key[:3]) for of in readings)):
+                continue
+            paired = by_seed.keys() == others.keys()
+            order = list(by_seed)
+            one = list(by_seed.values())
+            other = [others[seed] for seed in order] if paired else list(others.values())
+            found = differ(one, other, paired=paired, confidence=confidence, permutation=permutation)
+            rows.append(Row(label, *key, found, None, None))
+    if not rows:
+        raise ParameterError("compare: the two have no such metric in common")
+    matched_b = set(partners.values())
+    return Comparison(
+        a.name, b.name, apart, _judged(rows, confidence, correction), len(partners),
+        _labels(a, [point for point in a.parameters if point not in partners]),
+        _labels(b, [point for point in b.parameters if point not in matched_b]),
+        (min(len(ours) for ours, _ in seeds), min(len(theirs) for _, theirs in seeds)),
+        all(ours == theirs and len(ours) > 1 for ours, theirs in seeds), confidence, correction,
+    )  # fmt: skip
+
+
+def _judged(rows: Sequence[Row], confidence: float, correction: Correction) -> list[Row]:
+    """With p adjusted over all rows, the largest effect first."""
+    asked = [index for index, row in enumerate(rows) if row.difference.p is not None]
+    adjusted = adjust([p for index in asked if (p := rows[index].difference.p) is not None], correction)
+    found = list(rows)
+    for index, p in zip(asked, adjusted, strict=True):
+        found[index] = replace(rows[index], p_adjusted=p, differs=p <= 1 - confidence)
+    return sorted(
+        found, key=lambda row: (*(-part for part in row.weight), row.point, row.scope, row.entity, row.metric)
+    )
+
+
+def _labels(side: Side, some: Sequence[int]) -> list[str]:
+    """Some of a side's points, by what sets them apart there."""
+    names = varying(side.parameters)
+    return [_label(side, point, names) for point in some]
+
+
+def _label(side: Side, point: int, names: Sequence[str]) -> str:
+    of = side.parameters[point]
+    return ", ".join(f"{name}={readable(of[name])}" for name in names if name in of) or "the only point"
+
+
+def _seeds(side: Side) -> dict[int, set[int]]:
+    """By point."""
+    found: dict[int, set[int]] = {}
+    for point, seed in side.runs.select("point", "seed").iter_rows():
+        found.setdefault(point, set()).add(seed)
+    return found
+
+
+def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[int, float]]]:
+    """By point, by metric, by seed."""
+    import polars as pl
+
+    runs = side.runs.filter(pl.col("point").is_in(list(kept)))
+    rows = side.store.metrics().join(runs, on="run_id", how="inner").filter(pl.col("value").is_finite())
+    found: dict[int, dict[tuple[str, str, str, str], dict[int, float]]] = {}
+    columns = ("point", "scope", "entity", "metric", "unit", "seed", "value")
+    for point, *key, seed, value in rows.sort("point", "scope", "entity", "metric", "seed").select(columns).iter_rows():
+        scope, entity, metric, unit = key
+        found.setdefault(point, {}).setdefault((scope, entity, metric, unit), {})[seed] = value
+    return found

@@ -1,0 +1,94 @@
+"""What of a queue is worth tuning: a few parameters, by rules over the registry.
+
+A queue that holds a delay is tuned by that delay and by its interval, from a tenth of the default to ten times; any other by its
+limit, from ten packets to the default. Both on a log scale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bloatlab import units
+from bloatlab.analysis.space import Vary
+from bloatlab.engines import engine
+from bloatlab.errors import ParameterError, unknown
+from bloatlab.experiments.queues import MTU, comparable, described
+
+DELAYS = ("target", "target_delay", "threshold", "interval", "rtt")
+"""Names under which queues have the delay that they hold and the time over which they judge it."""
+LIMITS = ("limit", "memlimit")
+AROUND = 10.0
+LEAST = 10
+"""Packets that a limit leaves at least: an initial window."""
+
+
+def knobs(kind: str) -> list[Vary]:
+    """The parameters of a queue that are tuned, named `KIND.PARAMETER`.
+
+    Raises:
+        ParameterError: There is no such queue, or it does not stand by itself.
+    """
+    if kind not in comparable():
+        raise unknown("queue that can be tuned", kind, comparable())
+    parameters = described()[kind]
+    found = [_delay(kind, name, parameters[name]) for name in DELAYS if _is_duration(parameters.get(name))]
+    return found or [_limit(kind, name, of) for name in LIMITS if (of := parameters.get(name)) and of["default"]]
+
+
+def _is_duration(parameter: Mapping[str, Any] | None) -> bool:
+    return parameter is not None and parameter["type"] == "duration" and parameter["default"] is not None
+
+
+def _delay(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
+    default = units.duration(parameter["default"])
+    low, high = default / AROUND, default * AROUND
+    least, to, most = (parameter.get("range") or "").partition(" to ")
+    if to:
+        low, high = max(low, units.duration(least)), min(high, units.duration(most))
+    # In whole microseconds, as tc counts.
+    return Vary(f"{kind}.{name}", (), round(1e6 * low), round(1e6 * high), "us", True)
+
+
+def _limit(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
+    if parameter["type"] == "integer":
+        return Vary(f"{kind}.{name}", (), LEAST, float(parameter["default"]), "", True)
+    written = units.limit(parameter["default"])
+    if written.endswith("p"):
+        return Vary(f"{kind}.{name}", (), LEAST, float(written[:-1]), "p", True)
+    return Vary(f"{kind}.{name}", (), LEAST * MTU, float(written.removesuffix("B")), "B", True)
+
+
+def default_of(knob: Vary) -> float:
+    """The registry's value, in the unit of the range."""
+    kind, _, name = knob.name.partition(".")
+    given = described()[kind][name]["default"]
+    if knob.unit == "us":
+        return round(1e6 * units.duration(given))
+    return float(str(given)) if not knob.unit else float(units.limit(given).removesuffix(knob.unit))
+
+
+def tc_of(queue: Any, device: str = "eth0") -> str:
+    """The commands that deploy a queue on Linux, or what Linux lacks for it."""
+    try:
+        return "; ".join(engine().tc(json.dumps(queue), device))
+    except engine().ScenarioError as error:
+        return f"not on Linux: {error}"
+
+
+def queue_path(document: Mapping[str, Any]) -> str:
+    """Where a scenario has the queue that is tuned.
+
+    Raises:
+        ParameterError: It has none, or several.
+    """
+    for key in ("dumbbell", "parking_lot"):
+        if key in document:
+            return f"{key}.queue"
+    links = [place for place, box in enumerate(document.get("boxes", ())) if box.get("kind") == "link"]
+    if len(links) != 1:
+        raise ParameterError(
+            f"the scenario has {len(links)} links as boxes, so which queue to tune is not clear (allowed: one)"
+        )
+    return f"boxes.{links[0]}.queue"

@@ -1,0 +1,50 @@
+"""Runs as replications of points: what differs in the seed alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bloatlab.store.identity import canonical
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.store import Store
+
+
+def points(store: Store) -> pl.DataFrame:
+    """A row a finished run, in the order in which they ended.
+
+    `run_id`, `point` (from 0), `experiment`, `engine_version`, `seed`, `stored` (the store's own number of the scenario). Runs
+    of the same scenario under the same engine are one point, whatever the parameters that made it are called.
+    """
+    import polars as pl
+
+    runs = store.runs().filter(pl.col("status") == "done").rename({"point": "stored"})
+    key = ["experiment", "engine_version", "stored"]
+    known = runs.select(key).unique(maintain_order=True).with_row_index("point")
+    placed = runs.join(known, on=key, how="left", maintain_order="left")
+    return placed.select("run_id", "point", "experiment", "engine_version", "seed", "stored")
+
+
+def parameters_of(store: Store, found: pl.DataFrame) -> dict[int, dict[str, str]]:
+    """Parameters of each point, each value as JSON.
+
+    Args:
+        store: The store.
+        found: Its `points`, or some of them.
+    """
+    stored = dict(store.points().select("point", "parameters").iter_rows())
+    first = found.unique("point", keep="first", maintain_order=True).select("point", "stored")
+    return {
+        point: {name: canonical(value) for name, value in json.loads(stored[of]).items()}
+        for point, of in first.iter_rows()
+    }
+
+
+def varying(parameters: Mapping[int, Mapping[str, str]]) -> list[str]:
+    """Parameters in which points differ, by name."""
+    names = sorted({name for of in parameters.values() for name in of})
+    return [name for name in names if len({of.get(name) for of in parameters.values()}) > 1]

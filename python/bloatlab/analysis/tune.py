@@ -1,0 +1,366 @@
+"""Which queue and parameters suit a link and its traffic: a multi-objective search by Optuna.
+
+Trials are asked for in rounds of `ROUND`, whatever the number of threads, and the sampler is seeded anew for each trial by its
+number: what a trial is follows from the seed and the rounds before it. So a search that was killed goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.analysis.front import Found, Objective, front, knee
+from bloatlab.analysis.intervals import summarise
+from bloatlab.analysis.knobs import default_of, knobs
+from bloatlab.analysis.readings import Reading
+from bloatlab.analysis.space import Vary
+from bloatlab.engines import engine
+from bloatlab.errors import BloatlabError, ParameterError, StoreError
+from bloatlab.scenario.queues import queues_of
+from bloatlab.store import Store, canonical
+from bloatlab.store.keep import Keep
+from bloatlab.sweeps import PlannedRun, Progress, Source, Standing, Summary, execute, plan_points
+
+if TYPE_CHECKING:
+    import optuna
+    from optuna.trial import FrozenTrial, Trial
+
+STUDY = "tune.sqlite"
+ROUND = 8
+"""Trials asked for at once."""
+QUEUE = "queue"
+QUEUES = ("fifo", "codel", "fq_codel", "pie", "cake")
+"""Tried unless said: those that home routers have."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is searched."""
+
+    source: Source
+    base: Mapping[str, Any]
+    path: str
+    """Parameter, or dotted path, of the queue."""
+    queues: Sequence[str]
+    varied: Sequence[Vary]
+    objectives: Sequence[Objective]
+    replications: int = 1
+    seed: int = 42
+
+    def settings(self) -> dict[str, Any]:
+        """What tells one search from another."""
+        return {
+            "source": self.source.name,
+            "scenario": self._whole(),
+            "engine": engine().engine_version(),
+            "queues": list(self.queues),
+            "varied": [[of.name, of.text] for of in self.varied],
+            "objectives": [[of.direction, of.reading.text] for of in self.objectives],
+            "replications": self.replications,
+            "seed": self.seed,
+        }
+
+    def _whole(self) -> str:
+        """The scenario without what is searched."""
+        point = {self.path: self.queues[0], **{of.name: of.at(0.0) for of in self.varied}}
+        return plan_points(self.source, [point], self.base)[0].scenario
+
+    def point(self, trial: Trial) -> dict[str, Any]:
+        """What a trial sets."""
+        kind = _suggest(trial, Vary(QUEUE, tuple(self.queues)), self.seed)
+        table = {"kind": kind}
+        for knob in knobs(kind):
+            table[knob.name.partition(".")[2]] = _suggest(trial, knob, self.seed)
+        return {self.path: table, **{of.name: _suggest(trial, of, self.seed) for of in self.varied}}
+
+    def runs(self, point: Mapping[str, Any]) -> list[PlannedRun]:
+        """The replications of a trial.
+
+        Raises:
+            ParameterError: A value is not allowed.
+            ScenarioError: The engine refuses the scenario.
+        """
+        return plan_points(
+            self.source, [point], self.base, replications=self.replications, seed=self.seed, keep=Keep.METRICS
+        )
+
+
+def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
+    # By its own seed: what a trial that was broken off has already is not drawn again, and must not move what follows.
+    _seed(trial.study, seed, trial.number, of.name)
+    if of.name == QUEUE:
+        return trial.suggest_categorical(QUEUE, list(of.values))
+    if of.values:
+        return json.loads(trial.suggest_categorical(of.name, [canonical(value) for value in of.values]))
+    if of.whole:
+        return of.write(trial.suggest_int(of.name, int(of.low), int(of.high), log=of.log))
+    return of.write(trial.suggest_float(of.name, of.low, of.high, log=of.log))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found."""
+
+    trials: Sequence[Found]
+    failed: int
+    front: Sequence[Found]
+    """Those that none beats in every objective, in the order of the first."""
+    knee: Found | None
+    """What is recommended: the one of the front that is nearest to the best of each objective."""
+    total: int
+    interrupted: bool = False
+
+
+def tune(
+    problem: Problem,
+    directory: Path,
+    trials: int,
+    *,
+    jobs: int | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+) -> Outcome:
+    """Searches until there are so many trials; a directory that holds some goes on from there.
+
+    Raises:
+        ParameterError: There are no trials to make, or the engine refuses what the problem says.
+        StoreError: The directory holds another search, or cannot be written.
+    """
+    if trials < 1:
+        raise ParameterError(f"trials: must be at least 1, not {trials}")
+    for name in (problem.path, *problem.base):
+        if any(of.name == name for of in problem.varied):
+            raise ParameterError(f"{name}: is both varied and {'tuned' if name == problem.path else 'set'}")
+    for kind in problem.queues:
+        first = {of.name: of.at(0.0) for of in problem.varied}
+        problem.runs({problem.path: {"kind": kind}, **first})
+    study = _study(problem, directory)
+    interrupted = False
+    while not interrupted and (trials_of_round := _next(study, trials)):
+        interrupted = not _round(study, problem, directory, trials_of_round, trials, jobs, command, progress)
+    return _outcome(study, problem, trials, interrupted)
+
+
+def _study(problem: Problem, directory: Path) -> optuna.Study:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory}: {error.strerror or error}") from error
+    settings = problem.settings()
+    try:
+        study = optuna.create_study(
+            storage=optuna.storages.RDBStorage(f"sqlite:///{(directory / STUDY).resolve()}"),
+            study_name="tune",
+            directions=[of.direction for of in problem.objectives],
+            load_if_exists=True,
+        )
+        known = study.user_attrs.get("settings")
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("optuna", "sqlalchemy", "sqlite3"):
+            raise
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StoreError(f"{directory / STUDY}: damaged, or not a search ({why})") from error
+    if known is None:
+        study.set_user_attr("settings", settings)
+    elif known != settings:
+        apart = ", ".join(name for name, value in settings.items() if known.get(name) != value)
+        raise StoreError(f"{directory}: holds another search (it differs in {apart}); choose another --out")
+    # The registry's values first, so that every queue is seen as Linux sets it up.
+    for kind in list(problem.queues)[len(study.get_trials(deepcopy=False)) :]:
+        study.enqueue_trial({QUEUE: kind, **{knob.name: _default(knob) for knob in knobs(kind)}})
+    return study
+
+
+def _default(knob: Vary) -> float:
+    given = default_of(knob)
+    return int(given) if knob.whole else given
+
+
+def _next(study: optuna.Study, total: int) -> list[int]:
+    """Numbers of the trials of the next round; those of a round that was broken off first."""
+    known = study.get_trials(deepcopy=False)
+    first = next((trial.number for trial in known if not trial.state.is_finished()), len(known))
+    return list(range(first, min((first // ROUND + 1) * ROUND, total)))
+
+
+def _seed(study: optuna.Study, seed: int, number: int, name: str = "") -> None:
+    """Gives the study the sampler of a trial, or of one of its parameters: a tree-structured Parzen estimator.
+
+    It takes what only some queues have, and finds fronts in some dozens of trials, where NSGA-II (Deb et al. 2002) wants
+    generations. Source: Bergstra et al. 2011; Ozaki et al. 2022 for several objectives.
+    """
+    import optuna
+
+    drawn = hashlib.sha256(f"{seed}\n{number}\n{name}".encode()).digest()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.TPESampler(
+            seed=int.from_bytes(drawn[:4], "big"),
+            n_startup_trials=2 * ROUND,
+            multivariate=True,
+            group=True,
+            constant_liar=True,
+        )
+
+
+def _ask(study: optuna.Study, problem: Problem, number: int) -> Trial:
+    """A trial with all its parameters; of one that was broken off the same."""
+    import optuna
+
+    _seed(study, problem.seed, number)
+    known = study.get_trials(deepcopy=False)
+    if number < len(known) and known[number].state == optuna.trial.TrialState.RUNNING:
+        return optuna.trial.Trial(study, known[number]._trial_id)
+    return study.ask()
+
+
+def _round(
+    study: optuna.Study,
+    problem: Problem,
+    directory: Path,
+    numbers: Sequence[int],
+    total: int,
+    jobs: int | None,
+    command: str,
+    progress: Progress | None,
+) -> bool:
+    """Asks, runs and tells; `False`: interrupted."""
+    asked: list[tuple[Trial, list[PlannedRun]]] = []
+    for number in numbers:
+        trial = _ask(study, problem, number)
+        point = problem.point(trial)
+        try:
+            runs = problem.runs(point)
+        except (ParameterError, engine().ScenarioError) as error:
+            trial.set_user_attr("reason", str(error))
+            runs = []
+        else:
+            queue = next(iter(queues_of(json.loads(runs[0].scenario)).values()))
+            # One attribute: each is a commit.
+            trial.set_user_attr("made", {"point": point, "queue": queue, "runs": [run.run_id for run in runs]})
+        asked.append((trial, runs))
+    planned = list({run.run_id: run for _, runs in asked for run in runs}.values())
+    share = len(numbers) / max(1, len(planned))
+
+    def tell(standing: Standing) -> None:
+        if progress is not None:
+            progress(replace(standing, done=min(total, numbers[0] + share * standing.done)))
+
+    summary = execute(planned, directory, jobs=jobs, progress=tell, command=command)
+    if summary.interrupted:
+        return False
+    metrics = Store(directory).run_metrics([run.run_id for run in planned])
+    for trial, runs in asked:
+        _tell(study, problem, trial, runs, summary, metrics)
+    return True
+
+
+def _tell(
+    study: optuna.Study,
+    problem: Problem,
+    trial: Trial,
+    runs: Sequence[PlannedRun],
+    summary: Summary,
+    metrics: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """The means over a trial's replications, or that it failed and why."""
+    import optuna
+
+    reasons = {run.run_id: reason for run, reason in summary.failed}
+    why = next((reasons[run.run_id] for run in runs if run.run_id in reasons), "" if runs else "refused")
+    columns = []
+    for objective in problem.objectives:
+        column = [objective.reading.of(metrics[run.run_id]) for run in runs] if not why else []
+        kept = [value for value in column if value is not None and math.isfinite(value)]
+        if not why and len(kept) < len(column):
+            why = f"a run has no `{objective.reading.text}`"
+        columns.append(kept)
+    if why:
+        trial.set_user_attr("reason", trial.user_attrs.get("reason", why))
+        study.tell(trial, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
+        return
+    spreads = [summarise(column).t for column in columns]
+    trial.set_user_attr("half_widths", [spread.half_width if spread else None for spread in spreads])
+    study.tell(trial, [fmean(column) for column in columns], skip_if_finished=True)
+
+
+def _outcome(study: optuna.Study, problem: Problem, total: int, interrupted: bool) -> Outcome:
+    import optuna
+
+    complete = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    failed = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.FAIL,))
+    found = [_found(problem, trial) for trial in complete]
+    best = front(found, problem.objectives)
+    return Outcome(found, len(failed), best, knee(best, problem.objectives, found), total, interrupted)
+
+
+def _found(problem: Problem, trial: FrozenTrial) -> Found:
+    made = trial.user_attrs["made"]
+    point = made["point"]
+    table = point[problem.path]
+    tuned = [f"{name} {value}" for name, value in table.items() if name != "kind"]
+    others = [f"{of.name}={point[of.name]}" for of in problem.varied]
+    return Found(
+        trial.number, table["kind"], ", ".join([" ".join([table["kind"], *tuned]), *others]), made["queue"],
+        list(trial.values), trial.user_attrs["half_widths"], point, made["runs"],
+    )  # fmt: skip
+
+
+def describe(problem: Problem, found: Outcome) -> dict[str, Any]:
+    """As `--json` has it."""
+    from bloatlab.analysis.knobs import tc_of
+
+    def one(of: Found) -> dict[str, Any]:
+        return {
+            "trial": of.number,
+            "queue": dict(of.queue),
+            "set": dict(of.point),
+            "values": list(of.values),
+            "half_widths": list(of.half_widths),
+            "runs": list(of.runs),
+            "tc": tc_of(of.queue),
+        }
+
+    return {
+        "experiment": problem.source.name,
+        "objectives": [
+            {"metric": of.reading.text, "unit": of.reading.unit, "goal": of.direction} for of in problem.objectives
+        ],
+        "trials": len(found.trials),
+        "failed": found.failed,
+        "replications": problem.replications,
+        "seed": problem.seed,
+        "front": [one(of) for of in found.front],
+        "recommended": one(found.knee) if found.knee else None,
+    }
+
+
+def objectives_of(document: Mapping[str, Any], read: Callable[[str], Reading]) -> list[Objective]:
+    """Delay made small, throughput large: the 95th percentile of a ping's RTT, or else of the sojourn times; all that arrives.
+
+    Args:
+        document: The canonical scenario.
+        read: What a metric's text names.
+    """
+    pings = [flow["name"] for flow in document["flows"] if flow["traffic"]["kind"] == "ping"]
+    delay = f"probe.{pings[0]}{'*' if _several(document, pings[0]) else ''}.p95_rtt" if pings else "flow.p95_sojourn_l4"
+    return [Objective(read(delay), True), Objective(read("network.agg_throughput"), False)]
+
+
+def _several(document: Mapping[str, Any], name: str) -> bool:
+    return any(flow["name"] == name and flow["count"] > 1 for flow in document["flows"])
+
+
+def nothing(found: Outcome, problem: Problem) -> BloatlabError:
+    """The error where every trial failed."""
+    return BloatlabError(f"{problem.source.name}: all {found.failed} trials failed, so there is nothing to recommend")

@@ -1,0 +1,185 @@
+"""`compare`: which metrics differ beyond noise."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
+from bloatlab.analysis.differences import Correction
+from bloatlab.analysis.readings import reading
+from bloatlab.cli.console import console, number
+from bloatlab.cli.values import axis, settings
+from bloatlab.errors import BloatlabError, ParameterError
+from bloatlab.experiments import CATALOGUE
+from bloatlab.store import Store, canonical
+from bloatlab.store.text import readable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_ROWS = 40
+MOST_ALONE = 5
+
+
+def compare_directories(
+    a: Path,
+    b: Path | None,
+    by: str | None,
+    metrics: Sequence[str],
+    confidence: float,
+    correction: Correction,
+    figure: Path | None,
+    *,
+    as_json: bool,
+    fail_on_difference: bool,
+) -> int:
+    """Says what differs; exit code 1 if asked to fail and something does."""
+    if (b is None) == (by is None):
+        raise ParameterError("compare: give two results directories, or one and --by NAME=A,B")
+    readings = [reading(text, measures=_measures(Store(a))) for text in metrics]
+    if b is not None:
+        one, other = sides(Store(a), Store(b))
+    else:
+        ((name, text),) = settings([str(by)], "--by").items()
+        one, other = sides_by(Store(a), name, [readable(canonical(value)) for value in axis(text)])
+    found = compare(one, other, readings, confidence=confidence, correction=correction, permutation=as_json)
+    if as_json:
+        sys.stdout.write(json.dumps(found.describe(), allow_nan=False) + "\n")
+    else:
+        _print(found)
+    if figure is not None:
+        path = draw(found, figure)
+        if not as_json:
+            print(path)
+    return 1 if fail_on_difference and any(differs(row) for row in found.rows) else 0
+
+
+def _measures(store: Store) -> dict[str, str]:
+    """Metrics that the experiments of a store define, and their units."""
+    names = set(store.runs()["experiment"].to_list()) & set(CATALOGUE)
+    return {metric: unit for name in sorted(names) for metric, unit in CATALOGUE[name].measures.items()}
+
+
+def differs(row: Row) -> bool:
+    """Beyond noise; without replications: at all."""
+    return row.differs if row.differs is not None else not row.difference.identical
+
+
+def _print(found: Comparison) -> None:
+    out = console()
+    for name, (one, other) in found.compared.items():
+        out.print(f"{name}: {one} in A, {other} in B", soft_wrap=True, markup=False)
+    a, b = found.replications
+    how = "paired by seed" if found.paired else "independent"
+    points = f"{found.matched} point{'s' * (found.matched != 1)} in both"
+    out.print(f"A is {found.a}, B is {found.b}; {points}, at least {a} and {b} replications, {how}", soft_wrap=True)
+    for side, alone in (("A", found.alone_a), ("B", found.alone_b)):
+        if alone:
+            more = f" and {len(alone) - MOST_ALONE} more" if len(alone) > MOST_ALONE else ""
+            said = "; ".join(alone[:MOST_ALONE])
+            out.print(f"only in {side}, without a partner: {said}{more}", soft_wrap=True, markup=False)
+    if found.identical:
+        out.print(f"identical: all {len(found.rows)} values of A are those of B")
+        return
+    out.print(comparison_table(found))
+    same = sum(row.difference.identical for row in found.rows)
+    if not found.judged:
+        out.print(
+            f"One replication: noise cannot be judged, so these are differences only; {same} of {len(found.rows)} metrics "
+            "are identical. Run both with --replications 5.",
+            soft_wrap=True,
+        )
+        return
+    apart = sum(differs(row) for row in found.rows)
+    out.print(
+        f"{apart} of {len(found.rows)} metrics differ beyond noise (p at most {1 - found.confidence:.3g}, adjusted after "
+        f"{found.correction.title()}); {same} are identical",
+        soft_wrap=True,
+    )
+
+
+def comparison_table(found: Comparison) -> Table:
+    """A row a metric, the largest effect first; those that are identical are left out."""
+    from rich.table import Table
+
+    rows = [row for row in found.rows if not row.difference.identical]
+    left = len(rows) - MOST_ROWS
+    table = Table(caption=f"and {left} more with smaller effects: --json gives all" if left > 0 else None)
+    several = len({row.point for row in found.rows}) > 1
+    if several:
+        table.add_column("point")
+    table.add_column("metric")
+    for heading in ("A", "B", "B - A"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("unit")
+    if found.judged:
+        for heading in (f"{100 * found.confidence:g} % interval", "g", "Cliff's d", "p adjusted"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("beyond noise")
+    else:
+        table.add_column("change", justify="right")
+    for row in rows[:MOST_ROWS]:
+        cells = [row.point] if several else []
+        of = row.difference
+        cells += [row.name, number(of.mean_a), number(of.mean_b), signed(of.difference), row.unit]
+        table.add_row(*cells, *(_judgement(row) if found.judged else [_change(of.mean_a, of.difference)]))
+    return table
+
+
+def _judgement(row: Row) -> list[str]:
+    of = row.difference
+    interval = f"{signed(of.interval.low)} to {signed(of.interval.high)}" if of.interval else "-"
+    effect = "-" if of.effect.value is None else f"{of.effect.value:+.2f}"
+    p = "-" if row.p_adjusted is None else ("<0.001" if row.p_adjusted < 0.001 else f"{row.p_adjusted:.3f}")
+    word = {True: "[bold]yes[/]", False: "no", None: "-"}[row.differs]
+    return [interval, effect, f"{of.cliffs_delta:+.2f}", p, word]
+
+
+def _change(base: float, difference: float) -> str:
+    return f"{100 * difference / abs(base):+.1f} %" if base else "-"
+
+
+def signed(value: float) -> str:
+    """A number with its sign."""
+    text = number(value)
+    return text if value <= 0 else f"+{text}"
+
+
+def table_of(found: Comparison) -> dict[str, Any]:
+    """What the forest plot is drawn from."""
+    import polars as pl
+
+    rows = [
+        {
+            "name": f"{row.name} ({row.point})" if found.matched > 1 else row.name,
+            "effect": row.difference.effect.value,
+            "low": row.difference.effect.interval.low if row.difference.effect.interval else None,
+            "high": row.difference.effect.interval.high if row.difference.effect.interval else None,
+            "differs": bool(row.differs),
+        }
+        for row in found.rows
+    ]
+    kinds = {"name": pl.String, "effect": pl.Float64, "low": pl.Float64, "high": pl.Float64, "differs": pl.Boolean}
+    return {"differences": pl.DataFrame(rows, schema=kinds)}
+
+
+def draw(found: Comparison, path: Path) -> Path:
+    """Saves the forest plot.
+
+    Raises:
+        BloatlabError: There is no effect size to draw, or the file cannot be written.
+    """
+    if all(row.difference.effect.value is None for row in found.rows):
+        raise BloatlabError("--figure: no metric has an effect size; that takes three replications of each")
+    from bloatlab.figures import forest, save
+
+    try:
+        return save(forest(table_of(found)), path)
+    except OSError as error:
+        raise BloatlabError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise BloatlabError(str(error)) from error

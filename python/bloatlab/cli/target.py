@@ -1,0 +1,35 @@
+"""What sensitivity and tune run: an experiment or a scenario file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bloatlab.analysis import readings
+from bloatlab.experiments import CATALOGUE, get
+from bloatlab.experiments.base import Experiment
+from bloatlab.scenario.read import read
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source
+
+
+@dataclass(frozen=True)
+class Target:
+    """An experiment or a scenario file, as the command line names it."""
+
+    source: Source
+    experiment: Experiment | None
+
+    @classmethod
+    def named(cls, name: str) -> Target:
+        """An experiment's name, or the path of a TOML or JSON file."""
+        if name in CATALOGUE or not (Path(name).exists() or Path(name).suffix in (".toml", ".json")):
+            experiment = get(name)
+            return cls(ExperimentSource(experiment), experiment)
+        file = Path(name)
+        return cls(ScenarioSource(read(file), file.stem), None)
+
+    def reading(self, text: str) -> readings.Reading:
+        """A metric, or a criterion of the experiment."""
+        if self.experiment is None:
+            return readings.number(text)
+        return readings.number(text, self.experiment.criteria, self.experiment.measures)

@@ -1,0 +1,135 @@
+"""`tune`: which queue and parameters for this link and traffic."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bloatlab.analysis import tune
+from bloatlab.analysis.front import Objective
+from bloatlab.analysis.knobs import knobs, queue_path, tc_of
+from bloatlab.analysis.tune import Outcome, Problem
+from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.run import INTERRUPTED, command_line
+from bloatlab.cli.target import Target
+from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.vary import varied
+from bloatlab.errors import ParameterError
+from bloatlab.sweeps import ScenarioSource, plan
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+NAME = "tune"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for."""
+
+    name: str
+    queue: str | None
+    minimise: Sequence[str]
+    maximise: Sequence[str]
+    vary: Sequence[str]
+    set_: Sequence[str]
+    trials: int
+    replications: int
+    seed: int
+    out: Path | None
+    jobs: int | None
+    as_json: bool
+
+
+def run_tune(request: Request) -> int:
+    """Searches, and says what it found."""
+    problem = problem_of(request)
+    directory = request.out if request.out is not None else Path("results") / f"{problem.source.name}-{NAME}"
+    with progress_bar(request.trials, "trials", quiet=request.as_json) as tell:
+        found = tune.tune(problem, directory, request.trials, jobs=request.jobs, command=command_line(), progress=tell)
+    if found.interrupted:
+        print(
+            f"bloatlab: interrupted; {len(found.trials)} of {request.trials} trials are kept in {directory}. "
+            f"Resume with: {command_line()}",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    if found.knee is None:
+        raise tune.nothing(found, problem)
+    if request.as_json:
+        sys.stdout.write(json.dumps(tune.describe(problem, found), allow_nan=False) + "\n")
+        return 0
+    out = console()
+    out.print(front_table(problem, found))
+    failed = f", {found.failed} failed" if found.failed else ""
+    out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True, markup=False)
+    out.print(f"recommended: {found.knee.label}", soft_wrap=True, markup=False)
+    out.print(f"  {tc_of(found.knee.queue)}", soft_wrap=True, markup=False)
+    out.print(_page_line(problem, found, directory), soft_wrap=True, markup=False)
+    return 0
+
+
+def problem_of(request: Request) -> Problem:
+    """What the options describe.
+
+    Raises:
+        ParameterError: An option does not fit.
+    """
+    target = Target.named(request.name)
+    source = target.source
+    if isinstance(source, ScenarioSource):
+        path = queue_path(source.document)
+    elif target.experiment is None or all(of.name != tune.QUEUE for of in target.experiment.parameters):
+        raise ParameterError(f"{source.name}: has no parameter `queue` to tune")
+    else:
+        path = tune.QUEUE
+    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
+    if path in base:
+        raise ParameterError(f"{path}: is tuned, so it cannot be set; --queue says which are tried")
+    queues = list(tune.QUEUES) if request.queue is None else [name.strip() for name in request.queue.split(",")]
+    if len(set(queues)) < len(queues):
+        raise ParameterError("--queue: one is named twice")
+    for kind in queues:
+        knobs(kind)
+    ranges = varied(request.vary)
+    if request.minimise or request.maximise:
+        objectives = [Objective(target.reading(text), True) for text in request.minimise]
+        objectives += [Objective(target.reading(text), False) for text in request.maximise]
+    else:
+        first = plan(source, {**base, path: queues[0], **{of.name: of.at(0.0) for of in ranges}})
+        objectives = tune.objectives_of(json.loads(first[0].scenario), target.reading)
+    return Problem(source, base, path, queues, ranges, objectives, request.replications, request.seed)
+
+
+def front_table(problem: Problem, found: Outcome) -> Table:
+    """A row a point of the front: what it gives, and how it is deployed."""
+    from rich.table import Table
+
+    table = Table(title=f"{problem.source.name}: Pareto front of {len(found.trials)} trials", caption="* recommended")
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("queue")
+    for of in problem.objectives:
+        table.add_column(of.title, justify="right")
+    table.add_column("on Linux")
+    for place, of_front in enumerate(found.front, 1):
+        star = "*" if found.knee is not None and of_front.number == found.knee.number else ""
+        values = [
+            number(middle) + (f" ± {half:.2g}" if half is not None else "")
+            for middle, half in zip(of_front.values, of_front.half_widths, strict=True)
+        ]
+        table.add_row(f"{star}{place}", of_front.label, *values, tc_of(of_front.queue))
+    return table
+
+
+def _page_line(problem: Problem, found: Outcome, directory: Path) -> str:
+    """Makes the page; its path, or how to get it."""
+    try:
+        from bloatlab.report.tuning import make_tuning_page
+    except ImportError:
+        return "no page: pip install 'bloatlab[report]'"
+    page, figure = make_tuning_page(problem, found, directory, [command_line()])
+    return f"page: {page}" + (f"\nfigure: {figure}" if figure is not None else "")

@@ -1,0 +1,61 @@
+"""Runs that differ in their seed alone as one row: means and how sure they are."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from bloatlab.analysis.aggregate import over
+from bloatlab.figures.sweep import Sweep
+from bloatlab.report import text
+from bloatlab.report.metric_tables import Cell
+from bloatlab.report.model import MOST_RUNS, RUN_COLUMNS, PlainTable
+
+NOTE = (
+    "Mean over the replications ± half of the 95 % confidence interval (Student's t). What differs by less than the intervals "
+    "may be noise: `bloatlab compare` judges."
+)
+
+
+def points_table(swept: Sweep) -> PlainTable | None:
+    """A row a point, if some point has several runs; the best of each column marked.
+
+    Args:
+        swept: The runs.
+    """
+    if swept.replications < 2:
+        return None
+    names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
+    columns = [name for name in RUN_COLUMNS if swept.frame[name].null_count() < swept.frame.height]
+    placed = swept.frame.with_columns(pl.struct("series", *names).rank("dense").alias("place"))
+    long = placed.unpivot(columns, index="place", variable_name="column").drop_nulls("value")
+    found = {(row["place"], row["column"]): row for row in over(long, ["place", "column"]).iter_rows(named=True)}
+    heads = placed.group_by("place", maintain_order=True).agg(
+        *(pl.first(name) for name in names), pl.len().alias("runs")
+    )
+    best = {
+        column: _best([found[place, column]["mean"] for place in heads["place"] if (place, column) in found], column)
+        for column in columns
+    }
+    places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
+    rows = []
+    for head in heads.head(MOST_RUNS).iter_rows(named=True):
+        cells = [Cell(str(head[name]), places.get(name, {}).get(head[name], str(head[name]))) for name in names]
+        cells.append(Cell(str(head["runs"]), head["runs"]))
+        cells += [_cell(found.get((head["place"], column)), best[column]) for column in columns]
+        rows.append(cells)
+    left = heads.height - len(rows)
+    more = f" {left} more points are left out here; `bloatlab export DIR --csv --summary` gives all." if left else ""
+    titles = [RUN_COLUMNS[column][0] for column in columns]
+    return PlainTable([*names, "runs", *titles], rows, "Means over replications", sortable=True, note=NOTE + more)
+
+
+def _best(means: list[float], column: str) -> float | None:
+    return (max(means) if RUN_COLUMNS[column][1] == "higher" else min(means)) if len(set(means)) > 1 else None
+
+
+def _cell(row: dict[str, float] | None, best: float | None) -> Cell:
+    if row is None:
+        return Cell(text.NONE)
+    mean, high = row["mean"], row["high"]
+    half = "" if high is None else f" ± {text.number(high - mean, 2)}"
+    return Cell(f"{text.number(mean)}{half}", mean, mean == best)

@@ -1,0 +1,133 @@
+"""The page of a search: the front as a figure and a table, and what to deploy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bloatlab.analysis.front import Found
+from bloatlab.analysis.knobs import tc_of
+from bloatlab.analysis.tune import Outcome, Problem
+from bloatlab.report import text
+from bloatlab.report.drawing import Renderer
+from bloatlab.report.metric_tables import Cell
+from bloatlab.report.model import Drawn, PlainTable
+from bloatlab.report.page import render, write
+
+NAME = "tune.html"
+FIGURE = "pareto.svg"
+CAPTION = (
+    "A mark a trial. The numbers are those of the table: the trials that no other equals in both and beats in one, joined by "
+    "the dashed line. The star is recommended. Better is up and to the right."
+)
+
+
+def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
+    """What the figure is drawn from: the first two objectives."""
+    places = {of.number: place for place, of in enumerate(found.front, 1)}
+    rows = [
+        {
+            "kind": of.kind,
+            "x": of.values[0],
+            "y": of.values[1],
+            "place": places.get(of.number),
+            "knee": found.knee is not None and of.number == found.knee.number,
+        }
+        for of in found.trials
+    ]
+    numbers = {"x": pl.Float64, "y": pl.Float64, "place": pl.Int64, "knee": pl.Boolean}
+    objectives = [{"title": of.title, "minimise": of.minimise} for of in problem.objectives[:2]]
+    return {"trials": pl.DataFrame(rows, schema={"kind": pl.String, **numbers}), "objectives": pl.DataFrame(objectives)}
+
+
+def value(of: Found, place: int) -> str:
+    """A value with what is behind its +-."""
+    half = of.half_widths[place]
+    return text.number(of.values[place]) + (f" ± {text.number(half, 2)}" if half is not None else "")
+
+
+def make_tuning_page(
+    problem: Problem, found: Outcome, directory: Path, commands: Sequence[str]
+) -> tuple[Path, Path | None]:
+    """Writes the page and, of at least two objectives, the figure.
+
+    Returns:
+        Their paths.
+
+    Raises:
+        StoreError: The page cannot be written.
+    """
+    figures: list[Drawn] = []
+    saved: Path | None = None
+    with Renderer() as renderer:
+        if len(problem.objectives) > 1:
+            from bloatlab.figures import pareto, save
+            from bloatlab.figures.theme import PHONE, WIDE
+            from bloatlab.store.files import write_whole
+
+            tables = tables_of(problem, found)
+            label = escape(CAPTION)
+            pictures = [
+                renderer.render(pareto(tables, width=width), f"pareto-{width}", label) for width in (WIDE, PHONE)
+            ]
+            figures.append(Drawn("pareto", "Trials and the Pareto front", CAPTION, False, pictures))
+            saved = directory / FIGURE
+            write_whole(saved, lambda temporary: save(pareto(tables), temporary))
+        page = render(
+            "tune.html",
+            title=f"Which queue for {problem.source.name}",
+            name=problem.source.name,
+            sentence=sentence(problem, found),
+            tc=tc_of(found.knee.queue) if found.knee else "",
+            commands=list(commands),
+            figures_drawn=figures,
+            front=front_table(problem, found),
+            searched=searched_table(problem),
+            notes=notes(problem, found),
+        )
+    return write(directory / NAME, page), saved
+
+
+def sentence(problem: Problem, found: Outcome) -> str:
+    """What is recommended, and what it gives."""
+    if found.knee is None:
+        return "Every trial failed."
+    best = found.knee
+    given = ", ".join(
+        f"{of.reading.text} {value(best, place)} {of.reading.unit}".rstrip()
+        for place, of in enumerate(problem.objectives)
+    )
+    return f"Recommended: {best.label}. {given}."
+
+
+def front_table(problem: Problem, found: Outcome) -> PlainTable:
+    """A row a point of the front."""
+    rows = []
+    for number, of in enumerate(found.front, 1):
+        star = " (recommended)" if found.knee is not None and of.number == found.knee.number else ""
+        cells = [Cell(value(of, place), of.values[place]) for place in range(len(problem.objectives))]
+        rows.append([Cell(f"{number}{star}", number), Cell(of.label, of.label), *cells, Cell(tc_of(of.queue))])
+    columns = ["#", "queue", *(of.title for of in problem.objectives), "on Linux"]
+    return PlainTable(columns, rows, "Pareto front", sortable=True)
+
+
+def searched_table(problem: Problem) -> PlainTable:
+    """What was varied, and within which range."""
+    from bloatlab.analysis.knobs import knobs
+
+    rows = [
+        [Cell(kind), Cell(of.name.partition(".")[2]), Cell(of.text)] for kind in problem.queues for of in knobs(kind)
+    ]
+    rows += [[Cell("all"), Cell(of.name), Cell(of.text)] for of in problem.varied]
+    return PlainTable(["queue", "parameter", "range"], rows, "What was searched")
+
+
+def notes(problem: Problem, found: Outcome) -> list[tuple[str, Any]]:
+    """What a reader needs to judge the search by."""
+    trials = text.plural(len(found.trials), "trial") + (f", {found.failed} failed" if found.failed else "")
+    goals = "; ".join(f"{'least' if of.minimise else 'most'} {of.reading.text}" for of in problem.objectives)
+    return [("goals", goals), ("trials", trials), ("replications", problem.replications), ("seed", problem.seed)]
