@@ -71,3 +71,22 @@ def test_models_refuse_what_the_engine_refuses(change: dict[str, object]) -> Non
         Scenario.model_validate(document)
     with pytest.raises(engine().ScenarioError):
         bl.run(document)
+
+
+def test_a_flow_of_a_cell_names_its_ue_and_qos_flow():
+    flow = bl.scenario.flow(ue=2, qfi=5, cca="cubic")
+    assert flow == {"ue": 2, "qfi": 5, "cca": "cubic"}
+    bearers = [
+        {"name": "best_effort"},
+        {"name": "voice", "qfi": [5], "priority": 2, "prioritised_bit_rate": "infinite"},
+    ]
+    document = {"duration": "1s", "cell": {"bearers": bearers}, "flows": [flow]}
+    from bloatlab.scenario import models
+
+    cell = models.Scenario.model_validate(document).cell
+    assert cell is not None
+    assert cell.bearers is not None
+    assert [(bearer.name, bearer.qfi, bearer.priority) for bearer in cell.bearers] == [
+        ("best_effort", None, 16),
+        ("voice", [5], 2),
+    ]

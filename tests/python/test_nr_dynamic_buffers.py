@@ -232,6 +232,13 @@ def test_the_way_down_is_drawn_of_cells_alone(store):
     assert not registry.find("descent").applicable({**tables, "link_series": renamed})
 
 
+def test_named_bearers_are_on_the_way_down_their_uplinks_are_not():
+    links = ["upf", "upf_1", "sdap_1", "sdap_2_voice", "ue_1", "ue_2_voice", "ue_1_up", "ue_2_voice_up", "wire_up"]
+    rows = {"time_s": [0.1] * 9, "link": links, "queue_packets": list(range(9)), "throughput_mbps": [1.0] * 9}
+    places = descent.queues({"link_series": pl.DataFrame(rows)})
+    assert dict(places.select("place", "packets").iter_rows()) == {"UPF": 0 + 1, "SDAP": 2 + 3, "RLC": 4 + 5}
+
+
 def test_the_page_says_who_wins_before_it_ranks(store):
     page = make_report(store.directory).read_text()
     assert page.index("<h2>What the runs say</h2>") < page.index("<h2>Ranking</h2>")

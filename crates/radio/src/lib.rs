@@ -6,6 +6,7 @@ mod amc;
 pub mod bler;
 pub mod cell;
 pub mod channel;
+mod infinite;
 mod mcs;
 mod numerology;
 pub mod pdcp;
@@ -17,6 +18,7 @@ mod transport_block;
 
 pub use amc::{Amc, mcs_of_cqi, shannon_cqi};
 pub use channel::{Band, Channel, ChannelParams};
+pub use infinite::{OrInfinite, Quantity};
 pub use mcs::{McsTable, Scheme};
 pub use numerology::{FR2_BEGINS, Numerology, SUBCARRIERS, SYMBOLS};
 pub use transport_block::{Rule, Shape, TransportBlock, TransportBlocks};

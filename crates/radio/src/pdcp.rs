@@ -1,67 +1,15 @@
 //! Packet data convergence (TS 38.323): numbers packets, discards those that waited too long, and puts what arrived in order.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::str::FromStr;
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::infinite::OrInfinite;
 
 /// A timer that may never end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
-    /// Never.
-    Infinite,
-    /// After so long.
-    After(Duration),
-}
-
-impl fmt::Display for Timer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Infinite => f.write_str("infinite"),
-            Self::After(time) => time.fmt(f),
-        }
-    }
-}
-
-impl Serialize for Timer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl FromStr for Timer {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "infinite" {
-            return Ok(Self::Infinite);
-        }
-        let time = text.parse().map(Self::After);
-        time.map_err(|error: bloatlab_units::ParseError| format!("{error} (or `infinite`)"))
-    }
-}
-
-impl<'de> Deserialize<'de> for Timer {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl JsonSchema for Timer {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Timer".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "a duration with its unit, such as 100ms, or infinite",
-            "pattern": r"^\s*(infinite|[0-9.]+\s*(ns|us|µs|ms|s|min|h))\s*$",
-        })
-    }
-}
+pub type Timer = OrInfinite<Duration>;
 
 /// Packet data convergence of a bearer.
 ///
@@ -88,7 +36,7 @@ impl Default for PdcpParams {
             sn_bits: 18,
             sdap_header: true,
             discard_timer: Timer::Infinite,
-            t_reordering: Timer::After(Duration(100 * MILLISECOND)),
+            t_reordering: Timer::Finite(Duration(100 * MILLISECOND)),
             out_of_order: false,
         }
     }
@@ -115,7 +63,7 @@ impl PdcpParams {
 fn between(name: &str, given: Timer, low: u64, high: u64) -> Result<(), String> {
     let (low, high) = (Duration(low * MILLISECOND), Duration(high * MILLISECOND));
     match given {
-        Timer::After(time) if !(low..=high).contains(&time) => Err(format!(
+        Timer::Finite(time) if !(low..=high).contains(&time) => Err(format!(
             "{name}: {time} is out of range (allowed: {low} to {high}, or infinite)"
         )),
         _ => Ok(()),
@@ -136,7 +84,7 @@ impl PdcpTransmitter {
         Self {
             discard: match params.discard_timer {
                 Timer::Infinite => None,
-                Timer::After(time) => Some(time.0),
+                Timer::Finite(time) => Some(time.0),
             },
             next: 0,
             discarded: 0,
@@ -200,7 +148,7 @@ impl<T: Copy> PdcpReceiver<T> {
             in_order: !params.out_of_order,
             reordering: match params.t_reordering {
                 Timer::Infinite => None,
-                Timer::After(time) => Some(time.0),
+                Timer::Finite(time) => Some(time.0),
             },
             deliver: 0,
             waiting: VecDeque::new(),

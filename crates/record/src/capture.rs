@@ -54,7 +54,7 @@ pub fn write_pcap(
             let place = place.ok_or_else(|| CaptureError::NoSuchLink(name.to_owned()))?;
             match known.and_then(|l| l.bearer) {
                 None => Point::Transmitter(place),
-                Some(bearer) => Point::Ue(downward(outcome, bearer / 2)),
+                Some((ue, _)) => Point::Ue(downward(outcome, ue)),
             }
         }
     };
@@ -112,8 +112,8 @@ fn place(outcome: &Outcome, name: &str) -> Option<u32> {
 fn downward(outcome: &Outcome, ue: u32) -> Vec<Option<usize>> {
     let mut down = vec![None; outcome.flow_names.len()];
     let bearers = outcome.links.iter().filter_map(|link| {
-        let bearer = link.bearer.filter(|bearer| bearer / 2 == ue)?;
-        Some((place(outcome, &link.name)?, bearer as usize % 2))
+        let (_, is_up) = link.bearer.filter(|(of, _)| *of == ue)?;
+        Some((place(outcome, &link.name)?, usize::from(is_up)))
     });
     let bearers: Vec<_> = bearers.collect();
     for event in &outcome.packets {

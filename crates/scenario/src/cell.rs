@@ -1,7 +1,12 @@
 //! A 5G cell as the document's network: hosts behind a wire and a UPF, a base station, UEs.
 
 use bloatlab_aqm::QueueConfig;
+use bloatlab_radio::OrInfinite;
+use bloatlab_radio::cell::BearerParams;
 use bloatlab_radio::cell::params::CellParams;
+use bloatlab_radio::cell::prioritisation::{LOWEST, LogicalChannel};
+use bloatlab_radio::pdcp::PdcpParams;
+use bloatlab_radio::rlc::RlcParams;
 use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
@@ -34,6 +39,143 @@ pub struct CellNetwork {
     /// Marking of packets as they enter the RLC, by its queue and egress rate (L4Span); absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marking: Option<l4span::Params>,
+    /// Data radio bearers of every UE, at most 29; the first is the default one, for QoS flows that no bearer names. Absent: one bearer, unnamed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 29))]
+    pub bearers: Vec<Bearer>,
+}
+
+/// A data radio bearer that every UE has, in both directions. What is not set is the cell's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bearer {
+    /// Name: its boxes are `ue_1_NAME`, `ue_1_NAME_up`, ... and `sdap_1_NAME`.
+    #[schemars(length(min = 1, max = 64))]
+    pub name: String,
+    /// Identifiers of the QoS flows that it carries, 0 to 63 each; the first bearer carries all that no other names too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub qfi: Vec<u32>,
+    /// Priority of its logical channel: 1 is served first, 16 last.
+    #[serde(default = "lowest")]
+    #[schemars(range(min = 1, max = 16))]
+    pub priority: u8,
+    /// What it gets of a UE's blocks before lower priorities get anything: up to 524.288 Mbit/s, or `infinite`.
+    #[serde(default = "no_rate")]
+    pub prioritised_bit_rate: OrInfinite<Rate>,
+    /// How long that may be saved up, 5 ms to 1 s.
+    #[serde(default = "bucket")]
+    #[schemars(extend("x-minimum" = "5ms", "x-maximum" = "1s"))]
+    pub bucket_size_duration: Duration,
+    /// Radio link control instead of `radio.rlc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rlc: Option<RlcParams>,
+    /// Packet data convergence instead of `radio.pdcp`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pdcp: Option<PdcpParams>,
+    /// Queue discipline instead of the cell's `queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueConfig>,
+    /// Bytes instead of the cell's `buffer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Bytes>,
+    /// Queue discipline instead of the cell's `uplink_queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink_queue: Option<QueueConfig>,
+    /// Bytes instead of the cell's `uplink_buffer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink_buffer: Option<Bytes>,
+    /// A queue in SDAP with its sizing instead of the cell's `sdap`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sdap: Option<Sdap>,
+    /// Marking instead of the cell's `marking`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<l4span::Params>,
+}
+
+fn lowest() -> u8 {
+    LOWEST
+}
+
+fn no_rate() -> OrInfinite<Rate> {
+    LogicalChannel::default().prioritised_bit_rate
+}
+
+fn bucket() -> Duration {
+    LogicalChannel::default().bucket_size_duration
+}
+
+impl Bearer {
+    /// How it stands among the UE's bearers.
+    pub(crate) fn channel(&self) -> LogicalChannel {
+        LogicalChannel {
+            priority: self.priority,
+            prioritised_bit_rate: self.prioritised_bit_rate,
+            bucket_size_duration: self.bucket_size_duration,
+        }
+    }
+}
+
+/// A bearer with nothing left open.
+pub(crate) struct SettledBearer<'a> {
+    /// What its boxes' names have after the UE's number.
+    pub suffix: String,
+    pub radio: BearerParams,
+    /// Downlink and uplink.
+    pub queues: [(&'a QueueConfig, Bytes); 2],
+    pub sdap: Option<&'a Sdap>,
+    pub marking: Option<&'a l4span::Params>,
+}
+
+impl CellNetwork {
+    /// The bearers of a UE, with what they inherit.
+    pub(crate) fn settled_bearers(&self) -> Vec<SettledBearer<'_>> {
+        let queues = [
+            (&self.queue, self.buffer),
+            (&self.uplink_queue, self.uplink_buffer),
+        ];
+        let cell = || SettledBearer {
+            suffix: String::new(),
+            radio: self.radio.bearer(),
+            queues,
+            sdap: self.sdap.as_ref(),
+            marking: self.marking.as_ref(),
+        };
+        if self.bearers.is_empty() {
+            return vec![cell()];
+        }
+        let own = |bearer: &'_ Bearer| {
+            let inherited = cell().radio;
+            BearerParams {
+                channel: bearer.channel(),
+                rlc: bearer.rlc.clone().unwrap_or(inherited.rlc),
+                pdcp: bearer.pdcp.clone().unwrap_or(inherited.pdcp),
+            }
+        };
+        let [down, up] = queues;
+        let settled = self.bearers.iter().map(|bearer| SettledBearer {
+            suffix: format!("_{}", bearer.name),
+            radio: own(bearer),
+            queues: [
+                (
+                    bearer.queue.as_ref().unwrap_or(down.0),
+                    bearer.buffer.unwrap_or(down.1),
+                ),
+                (
+                    bearer.uplink_queue.as_ref().unwrap_or(up.0),
+                    bearer.uplink_buffer.unwrap_or(up.1),
+                ),
+            ],
+            sdap: bearer.sdap.as_ref().or(self.sdap.as_ref()),
+            marking: bearer.marking.as_ref().or(self.marking.as_ref()),
+        });
+        settled.collect()
+    }
+
+    /// The place among a UE's bearers of the one that a QoS flow is mapped to: the default one, if none names it (TS 37.324 section 5.2.1).
+    pub(crate) fn bearer_of(&self, qfi: Option<u32>) -> usize {
+        let names = |bearer: &Bearer| qfi.is_some_and(|qfi| bearer.qfi.contains(&qfi));
+        self.bearers.iter().position(names).unwrap_or(0)
+    }
 }
 
 /// A queue in SDAP, where packets wait while the RLC is kept short.
@@ -91,6 +233,7 @@ impl Default for CellNetwork {
             uplink_buffer: Bytes(10_000_000),
             sdap: None,
             marking: None,
+            bearers: Vec::new(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Ranges and rules that types cannot express. Every refusal names the key, the value and what is allowed.
 
+mod cell;
 mod flow;
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use bloatlab_aqm::QueueConfig;
@@ -11,7 +13,7 @@ use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
 use serde_json::Value;
 
 use crate::read::split_name;
-use crate::{BoxSpec, CellNetwork, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
+use crate::{BoxSpec, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
 
 pub(crate) type Check = Result<(), ScenarioError>;
 
@@ -21,6 +23,8 @@ const DAY: u64 = 24 * HOUR;
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 /// Packets or buffers of one queue.
 const MAX_LIMIT: u64 = 100_000_000;
+/// The highest identifier of a QoS flow: 6 bits (TS 37.324 section 6.3.4).
+const MAX_QFI: u32 = 63;
 /// Bytes of one queue.
 const MAX_LIMIT_BYTES: u64 = 1_000_000_000_000;
 
@@ -258,7 +262,7 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
         parking_lot(p)?;
     }
     if let Some(c) = &s.cell {
-        cell(c)?;
+        cell::check(c)?;
     }
     boxes(&s.boxes)?;
     if s.flows.is_empty() {
@@ -331,50 +335,8 @@ fn parking_lot(p: &ParkingLot) -> Check {
     device("parking_lot", p.device_packets, p.overhead, p.header)
 }
 
-fn cell(c: &CellNetwork) -> Check {
-    for (path, r, d, overhead) in [
-        ("cell.wire", c.wire.rate, c.wire.delay, c.wire.overhead),
-        (
-            "cell.backhaul",
-            c.backhaul.rate,
-            c.backhaul.delay,
-            c.backhaul.overhead,
-        ),
-    ] {
-        rate(format!("{path}.rate"), r)?;
-        delay(format!("{path}.delay"), d)?;
-        device(path, 0, overhead, 0)?;
-    }
-    queue("cell.backhaul.queue", &c.backhaul.queue)?;
-    for (key, q, buffer) in [
-        ("", &c.queue, c.buffer),
-        ("uplink_", &c.uplink_queue, c.uplink_buffer),
-    ] {
-        queue(&format!("cell.{key}queue"), q)?;
-        let most = Bytes(MAX_LIMIT_BYTES);
-        within(format!("cell.{key}buffer"), buffer, Bytes(1), most)?;
-    }
-    if let Some(sdap) = &c.sdap {
-        queue("cell.sdap.queue", &sdap.queue)?;
-        registered("cell.sdap.sizing", sdap.sizing.validate())?;
-    }
-    if let Some(pacer) = &c.backhaul.pacer {
-        registered("cell.backhaul.pacer", pacer.validate())?;
-        if c.sdap.is_none() {
-            return fail(
-                "cell.backhaul.pacer",
-                "needs `cell.sdap`, whose queue it keeps short",
-            );
-        }
-    }
-    if let Some(marking) = &c.marking {
-        registered("cell.marking", marking.validate())?;
-    }
-    registered("cell.radio", c.radio.validate())
-}
-
 fn boxes(specs: &[BoxSpec]) -> Check {
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = HashMap::new();
     for (i, spec) in specs.iter().enumerate() {
         let path = format!("boxes[{i}]");
         name(format!("{path}.name"), spec.name())?;

@@ -51,6 +51,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 256))]
     pub ue: Option<u32>,
+    /// In a cell: identifier of the QoS flow that its packets, both ways, belong to, which says their bearer; absent: the default bearer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 63))]
+    pub qfi: Option<u32>,
     /// With `boxes`: names of the boxes from sender to receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
@@ -89,6 +93,7 @@ impl Default for Flow {
             direction: Direction::Forward,
             hops: None,
             ue: None,
+            qfi: None,
             path: None,
             return_path: None,
             source: None,

@@ -15,15 +15,15 @@ mod plan;
 mod read;
 mod traffic;
 
-pub use cell::{Backhaul, CellNetwork, Sdap, Wire};
+pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
 pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use impair::Impairments;
 pub use plan::{
-    GateKind, Part, Plan, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink, RadioPort,
-    Share, VaryDelay,
+    GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink,
+    RadioPort, Share, VaryDelay,
 };
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 

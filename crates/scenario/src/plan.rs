@@ -3,6 +3,7 @@
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
 use bloatlab_link::{DelayVariation, LoadedRate, Probability, Variation, gilbert_elliott, jitter};
+use bloatlab_radio::cell::BearerParams;
 use bloatlab_radio::cell::params::CellParams;
 use bloatlab_radio::channel::Loaded;
 use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
@@ -166,6 +167,8 @@ pub struct PlanLink {
 pub struct PlanGate {
     /// The UE, counted from 0.
     pub ue: u32,
+    /// Of a gate in SDAP: its place among the UE's bearers, from 0. One in the UPF is for all of them.
+    pub bearer: u32,
     /// How.
     pub how: GateKind,
 }
@@ -189,16 +192,27 @@ pub enum GateKind {
 pub struct PlanCell {
     /// What the document says of it.
     pub params: CellParams,
+    /// The bearers of each UE, the default one first.
+    pub bearers: Vec<PlanBearer>,
     /// The channels of its UEs, with their files read.
     pub channels: Vec<Loaded>,
-    /// Marking of what enters the RLC.
+}
+
+/// A bearer that every UE has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanBearer {
+    /// On the radio.
+    pub params: BearerParams,
+    /// Marking of what enters its RLC.
     pub marking: Option<l4span::Params>,
 }
 
 /// Where a link meets the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioPort {
-    /// Number of the bearer: twice the UE's, counted from 0, and one more on the uplink.
+    /// The UE, counted from 0.
+    pub ue: u32,
+    /// Number of the bearer: twice its place among the bearers of all UEs, UE by UE, and one more on the uplink.
     pub bearer: u32,
     /// Bytes that it holds, what is sent in part among them.
     pub buffer: u64,

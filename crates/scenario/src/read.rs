@@ -97,7 +97,7 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
             Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 18] = [
+            const LISTS: [&str; 20] = [
                 "flows",
                 "boxes",
                 "hops",
@@ -113,7 +113,9 @@ fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError
                 "states",
                 "to",
                 "table",
-                // UEs of a cell.
+                // Bearers and UEs of a cell.
+                "bearers",
+                "qfi",
                 "ues",
                 "position_m",
                 "from_m",

@@ -511,3 +511,64 @@ fn a_cell_is_refused_by_its_place() {
         "cell.backhaul.pacer: needs `cell.sdap`, whose queue it keeps short"
     );
 }
+
+#[test]
+fn bearers_and_their_qos_flows_are_refused_by_their_place() {
+    let run = |cell: Value, flow: Value| {
+        refusal(&json!({ "duration": "1s", "cell": cell, "flows": [flow] }))
+    };
+    let bearers = |bearers: Value| run(json!({ "bearers": bearers }), json!({}));
+    let second = |second: Value| bearers(json!([{ "name": "a", "qfi": [1] }, second]));
+    let flow = |qfi: Value| run(json!({}), json!({ "qfi": qfi }));
+    let many: Vec<Value> = (0..30)
+        .map(|n| json!({ "name": n.to_string(), "qfi": [n] }))
+        .collect();
+    let messages = [
+        // QoS flows.
+        flow(json!(64)),
+        flow(json!(-1)),
+        flow(json!([1])),
+        flow(json!("voice")),
+        refusal(&with(dumbbell(), "/flows/0/qfi", json!(1))),
+        refusal(&with(parking_lot(), "/flows/0/qfi", json!(1))),
+        refusal(&with(boxes(), "/flows/0/qfi", json!(1))),
+        second(json!({ "name": "b" })),
+        second(json!({ "name": "b", "qfi": 2 })),
+        second(json!({ "name": "b", "qfi": [2, 64] })),
+        second(json!({ "name": "b", "qfi": [2, 1] })),
+        second(json!({ "name": "b", "qfi": [2, 3, 2] })),
+        // Names.
+        bearers(json!([{}])),
+        bearers(json!({ "name": "a" })),
+        second(json!({ "name": "a", "qfi": [2] })),
+        second(json!({ "name": "", "qfi": [2] })),
+        second(json!({ "name": "voice_up", "qfi": [2] })),
+        second(json!({ "name": "up", "qfi": [2] })),
+        second(json!({ "name": "b", "qfi": [2], "prioritised_bitrate": "1Mbit/s" })),
+        bearers(json!(many)),
+        // Logical channels.
+        second(json!({ "name": "b", "qfi": [2], "priority": 0 })),
+        second(json!({ "name": "b", "qfi": [2], "priority": 17 })),
+        second(json!({ "name": "b", "qfi": [2], "prioritised_bit_rate": "525Mbit/s" })),
+        second(json!({ "name": "b", "qfi": [2], "prioritised_bit_rate": "much" })),
+        second(json!({ "name": "b", "qfi": [2], "bucket_size_duration": "4ms" })),
+        second(json!({ "name": "b", "qfi": [2], "bucket_size_duration": "2s" })),
+        // What else is theirs.
+        second(json!({ "name": "b", "qfi": [2], "rlc": { "mode": "tm" } })),
+        second(json!({ "name": "b", "qfi": [2], "rlc": { "mode": "um", "sn_bits": 7 } })),
+        second(json!({ "name": "b", "qfi": [2], "pdcp": { "discard_timer": "1ms" } })),
+        second(json!({ "name": "b", "qfi": [2], "queue": "codell" })),
+        second(json!({ "name": "b", "qfi": [2], "buffer": "0B" })),
+        second(json!({ "name": "b", "qfi": [2], "uplink_buffer": "0B" })),
+        second(json!({ "name": "b", "qfi": [2], "sdap": {} })),
+        second(json!({ "name": "b", "qfi": [2], "marking": { "target": "1us" } })),
+        run(
+            json!({
+                "bearers": [{ "name": "a", "sdap": { "sizing": { "kind": "bdp" } } }, { "name": "b", "qfi": [1] }],
+                "backhaul": { "pacer": {} },
+            }),
+            json!({}),
+        ),
+    ];
+    insta::assert_snapshot!(messages.join("\n"));
+}

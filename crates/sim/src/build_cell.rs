@@ -1,6 +1,6 @@
 //! The radio cell of a plan, with the gates before it.
 
-use bloatlab_radio::cell::Cell;
+use bloatlab_radio::cell::{BearerParams, Cell};
 use bloatlab_radio::sizing::L4Span;
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanCell, PlanFlow};
 use bloatlab_units::{NEVER, Nanos};
@@ -15,26 +15,26 @@ impl Engine<'_> {
     pub(crate) fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
         let Some(PlanCell {
             params,
+            bearers,
             channels,
-            marking,
         }) = &plan.cell
         else {
             return Ok(());
         };
-        let mut links: Vec<usize> = vec![0; 2 * params.ues.len()];
+        let mut links: Vec<usize> = vec![0; 2 * params.ues.len() * bearers.len()];
         for (index, link) in self.network.links.iter().enumerate() {
             if let Some((bearer, _)) = link.bearer {
                 links[bearer] = index;
             }
         }
-        let mut descents: Vec<Descent> = Vec::new();
-        for place in 0..params.ues.len() {
-            descents.push(Descent {
-                base: base_delay(plan, &self.places, links[2 * place]),
-                marker: marking.as_ref().map(L4Span::new),
-                ..Descent::default()
-            });
-        }
+        let of_all = (0..params.ues.len()).flat_map(|_| bearers).enumerate();
+        let descents = of_all.map(|(place, bearer)| Descent {
+            base: base_delay(plan, &self.places, links[2 * place]),
+            marker: bearer.marking.as_ref().map(L4Span::new),
+            ..Descent::default()
+        });
+        let mut descents: Vec<Descent> = descents.collect();
+        let mut upfs = vec![None; params.ues.len()];
         let slot = params.slot()?;
         let mut gates = Vec::new();
         for (planned, place) in plan.boxes.iter().zip(&self.places) {
@@ -42,22 +42,23 @@ impl Engine<'_> {
                 continue;
             };
             let Some(plan) = &link.gate else { continue };
-            let gate = Gate::new(plan, *index as usize, slot);
-            let descent = &mut descents[gate.ue];
+            let gate = Gate::new(plan, *index as usize, slot, bearers.len());
             match gate.keeper {
-                Keeper::Sdap(_) => descent.sdap = Some(gates.len()),
-                Keeper::Upf { .. } => descent.upf = Some(gates.len()),
+                Keeper::Sdap(_) => descents[gate.bearer].sdap = Some(gates.len()),
+                Keeper::Upf { .. } => upfs[gate.ue] = Some(gates.len()),
             }
             self.network.links[*index as usize].gate = gates.len();
             gates.push(gate);
         }
+        let radio: Vec<BearerParams> = bearers.iter().map(|b| b.params.clone()).collect();
         self.network.radio = Some(Box::new(RadioCell {
-            cell: Cell::new(params, channels, &self.streams)?,
+            cell: Cell::new(params, &radio, channels, &self.streams)?,
             links,
             slot,
             scheduled: NEVER,
             out: Vec::new(),
             gates,
+            upfs,
             descents,
             filled: Vec::new(),
             rng: self.streams.stream("radio/marking"),

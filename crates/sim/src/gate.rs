@@ -16,6 +16,8 @@ pub(crate) enum Keeper {
 /// A queue of one UE, and what lets packets out of it.
 pub(crate) struct Gate {
     pub ue: usize,
+    /// Of SDAP's: the bearer below, by its place among those of all UEs.
+    pub bearer: usize,
     /// Index of the link whose queue it is.
     pub link: usize,
     pub keeper: Keeper,
@@ -29,8 +31,8 @@ pub(crate) struct Gate {
 const PACING: Nanos = 100 * MICROSECOND;
 
 impl Gate {
-    /// From its plan, in a cell with slots of this length.
-    pub fn new(plan: &PlanGate, link: usize, slot: Nanos) -> Self {
+    /// From its plan, in a cell with slots of this length and so many bearers a UE.
+    pub fn new(plan: &PlanGate, link: usize, slot: Nanos, bearers: usize) -> Self {
         let (keeper, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
                 let law = sizing.law(slot);
@@ -47,6 +49,7 @@ impl Gate {
         };
         Self {
             ue: plan.ue as usize,
+            bearer: plan.ue as usize * bearers + plan.bearer as usize,
             link,
             keeper,
             tick,
@@ -64,11 +67,10 @@ impl Gate {
     }
 }
 
-/// A UE on its way down: its gates, what left the RLC since the last TTI ended, and what marks before it.
+/// A bearer on its way down: its gate, what left the RLC since the last TTI ended, and what marks before it.
 #[derive(Default)]
 pub(crate) struct Descent {
-    /// Index of its gates.
-    pub upf: Option<usize>,
+    /// Index of its gate.
     pub sdap: Option<usize>,
     pub packets_out: u64,
     pub bytes_out: u64,

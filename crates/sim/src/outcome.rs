@@ -99,8 +99,8 @@ pub struct LinkInfo {
     pub delay: f64,
     /// Kind of queue.
     pub queue: &'static str,
-    /// The bearer that it is, if it is one of a cell: twice the UE's number on the downlink, one more on the uplink.
-    pub bearer: Option<u32>,
+    /// If it is a bearer of a cell: its UE, counted from 0, and whether it is its uplink.
+    pub bearer: Option<(u32, bool)>,
 }
 
 /// A ping or page-fetching client that took part.

@@ -1,5 +1,7 @@
 //! A radio cell among the links: it takes packets from the queues of its bearers and hands on what has crossed it.
 
+use std::ops::Range;
+
 use bloatlab_aqm::Packet as _;
 use bloatlab_radio::cell::{Above, Cell};
 use bloatlab_radio::rlc::Sdu;
@@ -24,7 +26,9 @@ pub(crate) struct RadioCell {
     /// What has crossed it and goes on.
     pub out: Vec<Packet>,
     pub gates: Vec<Gate>,
-    /// By UE.
+    /// Index of the gate of each UE in the UPF.
+    pub upfs: Vec<Option<usize>>,
+    /// By bearer, as they are numbered, both directions together.
     pub descents: Vec<Descent>,
     /// Bearers that have filled a block just now.
     pub filled: Vec<usize>,
@@ -54,16 +58,27 @@ impl RadioCell {
         if descent.marker.is_none() {
             return false;
         }
-        let users = self.descents.len() as u64;
+        let users = self.upfs.len() as u64;
         let chance = descent.marking(packet.ecn(), link.bytes, users, packet.length());
         self.rng.chance(chance)
+    }
+
+    /// The bearers of a UE on their way down.
+    fn bearers_of(&self, ue: usize) -> Range<usize> {
+        let count = self.descents.len() / self.upfs.len();
+        ue * count..(ue + 1) * count
+    }
+
+    /// Packets in the RLC of a bearer, on the downlink.
+    fn in_rlc(&self, bearer: usize, links: &[Link]) -> u64 {
+        links[self.links[2 * bearer]].packets
     }
 
     /// How many packets may go through a gate now.
     pub fn opening(&self, index: usize, links: &[Link]) -> u64 {
         let gate = &self.gates[index];
         match &gate.keeper {
-            Keeper::Sdap(law) => law.may_release(links[self.links[2 * gate.ue]].packets),
+            Keeper::Sdap(law) => law.may_release(self.in_rlc(gate.bearer, links)),
             Keeper::Upf { pacer, delay } => {
                 // What SDAP passes on while packets are under way to it has to be under way.
                 let pipe = self.below(gate.ue, links).1 * *delay as f64 / self.slot as f64;
@@ -77,8 +92,11 @@ impl RadioCell {
         let ue = self.gates[index].ue;
         let waiting = links[self.gates[index].link].packets;
         let (has_room, pace) = self.below(ue, links);
-        let sdap = self.descents[ue].sdap;
-        let queued = sdap.map_or(0, |sdap| links[self.gates[sdap].link].packets);
+        let sdaps = self.descents[self.bearers_of(ue)].iter();
+        let queues = sdaps.filter_map(|descent| descent.sdap);
+        let queued = queues
+            .map(|sdap| links[self.gates[sdap].link].packets)
+            .sum();
         match &mut self.gates[index].keeper {
             Keeper::Sdap(law) => law.on_tick(now, waiting),
             Keeper::Upf { pacer, .. } => {
@@ -88,25 +106,34 @@ impl RadioCell {
         }
     }
 
-    /// Whether the RLC below SDAP has room, and the packets that a TTI sends, as SDAP's law knows them; without it both by what the RLC holds.
+    /// Whether the RLCs below SDAP have room, all of them, and the packets that a TTI sends, of all, as SDAP's laws know them; without one by what the RLC
+    /// holds.
     fn below(&self, ue: usize, links: &[Link]) -> (bool, f64) {
-        let queued = links[self.links[2 * ue]].packets;
-        let law = self.descents[ue].sdap.map(|sdap| &self.gates[sdap].keeper);
-        let Some(Keeper::Sdap(law)) = law else {
-            return (true, queued as f64);
-        };
-        let has_room = law.limit().is_none_or(|limit| queued < limit);
-        (has_room, law.pace().unwrap_or(queued as f64))
+        let mut sum = (true, 0.0);
+        for bearer in self.bearers_of(ue) {
+            let queued = self.in_rlc(bearer, links);
+            let law = self.descents[bearer]
+                .sdap
+                .map(|sdap| &self.gates[sdap].keeper);
+            let (limit, pace) = match law {
+                Some(Keeper::Sdap(law)) => (law.limit(), law.pace()),
+                _ => (None, None),
+            };
+            sum.0 &= limit.is_none_or(|limit| queued < limit);
+            sum.1 += pace.unwrap_or(queued as f64);
+        }
+        sum
     }
 
-    /// Packets between the UPF's gate and SDAP's.
+    /// Packets between the UPF's gate and those of SDAP.
     fn in_sdap(&self, ue: usize, links: &[Link]) -> u64 {
-        let descent = &self.descents[ue];
-        let count = |gate: Option<usize>| gate.map(|gate| links[self.gates[gate].link].count);
-        match (count(descent.upf), count(descent.sdap)) {
-            (Some(upf), Some(sdap)) => upf.departures - sdap.departures - sdap.drops,
-            _ => 0,
-        }
+        let count = |gate: usize| links[self.gates[gate].link].count;
+        let Some(upf) = self.upfs[ue] else {
+            return 0;
+        };
+        let sdaps = self.descents[self.bearers_of(ue)].iter();
+        let gone = sdaps.filter_map(|descent| descent.sdap.map(count));
+        count(upf).departures - gone.map(|sdap| sdap.departures + sdap.drops).sum::<u64>()
     }
 
     /// So many packets went through a gate; the UPF's gate, if that may let more out for it.
@@ -115,7 +142,7 @@ impl RadioCell {
         if packets == 0 || matches!(gate.keeper, Keeper::Upf { .. }) {
             return None;
         }
-        let upf = self.descents[gate.ue].upf?;
+        let upf = self.upfs[gate.ue]?;
         if let Keeper::Upf { pacer, .. } = &mut self.gates[upf].keeper {
             pacer.on_passed(packets);
         }

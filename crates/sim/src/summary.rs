@@ -127,7 +127,7 @@ impl Engine<'_> {
                     rate: link.rate.0 as f64 * 1e-6,
                     delay: link.delay as f64 * MS,
                     queue: link.queue.kind(),
-                    bearer: link.radio.as_ref().map(|port| port.bearer),
+                    bearer: link.radio.map(|port| (port.ue, port.bearer % 2 == 1)),
                 });
             }
         }

@@ -129,6 +129,8 @@ def flow(
     rtt: str | None = None,
     direction: str | None = None,
     hops: tuple[int, int] | None = None,
+    ue: int | None = None,
+    qfi: int | None = None,
     path: list[str] | None = None,
     return_path: list[str] | None = None,
     source: str | None = None,
@@ -150,6 +152,8 @@ def flow(
         rtt: Its own two-way propagation.
         direction: `"forward"` or `"reverse"`.
         hops: First and last hop crossed in a parking lot, from 1.
+        ue: The UE of a cell that it belongs to, from 1.
+        qfi: Identifier of its QoS flow in a cell, 0 to 63, which says its bearer.
         path: Names of boxes from sender to receiver.
         return_path: Names of boxes from receiver to sender.
         source: Name of the sending host, for queues that share between hosts; absent: its own.
@@ -162,8 +166,8 @@ def flow(
     """
     built = _given(
         name=name, count=count, start=start, stop=stop, start_interval=start_interval, start_jitter=start_jitter,
-        rtt=rtt, direction=direction, hops=list(hops) if hops else None, path=path, return_path=return_path,
-        source=source, destination=destination, dscp=dscp, cca=cca, traffic=traffic,
+        rtt=rtt, direction=direction, hops=list(hops) if hops else None, ue=ue, qfi=qfi, path=path,
+        return_path=return_path, source=source, destination=destination, dscp=dscp, cca=cca, traffic=traffic,
     )  # fmt: skip
     settings = _given(**tcp)
     return built | ({"tcp": settings} if settings else {})

@@ -4,11 +4,26 @@ use std::collections::VecDeque;
 
 use bloatlab_units::Nanos;
 
+use super::prioritisation::{LogicalChannel, Served};
+use super::transmission::{Content, Part};
 use crate::pdcp::{PdcpParams, PdcpReceiver, PdcpTransmitter};
-use crate::rlc::{Pdu, Receiver, RlcParams, Sdu, Status, Transmitter, Upper};
+use crate::rlc::{
+    Framing, Opportunity, Pdu, Receiver, RlcParams, Sdu, Status, Transmitter, Upper, pdu_bytes,
+};
 
-/// What waits before the bearers of a cell, and where what comes out goes. Bearers are numbered: twice the UE's number on the downlink, one more on
-/// the uplink.
+/// A data radio bearer as every UE has it, in both directions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BearerParams {
+    /// How it stands among the UE's bearers.
+    pub channel: LogicalChannel,
+    /// Its radio link control.
+    pub rlc: RlcParams,
+    /// Its packet data convergence.
+    pub pdcp: PdcpParams,
+}
+
+/// What waits before the bearers of a cell, and where what comes out goes. Bearers are numbered UE by UE, a UE's in their order, and each twice: even on the
+/// downlink, one more on the uplink.
 pub trait Above<T> {
     /// A bearer is about to fill a transport block; `held_since`: when what it still holds of an SDU came in.
     fn opportunity(&mut self, bearer: usize, now: Nanos, held_since: Option<Nanos>);
@@ -48,6 +63,7 @@ pub struct Bearer<T> {
     /// The receiving entity.
     pub receiver: Receiver<Numbered<T>>,
     acknowledged: bool,
+    framing: Framing,
     numbers: PdcpTransmitter,
     order: PdcpReceiver<T>,
     lost: VecDeque<u64>,
@@ -57,11 +73,13 @@ pub struct Bearer<T> {
 
 impl<T: Copy> Bearer<T> {
     /// One through which nothing has passed.
-    pub fn new(params: &RlcParams, pdcp: &PdcpParams) -> Self {
+    pub fn new(params: &BearerParams) -> Self {
+        let BearerParams { rlc, pdcp, .. } = params;
         Self {
-            sender: params.transmitter(),
-            receiver: params.receiver(),
-            acknowledged: matches!(params, RlcParams::Am(_)),
+            sender: rlc.transmitter(),
+            receiver: rlc.receiver(),
+            acknowledged: matches!(rlc, RlcParams::Am(_)),
+            framing: rlc.framing(),
             numbers: PdcpTransmitter::new(pdcp),
             order: PdcpReceiver::new(pdcp),
             lost: VecDeque::with_capacity(REMEMBERED),
@@ -70,23 +88,27 @@ impl<T: Copy> Bearer<T> {
         }
     }
 
-    /// Fills up to `room` bytes of a block; says how many it used.
-    pub fn fill(
+    /// A block is about to be filled in which it may have a part.
+    pub fn opportunity(&self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
+        let held_since = self.sender.held().map(|(_, since)| since);
+        above.opportunity(number, now, held_since);
+    }
+
+    /// Fills up to so many bytes of a block; says how many it used.
+    fn fill(
         &mut self,
         number: usize,
         now: Nanos,
-        room: u32,
+        offer: Opportunity,
         above: &mut dyn Above<T>,
         out: &mut Vec<Pdu<Numbered<T>>>,
     ) -> u32 {
-        let held_since = self.sender.held().map(|(_, since)| since);
-        above.opportunity(number, now, held_since);
         let mut upper = Own {
             above,
             number,
             numbers: &mut self.numbers,
         };
-        self.sender.transmit(now, room, &mut upper, out)
+        self.sender.transmit(now, offer, &mut upper, out)
     }
 
     /// Bytes that the sender would send if it could.
@@ -204,6 +226,44 @@ impl<T: Copy> Bearer<T> {
             above.delivered(number, now, &packet);
         }
     }
+}
+
+/// Puts into a block what a bearer has for it: a report on its opposite direction first, then what is to be sent again, then what is new
+/// (TS 38.322 section 5.2.3.1.1).
+#[inline]
+pub fn serve<T: Copy>(
+    bearers: &mut [Bearer<T>],
+    number: usize,
+    now: Nanos,
+    mut offer: Opportunity,
+    above: &mut dyn Above<T>,
+    content: &mut Content<Numbered<T>>,
+) -> Served {
+    let mut served = Served::default();
+    let framing = bearers[number].framing;
+    let status = bearers[number ^ 1].receiver.build_status(now, offer.room);
+    if let Some(status) = &status {
+        served.room = status.bytes.min(offer.room);
+        served.pdus = framing.pdu(status.bytes);
+        offer.room -= served.room;
+        offer.enough = offer.enough.saturating_sub(served.pdus);
+    }
+    let begin = content.pdus.len();
+    if offer.enough > 0 {
+        served.room += bearers[number].fill(number, now, offer, above, &mut content.pdus);
+        if offer.enough < u32::MAX {
+            served.pdus += pdu_bytes(framing, &content.pdus[begin..]);
+        }
+    }
+    if served.room > 0 {
+        content.parts.push(Part {
+            bearer: number,
+            status,
+            end: content.pdus.len(),
+            bytes: served.room,
+        });
+    }
+    served
 }
 
 /// What waits above one bearer.

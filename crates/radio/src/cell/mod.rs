@@ -9,6 +9,7 @@ mod grid;
 mod link_adaptation;
 pub mod params;
 pub mod pattern;
+pub mod prioritisation;
 mod scheduling;
 mod transmission;
 mod uplink;
@@ -16,17 +17,18 @@ mod uplink;
 use bloatlab_units::{MICROSECOND, Nanos, Rng, Streams};
 
 use self::allocate::{Candidate, Policy};
-use self::bearer::{Bearer, Numbered};
+use self::bearer::{Bearer, Numbered, serve};
 use self::grid::Grid;
 use self::link_adaptation::Adaptation;
 use self::params::{CellParams, HarqParams};
 use self::pattern::{Clock, Pattern};
+use self::prioritisation::Prioritisation;
 use self::transmission::{Air, Content, Transmission};
 use self::uplink::Requests;
 use crate::channel::{Channel, Loaded};
 use crate::{Amc, McsTable, SYMBOLS, mcs_of_cqi};
 
-pub use self::bearer::Above;
+pub use self::bearer::{Above, BearerParams};
 
 /// Slots from filling a block for the downlink to sending it (5G-LENA: the delay from MAC to PHY).
 const DOWN_AHEAD: u64 = 2;
@@ -55,6 +57,8 @@ struct Ue {
     average: [f64; 2],
     /// HARQ processes in use, by direction.
     processes: [u32; 2],
+    /// How its bearers share a block, by direction.
+    channels: [Prioritisation; 2],
 }
 
 /// A cell with its UEs.
@@ -69,6 +73,9 @@ pub struct Cell<T> {
     sounding: Option<(u64, u64)>,
     amc: Amc,
     ues: Vec<Ue>,
+    /// Bearers of a UE.
+    channels: usize,
+    /// By number, as [`Above`] has them.
     bearers: Vec<Bearer<T>>,
     air: [Air<Numbered<T>>; 2],
     /// What is to be sent again, and the first slot for it, in order.
@@ -84,12 +91,13 @@ pub struct Cell<T> {
 }
 
 impl<T: Copy> Cell<T> {
-    /// A cell in which nothing has happened; the channels are those of its parameters, with their files read.
+    /// A cell in which nothing has happened; the channels are those of its parameters, with their files read, the bearers those that each UE has.
     ///
     /// # Errors
     /// What [`CellParams::validate`] refuses.
     pub fn new(
         params: &CellParams,
+        bearers: &[BearerParams],
         channels: &[Loaded],
         streams: &Streams,
     ) -> Result<Self, String> {
@@ -109,6 +117,8 @@ impl<T: Copy> Cell<T> {
                 requests: Requests::default(),
                 average: [0.0; 2],
                 processes: [0; 2],
+                channels: [DOWN, UP]
+                    .map(|_| Prioritisation::new(bearers.iter().map(|bearer| bearer.channel))),
             })
             .collect();
         Ok(Self {
@@ -123,8 +133,10 @@ impl<T: Copy> Cell<T> {
             harq: params.harq.clone(),
             sounding: params.sounding(),
             amc: params.amc,
-            bearers: (0..2 * ues.len())
-                .map(|_| Bearer::new(&params.rlc, &params.pdcp))
+            channels: bearers.len(),
+            bearers: (0..ues.len())
+                .flat_map(|_| bearers)
+                .flat_map(|bearer| [DOWN, UP].map(|_| Bearer::new(bearer)))
                 .collect(),
             ues,
             air: [Air::new(), Air::new()],
@@ -194,34 +206,48 @@ impl<T: Copy> Cell<T> {
     fn transmit_uplink(&mut self, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
         let mut blocks = self.air[UP].take(slot);
         for block in blocks.iter_mut().filter(|block| block.attempts == 0) {
-            let (number, room) = (block.bearer, block.size.bytes);
-            self.fill(number, now, room, above, &mut block.content);
-            block.report = self.report(number, now, above);
-            let requests = &mut self.ues[number / 2].requests;
-            requests.filled(room, block.report);
+            let (ue, room) = (block.ue, block.size.bytes);
+            self.fill(ue, UP, now, room, above, &mut block.content);
+            block.report = self.waiting(ue, UP, now, above);
+            self.ues[ue].requests.filled(room, block.report);
         }
         self.air[UP].rest(slot, blocks);
     }
 
-    /// Fills a block, and says whether there was anything: what the opposite direction's receiver has to tell comes first.
+    /// The numbers of a UE's bearers in a direction.
+    #[inline]
+    fn numbers(&self, ue: usize, direction: usize) -> impl Iterator<Item = usize> + use<T> {
+        let first = 2 * ue * self.channels + direction;
+        (0..self.channels).map(move |channel| first + 2 * channel)
+    }
+
+    /// Fills a block from a UE's bearers, and says whether there was anything.
     fn fill(
         &mut self,
-        number: usize,
+        ue: usize,
+        direction: usize,
         now: Nanos,
         room: u32,
         above: &mut dyn Above<T>,
         content: &mut Content<Numbered<T>>,
     ) -> bool {
-        let mut left = room;
-        if let Some(status) = self.bearers[number ^ 1].receiver.build_status(now, left) {
-            left -= status.bytes.min(left);
-            content.status = Some(status);
+        for (channel, number) in self.numbers(ue, direction).enumerate() {
+            self.bearers[number].opportunity(number, now, above);
+            if self.channels > 1 {
+                let waits = self.report(number, now, above) > 0;
+                self.ues[ue].channels[direction].set_waiting(channel, waits);
+            }
         }
-        let used = self.bearers[number].fill(number, now, left, above, &mut content.pdus);
-        used > 0 || content.status.is_some()
+        let first = 2 * ue * self.channels + direction;
+        let bearers = &mut self.bearers;
+        self.ues[ue].channels[direction].fill(now, room, |channel, offer| {
+            serve(bearers, first + 2 * channel, now, offer, above, content)
+        });
+        !content.parts.is_empty()
     }
 
-    /// Bytes that a sender would send, with what its side's receiver has to tell.
+    /// Bytes that a bearer's sender would send, with what its side's receiver has to tell.
+    #[inline]
     fn report(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) -> u32 {
         let status = self.bearers[number ^ 1].receiver.status_due(now);
         self.bearers[number]
@@ -229,11 +255,26 @@ impl<T: Copy> Cell<T> {
             .saturating_add(status.unwrap_or(0))
     }
 
+    /// The same of all bearers of a UE together.
+    fn waiting(
+        &mut self,
+        ue: usize,
+        direction: usize,
+        now: Nanos,
+        above: &mut dyn Above<T>,
+    ) -> u32 {
+        let mut sum: u32 = 0;
+        for number in self.numbers(ue, direction) {
+            sum = sum.saturating_add(self.report(number, now, above));
+        }
+        sum
+    }
+
     /// Blocks of this slot cross the channel: they are decoded at their end, or are to be sent again.
     fn propagate(&mut self, direction: usize, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
         let mut blocks = self.air[direction].take(slot);
         for mut block in blocks.drain(..) {
-            let ue = &mut self.ues[block.bearer / 2];
+            let ue = &mut self.ues[block.ue];
             let offset = [0.0, ue.uplink_offset][direction];
             let snr = ue.snr + offset;
             let cqi = self
@@ -242,12 +283,8 @@ impl<T: Copy> Cell<T> {
             ue.adaptation[direction].measured(slot, mcs_of_cqi(self.table, cqi));
             block.attempts += 1;
             block.received.add(self.table.scheme(block.mcs), snr);
-            above.sent(
-                block.bearer,
-                now,
-                block.size.bytes,
-                f64::from(block.symbols) / f64::from(SYMBOLS),
-            );
+            let first = 2 * block.ue * self.channels + direction;
+            sent(&block, first, now, above);
             let error = block.received.error(self.table, block.mcs, block.size);
             if !self.rng.chance(error) {
                 let latency = [DECODING, 0][direction];
@@ -258,13 +295,13 @@ impl<T: Copy> Cell<T> {
                 self.again[direction].push((due, block));
             } else {
                 ue.processes[direction] -= 1;
-                let number = block.bearer;
-                let pdus = block.content.pdus;
-                self.bearers[number].give_up(number, now, &pdus, above);
+                for (part, pdus) in block.content.iter() {
+                    self.bearers[part.bearer].give_up(part.bearer, now, pdus, above);
+                }
                 if direction == UP {
                     ue.requests.given_up(block.report);
                 }
-                self.air[direction].give_back(pdus);
+                self.air[direction].give_back(block.content);
             }
         }
         self.air[direction].rest(slot, blocks);
@@ -278,17 +315,19 @@ impl<T: Copy> Cell<T> {
         block: Transmission<Numbered<T>>,
         above: &mut dyn Above<T>,
     ) {
-        let number = block.bearer;
-        let ue = &mut self.ues[number / 2];
+        let ue = &mut self.ues[block.ue];
         ue.processes[direction] -= 1;
         if direction == UP {
             ue.requests.reported(block.report);
         }
-        if let Some(status) = &block.content.status {
-            self.bearers[number ^ 1].on_status(number ^ 1, now, status, above);
+        for (part, pdus) in block.content.iter() {
+            let (number, opposite) = (part.bearer, part.bearer ^ 1);
+            if let Some(status) = &part.status {
+                self.bearers[opposite].on_status(opposite, now, status, above);
+            }
+            self.bearers[number].receive(number, now, pdus, above);
         }
-        self.bearers[number].receive(number, now, &block.content.pdus, above);
-        self.air[direction].give_back(block.content.pdus);
+        self.air[direction].give_back(block.content);
         // What was received may have to be acknowledged, or frees a window.
         self.wake(now);
     }
@@ -301,7 +340,7 @@ impl<T: Copy> Cell<T> {
         for ue in 0..self.ues.len() {
             if self.ues[ue].requests.is_silent() {
                 let now = self.clock.start(slot);
-                if self.report(2 * ue + UP, now, above) > 0 {
+                if self.waiting(ue, UP, now, above) > 0 {
                     self.ues[ue].requests.ask(slot);
                 }
             }
@@ -321,5 +360,31 @@ impl<T: Copy> Cell<T> {
         }
         let timers = self.bearers.iter().filter_map(Bearer::next_timer);
         self.next_slot = timers.min().map(|at| self.clock.next(at).max(slot + 1));
+    }
+}
+
+/// A block goes on air: what it takes is shared among the bearers in it as their parts are; what carries nothing is the first bearer's.
+fn sent<T: Copy>(
+    block: &Transmission<Numbered<T>>,
+    first: usize,
+    now: Nanos,
+    above: &mut dyn Above<T>,
+) {
+    let bytes = block.size.bytes;
+    let share = f64::from(block.symbols) / f64::from(SYMBOLS);
+    match &block.content.parts[..] {
+        [] => above.sent(first, now, bytes, share),
+        [only] => above.sent(only.bearer, now, bytes, share),
+        parts => {
+            let used: u32 = parts.iter().map(|part| part.bytes).sum();
+            let (mut before, mut counted) = (0, 0);
+            for part in parts {
+                before += part.bytes;
+                let until = (u64::from(bytes) * u64::from(before) / u64::from(used)) as u32;
+                let part_share = share * f64::from(part.bytes) / f64::from(used);
+                above.sent(part.bearer, now, until - counted, part_share);
+                counted = until;
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use bloatlab_units::{Frequency, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::BearerParams;
 use super::allocate::{Access, Policy};
 use super::grid::Grid;
 use super::pattern::{Duplex, Pattern};
@@ -178,6 +179,15 @@ impl CellParams {
                 .map_err(|why| format!("ues[{place}].{why}"))?;
         }
         Ok(())
+    }
+
+    /// The bearer that a UE has where nothing else is said of its bearers.
+    pub fn bearer(&self) -> BearerParams {
+        BearerParams {
+            rlc: self.rlc.clone(),
+            pdcp: self.pdcp.clone(),
+            ..BearerParams::default()
+        }
     }
 
     /// The carrier, GHz.

@@ -5,7 +5,7 @@ use bloatlab_units::Nanos;
 use super::allocate::{Candidate, allocate};
 use super::bearer::{Above, Numbered};
 use super::pattern::Room;
-use super::transmission::{Content, Transmission};
+use super::transmission::Transmission;
 use super::{AVERAGE_SLOTS, Cell, DOWN, UP};
 use crate::SYMBOLS;
 use crate::bler::Combined;
@@ -33,7 +33,7 @@ impl<T: Copy> Cell<T> {
 
     /// Whether anything waits for the downlink.
     fn downlink_waits(&mut self, now: Nanos, above: &mut dyn Above<T>) -> bool {
-        (0..self.ues.len()).any(|ue| self.report(2 * ue + DOWN, now, above) > 0)
+        (0..self.ues.len()).any(|ue| self.waiting(ue, DOWN, now, above) > 0)
     }
 
     /// Grants parts of a slot to come on the uplink. In shared slots it comes first, but leaves half of them while the downlink waits: or an uplink that is
@@ -69,7 +69,7 @@ impl<T: Copy> Cell<T> {
                 // Shared slots: the uplink's part ends before the control symbol; who is served first is heard last.
                 SYMBOLS - 1 - (taken - self.grid.symbols(units, symbols))
             };
-            let mut block = self.block(UP, 2 * ue + UP, mcs, units, symbols);
+            let mut block = self.block(UP, ue, mcs, units, symbols);
             block.ends = ends;
             self.ues[ue].requests.granted(now, size.bytes);
             self.ues[ue].processes[UP] += 1;
@@ -103,7 +103,7 @@ impl<T: Copy> Cell<T> {
         let first = units;
         self.send_again(DOWN, slot, &mut units, symbols, room);
         self.gather(DOWN, now_slot, |cell, ue| {
-            cell.report(2 * ue + DOWN, now, above)
+            cell.waiting(ue, DOWN, now, above)
         });
         self.share(units, symbols);
         let taken: u32 = self.candidates.iter().map(|ue| ue.units).sum();
@@ -117,14 +117,18 @@ impl<T: Copy> Cell<T> {
                 continue;
             }
             used += units;
-            let number = 2 * ue + DOWN;
-            let mut block = self.block(DOWN, number, mcs, units, symbols);
+            let mut block = self.block(DOWN, ue, mcs, units, symbols);
             block.ends = 1 + self.grid.symbols(used, symbols);
             let offered = self.grid.block(mcs, units + free, symbols).bytes;
-            let is_filled = self.fill(number, now, size.bytes, above, &mut block.content);
-            above.filled(number, now, offered);
+            let is_filled = self.fill(ue, DOWN, now, size.bytes, above, &mut block.content);
+            let channels = &self.ues[ue].channels[DOWN];
+            for (channel, number) in self.numbers(ue, DOWN).enumerate() {
+                if channels.waits(channel) {
+                    above.filled(number, now, channels.offered(channel, offered));
+                }
+            }
             if !is_filled {
-                self.air[DOWN].give_back(block.content.pdus);
+                self.air[DOWN].give_back(block.content);
                 continue;
             }
             self.ues[ue].processes[DOWN] += 1;
@@ -153,7 +157,7 @@ impl<T: Copy> Cell<T> {
                 let mcs = ue.adaptation[direction].mcs(now);
                 let mut candidate = Candidate::new(number, mcs, need, ue.average[direction]);
                 candidate.is_urgent = match direction {
-                    DOWN => self.has_status(2 * number + DOWN, now),
+                    DOWN => self.has_status(number, now),
                     _ => ue.requests.is_asked(),
                 };
                 self.candidates.push(candidate);
@@ -161,17 +165,18 @@ impl<T: Copy> Cell<T> {
         }
     }
 
-    /// Whether a report on the opposite direction waits at the sender of a bearer.
-    fn has_status(&self, number: usize, slot: u64) -> bool {
+    /// Whether a report on the uplink waits for a UE.
+    fn has_status(&self, ue: usize, slot: u64) -> bool {
         let now = self.clock.start(slot);
-        self.bearers[number ^ 1].receiver.status_due(now).is_some()
+        let mut uplinks = self.numbers(ue, UP);
+        uplinks.any(|number| self.bearers[number].receiver.status_due(now).is_some())
     }
 
     /// An empty block.
     fn block(
         &mut self,
         direction: usize,
-        bearer: usize,
+        ue: usize,
         mcs: usize,
         units: u32,
         symbols: u32,
@@ -179,7 +184,7 @@ impl<T: Copy> Cell<T> {
         let size = self.grid.block(mcs, units, symbols);
         let whole = self.grid.units(symbols);
         Transmission {
-            bearer,
+            ue,
             mcs,
             units,
             size,
@@ -189,10 +194,7 @@ impl<T: Copy> Cell<T> {
             received: Combined::default(),
             attempts: 0,
             report: 0,
-            content: Content {
-                status: None,
-                pdus: self.air[direction].list(),
-            },
+            content: self.air[direction].content(),
         }
     }
 

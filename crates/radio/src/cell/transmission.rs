@@ -6,20 +6,51 @@ use crate::TransportBlock;
 use crate::bler::Combined;
 use crate::rlc::{Pdu, Status};
 
+/// What one bearer has put into a block.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Whose it is.
+    pub bearer: usize,
+    /// A report on the opposite direction of the bearer.
+    pub status: Option<Status>,
+    /// Where its data ends among that of the block.
+    pub end: usize,
+    /// Bytes of the block that it takes.
+    pub bytes: u32,
+}
+
 /// What a block carries.
 #[derive(Clone, Debug)]
 pub struct Content<T> {
-    /// A report on the opposite direction.
-    pub status: Option<Status>,
-    /// Data.
+    /// By bearer, in the order of the block; one may be there more than once.
+    pub parts: Vec<Part>,
+    /// Data of all parts.
     pub pdus: Vec<Pdu<T>>,
+}
+
+impl<T> Default for Content<T> {
+    fn default() -> Self {
+        Self {
+            parts: Vec::new(),
+            pdus: Vec::new(),
+        }
+    }
+}
+
+impl<T> Content<T> {
+    /// The parts, each with its data.
+    pub fn iter(&self) -> impl Iterator<Item = (&Part, &[Pdu<T>])> {
+        let begins = std::iter::once(0).chain(self.parts.iter().map(|part| part.end));
+        let parts = self.parts.iter().zip(begins);
+        parts.map(|(part, begin)| (part, &self.pdus[begin..part.end]))
+    }
 }
 
 /// A transport block.
 #[derive(Clone, Debug)]
 pub struct Transmission<T> {
-    /// Who sends and who receives: twice the UE's number, and one more on the uplink.
-    pub bearer: usize,
+    /// Whose it is.
+    pub ue: usize,
     /// Its modulation and coding scheme.
     pub mcs: usize,
     /// Units of the slot that it takes.
@@ -47,8 +78,8 @@ pub struct Air<T> {
     slots: Vec<Vec<Transmission<T>>>,
     /// Received but not decoded yet, the latest first.
     decoding: Vec<(Nanos, Transmission<T>)>,
-    /// Lists of PDUs that are used again.
-    spare: Vec<Vec<Pdu<T>>>,
+    /// Lists of contents that are used again.
+    spare: Vec<Content<T>>,
     waiting: usize,
 }
 
@@ -66,15 +97,17 @@ impl<T: Copy> Air<T> {
         }
     }
 
-    /// An empty list of PDUs.
-    pub fn list(&mut self) -> Vec<Pdu<T>> {
+    /// Nothing, to be filled.
+    pub fn content(&mut self) -> Content<T> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// A list is no longer needed.
-    pub fn give_back(&mut self, mut list: Vec<Pdu<T>>) {
-        list.clear();
-        self.spare.push(list);
+    /// A content is no longer needed.
+    #[inline]
+    pub fn give_back(&mut self, mut content: Content<T>) {
+        content.parts.clear();
+        content.pdus.clear();
+        self.spare.push(content);
     }
 
     /// A block goes on air in this slot, less than [`AHEAD`] after the one that is now.

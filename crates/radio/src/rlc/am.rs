@@ -9,7 +9,7 @@ use super::polls::Polls;
 use super::retransmissions::{Retransmissions, Span};
 use super::um::{crown, date, piece};
 use super::window::{Piece, Window};
-use super::{AmParams, Framing, Pdu, Sdu, Sent, Status, Upper};
+use super::{AmParams, Framing, Opportunity, Pdu, Sdu, Sent, Status, Upper};
 
 /// Header of a PDU in the lena framing, new or sent again.
 const LENA_HEADER: u32 = 4;
@@ -57,26 +57,28 @@ impl<T: Copy> AmTransmitter<T> {
         }
     }
 
-    /// Fills up to `room` bytes of a transport block, with what was lost first; says how many it used.
+    /// Fills up to so many bytes of a transport block, with what was lost first; says how many it used.
     pub fn transmit(
         &mut self,
         now: Nanos,
-        room: u32,
+        offer: impl Into<Opportunity>,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
         if self.failed {
             return 0;
         }
-        let first = out.len();
+        let (first, offer) = (out.len(), offer.into());
         let used = match self.params.framing {
             Framing::Nr => {
-                let used = self.repeat_segments(now, room, out);
-                used + self.new_segments(now, room - used, upper, out)
+                let mut left = offer;
+                self.repeat_segments(now, &mut left, out);
+                self.new_segments(now, &mut left, upper, out);
+                offer.room - left.room
             }
             // ns-3: one PDU an opportunity.
-            Framing::Lena if self.again.is_empty() => self.new_pdu(now, room, upper, out),
-            Framing::Lena => self.repeat_pdu(room, out),
+            Framing::Lena if self.again.is_empty() => self.new_pdu(now, offer, upper, out),
+            Framing::Lena => self.repeat_pdu(offer.room, out),
         };
         // TS 38.322 section 5.3.3.2: the last PDU polls when nothing is left to send, or nothing new may be sent.
         let idle = self.feed.is_dry(upper) || self.stalled();
@@ -104,11 +106,10 @@ impl<T: Copy> AmTransmitter<T> {
     }
 
     /// Sends again, an SDU or a segment at a time.
-    fn repeat_segments(&mut self, now: Nanos, room: u32, out: &mut Vec<Pdu<T>>) -> u32 {
-        let mut left = room;
-        while let Some(span) = self.again.first() {
+    fn repeat_segments(&mut self, now: Nanos, left: &mut Opportunity, out: &mut Vec<Pdu<T>>) {
+        while let Some(span) = self.again.first().filter(|_| left.enough > 0) {
             let header = self.header() + segment_offset(span.start);
-            let largest = Framing::Nr.largest(left);
+            let largest = Framing::Nr.largest(left.room);
             let Some(whole) = self.window.pieces(span.sn).next().copied() else {
                 break;
             };
@@ -116,8 +117,7 @@ impl<T: Copy> AmTransmitter<T> {
                 break;
             }
             let length = (span.end - span.start).min(largest - header);
-            let bytes = Framing::Nr.wire(header + length);
-            left -= bytes;
+            let bytes = left.take(header + length);
             let poll = self.polls.is_due();
             let last = span.start + length == whole.length;
             let mut pdu = whole.again(span.sn, span.start, length, bytes);
@@ -128,7 +128,6 @@ impl<T: Copy> AmTransmitter<T> {
             }
             self.repeated(length);
         }
-        room - left
     }
 
     fn repeated(&mut self, length: u32) {
@@ -140,13 +139,13 @@ impl<T: Copy> AmTransmitter<T> {
     fn new_segments(
         &mut self,
         now: Nanos,
-        room: u32,
+        left: &mut Opportunity,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
-    ) -> u32 {
-        let mut left = room;
+    ) {
         // Nothing is taken up of which no byte could be sent.
-        while Framing::Nr.largest(left) > self.header()
+        while left.enough > 0
+            && Framing::Nr.largest(left.room) > self.header()
             && !self.stalled()
             && self.feed.fill(now, upper)
         {
@@ -154,7 +153,7 @@ impl<T: Copy> AmTransmitter<T> {
                 break;
             };
             let header = self.header() + segment_offset(sent);
-            let largest = Framing::Nr.largest(left);
+            let largest = Framing::Nr.largest(left.room);
             if largest <= header {
                 break;
             }
@@ -166,14 +165,12 @@ impl<T: Copy> AmTransmitter<T> {
                 break;
             };
             self.window.sent(cut.length);
-            let bytes = Framing::Nr.wire(header + cut.length);
-            left -= bytes;
+            let bytes = left.take(header + cut.length);
             let sn = self.window.next() - 1;
             let mut pdu = piece(&cut, sn, cut.offset, bytes, cut.ends());
             pdu.poll = self.count(now, cut.length);
             out.push(pdu);
         }
-        room - left
     }
 
     /// Sends again one PDU of the lena framing, or what fits of it.
@@ -209,25 +206,25 @@ impl<T: Copy> AmTransmitter<T> {
     fn new_pdu(
         &mut self,
         now: Nanos,
-        room: u32,
+        offer: Opportunity,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
-        let largest = Framing::Lena.largest(room);
+        let largest = Framing::Lena.largest(offer.room);
         if largest < LENA_LEAST || self.stalled() || !self.feed.fill(now, upper) {
             return 0;
         }
         let (first, sn) = (out.len(), self.window.next());
         let (mut data, mut size) = (0, LENA_HEADER);
+        let within = offer.inside(largest, LENA_HEADER);
         self.window.open();
         let window = &mut self.window;
-        self.feed
-            .concatenate(now, largest - LENA_HEADER, upper, |cut, indicator| {
-                window.add(Piece::part(&cut, data), cut.length);
-                out.push(piece(&cut, sn, data, cut.length + indicator, false));
-                data += cut.length;
-                size += cut.length + indicator;
-            });
+        self.feed.concatenate(now, within, upper, |cut, indicator| {
+            window.add(Piece::part(&cut, data), cut.length);
+            out.push(piece(&cut, sn, data, cut.length + indicator, false));
+            data += cut.length;
+            size += cut.length + indicator;
+        });
         let poll = self.count(now, data);
         if let Some(last) = out[first..].last_mut() {
             (last.last, last.poll) = (true, poll);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bloatlab_units::Nanos;
 
-use super::{Framing, Sdu, Upper};
+use super::{Framing, Opportunity, Sdu, Upper};
 
 /// A part cut off the SDU in work.
 #[derive(Clone, Copy, Debug)]
@@ -105,16 +105,16 @@ impl<T: Copy> Feed<T> {
         }
     }
 
-    /// One PDU of the lena framing: SDUs one behind the other in `room` bytes after the header; gives each piece with the bytes of its
+    /// One PDU of the lena framing: SDUs one behind the other after the header; gives each piece with the bytes of its
     /// length indicator.
     pub(crate) fn concatenate(
         &mut self,
         now: Nanos,
-        room: u32,
+        within: Opportunity,
         upper: &mut dyn Upper<T>,
         mut give: impl FnMut(Cut<T>, u32),
     ) {
-        let mut left = room;
+        let mut left = within.room;
         let mut index = 0;
         while self.fill(now, upper) {
             let indicator = Framing::Lena.indicator(index);
@@ -123,7 +123,7 @@ impl<T: Copy> Feed<T> {
             left -= cut.length;
             give(cut, indicator);
             // ns-3: what is left would hardly hold a length indicator.
-            if !cut.ends() || left <= 2 {
+            if !cut.ends() || left <= 2 || within.room - left >= within.enough {
                 break;
             }
             index += 1;

@@ -18,14 +18,24 @@ pub enum Framing {
 const LENA_RESERVE: u32 = 3;
 
 impl Framing {
-    /// Bytes of a PDU with its MAC subheader.
-    pub fn wire(self, pdu: u32) -> u32 {
-        // TS 38.321 section 6.1.2: the length takes 8 bits up to 255 bytes, 16 above; 5G-LENA changes at 127 as LTE does.
-        let short = match self {
+    /// The longest PDU whose length MAC writes with 8 bits: TS 38.321 section 6.1.2; 5G-LENA changes at 127 as LTE does.
+    #[inline]
+    fn short(self) -> u32 {
+        match self {
             Self::Nr => 255,
             Self::Lena => 127,
-        };
-        pdu + if pdu <= short { 2 } else { 3 }
+        }
+    }
+
+    /// Bytes of a PDU with its MAC subheader.
+    #[inline]
+    pub fn wire(self, pdu: u32) -> u32 {
+        pdu + if pdu <= self.short() { 2 } else { 3 }
+    }
+
+    /// Bytes of the PDU in so many with its MAC subheader.
+    pub fn pdu(self, wire: u32) -> u32 {
+        wire.saturating_sub(if wire <= self.short() + 2 { 2 } else { 3 })
     }
 
     /// The largest PDU that a room takes.
@@ -84,6 +94,14 @@ mod tests {
         let wire = |framing: Framing| [1, 127, 128, 255, 256].map(|pdu| framing.wire(pdu));
         assert_eq!(wire(Framing::Nr), [3, 129, 130, 257, 259]);
         assert_eq!(wire(Framing::Lena), [3, 129, 131, 258, 259]);
+    }
+
+    #[test]
+    fn a_pdu_is_what_its_subheader_leaves() {
+        for framing in [Framing::Nr, Framing::Lena] {
+            assert!((1..1000).all(|pdu| framing.pdu(framing.wire(pdu)) == pdu));
+            assert_eq!(framing.pdu(0), 0);
+        }
     }
 
     #[test]

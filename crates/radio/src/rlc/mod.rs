@@ -49,6 +49,44 @@ pub trait Upper<T> {
     fn bytes(&self) -> u64;
 }
 
+/// What a sender may use of a transport block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opportunity {
+    /// Bytes of the block that are left, for headers of RLC and MAC too.
+    pub room: u32,
+    /// Bytes of PDUs after which it is enough: no other PDU is begun, nor another SDU in one of several.
+    pub enough: u32,
+}
+
+impl From<u32> for Opportunity {
+    /// As much of the room as there is something to send for.
+    fn from(room: u32) -> Self {
+        Self {
+            room,
+            enough: u32::MAX,
+        }
+    }
+}
+
+impl Opportunity {
+    /// Less a PDU of this many bytes in 5G's framing; says how many it takes with its subheader.
+    #[inline]
+    fn take(&mut self, pdu: u32) -> u32 {
+        let bytes = Framing::Nr.wire(pdu);
+        self.room -= bytes;
+        self.enough = self.enough.saturating_sub(pdu);
+        bytes
+    }
+
+    /// What is behind the header of a PDU of up to so many bytes.
+    fn inside(self, largest: u32, header: u32) -> Self {
+        Self {
+            room: largest - header,
+            enough: self.enough.saturating_sub(header),
+        }
+    }
+}
+
 /// A piece of one SDU in a transport block. In the framing of 5G it is a whole PDU; in that of ns-3, pieces with one number are one PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu<T> {
@@ -74,6 +112,16 @@ pub struct Pdu<T> {
     pub again: bool,
     /// New starts of its sender: a receiver takes nothing from before its own latest one.
     pub era: u32,
+}
+
+/// Bytes of the PDUs that a sender put into a block at one opportunity, without MAC's subheaders.
+pub(crate) fn pdu_bytes<T>(framing: Framing, pieces: &[Pdu<T>]) -> u32 {
+    let wires = pieces.iter().map(|piece| piece.bytes);
+    match framing {
+        Framing::Nr => wires.map(|wire| framing.pdu(wire)).sum(),
+        // All are one PDU.
+        Framing::Lena => framing.pdu(wires.sum()),
+    }
 }
 
 /// What a transmitter counted.
@@ -112,17 +160,17 @@ pub enum Transmitter<T> {
 }
 
 impl<T: Copy> Transmitter<T> {
-    /// Fills up to `room` bytes of a transport block; says how many it used.
+    /// Fills up to so many bytes of a transport block; says how many it used.
     pub fn transmit(
         &mut self,
         now: Nanos,
-        room: u32,
+        offer: impl Into<Opportunity>,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
         match self {
-            Self::Um(um) => um.transmit(now, room, upper, out),
-            Self::Am(am) => am.transmit(now, room, upper, out),
+            Self::Um(um) => um.transmit(now, offer, upper, out),
+            Self::Am(am) => am.transmit(now, offer, upper, out),
         }
     }
 

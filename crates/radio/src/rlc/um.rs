@@ -5,7 +5,7 @@ use bloatlab_units::Nanos;
 use super::feed::{Cut, Feed};
 use super::framing::UmHeader;
 use super::params::Um;
-use super::{Framing, Pdu, Sent, UmParams, Upper};
+use super::{Framing, Opportunity, Pdu, Sent, UmParams, Upper};
 
 /// Header of a PDU in the lena framing: 10 bits of number.
 const LENA_HEADER: u32 = 2;
@@ -36,18 +36,18 @@ impl<T: Copy> UmTransmitter<T> {
         }
     }
 
-    /// Fills up to `room` bytes of a transport block; says how many it used.
+    /// Fills up to so many bytes of a transport block; says how many it used.
     pub fn transmit(
         &mut self,
         now: Nanos,
-        room: u32,
+        offer: impl Into<Opportunity>,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
-        let first = out.len();
+        let (first, offer) = (out.len(), offer.into());
         let used = match self.params.framing {
-            Framing::Nr => self.segments(now, room, upper, out),
-            Framing::Lena => self.concatenation(now, room, upper, out),
+            Framing::Nr => self.segments(now, offer, upper, out),
+            Framing::Lena => self.concatenation(now, offer, upper, out),
         };
         date(&mut out[first..], self.era);
         used
@@ -56,17 +56,20 @@ impl<T: Copy> UmTransmitter<T> {
     fn segments(
         &mut self,
         now: Nanos,
-        room: u32,
+        offer: Opportunity,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
-        let mut left = room;
+        let mut left = offer;
         // Nothing is taken up of which no byte could be sent.
-        while Framing::Nr.largest(left) > self.header.numbered && self.feed.fill(now, upper) {
+        while left.enough > 0
+            && Framing::Nr.largest(left.room) > self.header.numbered
+            && self.feed.fill(now, upper)
+        {
             let Some((sdu, sent)) = self.feed.head() else {
                 break;
             };
-            let largest = Framing::Nr.largest(left);
+            let largest = Framing::Nr.largest(left.room);
             let whole = sent == 0 && UmHeader::COMPLETE + sdu.bytes <= largest;
             let header = if whole {
                 UmHeader::COMPLETE
@@ -79,8 +82,7 @@ impl<T: Copy> UmTransmitter<T> {
             let Some(cut) = self.feed.cut(largest - header) else {
                 break;
             };
-            let bytes = Framing::Nr.wire(header + cut.length);
-            left -= bytes;
+            let bytes = left.take(header + cut.length);
             self.counts.new_bytes += u64::from(cut.length);
             let sn = if whole { 0 } else { self.next };
             out.push(piece(&cut, sn, cut.offset, bytes, cut.ends()));
@@ -88,28 +90,28 @@ impl<T: Copy> UmTransmitter<T> {
                 self.next += 1;
             }
         }
-        room - left
+        offer.room - left.room
     }
 
     fn concatenation(
         &mut self,
         now: Nanos,
-        room: u32,
+        offer: Opportunity,
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
-        let largest = Framing::Lena.largest(room);
+        let largest = Framing::Lena.largest(offer.room);
         if largest <= LENA_HEADER {
             return 0;
         }
+        let within = offer.inside(largest, LENA_HEADER);
         let (first, sn) = (out.len(), self.next);
         let (mut data, mut size) = (0, LENA_HEADER);
-        self.feed
-            .concatenate(now, largest - LENA_HEADER, upper, |cut, indicator| {
-                out.push(piece(&cut, sn, data, cut.length + indicator, false));
-                data += cut.length;
-                size += cut.length + indicator;
-            });
+        self.feed.concatenate(now, within, upper, |cut, indicator| {
+            out.push(piece(&cut, sn, data, cut.length + indicator, false));
+            data += cut.length;
+            size += cut.length + indicator;
+        });
         if let Some(last) = out[first..].last_mut() {
             last.last = true;
             self.next += 1;

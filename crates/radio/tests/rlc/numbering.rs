@@ -5,7 +5,7 @@ use bloatlab_units::{Duration, MILLISECOND};
 use proptest::prelude::*;
 
 fn after(ms: u64) -> Timer {
-    Timer::After(Duration(ms * MILLISECOND))
+    Timer::Finite(Duration(ms * MILLISECOND))
 }
 
 #[test]

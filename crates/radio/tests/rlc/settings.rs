@@ -31,7 +31,7 @@ fn what_is_written_is_read() {
     assert_eq!(params.discard_timer, Timer::Infinite);
     assert_eq!(
         params.t_reordering,
-        Timer::After(Duration(40 * MILLISECOND))
+        Timer::Finite(Duration(40 * MILLISECOND))
     );
     assert_eq!(params.header(), 4);
     assert_eq!(

@@ -3,7 +3,7 @@
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Bytes, MILLISECOND, SECOND};
 
-use super::{Check, HOUR, MAX_FLOWS, delay, duration, fail, name, rate, within};
+use super::{Check, HOUR, MAX_FLOWS, MAX_QFI, delay, duration, fail, name, rate, within};
 use crate::{Direction, Flow, ParkingLot, Scenario, Traffic, Transport};
 
 /// Boxes on one way of a flow.
@@ -76,6 +76,7 @@ fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
         ("rtt", "dumbbell", f.rtt.is_some()),
         ("hops", "parking_lot", f.hops.is_some()),
         ("ue", "cell", f.ue.is_some()),
+        ("qfi", "cell", f.qfi.is_some()),
         ("path", "boxes", f.path.is_some()),
         ("return_path", "boxes", f.return_path.is_some()),
     ];
@@ -86,6 +87,9 @@ fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
                 format!("belongs to scenarios with `{owner}`; this one has `{network}`"),
             );
         }
+    }
+    if let Some(qfi) = f.qfi {
+        within(format!("{path}.qfi"), qfi, 0, MAX_QFI)?;
     }
     if let Some(rtt) = f.rtt {
         delay(format!("{path}.rtt"), rtt)?;

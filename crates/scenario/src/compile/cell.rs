@@ -1,42 +1,61 @@
-//! A 5G cell: wire, UPF and backhaul that all flows share, and two bearers for each UE.
+//! A 5G cell: wire, UPF and backhaul that all flows share, and the bearers of each UE, two boxes each.
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_units::{Bytes, Rate};
+use bloatlab_units::Rate;
 
 use super::{Boxes, Device, Network, Paths, link};
+use crate::cell::SettledBearer;
 use crate::check::{fail, registered};
 use crate::document::default_queue;
 use crate::{
-    CellNetwork, Flow, GateKind, PlanBox, PlanBoxKind, PlanCell, PlanGate, RadioPort, ScenarioError,
+    CellNetwork, Flow, GateKind, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanGate, PlanLink,
+    RadioPort, ScenarioError,
 };
 
-/// Downlink and uplink, as in a bearer's number.
+/// Downlink and uplink.
 const DIRECTIONS: [&str; 2] = ["", "_up"];
 
 /// The cell itself, with what its files hold.
 pub(super) fn plan(cell: &CellNetwork) -> Result<PlanCell, ScenarioError> {
     let mut params = cell.radio.clone();
     let channels = registered("cell.radio", params.load())?;
+    let bearers = cell.settled_bearers().into_iter().map(|bearer| PlanBearer {
+        params: bearer.radio,
+        marking: bearer.marking.cloned(),
+    });
     Ok(PlanCell {
         params,
+        bearers: bearers.collect(),
         channels,
-        marking: cell.marking.clone(),
     })
 }
 
-pub(super) struct CellPaths {
+pub(super) struct CellPaths<'a> {
+    cell: &'a CellNetwork,
     /// Down and up.
     wires: [usize; 2],
     backhauls: [usize; 2],
-    /// What holds packets back for each UE in the UPF and in SDAP, if it does.
-    upfs: Option<Vec<usize>>,
-    sdaps: Option<Vec<usize>>,
-    /// The bearers, by number.
-    bearers: Vec<usize>,
+    /// By UE.
+    ues: Vec<UeBoxes>,
 }
 
-impl CellPaths {
-    pub(super) fn new(cell: &CellNetwork, boxes: &mut Boxes) -> Result<Self, ScenarioError> {
+/// The boxes of one UE.
+struct UeBoxes {
+    /// What holds packets back for it in the UPF, if it does.
+    upf: Option<usize>,
+    bearers: Vec<BearerBoxes>,
+}
+
+/// The boxes of one bearer.
+struct BearerBoxes {
+    /// Down and up.
+    radio: [usize; 2],
+    /// What holds packets back in SDAP, if it does.
+    sdap: Option<usize>,
+}
+
+impl<'a> CellPaths<'a> {
+    pub(super) fn new(cell: &'a CellNetwork, boxes: &mut Boxes) -> Result<Self, ScenarioError> {
         let refused = |why: String| ScenarioError::new("cell.radio", why);
         let peaks = cell.radio.peak_rates().map_err(refused)?;
         let latencies = cell.radio.latencies().map_err(refused)?;
@@ -73,57 +92,73 @@ impl CellPaths {
         };
         let down = on_backhaul(name, queue);
         let backhaul_up = on_backhaul("backhaul_up", &default_queue());
-        let sides: [(&QueueConfig, Bytes); 2] = [
-            (&cell.queue, cell.buffer),
-            (&cell.uplink_queue, cell.uplink_buffer),
-        ];
-        let bearers = (0..2 * cell.radio.ues.len()).map(|number| {
-            let (ue, direction) = (number / 2, number % 2);
-            let (queue, buffer) = sides[direction];
-            let device = Device {
-                packets: 0,
-                overhead: 0,
-                header: cell.radio.pdcp.header(),
-            };
-            let name = format!("ue_{}{}", ue + 1, DIRECTIONS[direction]);
-            let rate = Rate(peaks[direction].max(1));
-            let mut bearer = link(name, rate, latencies[direction], queue, device);
-            attach(&mut bearer, number as u32, buffer);
-            boxes.add(bearer)
-        });
-        let bearers = bearers.collect();
-        let rate = Rate(peaks[0].max(1));
-        let mut gates = |name: &str, queue: &QueueConfig, how: GateKind| -> Vec<usize> {
-            let gate = |ue: usize| {
-                let mut gate = link(format!("{name}_{}", ue + 1), rate, 0, queue, device(0));
-                if let PlanBoxKind::Link(link) = &mut gate.kind {
-                    link.gate = Some(PlanGate {
-                        ue: ue as u32,
-                        how: how.clone(),
+        let settled = cell.settled_bearers();
+        let count = cell.radio.ues.len();
+        let rates = peaks.map(|peak| Rate(peak.max(1)));
+        let radio: Vec<[usize; 2]> = (0..count * settled.len())
+            .map(|place| {
+                let (ue, bearer) = (place / settled.len(), &settled[place % settled.len()]);
+                let device = Device {
+                    packets: 0,
+                    overhead: 0,
+                    header: bearer.radio.pdcp.header(),
+                };
+                [0, 1].map(|direction| {
+                    let way = DIRECTIONS[direction];
+                    let name = format!("ue_{}{}{way}", ue + 1, bearer.suffix);
+                    let (queue, buffer) = bearer.queues[direction];
+                    let mut item =
+                        link(name, rates[direction], latencies[direction], queue, device);
+                    attach(&mut item, |link| {
+                        link.radio = Some(RadioPort {
+                            ue: ue as u32,
+                            bearer: (2 * place + direction) as u32,
+                            buffer: buffer.0,
+                        });
                     });
-                }
-                boxes.add(gate)
+                    boxes.add(item)
+                })
+            })
+            .collect();
+        let mut gate = |name: String, queue: &QueueConfig, gate: PlanGate| {
+            let mut item = link(name, rates[0], 0, queue, device(0));
+            attach(&mut item, |link| link.gate = Some(gate));
+            boxes.add(item)
+        };
+        let mut upf = |ue: usize| {
+            let pacer = backhaul.pacer.clone()?;
+            let name = format!("upf_{}", ue + 1);
+            let how = GateKind::Upf {
+                pacer,
+                delay: backhaul.delay.0,
             };
-            (0..cell.radio.ues.len()).map(gate).collect()
+            let (ue, bearer) = (ue as u32, 0);
+            Some(gate(name, &backhaul.queue, PlanGate { ue, bearer, how }))
         };
-        let upf = |pacer| GateKind::Upf {
-            pacer,
-            delay: backhaul.delay.0,
+        let upfs: Vec<Option<usize>> = (0..count).map(&mut upf).collect();
+        let mut sdap = |ue: usize, bearer: usize| {
+            let SettledBearer { sdap, suffix, .. } = &settled[bearer];
+            let sdap = (*sdap)?;
+            let name = format!("sdap_{}{suffix}", ue + 1);
+            let how = GateKind::Sdap(sdap.sizing.clone());
+            let (ue, bearer) = (ue as u32, bearer as u32);
+            Some(gate(name, &sdap.queue, PlanGate { ue, bearer, how }))
         };
-        let upfs = backhaul
-            .pacer
-            .as_ref()
-            .map(|pacer| gates("upf", &backhaul.queue, upf(pacer.clone())));
-        let sdaps = cell
-            .sdap
-            .as_ref()
-            .map(|sdap| gates("sdap", &sdap.queue, GateKind::Sdap(sdap.sizing.clone())));
+        let ues = upfs.into_iter().enumerate().map(|(ue, upf)| UeBoxes {
+            upf,
+            bearers: (0..settled.len())
+                .map(|bearer| BearerBoxes {
+                    radio: radio[ue * settled.len() + bearer],
+                    sdap: sdap(ue, bearer),
+                })
+                .collect(),
+        });
+        let ues = ues.collect();
         Ok(Self {
+            cell,
             wires,
             backhauls: [down, backhaul_up],
-            upfs,
-            sdaps,
-            bearers,
+            ues,
         })
     }
 }
@@ -136,30 +171,29 @@ fn through(mut item: PlanBox) -> PlanBox {
     item
 }
 
-/// Makes a link a bearer of the cell.
-fn attach(bearer: &mut PlanBox, number: u32, buffer: Bytes) {
-    if let PlanBoxKind::Link(link) = &mut bearer.kind {
-        link.radio = Some(RadioPort {
-            bearer: number,
-            buffer: buffer.0,
-        });
+/// Says what takes packets on from a link.
+fn attach(item: &mut PlanBox, say: impl FnOnce(&mut PlanLink)) {
+    if let PlanBoxKind::Link(link) = &mut item.kind {
+        say(link);
     }
 }
 
-impl Network for CellPaths {
+impl Network for CellPaths<'_> {
     fn paths(&mut self, _boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError> {
-        let count = self.bearers.len() / 2;
-        let ue = flow.ue.unwrap_or(1) as usize;
+        let (ue, count) = (flow.ue.unwrap_or(1) as usize, self.ues.len());
         if !(1..=count).contains(&ue) {
             let why = format!("must be between 1 and {count}, the number of UEs, not {ue}");
             return fail(format!("{at}.ue"), why);
         }
+        let ue = &self.ues[ue - 1];
+        // Answers come back with their flow's QFI (reflective mapping, TS 37.324 section 5.3.2).
+        let bearer = &ue.bearers[self.cell.bearer_of(flow.qfi)];
         let mut forward = vec![self.wires[0]];
-        forward.extend(self.upfs.iter().map(|upfs| upfs[ue - 1]));
+        forward.extend(ue.upf);
         forward.push(self.backhauls[0]);
-        forward.extend(self.sdaps.iter().map(|sdaps| sdaps[ue - 1]));
-        forward.push(self.bearers[2 * ue - 2]);
-        let reverse = vec![self.bearers[2 * ue - 1], self.backhauls[1], self.wires[1]];
+        forward.extend(bearer.sdap);
+        forward.push(bearer.radio[0]);
+        let reverse = vec![bearer.radio[1], self.backhauls[1], self.wires[1]];
         Ok((forward, reverse))
     }
 }

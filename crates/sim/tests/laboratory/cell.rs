@@ -25,6 +25,32 @@ fn sizings() -> impl Strategy<Value = Option<Value>> {
     kinds.prop_map(|kind| (kind != "none").then(|| json!({ "kind": kind })))
 }
 
+/// None, or up to four bearers with modes, sizings and marks of their own; the QoS flows 1 to 4 are on them in turn.
+fn bearers() -> impl Strategy<Value = Value> {
+    let bearer = (
+        (1_u8..=16, select(vec!["0bit/s", "1Mbit/s", "infinite"])),
+        select(vec!["um", "am"]),
+        (sizings(), queue(), any::<bool>()),
+    );
+    proptest::collection::vec(bearer, 0..5).prop_map(|bearers| {
+        let written = (1..).zip(bearers).map(|(qfi, bearer)| {
+            let ((priority, rate), mode, (sizing, queue, marked)) = bearer;
+            let mut bearer = json!({
+                "name": format!("b{qfi}"), "qfi": [qfi], "priority": priority, "prioritised_bit_rate": rate,
+                "rlc": { "mode": mode },
+            });
+            if let Some(sizing) = sizing {
+                bearer["sdap"] = json!({ "queue": serde_json::to_value(&queue).unwrap(), "sizing": sizing });
+            }
+            if marked {
+                bearer["marking"] = json!({});
+            }
+            bearer
+        });
+        written.collect()
+    })
+}
+
 fn cells() -> impl Strategy<Value = Scenario> {
     let radio = (
         select(vec![
@@ -51,9 +77,10 @@ fn cells() -> impl Strategy<Value = Scenario> {
         select(vec!["cubic", "bbr", "prague", "reno"]),
         0_u8..4,
         any::<bool>(),
+        0_u32..5,
     );
     let flows = proptest::collection::vec(flow, 1..5);
-    (radio, above, flows).prop_map(|(radio, above, flows)| {
+    (radio, above, flows, bearers()).prop_map(|(radio, above, flows, bearers)| {
         let (rlc, snrs, scheduler, access, pattern, discard) = radio;
         let ([rlc_queue, sdap_queue, upf_queue], sizing, paced, marked, buffer) = above;
         let ues = snrs.len() as u32;
@@ -78,7 +105,8 @@ fn cells() -> impl Strategy<Value = Scenario> {
         if marked {
             cell["marking"] = json!({});
         }
-        let flow = |(ue, cca, kind, up): (u32, &str, u8, bool)| {
+        cell["bearers"] = bearers;
+        let flow = |(ue, cca, kind, up, qfi): (u32, &str, u8, bool, u32)| {
             let traffic = match kind {
                 0 => json!("greedy"),
                 1 => json!({ "kind": "finite", "bytes": "300kB" }),
@@ -86,7 +114,9 @@ fn cells() -> impl Strategy<Value = Scenario> {
                 _ => json!({ "kind": "ping", "interval": "50ms" }),
             };
             let direction = if up { "reverse" } else { "forward" };
-            json!({ "ue": ue % ues + 1, "cca": cca, "traffic": traffic, "direction": direction })
+            json!({
+                "ue": ue % ues + 1, "qfi": qfi, "cca": cca, "traffic": traffic, "direction": direction,
+            })
         };
         let flows: Vec<Value> = flows.into_iter().map(flow).collect();
         scenario(radio, cell, Value::from(flows))
@@ -153,4 +183,67 @@ fn marking_before_the_rlc_holds_l4s_flows_at_its_target() {
     // Its window grows by a segment a round trip; 10 ms in the queue on top of some 20 ms of path.
     assert!(delay < 35.0, "{delay}");
     assert!(throughput > 0.6 * most, "{throughput} of {most}");
+}
+
+/// Calls down and up beside a bulk transfer at 20 dB, on these bearers: the mean and the 99th percentile of their delays one way in ms, down and up, and the
+/// bulk's Mbit/s.
+fn calls_beside_bulk(bearers: Value, qfi: u32, rlc: &str) -> ([[f64; 2]; 2], f64) {
+    let radio = json!({ "rlc": { "mode": rlc }, "ues": [{ "kind": "fixed", "snr_db": 20.0 }] });
+    let voice = json!({ "kind": "cbr", "rate": "64kbit/s", "packet": "160B" });
+    let flows = json!([
+        { "cca": "cubic" },
+        { "qfi": qfi, "traffic": voice },
+        { "qfi": qfi, "traffic": voice, "direction": "reverse" },
+    ]);
+    let mut scenario = scenario(radio, json!({ "bearers": bearers }), flows);
+    scenario.duration = Duration(6 * SECOND);
+    scenario.warmup = Duration(2 * SECOND);
+    let outcome = measured(&compiled(&scenario), 7);
+    let of = |flow, name| value(&outcome.flow_metrics, flow, name).unwrap();
+    let names = ["mean_one_way_delay_l4", "p99_one_way_delay_l4"];
+    let delays = [1, 2].map(|flow| names.map(|name| of(flow, name)));
+    (delays, of(0, "mean_throughput_l4"))
+}
+
+#[test]
+fn a_call_on_a_bearer_of_its_own_knows_nothing_of_the_bulk_s_queue() {
+    // Wire and backhaul take 7 ms; the radio 1.7 ms down and 4.4 ms up when it is idle, less when a grant is there.
+    for rlc in ["um", "am"] {
+        let shared = json!([]);
+        let ([[down, _], [up, _]], most) = calls_beside_bulk(shared, 1, rlc);
+        assert!(down > 100.0, "{rlc}: {down}");
+        assert!(up < 13.0, "{rlc}: {up}");
+        let apart = json!([
+            { "name": "best_effort" },
+            { "name": "voice", "qfi": [1], "priority": 2 },
+        ]);
+        let ([[down, late], [up, _]], throughput) = calls_beside_bulk(apart, 1, rlc);
+        // A slot at most until the next begins, two until the block is on air, the slot itself and 0.1 ms of decoding.
+        let most_of_slots = 7.0 + 4.0 * 0.5 + 0.1;
+        assert!(down <= late && late < most_of_slots, "{rlc}: {down} {late}");
+        assert!(up < 13.0, "{rlc}: {up}");
+        assert!(throughput > 0.99 * most, "{rlc}: {throughput} of {most}");
+    }
+}
+
+#[test]
+fn answers_come_back_on_their_flow_s_bearer() {
+    let bearers = json!([{ "name": "a" }, { "name": "b", "qfi": [5, 6] }]);
+    let flows = json!([
+        { "qfi": 6, "traffic": { "kind": "ping" } },
+        // No bearer names it: the default one.
+        { "qfi": 7, "traffic": { "kind": "finite", "bytes": "100kB" } },
+    ]);
+    let outcome = measured(
+        &compiled(&scenario(json!({}), json!({ "bearers": bearers }), flows)),
+        1,
+    );
+    let arrivals = |name: &str| {
+        let count = outcome.counts.iter().find(|(other, _)| other == name);
+        count.map(|(_, count)| count.arrivals).unwrap()
+    };
+    // Pings every 200 ms from 0 to 4 s; what is under way at the end has not come back.
+    assert_eq!(arrivals("ue_1_b"), 20);
+    assert_eq!(arrivals("ue_1_b_up"), 20);
+    assert!(arrivals("ue_1_a") > 69 && arrivals("ue_1_a_up") > 30);
 }

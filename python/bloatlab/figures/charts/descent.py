@@ -10,16 +10,17 @@ from bloatlab.figures.theme import WIDE, options, plot_width, themed
 
 HEIGHT = 110
 PLACES = {"upf": "UPF", "sdap": "SDAP", "ue": "RLC"}
-"""Queues on the way down, by the names of their links: `upf`, `upf_1`, `sdap_1`, `ue_1`."""
+"""Queues on the way down, by the names of their links: `upf`, `upf_1`, `sdap_1`, `ue_1`; with named bearers `ue_1_NAME`."""
 DELAYS = ("ping RTT", "mean sRTT of TCP")
 
 
 def queues(tables: network.Tables) -> pl.DataFrame:
-    """`time_s`, `place`, `packets` and `mbps` of each place where packets wait on the way down, users together."""
+    """`time_s`, `place`, `packets` and `mbps` of each place where packets wait on the way down, users and bearers together."""
     series = network.table(tables, "link_series")
     if not {"time_s", "link", "queue_packets", "throughput_mbps"} <= set(series.columns):
         return pl.DataFrame()
-    stem = pl.col("link").cast(pl.String).str.extract(r"^(upf|sdap|ue)(?:_\d+)?$")
+    link = pl.col("link").cast(pl.String)
+    stem = pl.when(~link.str.ends_with("_up")).then(link.str.extract(r"^(upf|sdap|ue)(?:_\d+(?:_.+)?)?$"))
     placed = series.with_columns(stem.replace_strict(PLACES, default=None, return_dtype=pl.String).alias("place"))
     return (
         placed.drop_nulls("place")
