@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 
 import synthetic
-from bloatlab import engines
+from bloatlab import cli, engines
 from bloatlab.errors import StoreError
 from bloatlab.report import drawing, make_report, metric_tables, text, verdict
+from bloatlab.report import page_of as made_page
 from bloatlab.report.drawing import slim
+from bloatlab.store import Writer
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PARAMETERS = {"cca": "newreno", "qlen": "80p", "bw": "16Mbit/s"}
@@ -244,6 +246,21 @@ def test_made_again_it_is_the_same_page(single):
     assert make_report(single).read_bytes() == first
     assert [path.name for path in single.glob("*.html")] == ["report.html"]
     assert not list(single.glob(".report*"))
+
+
+def test_the_page_is_made_again_where_something_has_changed(single):
+    page = make_report(single)
+    page.write_text("as it was")
+    assert made_page(single).read_text() == "as it was"
+    with Writer(single) as writer:
+        writer.invocation("deep-buffers", "bloatlab run deep-buffers --seed 2", 1)
+    assert "--seed 2" in made_page(single).read_text(encoding="utf-8")
+    page.unlink()
+    assert made_page(single).exists()
+    assert cli.command(["report", str(single)]) == 0
+    page.write_text("as it was")
+    assert cli.command(["report", str(single), "--again"]) == 0
+    assert page.read_text(encoding="utf-8") != "as it was"
 
 
 def test_no_store_no_page(tmp_path):

@@ -202,18 +202,19 @@ def reproduce(
 
 
 @app.command
-def report(directory: Stored) -> None:
-    """Makes the HTML page of a results directory again and prints its path.
+def report(directory: Stored, *, again: Flag = False) -> None:
+    """Prints the path of a results directory's HTML page; makes it where the results or bloatlab have changed since.
 
     Args:
         directory: Results directory, or its URL.
+        again: Make it in any case.
     """
     from bloatlab.store import Store
 
     Store(directory)
-    from bloatlab.report import make_report
+    from bloatlab.report import make_report, page_of
 
-    print(make_report(directory))
+    print(make_report(directory) if again else page_of(directory))
 
 
 @app.command

@@ -7,6 +7,6 @@ for _package in ("altair", "jinja2", "vl_convert"):
     if find_spec(_package) is None:
         raise ModuleNotFoundError(f"a report needs {_package}", name=_package)
 
-from bloatlab.report.page import make_report  # noqa: E402
+from bloatlab.report.page import make_report, page_of  # noqa: E402
 
-__all__ = ["make_report"]
+__all__ = ["make_report", "page_of"]

@@ -121,12 +121,18 @@ def spread(values: pl.Series) -> list[Cell]:
     return [Cell(text.number(float(value) if isinstance(value, int | float) else None)) for value in numbers]
 
 
-def best(values: list[float | None], better: str) -> list[Cell]:
-    """Cells of values that compete, the best marked; none is where only one takes part or more than half share it."""
+def best(values: list[float | None], better: str, most: int | None = None) -> list[Cell]:
+    """Cells of values that compete, the best marked; none is where only one takes part or more than half share it.
+
+    Args:
+        values: All that compete.
+        better: Which end is better: `higher`, `lower`; else none is.
+        most: Cells of the first so many values; absent: of all.
+    """
     present = [value for value in values if value is not None]
     ranked = sorted(present, reverse=better == "higher") if better in {"higher", "lower"} else []
     winner = ranked[0] if len(ranked) > 1 and 2 * ranked.count(ranked[0]) <= len(ranked) else None
-    return [Cell(text.number(value), value, value is not None and value == winner) for value in values]
+    return [Cell(text.number(value), value, value is not None and value == winner) for value in values[:most]]
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

@@ -277,11 +277,22 @@ MOST_RUNS = 200
 MOST_FILES = 200
 
 
-def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:
+Columns = Mapping[str, tuple[str, str]]
+"""Columns of numbers, each with its heading and which end of it is better."""
+
+
+def columns_of(frame: pl.DataFrame, measures: Mapping[str, str]) -> Columns:
+    """What came of runs: the measures of their experiment (with their units) if it has any, else the usual metrics."""
+    own = {name: (f"{name} ({unit})" if unit else name, "none") for name, unit in measures.items()}
+    return {name: how for name, how in (own or RUN_COLUMNS).items() if frame[name].null_count() < frame.height}
+
+
+def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:
     """A row a run: what sets it apart, what came of it; the best of each column marked.
 
     Args:
         swept: The runs.
+        of: Columns for what came of them.
         queues: Standing queue of each run, ms.
         anchors: Where on the page a run is shown in detail.
     """
@@ -299,12 +310,10 @@ def runs_table(swept: Sweep, queues: dict[str, float], anchors: dict[str, str]) 
         ]
         for row in shown.iter_rows(named=True)
     ]
-    for column, (title, better) in RUN_COLUMNS.items():
-        if frame[column].null_count() == frame.height:
-            continue
+    for column, (title, better) in of.items():
         columns.append(title)
         # The best is the best of all runs, also of those the table has no room for.
-        cells = metric_tables.best(frame[column].to_list(), better)[: shown.height]
+        cells = metric_tables.best(frame[column].to_list(), better, shown.height)
         for row, cell in zip(rows, cells, strict=True):
             row.append(cell)
     if queues:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -15,7 +16,7 @@ from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.experiments.claims import answers_of_store, findings_of_store
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
-from bloatlab.report import metric_tables, model, site, text, verdict
+from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.store import Store
@@ -48,8 +49,15 @@ def make_report(directory: Path | str) -> Path:
     store = Store(directory)
     store.fetch_files()
     page = _make(store)
+    current.note(store.directory, page)
     store.publish()
     return page
+
+
+def page_of(directory: Path | str) -> Path:
+    """The page of a results directory: the one that is there if nothing has changed since, else made by `make_report`."""
+    store = Store(directory)
+    return current.page(store.directory) or make_report(directory)
 
 
 def _make(store: Store) -> Path:
@@ -106,6 +114,11 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
+    measures = known.measures if known else {}
+    if measures:
+        measured = own["measured"].select("run_id", *measures)
+        swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
+    columns = model.columns_of(swept.frame, measures)
     queues = verdict.waiting(own["metrics"])
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next(iter(claims["run_id"].to_list()), None)
@@ -132,8 +145,8 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
-        points=points_table(swept),
-        runs=model.runs_table(swept, queues, anchors) if several else None,
+        points=points_table(swept, columns),
+        runs=model.runs_table(swept, columns, queues, anchors) if several else None,
         failed=_failed(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
         details=details,

@@ -8,7 +8,7 @@ from bloatlab.analysis.aggregate import over
 from bloatlab.figures.sweep import Sweep
 from bloatlab.report import text
 from bloatlab.report.metric_tables import Cell
-from bloatlab.report.model import MOST_RUNS, RUN_COLUMNS, PlainTable
+from bloatlab.report.model import MOST_RUNS, Columns, PlainTable
 
 NOTE = (
     "Mean over the replications ± half of the 95 % confidence interval (Student's t). What differs by less than the intervals "
@@ -16,25 +16,25 @@ NOTE = (
 )
 
 
-def points_table(swept: Sweep) -> PlainTable | None:
+def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
     """A row a point, if some point has several runs; the best of each column marked.
 
     Args:
         swept: The runs.
+        columns: What came of them.
     """
-    if swept.replications < 2:
+    if swept.replications < 2 or not columns:
         return None
     names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
-    columns = [name for name in RUN_COLUMNS if swept.frame[name].null_count() < swept.frame.height]
     placed = swept.frame.with_columns(pl.struct("series", *names).rank("dense").alias("place"))
-    long = placed.unpivot(columns, index="place", variable_name="column").drop_nulls("value")
+    long = placed.unpivot(list(columns), index="place", variable_name="column").drop_nulls("value")
     found = {(row["place"], row["column"]): row for row in over(long, ["place", "column"]).iter_rows(named=True)}
     heads = placed.group_by("place", maintain_order=True).agg(
         *(pl.first(name) for name in names), pl.len().alias("runs")
     )
     best = {
-        column: _best([found[place, column]["mean"] for place in heads["place"] if (place, column) in found], column)
-        for column in columns
+        column: _best([found[place, column]["mean"] for place in heads["place"] if (place, column) in found], better)
+        for column, (_, better) in columns.items()
     }
     places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
     rows = []
@@ -45,12 +45,14 @@ def points_table(swept: Sweep) -> PlainTable | None:
         rows.append(cells)
     left = heads.height - len(rows)
     more = f" {left} more points are left out here; `bloatlab export DIR --csv --summary` gives all." if left else ""
-    titles = [RUN_COLUMNS[column][0] for column in columns]
+    titles = [title for title, _ in columns.values()]
     return PlainTable([*names, "runs", *titles], rows, "Means over replications", sortable=True, note=NOTE + more)
 
 
-def _best(means: list[float], column: str) -> float | None:
-    return (max(means) if RUN_COLUMNS[column][1] == "higher" else min(means)) if len(set(means)) > 1 else None
+def _best(means: list[float], better: str) -> float | None:
+    if better not in ("higher", "lower") or len(set(means)) < 2:
+        return None
+    return max(means) if better == "higher" else min(means)
 
 
 def _cell(row: dict[str, float] | None, best: float | None) -> Cell:

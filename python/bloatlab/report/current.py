@@ -1,0 +1,41 @@
+"""Whether a results directory's page still says what its store holds, so that it need not be made again."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import bloatlab
+from bloatlab.store import schema
+from bloatlab.store.files import write_whole
+
+STAMP = ".page"
+
+
+def note(directory: Path, page: Path) -> None:
+    """Remembers that the page was made from the store as it is."""
+    text = f"{_state(directory)}\n{page.name}\n"
+    write_whole(directory / STAMP, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def page(directory: Path) -> Path | None:
+    """The page, if neither the store nor bloatlab has changed since it was made."""
+    try:
+        state, name = (directory / STAMP).read_text(encoding="utf-8").split()
+    except (OSError, ValueError):
+        return None
+    made = directory / name
+    return made if made.exists() and state == _state(directory) else None
+
+
+def _state(directory: Path) -> str:
+    """Of the database's files, and of the sources that make the page."""
+    database = [directory / schema.DATABASE, directory / f"{schema.DATABASE}-wal"]
+    package = Path(bloatlab.__file__).parent
+    sources = sorted(path for path in package.rglob("*") if path.suffix in {".py", ".so", ".html", ".css", ".js"})
+    digest = hashlib.sha256()
+    for path in (*database, *sources):
+        if path.exists():
+            stat = path.stat()
+            digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:32]
