@@ -334,3 +334,22 @@ def test_a_missing_extra_is_one_line(
     assert command(arguments) == 2
     assert capsys.readouterr().err == f"bloatlab: this needs {package}: pip install 'bloatlab[analysis]'\n"
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("flow", "metric"),
+    [
+        ({"name": "ping", "count": 1}, "probe.ping.p95_rtt"),
+        ({"name": "ping", "count": 3}, "probe.ping*.p95_rtt"),
+        ({"count": 1}, "probe.*.p95_rtt"),
+    ],
+)
+def test_the_delay_of_a_ping_is_what_is_made_small(flow: dict[str, Any], metric: str) -> None:
+    document = {"flows": [{"count": 4, "traffic": {"kind": "greedy"}}, {**flow, "traffic": {"kind": "ping"}}]}
+    named = [objective.reading.text for objective in tune.objectives_of(document, number)]
+    assert named == [metric, "network.agg_throughput"]
+
+
+def test_without_a_ping_it_is_the_sojourn_time() -> None:
+    document = {"flows": [{"count": 1, "traffic": {"kind": "greedy"}}]}
+    assert tune.objectives_of(document, number)[0].reading.text == "flow.p95_sojourn_l4"

@@ -352,13 +352,15 @@ def objectives_of(document: Mapping[str, Any], read: Callable[[str], Reading]) -
         document: The canonical scenario.
         read: What a metric's text names.
     """
-    pings = [flow["name"] for flow in document["flows"] if flow["traffic"]["kind"] == "ping"]
-    delay = f"probe.{pings[0]}{'*' if _several(document, pings[0]) else ''}.p95_rtt" if pings else "flow.p95_sojourn_l4"
+    ping = next((flow for flow in document["flows"] if flow["traffic"]["kind"] == "ping"), None)
+    delay = "flow.p95_sojourn_l4" if ping is None else f"probe.{_probes(ping)}.p95_rtt"
     return [Objective(read(delay), True), Objective(read("network.agg_throughput"), False)]
 
 
-def _several(document: Mapping[str, Any], name: str) -> bool:
-    return any(flow["name"] == name and flow["count"] > 1 for flow in document["flows"])
+def _probes(ping: Mapping[str, Any]) -> str:
+    """What the probes of a ping flow are called; those of one without a name are among all that there are."""
+    name = ping.get("name", "")
+    return f"{name}*" if not name or ping["count"] > 1 else str(name)
 
 
 def nothing(found: Outcome, problem: Problem) -> BloatlabError:
