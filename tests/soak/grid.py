@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import polars as pl
 
@@ -41,14 +42,13 @@ class Taken:
 
     def __str__(self) -> str:
         """In one line."""
-        quarter = len(self.memory_mb) // 4
-        early, late = (
-            max(part, default=0.0) for part in (self.memory_mb[: 2 * quarter], self.memory_mb[2 * quarter :])
-        )
+        half = len(self.memory_mb) // 2
+        early, late = (median(part or [0.0]) for part in (self.memory_mb[:half], self.memory_mb[half:]))
         killed = f", killed after {', '.join(map(str, self.kills))} runs" if self.kills else ""
         return (
             f"{self.runs} runs in {self.wall_s:.1f} s, {self.runs / self.wall_s:.1f} runs/s{killed}; "
-            f"memory {early:.0f} MB at most in the first half, {late:.0f} MB in the second; store {self.store_mb:.1f} MB"
+            f"memory {early:.0f} MB in the first half, {late:.0f} MB in the second (medians), "
+            f"{max(self.memory_mb, default=0.0):.0f} MB at most, for the page; store {self.store_mb:.1f} MB"
         )
 
 

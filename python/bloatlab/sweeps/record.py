@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bloatlab.store import Keep, RunRecord
 from bloatlab.sweeps.plan import PlannedRun
@@ -39,25 +39,23 @@ def done(
     """
     metrics = json.loads(metrics_json)
     own = {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
-    return RunRecord(
-        run_id=planned.run_id,
-        experiment=planned.experiment,
-        scenario=planned.scenario,
-        seed=planned.seed,
-        engine_version=planned.engine_version,
-        parameters=planned.parameters,
+    return _ended(
+        planned,
+        wall_s,
         metrics=own if planned.keep < Keep.METRICS else {**metrics, **own},
         tables=kept_tables(planned.keep, tables),
         digest=digest,
         events=events,
-        wall_s=wall_s,
-        keep=planned.keep,
     )
 
 
 def failed(planned: PlannedRun, error: BaseException | str, wall_s: float) -> RunRecord:
     """A run that did not, with the reason in one line."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    return _ended(planned, wall_s, reason=" ".join(text.split()))
+
+
+def _ended(planned: PlannedRun, wall_s: float, **what: Any) -> RunRecord:
     return RunRecord(
         run_id=planned.run_id,
         experiment=planned.experiment,
@@ -65,7 +63,7 @@ def failed(planned: PlannedRun, error: BaseException | str, wall_s: float) -> Ru
         seed=planned.seed,
         engine_version=planned.engine_version,
         parameters=planned.parameters,
-        reason=" ".join(text.split()),
         wall_s=wall_s,
         keep=planned.keep,
+        **what,
     )
