@@ -249,6 +249,10 @@ class Core:
         return [f"tc qdisc replace dev {device} root {json.loads(queue_json)}"]
 
     @staticmethod
+    def engine_version() -> str:
+        return "synthetic"
+
+    @staticmethod
     def metric_definitions() -> str:
         names = ("scope", "name", "unit", "formula", "source", "better")
         return json.dumps([dict(zip(names, row, strict=True)) for row in DEFINITIONS])
@@ -277,7 +281,7 @@ class Outcome:
 
 
 def write_store(
-    directory, runs, *, experiment="deep-buffers", command="bloatlab run deep-buffers", claims=(), failures=()
+    directory, runs, *, experiment="deep-buffers", command="bloatlab run deep-buffers", claims=(), failures=(), **more
 ):
     """A results directory of synthetic runs: (run_id, parameters, seed, tables) each."""
     from bloatlab.store import Writer
@@ -289,7 +293,7 @@ def write_store(
         for run_id, parameters, seed, tables in runs:
             limit = f"{int(tables['links']['limit_packets'][0])}p"
             scenario = json.dumps({"dumbbell": {"queue": {"kind": "fifo", "limit": limit}}})
-            planned = PlannedRun(run_id, experiment, scenario, seed, "0.1.0", parameters, {})
+            planned = PlannedRun(run_id, experiment, scenario, seed, "0.1.0", parameters, {}, **more)
             outcome = Outcome(tables)
             writer.submit(
                 done(

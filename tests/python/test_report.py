@@ -15,7 +15,7 @@ from bloatlab.errors import StoreError
 from bloatlab.report import drawing, make_report, metric_tables, text, verdict
 from bloatlab.report import page_of as made_page
 from bloatlab.report.drawing import slim
-from bloatlab.store import Writer
+from bloatlab.store import Keep, Writer
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PARAMETERS = {"cca": "newreno", "qlen": "80p", "bw": "16Mbit/s"}
@@ -246,6 +246,14 @@ def test_made_again_it_is_the_same_page(single):
     assert make_report(single).read_bytes() == first
     assert [path.name for path in single.glob("*.html")] == ["report.html"]
     assert not list(single.glob(".report*"))
+
+
+def test_runs_that_kept_no_series_and_that_another_engine_made_have_a_page(tmp_path, tables):
+    runs = [(f"{name}0123456789abcdef"[:16], {"cca": name}, 1, tables) for name in ("aa", "bb")]
+    directory = synthetic.write_store(tmp_path / "little", runs, keep=Keep.METRICS)
+    html, _ = page_of(directory)
+    assert "aa01234567" in html
+    assert "Shown because" not in html
 
 
 def test_the_page_is_made_again_where_something_has_changed(single):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import polars as pl
 
+from bloatlab.engines import engine
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.experiments.claims import answers_of_store, findings_of_store
@@ -19,7 +20,7 @@ from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
-from bloatlab.store import Store
+from bloatlab.store import Keep, Store
 from bloatlab.store.files import FILES, write_whole
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
+    there = set(mine.filter(_has_tables())["run_id"])
+    picks = {run: why for run, why in picks.items() if run in there}
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
     details = [
         _run(store, renderer, swept, run, why, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
@@ -173,6 +176,11 @@ def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[
         picks.setdefault(min(queues, key=queues.__getitem__), "the shortest standing queue")
         picks.setdefault(max(queues, key=queues.__getitem__), "the longest standing queue")
     return picks or {runs[0]: "the first run"}
+
+
+def _has_tables() -> pl.Expr:
+    """Of a run: its series are stored, or this engine can make them again."""
+    return (pl.col("kept") >= Keep.TABLES) | (pl.col("engine_version") == engine().engine_version())
 
 
 def _ranked_picks(ranked: Ranked) -> dict[str, str]:
