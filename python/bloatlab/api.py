@@ -58,7 +58,7 @@ def run(
         StoreError: `out` cannot be written or read.
     """
     source = _source(scenario)
-    planned = plan(source, parameters, seed=seed, keep=_keep(packets))
+    planned = plan(source, parameters, seed=seed, keep=Keep.usual(packets))
     if out is None:
         return simulate_one(planned[0], packets=packets)
     summary = execute(planned, out, jobs=1, command=_call("run", scenario, parameters))
@@ -87,7 +87,7 @@ def sweep(
     axes: Mapping[str, Sequence[Any]] | None = None,
     *,
     replications: int | None = None,
-    seed: int = 42,
+    seed: int | None = None,
     out: Path | str | None = None,
     jobs: int | None = None,
     scheduler: str | Client | None = None,
@@ -102,7 +102,7 @@ def sweep(
             swept nor set.
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
             experiment has where its own axes are swept.
-        seed: Seed of the first replication.
+        seed: Seed of the first replication; absent: 42.
         out: Results directory, or a URL as `"s3://bucket/path"`; absent: the plan's, else `results/NAME`.
         jobs: Threads; absent: one a processor.
         scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
@@ -121,14 +121,19 @@ def sweep(
         KeyboardInterrupt: Ctrl-C; what is finished is kept.
     """
     if isinstance(scenario, Plan):
-        if axes or parameters or replications is not None or packets:
-            raise ParameterError("sweep: a plan says itself what is swept, set, replicated and kept")
+        if axes or parameters or replications is not None or seed is not None or packets:
+            raise ParameterError("sweep: a plan says itself what is swept, set, replicated, seeded and kept")
         planned, name, command = scenario.runs(), scenario.source().name, f"bloatlab.sweep({scenario!r})"
         out = out if out is not None else scenario.out
     else:
         source = _source(scenario)
         planned, axes = plan_all(
-            source, parameters, axes or {}, replications=replications, seed=seed, keep=_keep(packets)
+            source,
+            parameters,
+            axes or {},
+            replications=replications,
+            seed=42 if seed is None else seed,
+            keep=Keep.usual(packets),
         )
         name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters})
     directory = Path("results") / name if out is None else out
@@ -144,10 +149,6 @@ def open(directory: Path | str) -> Store:  # noqa: A001
         StoreError: There is none, or it is damaged.
     """
     return Store(directory)
-
-
-def _keep(packets: bool) -> Keep:
-    return Keep.PACKETS if packets else Keep.TABLES
 
 
 def _source(scenario: Scenario) -> Source:

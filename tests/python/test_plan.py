@@ -127,8 +127,9 @@ def test_a_plan_in_toml_and_in_python(tmp_path: Path) -> None:
     store = bloatlab.sweep(read_plan(tmp_path / "plan.toml"), out=tmp_path / "r")
     assert store.runs().height == 6
     assert store.table("flow_series").is_empty()
-    with pytest.raises(ParameterError, match="says itself"):
-        bloatlab.sweep(read_plan(tmp_path / "plan.toml"), replications=3)
+    for own in ({"replications": 3}, {"seed": 7}, {"packets": True}, {"qlen": "20p"}):
+        with pytest.raises(ParameterError, match="says itself"):
+            bloatlab.sweep(read_plan(tmp_path / "plan.toml"), **own)
 
 
 def test_a_plan_of_a_scenario_beside_it(tmp_path: Path) -> None:

@@ -144,6 +144,9 @@ def test_metrics_of_an_experiment_s_own(tmp_path: Path, keep: Keep) -> None:
     result = store.run(runs[0].run_id)
     assert result.experiment_metrics == {"delay": 20.0}
     assert len(result.flow_series) == 10
+    if keep < Keep.TABLES:
+        with pytest.raises(StoreError, match="has no table `packets`"):
+            _ = result.packets.column_names
 
 
 def test_a_measure_that_fails_fails_the_run_alone(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def run_request(request: Request) -> int:
     """Runs it and gives the exit code."""
     base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
-    keep = Keep.PACKETS if request.packets else Keep.TABLES
+    keep = Keep.usual(request.packets)
     runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed, keep=keep)
     job = Job(
         request.source.name,
@@ -106,12 +106,7 @@ def carry_out(job: Job) -> int:
     for planned, reason in summary.failed[:10]:
         print(f"bloatlab: run {planned.run_id} (seed {planned.seed}) failed: {reason}", file=sys.stderr)
     if summary.interrupted:
-        print(
-            f"bloatlab: interrupted; {summary.finished} of {summary.total} runs are kept in {job.directory}. "
-            f"Resume with: {command_line()}",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
+        return interrupted(f"{summary.finished} of {summary.total} runs", job.directory)
     _tell(job, summary)
     if summary.failed:
         print(
@@ -120,6 +115,13 @@ def carry_out(job: Job) -> int:
         )
         return 1
     return 0
+
+
+def interrupted(kept: str, directory: Place) -> int:
+    """Says what an interrupt has left and how to go on; the exit code."""
+    said = f"bloatlab: interrupted; {kept} are kept in {directory}. Resume with: {command_line()}"
+    print(said, file=sys.stderr)
+    return INTERRUPTED
 
 
 def _tell(job: Job, summary: Summary) -> None:

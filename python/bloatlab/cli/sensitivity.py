@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bloatlab.analysis import sensitivity
 from bloatlab.analysis.sensitivity import Design, Method, Sensitivity
 from bloatlab.cli.console import console, number, progress_bar
-from bloatlab.cli.run import INTERRUPTED, command_line
+from bloatlab.cli.run import command_line, interrupted
 from bloatlab.cli.target import Target
 from bloatlab.cli.values import named, settings, value
 from bloatlab.cli.vary import varied
@@ -58,12 +58,7 @@ def run_sensitivity(request: Request) -> int:
     with progress_bar(len(sampled.runs), quiet=request.as_json) as tell:
         summary = execute(sampled.runs, directory, jobs=request.jobs, progress=tell, command=command_line())
     if summary.interrupted:
-        print(
-            f"bloatlab: interrupted; {summary.finished} of {summary.total} runs are kept in {directory}. "
-            f"Resume with: {command_line()}",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
+        return interrupted(f"{summary.finished} of {summary.total} runs", directory)
     if summary.failed:
         run, reason = summary.failed[0]
         print(

@@ -13,6 +13,7 @@ from bloatlab.errors import BloatlabError
 from bloatlab.experiments import CATALOGUE
 from bloatlab.store.remote import place
 from bloatlab.sweeps.document import Plan, read_plan
+from bloatlab.sweeps.plan import PlannedRun
 
 SHOWN = 10
 """Points that a dry run lists."""
@@ -62,7 +63,7 @@ def sweep_plan(
     return carry_out(Job(source.name, runs, swept, directory, experiment, as_json, jobs, scheduler))
 
 
-def _list(plan: Plan, name: str, runs: Sequence[Any], swept: Sequence[str]) -> None:
+def _list(plan: Plan, name: str, runs: Sequence[PlannedRun], swept: Sequence[str]) -> None:
     points = {run.scenario: run.parameters for run in runs}
     out = console()
     out.print(f"{name}: {len(runs):,} runs, {len(points):,} points, of each the {plan.keep} are kept", highlight=False)

@@ -14,7 +14,7 @@ from bloatlab.analysis.front import Objective
 from bloatlab.analysis.knobs import knobs, queue_path, tc_of
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, progress_bar
-from bloatlab.cli.run import INTERRUPTED, command_line
+from bloatlab.cli.run import command_line, interrupted
 from bloatlab.cli.target import Target
 from bloatlab.cli.values import named, settings, value
 from bloatlab.cli.vary import varied
@@ -52,12 +52,7 @@ def run_tune(request: Request) -> int:
     with progress_bar(request.trials, "trials", quiet=request.as_json) as tell:
         found = tune.tune(problem, directory, request.trials, jobs=request.jobs, command=command_line(), progress=tell)
     if found.interrupted:
-        print(
-            f"bloatlab: interrupted; {len(found.trials)} of {request.trials} trials are kept in {directory}. "
-            f"Resume with: {command_line()}",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
+        return interrupted(f"{len(found.trials)} of {request.trials} trials", directory)
     if found.knee is None:
         raise tune.nothing(found, problem)
     if request.as_json:

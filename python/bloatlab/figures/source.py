@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +13,6 @@ from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import sweep
-from bloatlab.store.keep import Keep
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -35,19 +33,19 @@ def of_run(store: Store, run_id: str) -> dict[str, pl.DataFrame]:
         store: The results.
         run_id: Identity of the run, or an unambiguous beginning of it.
     """
-    row = store.find(run_id)
-    if row["kept"] < Keep.TABLES:
-        result = store.run(row["run_id"])
-        tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
-    else:
-        tables = {name: _without_run(store.table(name, [row["run_id"]])) for name in RUN_TABLES}
-    tables["links"] = with_limits(tables["links"], json.loads(row["scenario"]))
-    return tables
+    result = store.run(run_id)
+    tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
+    return {**tables, "links": with_limits(tables["links"], result.scenario)}
+
+
+def stored(store: Store) -> dict[str, pl.DataFrame]:
+    """What a store says of all runs: `runs`, `parameters`, `metrics`."""
+    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     """Tables over all runs, for figures that compare them; with the ranking where one experiment made them and ranks."""
-    tables = {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+    tables = stored(store)
     experiments = tables["runs"]["experiment"].unique().to_list()
     suite = suite_of(experiments)
     if suite is not None:
@@ -171,7 +169,3 @@ def _packets(queue: Any) -> float | None:
     limit = queue.get("limit") if isinstance(queue, Mapping) else None
     stated = _PACKETS.match(str(limit))
     return float(stated[1]) if stated else None
-
-
-def _without_run(table: pl.DataFrame) -> pl.DataFrame:
-    return table.drop("run_id") if "run_id" in table.columns else table

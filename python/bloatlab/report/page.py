@@ -66,7 +66,7 @@ def _make(store: Store) -> Path:
         # Altair comes in with the figures, while the renderer starts.
         from bloatlab.figures import source
 
-        tables = source.of_runs(store)
+        tables = source.stored(store)
         if tables["runs"].is_empty():
             raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
         names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
@@ -85,9 +85,12 @@ def _make(store: Store) -> Path:
 
 def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
     """A page for each experiment, and their index."""
+    from bloatlab.figures import source
+
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
     views = {name: _experiment(store, renderer, tables, name, "e1") for name in names}
-    figures = _figures(renderer, {name: tables[name] for name in ("overall",) if name in tables}, "o-", of_runs=True)
+    ranking = overall_of_store(store, suite)
+    figures = _figures(renderer, source.of_overall(ranking), "o-", of_runs=True)
     for name, view in views.items():
         view.commands = commands
         page = _template("report.html").render(
@@ -99,7 +102,7 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-    whole = site.index(suite, views, overall_of_store(store, suite), figures, commands, _facts(tables["runs"]))
+    whole = site.index(suite, views, ranking, figures, commands, _facts(tables["runs"]))
     return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
 
 

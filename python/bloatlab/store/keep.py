@@ -20,6 +20,11 @@ class Keep(IntEnum):
     """Every packet."""
 
     @classmethod
+    def usual(cls, packets: bool) -> Keep:
+        """What is kept where only packets are a question."""
+        return cls.PACKETS if packets else cls.TABLES
+
+    @classmethod
     def named(cls, text: str) -> Keep:
         """The level of that name.
 

@@ -20,7 +20,7 @@ from bloatlab.store.writer import Writer
 if TYPE_CHECKING:
     import polars as pl
 
-    from bloatlab.engines import ArrowTable, OutcomeLike
+    from bloatlab.engines import ArrowTable
     from bloatlab.result import Result
 
 _COLUMNS = {
@@ -190,6 +190,7 @@ class Store:
         Tables that were not kept are made again by the engine that made the run.
         """
         from bloatlab.result import Result
+        from bloatlab.sweeps import one
 
         row = self.find(run_id)
         if row["status"] != "done":
@@ -197,14 +198,12 @@ class Store:
         identity = row["run_id"]
 
         @cache
-        def again() -> OutcomeLike:
-            from bloatlab.sweeps.one import simulate_again
-
-            return simulate_again(result, packets=False)
+        def again() -> Mapping[str, ArrowTable]:
+            return one.simulate_again(result, packets=False).tables()
 
         def load(name: str) -> ArrowTable:
             if row["kept"] < Keep.TABLES:
-                return again().tables()[name]
+                return one.table_of(identity, again(), name)
             return self.table(name, [identity]).drop("run_id")
 
         result = Result(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bloatlab.engines import OutcomeLike, engine
@@ -11,6 +12,7 @@ from bloatlab.plugins import resolve
 from bloatlab.result import Result
 from bloatlab.store.identity import canonical
 from bloatlab.sweeps.plan import PlannedRun
+from bloatlab.sweeps.record import measured
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable
@@ -26,12 +28,6 @@ def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) ->
     """The result that an outcome holds."""
     tables = outcome.tables()
     metrics = json.loads(outcome.metrics_json())
-    own = {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
-
-    def load(name: str) -> ArrowTable:
-        if name not in tables:
-            raise StoreError(f"run {planned.run_id}: has no table `{name}` (it has {', '.join(sorted(tables))})")
-        return tables[name]
 
     return Result(
         run_id=planned.run_id,
@@ -41,11 +37,18 @@ def from_outcome(planned: PlannedRun, outcome: OutcomeLike, *, packets: bool) ->
         seed=planned.seed,
         engine_version=planned.engine_version,
         digest=outcome.digest,
-        metrics={**metrics, **own},
-        load=load,
+        metrics={**metrics, **measured(planned, metrics)},
+        load=lambda name: table_of(planned.run_id, tables, name),
         outcome=outcome if packets else None,
         recorded=packets,
     )
+
+
+def table_of(run_id: str, tables: Mapping[str, ArrowTable], name: str) -> ArrowTable:
+    """A table of a run's outcome; raises `StoreError` where it has none of that name."""
+    if name not in tables:
+        raise StoreError(f"run {run_id}: has no table `{name}` (it has {', '.join(sorted(tables))})")
+    return tables[name]
 
 
 def simulate_again(result: Result, *, packets: bool = True) -> OutcomeLike:

@@ -11,6 +11,7 @@ from bloatlab.sweeps.plan import PlannedRun
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable
+    from bloatlab.experiments.base import Metrics
 
 METRIC_TABLES = frozenset({"flow_metrics", "link_metrics", "network_metrics", "probe_metrics"})
 """Tables that repeat the metrics."""
@@ -21,6 +22,11 @@ def kept_tables(keep: Keep, tables: Mapping[str, ArrowTable]) -> dict[str, Arrow
     if keep < Keep.TABLES:
         return {}
     return {name: table for name, table in tables.items() if name not in METRIC_TABLES}
+
+
+def measured(planned: PlannedRun, metrics: Metrics) -> dict[str, Mapping[str, float]]:
+    """What its experiment measures of a run, in the form of `--json`; nothing if it measures nothing."""
+    return {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
 
 
 def done(
@@ -38,7 +44,7 @@ def done(
         Exception: Whatever the experiment's own `measure` raises; the run counts as failed then.
     """
     metrics = json.loads(metrics_json)
-    own = {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
+    own = measured(planned, metrics)
     return _ended(
         planned,
         wall_s,
