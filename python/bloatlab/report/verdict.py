@@ -134,7 +134,7 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     """
     runs = text.plural(swept.frame.height, "run")
     if not queues:
-        return Verdict("", f"{runs}; none measured an RTT.", [])
+        return Verdict("", f"{runs}; no RTT is stored of them.", [])
     best, worst = min(queues, key=queues.__getitem__), max(queues, key=queues.__getitem__)
     sentence = (
         f"{runs}: the standing queue goes from {text.with_unit(queues[best], 'ms')} "
