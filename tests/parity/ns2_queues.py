@@ -42,13 +42,6 @@ EXPLANATIONS = {
         "which the reference does not record. Links ten times as fast as the bottleneck turn our utilization at "
         "SFQ, 4 Mbit/s, one flow from 0.12 to 0.77; ns-2 has 0.80.",
     ),
-    "b": Explanation(
-        lambda r: r["aqm"] == "RED",
-        frozenset({"utilization", "p95_queue"}),
-        "ours is less full by 2 % to 8 %: our sender without PRR halves at once and then sends bursts when a "
-        "recovery ends, which RED's average lets pass and the link pays for with idle time; the mean queue and the"
-        " drops agree.",
-    ),
 }
 
 

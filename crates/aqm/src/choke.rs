@@ -111,6 +111,7 @@ impl Params {
             gentle: false,
             wait: false,
             bytemode: false,
+            spare_empty: false,
             harddrop: false,
             ecn: self.ecn,
             ..red::Params::default()
@@ -275,7 +276,7 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
                 return;
             }
         }
-        let signal: Signal = self.law.judge(&mut self.vars, size, &mut self.rng);
+        let signal: Signal = self.law.judge(&mut self.vars, packets, size, &mut self.rng);
         if !self.law.signal(signal, &mut packet, &mut self.stats, sink) {
             return;
         }

@@ -58,6 +58,8 @@ pub struct Params {
     pub wait: bool,
     /// Signal to small packets in proportion to their size.
     pub bytemode: bool,
+    /// Signal to no packet that finds the queue empty, or with thresholds in packets at most one, however long it was on average.
+    pub spare_empty: bool,
     /// Adapt the probability so that the average stays in the middle between `min` and `max`.
     pub adaptive: bool,
     /// Mark ECN-capable packets instead of dropping them.
@@ -93,10 +95,11 @@ impl Default for Params {
             burst: None,
             bandwidth: None,
             probability: 0.1,
-            // Floyd, "Recommendation on using the gentle_ variant of RED" (2000); `wait` and byte mode as ns-2 has them.
+            // Floyd, "Recommendation on using the gentle_ variant of RED" (2000); the rest as in ns-2.
             gentle: true,
             wait: true,
             bytemode: true,
+            spare_empty: true,
             adaptive: false,
             ecn: false,
             harddrop: true,
@@ -132,6 +135,7 @@ impl Algorithm for Params {
             ("gentle", "false"),
             ("wait", "false"),
             ("bytemode", "false"),
+            ("spare_empty", "false"),
             ("harddrop", "false"),
         ],
     }];
@@ -261,7 +265,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
         packet.set_enqueued_at(now);
         let (packets, bytes, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
         self.law.average(&mut self.vars, now, packets, bytes);
-        let signal = self.law.judge(&mut self.vars, size, &mut self.rng);
+        let signal = self.law.judge(&mut self.vars, packets, size, &mut self.rng);
         if !self.law.signal(signal, &mut packet, &mut self.stats, sink) {
             return;
         }

@@ -192,6 +192,7 @@ impl Params {
             gentle: false,
             wait: false,
             bytemode: false,
+            spare_empty: false,
             ..red::Params::default()
         })
     }

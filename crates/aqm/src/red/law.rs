@@ -22,6 +22,8 @@ pub struct Law {
     gentle: bool,
     wait: bool,
     bytemode: bool,
+    /// The fewest packets in a queue with which there is a signal.
+    least: u64,
     adaptive: bool,
     ecn: bool,
     harddrop: bool,
@@ -122,6 +124,12 @@ impl Law {
             gentle: params.gentle,
             wait: params.wait,
             bytemode: params.bytemode,
+            // ns-2 and ns-3: where more than one is queued, byte or packet by the unit of the thresholds.
+            least: match (params.spare_empty, in_bytes) {
+                (false, _) => 0,
+                (true, true) => 1,
+                (true, false) => 2,
+            },
             adaptive: params.adaptive,
             ecn: params.ecn,
             harddrop: params.harddrop,
@@ -180,10 +188,10 @@ impl Law {
         }
     }
 
-    /// Judges an arrival of `size` bytes, whose view of the queue has been taken into the average.
+    /// Judges an arrival of `size` bytes that finds so many packets, and whose view of the queue has been taken into the average.
     #[inline]
-    pub fn judge(&self, vars: &mut Vars, size: u32, rng: &mut Rng) -> Signal {
-        if vars.avg < self.min {
+    pub fn judge(&self, vars: &mut Vars, packets: u64, size: u32, rng: &mut Rng) -> Signal {
+        if vars.avg < self.min || packets < self.least {
             vars.count = None;
             return Signal::Pass;
         }

@@ -187,7 +187,10 @@ impl<P: Packet> Sfq<P> {
     fn judge(&mut self, place: u32, now: Nanos, size: u32) -> Signal {
         self.average(place, now);
         match &self.law {
-            Some(law) => law.judge(&mut self.reds[place as usize], size, &mut self.rng),
+            Some(law) => {
+                let packets = u64::from(self.lengths.of(place));
+                law.judge(&mut self.reds[place as usize], packets, size, &mut self.rng)
+            }
             None => Signal::Pass,
         }
     }

@@ -154,7 +154,7 @@ fn the_probability_follows_the_curve() {
                 (law.probability(&vars) - probability).abs() < 1e-15,
                 "{queue}"
             );
-            let forced = law.judge(&mut vars, 1500, &mut rng()) == Signal::Forced;
+            let forced = law.judge(&mut vars, 100, 1500, &mut rng()) == Signal::Forced;
             assert_eq!(forced, *probability == 1.0);
         }
     };
@@ -193,7 +193,7 @@ fn distances(params: Params, size: u32) -> Vec<usize> {
     let mut signals = Vec::new();
     for arrival in 0..100_000 {
         law.average(&mut vars, 0, 20, 0);
-        if law.judge(&mut vars, size, &mut rng) == Signal::Early {
+        if law.judge(&mut vars, 100, size, &mut rng) == Signal::Early {
             signals.push(arrival);
         }
     }
@@ -243,7 +243,7 @@ fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
     });
     let mut judge = |queue| {
         law.average(&mut vars, 0, queue, 0);
-        law.judge(&mut vars, 1500, &mut rng())
+        law.judge(&mut vars, queue, 1500, &mut rng())
     };
     use Signal::{Early, Forced, Pass};
     assert_eq!([29, 29, 29].map(&mut judge)[0], Pass);
@@ -252,6 +252,32 @@ fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
     assert_eq!(judge(30), Forced);
     assert_eq!(judge(29), Pass);
     assert!((0..20).any(|_| judge(29) == Early));
+}
+
+#[test]
+fn a_packet_that_finds_the_queue_empty_is_spared() {
+    // An average far beyond twice max, and a queue that has drained.
+    let verdict = |params: Params, packets| {
+        let (law, mut vars) = law(&params);
+        law.average(&mut vars, 0, 1_000, 1_500_000);
+        law.judge(&mut vars, packets, 1500, &mut rng())
+    };
+    use Signal::{Forced, Pass};
+    let in_bytes = || Params {
+        min: Some(Limit::Bytes(15_000)),
+        max: Some(Limit::Bytes(45_000)),
+        ..plain()
+    };
+    assert_eq!([0, 1, 2].map(|n| verdict(plain(), n)), [Pass, Pass, Forced]);
+    assert_eq!([0, 1].map(|n| verdict(in_bytes(), n)), [Pass, Forced]);
+    let none_spared = |params| Params {
+        spare_empty: false,
+        ..params
+    };
+    assert_eq!(verdict(none_spared(plain()), 0), Forced);
+    assert_eq!(verdict(none_spared(in_bytes()), 0), Forced);
+    // Linux's has no such rule.
+    assert!(!linux(json!({ "limit": "120kB", "avpkt": "1kB" })).spare_empty);
 }
 
 #[test]
