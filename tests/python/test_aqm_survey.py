@@ -134,14 +134,14 @@ def test_each_queue_has_ns_2_s_parameters_as_published_and_buf_with_equal_limits
     for mode in ("as-published", "equal-limits"):
         assert queue(queue="RED", buf=100, mode=mode) == {"kind": "red", "limit": "100p", "avpkt": "500B"}
         assert queue(queue="CoDel", buf="200p", mode=mode) == {"kind": "codel", "limit": "200p"}
-    drr = {"kind": "drr", "buckets": 10, "quantum": "250B", "classifier": "source"}
+    drr = {"kind": "drr", "buckets": 9, "quantum": "250B", "classifier": "exact"}
     assert queue(queue="DRR", buf=100) == {**drr, "limit": "25000B"}
     assert queue(queue="DRR", buf=100, mode="equal-limits") == {**drr, "limit": "100p"}
     sfq = {"kind": "sfq", "divisor": 16, "service": "packets", "overflow": "share", "classifier": "exact"}
     assert queue(queue="SFQ", buf=100) == {**sfq, "limit": "40p"}
     assert queue(queue="SFQ", buf=100, mode="equal-limits") == {**sfq, "limit": "100p"}
     choke = queue(queue="CHOKe", cap="2Mbit/s")
-    assert (choke["min"], choke["max"], choke["limit"], choke["bandwidth"]) == ("5p", "15p", "400p", "2Mbit/s")
+    assert (choke["min"], choke["max"], choke["limit"], choke["bandwidth"]) == ("6p", "18p", "400p", "2Mbit/s")
 
 
 @real
@@ -163,6 +163,8 @@ def test_ten_flows_of_two_classes() -> None:
     assert [one["rtt"] for one in fair] == ["44ms", "48ms", "52ms", "56ms", "60ms"] * 2
     assert [one["name"] for one in fair] == [f"tcp_{n}" for n in range(1, 6)] + [f"ccp_{n}" for n in range(6, 11)]
     assert scenario()["dumbbell"]["rtt"] == "52ms"
+    assert [one.get("start") for one in scenario()["flows"]] == [None, "5s"]
+    assert {one["start_jitter"] for one in scenario(start_jitter="0s")["flows"]} == {"0s"}
 
 
 @real
@@ -184,6 +186,13 @@ def test_bad_input_is_refused_in_one_line(given: dict[str, Any], said: str) -> N
     with pytest.raises(ParameterError, match=r"^[^\n]*$") as error:
         get(NAME).resolve(given)
     assert said in str(error.value)
+
+
+@real
+def test_low_priority_flows_join_before_the_end() -> None:
+    with pytest.raises(ParameterError, match=r"^ccp_start: 5s is not before the end of the run \(time: 5s\)$"):
+        scenario(time="5s")
+    assert scenario(time="5s", wld=10)["duration"] == "5s"
 
 
 @real
@@ -211,7 +220,9 @@ def test_the_grid_has_57_600_runs_and_the_slides_theirs() -> None:
 
 @real
 def test_seeds_matter_and_repeat() -> None:
-    runs = [bloatlab.run(NAME, seed=seed, queue="RED", time="5s").experiment_metrics for seed in (1, 1, 2)]
+    runs = [
+        bloatlab.run(NAME, seed=seed, queue="RED", time="5s", ccp_start="1s").experiment_metrics for seed in (1, 1, 2)
+    ]
     assert runs[0] == runs[1] != runs[2]
     assert list(runs[0]) == list(MEASURES)
 
@@ -254,8 +265,8 @@ def test_findings_compare_the_modes(invented_cases: dict[str, dict[str, Any]]) -
     lengths = {row[0]: row[1:] for row in buffers.rows}
     assert lengths["SFQ, as published"] == ("10.0",) * 4
     assert lengths["DRR, equal limits"] == ("75.0", "150.0", "225.0", "300.0")
-    # 10! / 10^10.
-    assert "0.04 %" in collisions.ours
+    assert [row[0] for row in collisions.rows[:2]] == ["slides", "ns-2 run again"]
+    assert collisions.rows[2][1:] == ("58.0 (58.0 to 58.0)", "95.0 (95.0 to 95.0)", *("99.5 (99.5 to 99.5)",) * 2)
     assert ratio.rows[0] == ("slides", "5.14", "0.01", "424")
     assert "ratio of the means is 1" in ratio.ours
 
@@ -317,7 +328,7 @@ def test_an_axis_goes_through_the_base_point(invented_cases: dict[str, dict[str,
 def test_a_reduced_survey_shows_the_trends_on_its_page(tmp_path: Path) -> None:
     """20 s of the two ends of BUF under DropTail and CoDel, and of the base point under SFQ in both modes."""
     of = ExperimentSource(get(NAME))
-    common = {"time": "20s"}
+    common = {"time": "20s", "ccp_start": "1s"}
     runs = plan(of, common, {"queue": ["fifo", "codel"], "buf": [100, 400]}, replications=2)
     runs += plan(of, {**common, "queue": "SFQ"}, {"mode": ["as-published", "equal-limits"]}, replications=2)
     summary = execute(runs, tmp_path, jobs=2)

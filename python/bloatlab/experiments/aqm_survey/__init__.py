@@ -114,9 +114,15 @@ class AqmSurvey(Experiment):
             read=read.choice(PUBLISHED, EQUAL), published=PUBLISHED,
         ),
         Parameter(
-            "start_jitter", "200ms", "s",
+            "ccp_start", "5s", "s",
             allowed=shared.A_DURATION,
-            help="each flow starts at a time drawn below this; 0.2 s is nearest to the re-run in ns-2",
+            help="when the low-priority flows join the Reno flows, which start at once; 5 s fits slide 15 best",
+            read=read.duration, published="not stated",
+        ),
+        Parameter(
+            "start_jitter", "100ms", "s",
+            allowed=shared.A_DURATION,
+            help="each flow starts later by a time drawn below this; up to 0.1 s fits slide 15",
             read=read.duration, published="not stated",
         ),
         Parameter("time", "60s", "s", allowed=shared.A_DURATION, help="length of the run", read=read.duration, published="60s"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bloatlab import units
+from bloatlab.errors import ParameterError
 from bloatlab.experiments.queues import MTU, with_limit
 from bloatlab.plugins import Configured
 
@@ -45,12 +46,10 @@ CONNECTION: Mapping[str, Any] = {
     "tail_loss_probe": False,
     "frto": False,
     "undo": False,
-    "timeout": "rfc6298",
-    "recovery": "classic",
     "send_buffer": "64MB",
     "receive_buffer": "64MB",
 }
-"""TCP of ns-2: no delayed ACKs, nothing of RACK, TLP, PRR or F-RTO; the window has no limit."""
+"""TCP/Linux of ns-2: no delayed ACKs, nothing of RACK, TLP or F-RTO; windows have no limit."""
 
 
 def queue(params: Mapping[str, Any]) -> Any:
@@ -68,11 +67,19 @@ def queue(params: Mapping[str, Any]) -> Any:
             # In bytes, of packets of 500; thresholds by Floyd, Gummadi and Shenker 2001: 2.5 and 7.5 kB up to 8 Mbit/s.
             return {"kind": kind, "limit": limit, "avpkt": "500B"}
         case "choke":
-            # The slides do not say; the thresholds of RED that were usual, in packets.
-            law = {"min": "5p", "max": "15p", "probability": 0.1, "avpkt": f"{MTU}B", "bandwidth": params["cap"]}
+            # The slides do not say: these come nearest to slide 15's nine values of CHOKe (docs/experiments.md).
+            law = {
+                "min": "6p",
+                "max": "18p",
+                "burst": 25,
+                "probability": 0.1,
+                "avpkt": f"{MTU}B",
+                "bandwidth": params["cap"],
+            }
             return {"kind": kind, "limit": limit, **law}
         case "drr":
-            own = {"buckets": 10, "quantum": "250B", "classifier": "source"}
+            # ns-2 hashes the number of the source's node: of ten in a row two share a bucket (15 and 16, 31 and 32, ...).
+            own = {"buckets": FLOWS - 1, "quantum": "250B", "classifier": "exact"}
             return {"kind": kind, "limit": "25000B" if published else limit, **own}
         case "sfq":
             own = {"divisor": 16, "service": "packets", "overflow": "share", "classifier": "exact"}
@@ -83,15 +90,21 @@ def queue(params: Mapping[str, Any]) -> Any:
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """`wld` flows of Reno and the rest of the low priority; flow i is of pair i modulo 5."""
     ccp = params["ccp"]
+    if params["wld"] < FLOWS and units.duration(params["ccp_start"]) >= units.duration(params["time"]):
+        raise ParameterError(
+            f"ccp_start: {params['ccp_start']} is not before the end of the run (time: {params['time']})"
+        )
     low = OWN_CCPS.get(ccp, ccp) if isinstance(ccp, str) else ccp
     common = {"start_jitter": params["start_jitter"], "tcp": CONNECTION}
-    classes = ((TCP, "reno", range(params["wld"])), (CCP, low, range(params["wld"], FLOWS)))
+    tcp = {"cca": "reno", **common}
+    lower = {"cca": low, "start": params["ccp_start"], **common}
+    classes = ((TCP, tcp, range(params["wld"])), (CCP, lower, range(params["wld"], FLOWS)))
     if params["delays"] == FIX:
-        return [{"name": name, "count": len(own), "cca": cca, **common} for name, cca, own in classes if own]
+        return [{"name": name, "count": len(own), **flow} for name, flow, own in classes if own]
     pairs = ACCESS_MS[params["delays"]]
     return [
-        {"name": f"{name}_{index + 1}", "cca": cca, "rtt": _rtt(pairs[index % len(pairs)]), **common}
-        for name, cca, own in classes
+        {"name": f"{name}_{index + 1}", "rtt": _rtt(pairs[index % len(pairs)]), **flow}
+        for name, flow, own in classes
         for index in own
     ]
 
