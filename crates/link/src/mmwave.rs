@@ -23,7 +23,7 @@ pub struct Params {
     /// Length of a sample, from 1 ms to 1 h. Absent: 300 ms, of `mobb` 250 ms. Blockages are counted in samples and grow with it, where recipes do so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
-    /// Mean time from the beginning of a blockage (of `mobb`: from its end) to the next, from 1 s to 1 h. Absent: 15 s (`sb`), 20.5 s (`lb`), 9 s (`mobb`).
+    /// Mean time from the beginning of a blockage (of `mobb`: from its end) to the next, from 1 s to 1 h. Absent: 17 s (`sb`), 18.5 s (`lb`), 8.5 s (`mobb`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Duration>,
     /// Standard deviation of that time, at most 1 h. Absent: 1.2 s, of `mobb` 4 s.
@@ -45,7 +45,7 @@ pub enum Preset {
     /// Nothing: static link.
     #[default]
     Sl,
-    /// A person crosses it every 15 s: short blockage.
+    /// A person crosses it every so often: short blockage.
     Sb,
     /// A person stands in it for some seconds: long blockage.
     Lb,
@@ -151,6 +151,8 @@ struct Mmwave {
     phase_until: u64,
     /// The first sample of the next blockage.
     next: u64,
+    /// The last level above 0, Mbit/s.
+    before: u64,
     /// The rate that is set, Mbit/s.
     set: u64,
 }
@@ -168,6 +170,7 @@ impl Mmwave {
             phase: Phase::Clear,
             phase_until: 0,
             next: u64::MAX,
+            before: 0,
             set: 0,
         };
         source.next = source.gap(0);
@@ -216,8 +219,7 @@ impl Mmwave {
             };
         }
         if self.sample == self.next {
-            let [low, high] = blockage.samples(self.interval);
-            self.phase_until = self.sample + low + self.rng.below(high - low + 1);
+            self.phase_until = self.sample + blockage.length(self.interval, &mut self.rng);
             if !blockage.gap_from_end {
                 self.next = self.gap(self.sample);
             }
@@ -263,7 +265,7 @@ impl Mmwave {
             Phase::After => recipe::LOWER,
             Phase::Blocked(Some(level)) => level,
             Phase::Blocked(None) => match &self.recipe.blockage {
-                Some(blockage) => blockage.draw(&mut self.rng),
+                Some(blockage) => blockage.draw(self.before, &mut self.rng),
                 None => clear,
             },
         }
@@ -274,6 +276,9 @@ impl Source for Mmwave {
     fn next(&mut self) -> Change {
         let at = self.sample * self.interval;
         let drawn = self.rate();
+        if drawn > 0 {
+            self.before = drawn;
+        }
         if drawn > 0 || !self.params.zero_keeps_rate {
             self.set = drawn;
         }

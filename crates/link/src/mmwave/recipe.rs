@@ -7,6 +7,9 @@ use super::Preset;
 /// The level below the clear ones: 802.11ad's MCS 8.
 pub(super) const LOWER: u64 = 2310;
 
+/// From one sample to the next no measured rate falls to less than a sixth (2310 to 385 Mbit/s), but to 0.
+pub(super) const DEEPEST: u64 = 6;
+
 /// How a preset's samples are drawn.
 #[derive(Clone)]
 pub(super) struct Recipe {
@@ -43,6 +46,8 @@ pub(super) struct Blockage {
 pub(super) enum Length {
     /// From so many samples to so many.
     Samples(u64, u64),
+    /// So many samples.
+    Drawn(Weighted),
     /// From such a time to such a time, in whole samples.
     Time(Nanos, Nanos),
 }
@@ -54,23 +59,23 @@ pub(super) struct After {
     pub time: Nanos,
 }
 
-/// Levels and their weights, which sum to 1.
+/// Weighted or lengths and their weights, which sum to 1.
 #[derive(Clone, Copy)]
-pub(super) struct Levels(&'static [(u64, f64)]);
+pub(super) struct Weighted(&'static [(u64, f64)]);
 
 /// When the level of a blockage is drawn.
 #[derive(Clone)]
 pub(super) enum Draw {
     /// At its beginning.
-    Once(Levels),
+    Once(Weighted),
     /// For each sample, from the second list with this probability.
     EachSample {
-        usual: Levels,
-        rare: Option<(f64, Levels)>,
+        usual: Weighted,
+        rare: Option<(f64, Weighted)>,
     },
 }
 
-impl Levels {
+impl Weighted {
     pub fn draw(self, rng: &mut Rng) -> u64 {
         let mut left = rng.uniform();
         let drawn = self.0.iter().find(|(_, weight)| {
@@ -90,24 +95,31 @@ impl Levels {
 }
 
 impl Blockage {
-    /// The least and the greatest length in samples.
-    pub fn samples(&self, interval: Nanos) -> [u64; 2] {
-        match self.length {
+    /// A length in samples.
+    pub fn length(&self, interval: Nanos, rng: &mut Rng) -> u64 {
+        let [low, high] = match self.length {
             Length::Samples(low, high) => [low, high],
             Length::Time(low, high) => {
                 [low, high].map(|time| ((time + interval / 2) / interval).max(1))
             }
-        }
+            Length::Drawn(lengths) => return lengths.draw(rng),
+        };
+        low + rng.below(high - low + 1)
     }
 
-    /// The level of one sample.
-    pub fn draw(&self, rng: &mut Rng) -> u64 {
-        match &self.level {
-            Draw::Once(levels) => levels.draw(rng),
-            Draw::EachSample { usual, rare } => match rare {
-                Some((chance, rare)) if rng.chance(*chance) => rare.draw(rng),
-                _ => usual.draw(rng),
-            },
+    /// The level of one sample that follows one at this level.
+    pub fn draw(&self, before: u64, rng: &mut Rng) -> u64 {
+        loop {
+            let drawn = match &self.level {
+                Draw::Once(levels) => levels.draw(rng),
+                Draw::EachSample { usual, rare } => match rare {
+                    Some((chance, rare)) if rng.chance(*chance) => rare.draw(rng),
+                    _ => usual.draw(rng),
+                },
+            };
+            if drawn == 0 || drawn * DEEPEST >= before {
+                return drawn;
+            }
         }
     }
 }
@@ -162,11 +174,12 @@ impl Preset {
                 interval: 300 * MILLISECOND,
                 clear: held(0.04),
                 blockage: Some(Blockage {
-                    gap: 15 * SECOND,
+                    // 7 in 133.1 s, every 13 to 17 s from 20 s on, and none in the last 21 s: spread evenly.
+                    gap: 17 * SECOND,
                     gap_deviation: 1200 * MILLISECOND,
                     gap_from_end: false,
                     length: Length::Samples(2, 7),
-                    level: Draw::Once(Levels(&[(962, 0.5), (1155, 0.5)])),
+                    level: Draw::Once(Weighted(&[(962, 0.5), (1155, 0.5)])),
                     after: recovers,
                 }),
             },
@@ -174,15 +187,16 @@ impl Preset {
                 interval: 300 * MILLISECOND,
                 clear: held(0.04),
                 blockage: Some(Blockage {
-                    gap: 20_500 * MILLISECOND,
+                    gap: 18_500 * MILLISECOND,
                     gap_deviation: 1200 * MILLISECOND,
                     gap_from_end: false,
-                    length: Length::Time(4800 * MILLISECOND, 7300 * MILLISECOND),
+                    // Five of 4.9 to 7.3 s, one of which was interrupted for a moment, which makes six of 1.2 to 7.3 s.
+                    length: Length::Time(2700 * MILLISECOND, 7300 * MILLISECOND),
                     level: Draw::EachSample {
-                        usual: Levels(&[(1540, 0.25), (1770, 0.25), (1896, 0.25), (1925, 0.25)]),
+                        usual: Weighted(&[(1540, 0.25), (1770, 0.25), (1896, 0.25), (1925, 0.25)]),
                         rare: Some((
                             0.15,
-                            Levels(&[(962, 0.3), (1155, 0.4), (770, 0.25), (385, 0.05)]),
+                            Weighted(&[(962, 0.3), (1155, 0.4), (770, 0.25), (385, 0.05)]),
                         )),
                     },
                     after: recovers,
@@ -192,12 +206,12 @@ impl Preset {
                 interval: 250 * MILLISECOND,
                 clear: Clear::Walking,
                 blockage: Some(Blockage {
-                    gap: 9 * SECOND,
+                    gap: 8500 * MILLISECOND,
                     gap_deviation: 4 * SECOND,
                     gap_from_end: true,
-                    length: Length::Samples(1, 4),
+                    length: Length::Drawn(Weighted(&[(1, 0.3), (2, 0.25), (3, 0.25), (4, 0.2)])),
                     level: Draw::EachSample {
-                        usual: Levels(&[
+                        usual: Weighted(&[
                             (1540, 0.15),
                             (1155, 0.45),
                             (962, 0.25),
