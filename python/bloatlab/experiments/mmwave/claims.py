@@ -67,9 +67,10 @@ def _medians() -> list[Claim]:
 
 
 DEVIATES = {
-    "(c) mobb, pie": "the generator falls from 3700 to 385 Mbit/s at once, which makes ten times as much of what flows send "
-    "until PIE answers; no measured fall is deeper than to a sixth",
-    "(d) mobb, smallfifo": "the ACK that waits for a flow's second segment adds up to 2 ms at 385 Mbit/s to base + 8L/C of "
+    (
+        "mobb",
+        "smallfifo",
+    ): "the ACK that waits for a flow's second segment adds up to 2 ms at 385 Mbit/s to base + 8L/C of "
     "39.5 ms; with an ACK a segment it is below",
 }
 """Why a claim need not hold; measured."""
@@ -83,7 +84,7 @@ def _dips() -> list[Claim]:
     return [
         Claim(
             f"(c) {scenario}, {queue}: peak above q_before C_before / C_dip", 3.0, reading(scenario, queue, "dip_excess"), "ms",
-            SOURCE, bound="at most", note="; ".join(text for text in (note, DEVIATES.get(f"(c) {scenario}, {queue}")) if text),
+            SOURCE, bound="at most", note=note,
         )
         for scenario in SCENARIOS if scenario != "sl" for queue in AQMS
     ]  # fmt: skip
@@ -100,7 +101,7 @@ def _peaks() -> list[Claim]:
     others = [
         Claim(
             f"(d) {scenario}, {queue}: largest sRTT", 40.0, reading(scenario, queue, "srtt_max"), "ms", SOURCE, bound="at most",
-            needs=TRACES, note=DEVIATES.get(f"(d) {scenario}, {queue}", ""),
+            needs=TRACES, note=DEVIATES.get((scenario, queue), ""),
         )
         for scenario in BLOCKED for queue in QUEUES if queue != "largefifo"
     ]  # fmt: skip
