@@ -8,17 +8,20 @@ use crate::carrier::{Supply, WORK};
 /// Sends at the rate of a course, bit by bit: a change in the middle of a packet counts for the bits after it.
 pub(crate) struct Fluid {
     course: Course,
+    /// Its value in whole bit/s.
+    rate: u64,
     at: Nanos,
     /// Bits that could have been sent so far, times 10^9.
     offered: u128,
-    /// What the last packet still lacked at its end in whole nanoseconds; carried on while the transmitter stays busy.
-    debt: u128,
+    /// What the last packet still lacked at its end in whole nanoseconds, less than `rate`; carried on while the transmitter stays busy.
+    debt: u64,
 }
 
 impl Fluid {
     pub fn new(mut course: Course) -> Self {
         course.at(0);
         Self {
+            rate: whole(&course),
             course,
             at: 0,
             offered: 0,
@@ -26,25 +29,25 @@ impl Fluid {
         }
     }
 
-    /// bit/s.
-    fn rate(&self) -> u128 {
-        // At most 10^13, and not negative.
-        self.course.value().round() as u128
-    }
-
     /// Goes to this instant, which no change precedes.
     fn go(&mut self, at: Nanos) {
-        self.offered += self.rate() * u128::from(at - self.at);
+        self.offered += u128::from(self.rate) * u128::from(at - self.at);
         self.at = at;
         if at == self.course.until() {
             self.course.step();
+            self.rate = whole(&self.course);
         }
     }
 }
 
+/// The rate in force, bit/s: at most 10^13, and not negative.
+fn whole(course: &Course) -> u64 {
+    course.value().round() as u64
+}
+
 impl Supply for Fluid {
     fn skip(&mut self, now: Nanos) -> u128 {
-        let before = self.offered + std::mem::take(&mut self.debt);
+        let before = self.offered + u128::from(std::mem::take(&mut self.debt));
         self.watch(now);
         self.offered.saturating_sub(before)
     }
@@ -58,20 +61,21 @@ impl Supply for Fluid {
 
     fn send(&mut self, now: Nanos, bytes: u64, horizon: Nanos) -> Option<Nanos> {
         debug_assert_eq!(now, self.at);
-        let mut work = u128::from(bytes) * WORK + self.debt;
+        let mut work = bytes * WORK as u64 + self.debt;
         loop {
-            let rate = self.rate();
             let until = self.course.until();
-            let capacity = rate * u128::from(until - self.at);
-            if work < capacity {
-                self.go(self.at + (work / rate) as u64);
-                self.debt = work % rate;
+            // Whole nanoseconds, so that the packet ends before `until` just if its work is less than what can be done until then.
+            if let Some(time) = work.checked_div(self.rate)
+                && time < until - self.at
+            {
+                self.debt = work % self.rate;
+                self.go(self.at + time);
                 return Some(self.at);
             }
             if until > horizon {
                 return None;
             }
-            work -= capacity;
+            work -= self.rate * (until - self.at);
             self.go(until);
             if work == 0 {
                 self.debt = 0;

@@ -43,7 +43,9 @@ pub(crate) struct Fetch {
 /// When each byte of a stream was written, so that the reader knows how long it was under way.
 #[derive(Default)]
 pub(crate) struct WriteLog {
-    /// (offset after the write, instant), ascending.
+    /// The write that is being read: the offset after it, and its instant.
+    front: (u64, Nanos),
+    /// Those after it, ascending.
     writes: VecDeque<(u64, Nanos)>,
     written: u64,
     read: u64,
@@ -62,16 +64,17 @@ impl WriteLog {
         let until = self.read + bytes;
         let mut sum = 0.0;
         while self.read < until {
-            let Some(&(end, at)) = self.writes.front() else {
-                self.read = until;
-                break;
-            };
+            if self.read >= self.front.0 {
+                let Some(next) = self.writes.pop_front() else {
+                    self.read = until;
+                    break;
+                };
+                self.front = next;
+            }
+            let (end, at) = self.front;
             let part = end.min(until) - self.read;
             sum += float(part) * float(now - at);
             self.read += part;
-            if end <= until {
-                self.writes.pop_front();
-            }
         }
         sum
     }

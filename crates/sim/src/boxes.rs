@@ -316,7 +316,6 @@ impl Link {
     }
 
     /// When a packet of this size that is put on the wire now has left, and when it arrives, if something of the link changes.
-    #[cold]
     #[inline(never)]
     fn vary(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
         let varying = self.varying.as_deref_mut();

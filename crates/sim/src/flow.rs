@@ -181,8 +181,8 @@ impl TcpFlow {
     #[inline]
     pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
         let now = network.schedule.now;
-        // Where a segment would have to begin to lie in one buffer with the one before it, and the most it may hold then.
-        let mut buffer = None;
+        // Where a segment has to begin to lie in one buffer with the one before it, and the most it may hold then.
+        let (mut next, mut most) = (0, 0);
         loop {
             let mut packet = Packet::new(index as u32, self.connection, end as u8, Protocol::Tcp);
             let Some(ecn) = self.ends[end].poll(now, &mut packet.segment) else {
@@ -194,10 +194,10 @@ impl TcpFlow {
             packet.set_length(packet.segment.wire_size());
             packet.set_ecn(ecn);
             let (seq, length) = (packet.segment.seq, packet.segment.length);
-            if buffer.is_some_and(|(next, most)| next == seq && (1..=most).contains(&length)) {
+            if seq == next && length.wrapping_sub(1) < most {
                 packet.set_follows();
             }
-            buffer = (length > 0).then(|| (seq.wrapping_add(length.into()), length));
+            (next, most) = (seq.wrapping_add(length.into()), length);
             network.send(&mut packet);
             if !self.ends[end].may_go_on(now) {
                 break;
