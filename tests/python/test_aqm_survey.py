@@ -227,6 +227,25 @@ def test_seeds_matter_and_repeat() -> None:
     assert list(runs[0]) == list(MEASURES)
 
 
+NS2 = {
+    "1Mbit/s": (7.43, 301),
+    "2Mbit/s": (3.99, 310),
+    "4Mbit/s": (2.13, 317),
+    "8Mbit/s": (1.14, 311),
+    "10Mbit/s": (0.96, 303),
+}
+"""DROP in percent and QLEN of ns-2 2.35 here: five TCP/Linux of `reno` and five of `lp` start at once, DropTail of 400."""
+
+
+@real
+def test_slow_start_overshoots_as_in_ns_2() -> None:
+    at_once = {"ccp": "lp", "ccp_start": "0s", "start_jitter": "0s"}
+    for cap, (drop, qlen) in NS2.items():
+        found = bloatlab.run(NAME, queue="DropTail", cap=cap, **at_once).experiment_metrics
+        assert found["drop"] == pytest.approx(drop, rel=0.1), cap
+        assert found["qlen"] == pytest.approx(qlen, rel=0.15), cap
+
+
 def invented(point: Point, replication: int) -> dict[str, float]:
     """Metrics that follow from the point alone, but for a little."""
     law = point.queue not in ("fifo",)
