@@ -3,7 +3,7 @@
 use bloatlab_aqm::Ecn;
 use bloatlab_radio::sizing::{L4Span, Law, UpfPacer};
 use bloatlab_scenario::{GateKind, PlanGate};
-use bloatlab_units::{MICROSECOND, Nanos};
+use bloatlab_units::Nanos;
 
 /// What lets packets on.
 pub(crate) enum Keeper {
@@ -27,8 +27,8 @@ pub(crate) struct Gate {
     pub is_ticking: bool,
 }
 
-/// Ticks of 5G-BDP: a fifth of a slot of numerology 1.
-const PACING: Nanos = 100 * MICROSECOND;
+/// Ticks of 5G-BDP in a slot: 0.1 ms at numerology 1.
+const TICKS: Nanos = 5;
 
 impl Gate {
     /// From its plan, in a cell with slots of this length and so many bearers a UE.
@@ -36,7 +36,7 @@ impl Gate {
         let (keeper, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
                 let law = sizing.law(slot);
-                let tick = law.ticks().then_some(PACING);
+                let tick = law.ticks().then_some(slot / TICKS);
                 (Keeper::Sdap(law), tick)
             }
             GateKind::Upf { pacer, delay } => {
