@@ -201,7 +201,7 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
         elif published:
             difference = f"{100 * apart / abs(published):+.2f} %"
         else:
-            difference = f"{apart:+g}"
+            difference = f"{apart:+.4g}"
         allowed = ""
         if tolerance is not None:
             share = f" ({100 * tolerance / abs(published):.2g} %)" if published else ""
