@@ -304,9 +304,9 @@ def test_published_runs_are_planned_once_and_found_again() -> None:
 def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:
     """A store's tables of these cases."""
     runs, parameters, metrics = [], [], []
-    for case, (point, seed) in cases.RUNS.items():
-        runs.append((case, seed, "done", NAME))
-        resolved = {**point.parameters, "delays": "fix", "time": "60s"}
+    for case, run in cases.RUNS.items():
+        runs.append((case, run.seed, "done", NAME))
+        resolved = {**run.parameters, "delays": "fix", "time": "60s"}
         parameters += [(case, name, json.dumps(value)) for name, value in resolved.items()]
         metrics += [
             (case, "experiment", "experiment", name, value) for name, value in found[case]["experiment_metrics"].items()

@@ -79,6 +79,14 @@ class Verdict:
     """Why a claim that has a tolerance was not judged."""
 
 
+@dataclass(frozen=True)
+class PublishedRun:
+    """One of the runs that a reproduction makes: what is set, and the seed."""
+
+    parameters: Mapping[str, Any]
+    seed: int = 42
+
+
 class Experiment:
     """Base of the catalogue's experiments: one file each, and one line in the registry."""
 
@@ -95,6 +103,8 @@ class Experiment:
     cases: ClassVar[Sequence[str]] = ()
     """Values of the parameter `case`, if what is published took several runs."""
     reproduce_seed: ClassVar[int] = 42
+    published: ClassVar[Mapping[str, PublishedRun]] = {}
+    """The runs of a reproduction by the names of their cases, where they differ in more than one parameter."""
     data: ClassVar[tuple[str, ...]] = ()
     """Parameters that name data of the source that are not shipped, or say how they are read; a reproduction may set them."""
     series: ClassVar[tuple[str, ...]] = ()
@@ -162,6 +172,8 @@ class Experiment:
         Args:
             data: Values of the parameters named in `data`.
         """
+        if self.published:
+            return {name: self.resolve(run.parameters) for name, run in self.published.items()}
         base = {**self.reproduce_params, **(data or {})}
         if not self.cases:
             return {"": self.resolve(base)}
@@ -169,7 +181,7 @@ class Experiment:
 
     def seed_of(self, case: str) -> int:
         """The seed of a published run."""
-        return self.reproduce_seed
+        return self.published[case].seed if self.published else self.reproduce_seed
 
     def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
         """The claims, then the comparison, held against the published runs.

@@ -14,7 +14,7 @@ from bloatlab.experiments.aqm_survey.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.aqm_survey.findings import findings
 from bloatlab.experiments.aqm_survey.measures import MEASURES, measure
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FAIR, FIX, PUBLISHED, QUEUES, SOURCE
-from bloatlab.experiments.base import Cases, Claim, Experiment, Metrics
+from bloatlab.experiments.base import Cases, Claim, Experiment, Metrics, PublishedRun
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
 
@@ -66,6 +66,7 @@ class AqmSurvey(Experiment):
         "queue", "time_series",
     )  # fmt: skip
     cases: ClassVar[Sequence[str]] = tuple(RUNS)
+    published: ClassVar[Mapping[str, PublishedRun]] = RUNS
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     parameters: ClassVar[tuple[Parameter, ...]] = (
@@ -131,15 +132,6 @@ class AqmSurvey(Experiment):
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """The six queues, at the base point."""
         return {"queue": list(QUEUES)}
-
-    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-        """The slides' axes through the base point, and the fair queues with equal limits."""
-        resolved = {point: self.resolve(point.parameters) for point, _ in RUNS.values()}
-        return {case: resolved[point] for case, (point, _) in RUNS.items()}
-
-    def seed_of(self, case: str) -> int:
-        """A seed for each replication."""
-        return RUNS[case][1]
 
     def measure(self, metrics: Metrics) -> dict[str, float]:
         """The source's metrics."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from bloatlab.experiments.aqm_survey.measures import measure
 from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, PUBLISHED, QUEUES, mbps
-from bloatlab.experiments.base import Cases, Metrics
+from bloatlab.experiments.base import Cases, Metrics, PublishedRun
 
 SEED = 42
 REPLICATIONS = 10
@@ -73,8 +73,8 @@ def _points() -> Iterable[Point]:
 
 EXACT = Point("DRR without collisions")
 POINTS: tuple[Point, ...] = (*dict.fromkeys(_points()), EXACT)
-RUNS: Mapping[str, tuple[Point, int]] = {
-    point.case(replication): (point, SEED + replication)
+RUNS: Mapping[str, PublishedRun] = {
+    point.case(replication): PublishedRun(point.parameters, SEED + replication)
     for point in POINTS
     for replication in range(point.replications)
 }

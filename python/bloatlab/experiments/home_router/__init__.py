@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import shared
-from bloatlab.experiments.base import Claim, Experiment, FileMaker, plain
+from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun, plain
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.home_router import files, readings
 from bloatlab.experiments.home_router.answers import answers
@@ -46,6 +46,7 @@ class HomeRouter(Experiment):
     series = ("flow_series", "link_series", "probe_series")
     replications = 5
     cases: ClassVar[Sequence[str]] = tuple(CASES)
+    published: ClassVar[Mapping[str, PublishedRun]] = CASES
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     parameters: ClassVar[tuple[Parameter, ...]] = (
@@ -130,14 +131,6 @@ class HomeRouter(Experiment):
             if values[name] is None:
                 values[name] = getattr(preset, name)
         return values
-
-    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-        """Five of each published set-up, and what the questions need besides."""
-        return {name: self.resolve(case.parameters) for name, case in CASES.items()}
-
-    def seed_of(self, case: str) -> int:
-        """Re-runs have seeds of their own."""
-        return CASES[case].seed
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Two links between three hosts."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
+from bloatlab.experiments.base import PublishedRun
 from bloatlab.experiments.home_router.setup import PRESETS
 
 SIZES = (20, 100)
@@ -21,39 +20,31 @@ CROSSING = "same direction, two segments"
 """What other students had: the page crosses the queue whose buffers hold two segments."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A run: what is set, and the seed."""
-
-    parameters: Mapping[str, Any]
-    seed: int = SEEDS[0]
-
-
 def published(preset: str, maxq: int, seed: int) -> str:
     """Name of a run of a published set-up."""
     return f"{preset}, {maxq}, seed {seed}"
 
 
-def _sized(preset: str, maxq: int) -> Case:
-    return Case({"preset": preset, "maxq": maxq})
+def _sized(preset: str, maxq: int) -> PublishedRun:
+    return PublishedRun({"preset": preset, "maxq": maxq})
 
 
-CASES: Mapping[str, Case] = {
+CASES: Mapping[str, PublishedRun] = {
     **{
-        published(preset, maxq, seed): Case({"preset": preset, "maxq": maxq}, seed)
+        published(preset, maxq, seed): PublishedRun({"preset": preset, "maxq": maxq}, seed)
         for preset in PRESETS for maxq in SIZES for seed in SEEDS
     },
     **{
-        published(CROSSING, maxq, seed): Case({"preset": "col724", "direction": "same", "maxq": maxq}, seed)
+        published(CROSSING, maxq, seed): PublishedRun({"preset": "col724", "direction": "same", "maxq": maxq}, seed)
         for maxq in SIZES for seed in SEEDS
     },
     **{f"{preset}, {maxq}": _sized(preset, maxq) for preset in PRESETS for maxq in FURTHER_SIZES},
     **{
-        f"{preset}, {max(SIZES)}, {queue}": Case({"preset": preset, "maxq": max(SIZES), "queue": queue})
+        f"{preset}, {max(SIZES)}, {queue}": PublishedRun({"preset": preset, "maxq": max(SIZES), "queue": queue})
         for preset in PRESETS for queue in QUEUES
     },
     **{
-        f"{preset}, {max(SIZES)}, {PACED}": Case({"preset": preset, "maxq": max(SIZES), "cca": PACED})
+        f"{preset}, {max(SIZES)}, {PACED}": PublishedRun({"preset": preset, "maxq": max(SIZES), "cca": PACED})
         for preset in PRESETS
     },
 }  # fmt: skip

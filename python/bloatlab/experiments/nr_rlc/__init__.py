@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import shared
-from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, plain
+from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, PublishedRun, plain
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES
@@ -54,6 +54,7 @@ class NrRlc(Experiment):
         "load_delay", "load_loss", "buffer_delay", "flow_sojourn", "queue", "time_series", "operating_point",
     )  # fmt: skip
     cases: ClassVar[Sequence[str]] = tuple(CASES)
+    published: ClassVar[Mapping[str, PublishedRun]] = CASES
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     parameters: ClassVar[tuple[Parameter, ...]] = (
@@ -148,14 +149,6 @@ class NrRlc(Experiment):
         if values["mice"] == "tcp" and values["cca"] == UDP:
             raise ParameterError("mice: are tcp with a congestion control; give `cca`")
         return values
-
-    def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-        """A run a row, and those that the findings need."""
-        return {name: self.resolve(case.parameters) for name, case in CASES.items()}
-
-    def seed_of(self, case: str) -> int:
-        """A seed of its own where starts are drawn."""
-        return CASES[case].seed
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The cell with its flows."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from bloatlab.experiments.base import PublishedRun
 from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, OTHER_SOUNDING, TAIL
 
 BUFFERS = (10, 30, 40, 50, 70, 100)
@@ -24,14 +24,6 @@ JITTER = "1ms"
 """What the starts are drawn from: several intervals of the elephant."""
 CCA = "cubic"
 SEED = 42
-
-
-@dataclass(frozen=True)
-class Case:
-    """A run: what is set, and the seed."""
-
-    parameters: Mapping[str, Any]
-    seed: int = SEED
 
 
 def load(queue: str, thousands: float) -> str:
@@ -59,11 +51,11 @@ def phased(queue: str, thousands: float, phase: int) -> str:
     return f"{load(queue, thousands)}, start {phase + 1}"
 
 
-def _udp(queue: str, thousands: float, **more: Any) -> Case:
-    return Case({"lambda": 1000 * thousands, "queue": queue, **more})
+def _udp(queue: str, thousands: float, **more: Any) -> PublishedRun:
+    return PublishedRun({"lambda": 1000 * thousands, "queue": queue, **more})
 
 
-CASES: Mapping[str, Case] = {
+CASES: Mapping[str, PublishedRun] = {
     **{load(TAIL, thousands): _udp(TAIL, thousands) for thousands in sorted({*LOADS, *RERUN}) if thousands != 20},
     # Its count needs another slot of the sounding than all others.
     load(TAIL, 20): _udp(TAIL, 20, sounding_offset=OTHER_SOUNDING),
@@ -73,9 +65,9 @@ CASES: Mapping[str, Case] = {
         load(queue, thousands): _udp(queue, thousands)
         for queue in QUEUES if queue != TAIL for thousands in LOADS
     },
-    **{tcp(queue): Case({"cca": CCA, "queue": queue}) for queue in TCP_QUEUES},
+    **{tcp(queue): PublishedRun({"cca": CCA, "queue": queue}) for queue in TCP_QUEUES},
     **{
-        phased(queue, thousands, phase): Case(
+        phased(queue, thousands, phase): PublishedRun(
             {"lambda": 1000 * thousands, "queue": queue, "start_jitter": JITTER}, SEED + 1 + phase
         )
         for queue in PHASED for thousands in (20, 30) for phase in range(PHASES)
