@@ -59,7 +59,7 @@ pub(super) struct After {
     pub time: Nanos,
 }
 
-/// Weighted or lengths and their weights, which sum to 1.
+/// Levels or lengths and their weights, which sum to 1.
 #[derive(Clone, Copy)]
 pub(super) struct Weighted(&'static [(u64, f64)]);
 

@@ -117,7 +117,7 @@ class AqmSurvey(Experiment):
         Parameter(
             "ccp_start", "5s", "s",
             allowed=shared.A_DURATION,
-            help="when the low-priority flows join the Reno flows, which start at once; 5 s fits slide 15 best",
+            help="when the low-priority flows join the Reno flows, which start at once; nearest to slide 15, as are 1 to 6 s",
             read=read.duration, published="not stated",
         ),
         Parameter(

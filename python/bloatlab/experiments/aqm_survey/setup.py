@@ -78,7 +78,7 @@ def queue(params: Mapping[str, Any]) -> Any:
             }
             return {"kind": kind, "limit": limit, **law}
         case "drr":
-            # ns-2 hashes the number of the source's node: of ten in a row two share a bucket (15 and 16, 31 and 32, ...).
+            # ns-2 hashes the number of the source's node: of ten in a row two at most share one (15 and 16, 31 and 32, ...).
             own = {"buckets": FLOWS - 1, "quantum": "250B", "classifier": "exact"}
             return {"kind": kind, "limit": "25000B" if published else limit, **own}
         case "sfq":
