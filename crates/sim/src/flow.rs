@@ -230,7 +230,7 @@ impl TcpFlow {
         let stats = &mut self.stats;
         stats.in_flight.set(now, sender.in_flight());
         stats.cwnd.set(now, sender.window.cwnd);
-        if stats.srtt.value() > 0.0 {
+        if stats.srtt.value() > 0 {
             stats.srtt.set(now, sender.rtt.srtt);
         } else if sender.rtt.srtt > 0 {
             stats.srtt = TimeMean::start(now, sender.rtt.srtt);
@@ -292,6 +292,15 @@ impl TcpFlow {
             },
             ..TcpStats::default()
         };
+    }
+}
+
+impl TcpStats {
+    /// Takes the time up to now into the averages.
+    pub fn advance(&mut self, now: Nanos) {
+        for average in [&mut self.in_flight, &mut self.cwnd, &mut self.srtt] {
+            average.advance(now);
+        }
     }
 }
 

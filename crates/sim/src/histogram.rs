@@ -139,7 +139,7 @@ pub(crate) fn float(count: u64) -> f64 {
 /// The mean over time of a value that changes at instants, with its square.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeMean {
-    value: f64,
+    value: u64,
     since: Nanos,
     sum: f64,
     squares: f64,
@@ -150,7 +150,7 @@ impl TimeMean {
     /// Starts with this value at this instant.
     pub fn start(now: Nanos, value: u64) -> Self {
         Self {
-            value: float(value),
+            value,
             since: now,
             ..Self::default()
         }
@@ -159,28 +159,32 @@ impl TimeMean {
     /// The value is this from now on.
     #[inline]
     pub fn set(&mut self, now: Nanos, value: u64) {
-        let span = now - self.since;
+        if value != self.value {
+            self.advance(now);
+            self.value = value;
+        }
+    }
+
+    /// Takes in the time up to now; for who wants the mean, since a value that is set again takes in nothing.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) {
+        let span = now.saturating_sub(self.since);
         if span > 0 {
-            let weighted = self.value * float(span);
+            let value = float(self.value);
+            let weighted = value * float(span);
             self.sum += weighted;
-            self.squares += weighted * self.value;
+            self.squares += weighted * value;
             self.time += span;
             self.since = now;
         }
-        self.value = float(value);
-    }
-
-    /// When the value last changed.
-    pub fn changed_at(&self) -> Nanos {
-        self.since
     }
 
     /// The value in force.
-    pub fn value(&self) -> f64 {
+    pub fn value(&self) -> u64 {
         self.value
     }
 
-    /// The mean until the last change; None if no time has passed.
+    /// The mean up to the last change or advance; None if no time has passed.
     pub fn mean(&self) -> Option<f64> {
         (self.time > 0).then(|| self.sum / self.time as f64)
     }
@@ -223,7 +227,8 @@ mod tests {
     fn time_means_weigh_by_duration() {
         let mut m = TimeMean::start(0, 2);
         m.set(10, 8);
-        m.set(15, 0);
+        m.set(12, 8);
+        m.advance(15);
         assert_eq!(m.mean(), Some(4.0));
         assert!((m.cov().unwrap() - 8.0_f64.sqrt() / 4.0).abs() < 1e-12);
     }

@@ -82,26 +82,50 @@ impl Schedule {
     /// Takes the earliest event off, sets the clock to it and returns its kind and index.
     #[inline]
     pub fn next(&mut self) -> Option<(u32, u32)> {
-        let mut best = self.calendar.peek();
-        let mut from = None;
-        for (i, &register) in self.registers[..self.registers_used].iter().enumerate() {
-            if register < best {
-                best = register;
-                from = Some(i);
-            }
-        }
-        if let Some(i) = from {
-            self.registers[i] = NO_EVENT;
-        } else if best == NO_EVENT {
+        let from = self.earliest();
+        let key = if let Some(register) = self.registers.get_mut(from) {
+            std::mem::replace(register, NO_EVENT)
+        } else if self.calendar.peek() == NO_EVENT {
             return None;
         } else {
-            self.calendar.pop();
-        }
-        self.now = instant(best);
+            self.calendar.pop()
+        };
+        self.now = instant(key);
         Some((
-            target(best) >> event::INDEX_BITS,
-            target(best) & ((1 << event::INDEX_BITS) - 1),
+            target(key) >> event::INDEX_BITS,
+            target(key) & ((1 << event::INDEX_BITS) - 1),
         ))
+    }
+
+    /// The register of the earliest event; `REGISTERS` if it is the calendar's. Instants alone decide while no two are equal.
+    #[inline]
+    fn earliest(&self) -> usize {
+        let mut best = instant(self.calendar.peek());
+        let mut from = REGISTERS;
+        for (i, &register) in self.registers.iter().enumerate() {
+            if instant(register) == best {
+                return self.first_made();
+            }
+            if instant(register) < best {
+                best = instant(register);
+                from = i;
+            }
+        }
+        from
+    }
+
+    /// The same where events are simultaneous: the one that was made first.
+    #[cold]
+    fn first_made(&self) -> usize {
+        let mut best = self.calendar.peek();
+        let mut from = REGISTERS;
+        for (i, &register) in self.registers.iter().enumerate() {
+            if register < best {
+                best = register;
+                from = i;
+            }
+        }
+        from
     }
 
     /// The key of an event made now.

@@ -47,15 +47,13 @@ impl Engine<'_> {
             // What is still on the wire counts only as far as it was sent.
             link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
             link.set_length(end, link.packets, link.bytes);
+            link.stats.bytes.advance(end);
         }
         for flow in &mut self.flows {
             if let Flow::Tcp(flow) = flow
                 && flow.stats.since <= end
             {
-                flow.observe(
-                    end.min(flow.completed_at)
-                        .max(flow.stats.in_flight.changed_at()),
-                );
+                flow.stats.advance(end.min(flow.completed_at));
             }
         }
         let mut outcome = Outcome {
