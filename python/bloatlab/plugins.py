@@ -37,6 +37,8 @@ class Window(Protocol):
     """Maximum segment size, bytes of payload (assigning has no effect)."""
     pacing: int
     """Pacing rate, bytes per second; 0: not paced."""
+    quantum: int
+    """Bytes that pacing may let go together; below two segments each waits for its own time."""
 
 
 class RateSample(Protocol):

@@ -141,7 +141,7 @@ impl Bbr {
         let full = ack.now.saturating_sub(self.cycle_stamp) > self.model.min_rtt;
         let next = if self.pacing_gain > 1.0 {
             // Linux, since it schedules departures: the burst that leaves next belongs to what the probe has put on the way.
-            let in_network = ack.prior_in_flight + self.send_quantum(window);
+            let in_network = ack.prior_in_flight + window.quantum;
             full && (ack.lost_now > 0 || in_network >= self.inflight(window, self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
             full || ack.prior_in_flight <= self.inflight(window, 1.0)
@@ -223,6 +223,7 @@ impl Bbr {
         let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
         if self.model.filled_pipe || rate > window.pacing {
             window.pacing = rate.max(1);
+            set_quantum(window);
         }
     }
 
@@ -231,13 +232,7 @@ impl Bbr {
         let rtt = if rtt == 0 { MILLISECOND } else { rtt };
         window.pacing =
             ((self.params.high_gain * window.cwnd as f64 * 1e9 / rtt as f64) as u64).max(1);
-    }
-
-    /// Section 4.2.2: what may leave in one burst: the whole segments of a millisecond, as in Linux (2^-10 s); below 1.2 Mbit/s one, else at least two.
-    fn send_quantum(&self, window: &Window) -> u64 {
-        let least = if window.pacing < 150_000 { 1 } else { 2 };
-        let burst = (window.pacing >> 10).min(64 * 1024);
-        (burst / window.mss).max(least) * window.mss
+        set_quantum(window);
     }
 
     /// Section 4.2.3.2: the window for this many bandwidth-delay products, with room for three bursts.
@@ -250,7 +245,7 @@ impl Bbr {
     /// Linux: an even number of segments, so that delayed ACKs fit, and two more for the phase that probes, lest a small window hide it.
     fn quantized(&self, window: &Window, bytes: u64) -> u64 {
         let segments = bytes
-            .saturating_add(3 * self.send_quantum(window))
+            .saturating_add(3 * window.quantum)
             .div_ceil(window.mss);
         let probing = self.mode == Mode::ProbeBw && self.cycle == PROBE_UP;
         (segments.next_multiple_of(2) + if probing { 2 } else { 0 }) * window.mss
@@ -303,6 +298,13 @@ impl Bbr {
             window.cwnd = window.cwnd.min(floor);
         }
     }
+}
+
+/// Section 4.2.2: what may leave in one burst: the whole segments of a millisecond, as in Linux (2^-10 s); below 1.2 Mbit/s one, else at least two.
+fn set_quantum(window: &mut Window) {
+    let least = if window.pacing < 150_000 { 1 } else { 2 };
+    let burst = (window.pacing >> 10).min(64 * 1024);
+    window.quantum = (burst / window.mss).max(least) * window.mss;
 }
 
 impl CongestionControl for Bbr {

@@ -63,6 +63,8 @@ pub struct Window {
     pub initial: u64,
     /// Pacing rate in bytes per second; 0 when the law does not pace.
     pub pacing: u64,
+    /// Bytes that pacing may let go together, where the host hands over several segments at once; below two segments each waits for its own time.
+    pub quantum: u64,
 }
 
 impl Window {
@@ -74,6 +76,7 @@ impl Window {
             mss,
             initial: mss * initial_segments,
             pacing: 0,
+            quantum: 0,
         }
     }
 

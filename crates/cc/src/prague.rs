@@ -65,6 +65,9 @@ impl Law for Params {
     }
 }
 
+/// Draft section 2.4.5, and as Linux: a burst lasts a quarter of a millisecond at most.
+const BURSTS_A_SECOND: u64 = 4000;
+
 /// What ACKs brought since the window last answered.
 #[derive(Default)]
 struct News {
@@ -163,6 +166,7 @@ impl Prague {
                 1.0
             };
             window.pacing = (ratio * self.window * SECOND as f64 / srtt as f64) as u64;
+            window.quantum = window.pacing / BURSTS_A_SECOND;
         }
     }
 }

@@ -25,6 +25,9 @@ pub struct Window {
     /// Pacing rate, bytes per second; 0: not paced.
     #[pyo3(get, set)]
     pacing: u64,
+    /// Bytes that pacing may let go together; below two segments each waits for its own time.
+    #[pyo3(get, set)]
+    quantum: u64,
 }
 
 /// A delivery-rate sample; `interval` 0 means that there is none.
@@ -126,6 +129,7 @@ impl PythonControl {
                 shown.ssthresh = window.ssthresh;
                 shown.mss = window.mss;
                 shown.pacing = window.pacing;
+                shown.quantum = window.quantum;
             }
             if let Err(error) = call(self.object.bind(py), &self.window) {
                 self.control
@@ -137,6 +141,7 @@ impl PythonControl {
             window.cwnd = shown.cwnd.clamp(window.mss, 1 << 40);
             window.ssthresh = shown.ssthresh.clamp(2 * window.mss, u64::MAX / 4);
             window.pacing = shown.pacing.min(1 << 44);
+            window.quantum = shown.quantum;
         });
     }
 }

@@ -115,6 +115,10 @@ pub struct TcpConfig {
     pub recovery: Reduction,
     /// Pacing.
     pub pacing: Pacing,
+    /// Most segments that pacing lets go together, as segmentation offload does (Linux's name), where the law names a burst (`bbr` and `bbr3` 1 ms,
+    /// `prague` 0.25 ms) or `pacing` is `on` (1 ms); 1: each waits for its own time.
+    #[schemars(range(min = 1, max = 65_535))]
+    pub gso_max_segs: u32,
 }
 
 impl Default for TcpConfig {
@@ -139,6 +143,7 @@ impl Default for TcpConfig {
             undo: true,
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
+            gso_max_segs: 65_535,
         }
     }
 }

@@ -82,6 +82,11 @@ pub struct Sender {
     pub(crate) use_rack: bool,
     pub(crate) use_probe: bool,
     pub(crate) pacing: Pacing,
+    /// Most bytes that pacing lets go together, whatever the law says.
+    pub(crate) gso_max: u64,
+    /// When what was sent would have left at the pacing rate, and how much more may leave ahead of that.
+    pub(crate) pacing_clock: Nanos,
+    pub(crate) burst: u64,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Nanos,
     pub(crate) first_sent: Nanos,
@@ -89,6 +94,7 @@ pub struct Sender {
     pub(crate) app_limited: u64,
     pub(crate) lost: u64,
     pub(crate) last_sent: Nanos,
+    /// When the pacing clock lets the next segment go.
     pub(crate) next_send: Nanos,
     /// `next` when the window last held the sender back.
     pub(crate) limited_at: u64,
@@ -158,6 +164,9 @@ impl Sender {
             use_rack: config.loss_detection == LossDetection::Rack,
             use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
             pacing: config.pacing,
+            gso_max: u64::from(config.gso_max_segs) * mss,
+            pacing_clock: 0,
+            burst: 0,
             delivered: 0,
             delivered_at: 0,
             first_sent: 0,

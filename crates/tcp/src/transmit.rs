@@ -178,11 +178,34 @@ impl Sender {
             self.board.pipe,
             self.app_limited != 0,
         );
-        if let Some(gap) = (bytes * SECOND).checked_div(self.pacing_rate()) {
-            self.next_send = self.next_send.max(now) + gap;
-            if gap > 0 {
-                self.note_window_limited();
-            }
+        let rate = self.pacing_rate();
+        if rate > 0 {
+            self.pace(now, bytes, rate);
+        }
+    }
+
+    /// The pacing clock moves on by what these bytes take. A burst may run ahead of it, and the next one begins when it has caught up.
+    #[inline(never)]
+    fn pace(&mut self, now: Nanos, bytes: u64, rate: u64) {
+        if now >= self.pacing_clock {
+            self.pacing_clock = now;
+            self.burst = self.quantum(rate).min(self.gso_max);
+        }
+        self.pacing_clock += bytes * SECOND / rate;
+        self.burst = self.burst.saturating_sub(bytes);
+        if self.burst < self.window.mss {
+            self.next_send = self.pacing_clock;
+            self.note_window_limited();
+        }
+    }
+
+    /// Bytes of a burst at this pacing rate: the law's, or Linux's, what takes a millisecond (2^-10 s) and two segments at least.
+    #[inline]
+    fn quantum(&self, rate: u64) -> u64 {
+        if self.window.pacing > 0 {
+            self.window.quantum
+        } else {
+            (rate >> 10).max(2 * self.window.mss)
         }
     }
 
@@ -272,6 +295,7 @@ impl Sender {
         self.probe_end = 0;
         self.reorder_timer = NEVER;
         self.next_send = now;
+        self.pacing_clock = now;
         self.window.cwnd = self.window.mss;
         self.cc.on_timeout(&mut self.window, now);
         self.rtt.back_off();

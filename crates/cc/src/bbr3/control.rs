@@ -6,12 +6,20 @@ use super::model::UNBOUNDED;
 use super::{Bbr3, MIN_WINDOW, Mode};
 use crate::{Ack, Window};
 
+/// Section 5.6.3: what may leave in one burst.
+fn set_quantum(window: &mut Window) {
+    // 1.2 Mbit/s, in bytes per second.
+    let least = if window.pacing < 150_000 { 1 } else { 2 };
+    window.quantum = (window.pacing / 1000).clamp(least * window.mss, 64 * 1024);
+}
+
 impl Bbr3 {
     /// Section 5.6.2: the rate may fall only once the pipe has been filled.
     pub(super) fn set_pacing(&self, window: &mut Window, gain: f64) {
         let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
         if self.model.filled_pipe || rate > window.pacing {
             window.pacing = rate.max(1);
+            set_quantum(window);
         }
     }
 
@@ -19,13 +27,7 @@ impl Bbr3 {
     pub(super) fn initial_pacing(&self, window: &mut Window, rtt: Nanos) {
         let rate = self.params.startup_gain * window.cwnd as f64 * 1e9 / rtt as f64;
         window.pacing = (rate as u64).max(1);
-    }
-
-    /// Section 5.6.3: what may leave in one burst.
-    fn send_quantum(&self, window: &Window) -> u64 {
-        // 1.2 Mbit/s, in bytes per second.
-        let least = if window.pacing < 150_000 { 1 } else { 2 };
-        (window.pacing / 1000).clamp(least * window.mss, 64 * 1024)
+        set_quantum(window);
     }
 
     /// Section 5.6.4.2: this many bandwidth-delay products and an allowance, with room for bursts and delayed ACKs.
@@ -33,7 +35,7 @@ impl Bbr3 {
         let bdp = self.model.bdp(self.model.max_bw.get());
         let base = bdp.map_or(window.initial, |bdp| (gain * bdp) as u64) + extra;
         let room = base
-            .max(3 * self.send_quantum(window))
+            .max(3 * window.quantum)
             .max(MIN_WINDOW * window.mss);
         room + if self.mode == Mode::Up {
             2 * window.mss
