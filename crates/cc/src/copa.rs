@@ -1,6 +1,6 @@
 //! Copa: aims at a rate that is inversely proportional to the queueing delay.
 
-use bloatlab_units::{Duration, NEVER, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, NEVER, Nanos, Rng, SECOND, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,10 +113,10 @@ impl Copa {
         self.min.update(now, self.params.min_rtt_window.0, rtt);
         self.standing.update(now, srtt / 2, rtt);
         self.max.update(now, MAX_ROUNDS * srtt, NEVER - rtt);
-        let variation = self.largest().saturating_sub(self.base()) as f64;
+        let variation = float(self.largest().saturating_sub(self.base()));
         // A delayed ACK's segments wait for each other, so less than the time of one segment at the flow's rate is no queue of others'.
-        let segment = self.rtt() as f64 * window.mss as f64 / window.cwnd as f64;
-        if self.queueing() as f64 <= segment.max(NEARLY_EMPTY * variation) {
+        let segment = float(self.rtt()) * float(window.mss) / float(window.cwnd);
+        if float(self.queueing()) <= segment.max(NEARLY_EMPTY * variation) {
             self.last_empty = now;
         }
     }
@@ -141,8 +141,8 @@ impl Copa {
     /// Whether the rate of the window is at most the target rate 1 / (delta d_q).
     fn below_target(&self, window: &Window) -> bool {
         // cwnd / RTTstanding <= mss / (delta d_q), without a division by no delay.
-        let cwnd = window.cwnd as f64 / window.mss as f64;
-        cwnd * self.delta * self.queueing() as f64 <= self.rtt() as f64
+        let target = float(self.rtt()) * float(window.mss);
+        float(window.cwnd) * self.delta * float(self.queueing()) <= target
     }
 
     /// Section 2.1, step 4: once a window, is the congestion window larger than at its start?
@@ -174,7 +174,7 @@ impl Copa {
     }
 
     fn steer(&mut self, window: &mut Window, ack: &Ack) {
-        let acked = ack.delivered_now as f64;
+        let acked = float(ack.delivered_now);
         let below = self.below_target(window);
         if self.starting {
             // Section 2.1: doubles once a round trip until the rate exceeds the target.
@@ -194,7 +194,7 @@ impl Copa {
             self.velocity = 1.0;
         }
         // Step 3: v / (delta cwnd) packets for each one acknowledged; never faster than slow start.
-        let share = window.mss as f64 / (self.delta * window.cwnd as f64);
+        let share = float(window.mss) / (self.delta * float(window.cwnd));
         let step = acked * (self.velocity * share).min(1.0);
         if below {
             if !ack.cwnd_limited {
@@ -204,15 +204,14 @@ impl Copa {
         } else {
             self.fraction -= step;
         }
-        let bytes = libm::floor(self.fraction);
-        self.fraction -= bytes;
-        window.cwnd =
-            (window.cwnd as i64 + bytes as i64).max((MIN_WINDOW * window.mss) as i64) as u64;
+        let bytes = self.fraction as i64;
+        self.fraction -= bytes as f64;
+        window.cwnd = (window.cwnd as i64 + bytes).max((MIN_WINDOW * window.mss) as i64) as u64;
     }
 
     fn pace(&self, window: &mut Window) {
         if self.rtt() > 0 {
-            let rate = PACING_GAIN * window.cwnd as f64 * 1e9 / self.rtt() as f64;
+            let rate = PACING_GAIN * float(window.cwnd) * 1e9 / float(self.rtt());
             window.pacing = (rate as u64).max(1);
         }
     }

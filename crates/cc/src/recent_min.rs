@@ -1,45 +1,58 @@
 //! The smallest value of the last so many nanoseconds: a base RTT, or an RTT without the jitter of ACKs.
 
-use std::collections::VecDeque;
-
 use bloatlab_units::Nanos;
 
 /// Values closer together than this part of the window are one.
 const PARTS: u64 = 64;
+/// Places for them, and for the one before the window; a power of two, so that a place is a mask away.
+const PLACES: usize = 128;
 
 /// A minimum over a window of time that may change; constant space, so exact to a 64th of the window.
 #[derive(Clone, Debug)]
 pub struct RecentMin {
-    /// Instants and values, both rising.
-    samples: VecDeque<(Nanos, u64)>,
+    /// Instants and values, both rising from the first place to the end; places are counted on and taken modulo their number.
+    samples: Box<[(Nanos, u64); PLACES]>,
+    first: usize,
+    end: usize,
 }
 
 impl Default for RecentMin {
     fn default() -> Self {
         Self {
-            samples: VecDeque::with_capacity(PARTS as usize + 2),
+            samples: Box::new([(0, 0); PLACES]),
+            first: 0,
+            end: 0,
         }
     }
 }
 
 impl RecentMin {
     /// Takes a value in and forgets those older than the window.
+    #[inline]
     pub fn update(&mut self, now: Nanos, window: Nanos, value: u64) {
-        while self.samples.back().is_some_and(|&(_, v)| v >= value) {
-            self.samples.pop_back();
+        while self.end > self.first && self.at(self.end - 1).1 >= value {
+            self.end -= 1;
         }
-        let close = |&(at, _): &(Nanos, u64)| now - at < window / PARTS;
-        if !self.samples.back().is_some_and(close) {
-            self.samples.push_back((now, value));
+        let held = self.end - self.first;
+        // A window that grows again and again may leave no place: then the value is one with the last, too.
+        if held == 0 || (now - self.at(self.end - 1).0 >= window / PARTS && held < PLACES) {
+            self.samples[self.end % PLACES] = (now, value);
+            self.end += 1;
         }
-        while self.samples.len() > 1 && now - self.samples[0].0 > window {
-            self.samples.pop_front();
+        while self.end - self.first > 1 && now - self.at(self.first).0 > window {
+            self.first += 1;
         }
     }
 
+    #[inline]
+    fn at(&self, place: usize) -> (Nanos, u64) {
+        self.samples[place % PLACES]
+    }
+
     /// The smallest value of the window; `None` before the first.
+    #[inline]
     pub fn get(&self) -> Option<u64> {
-        self.samples.front().map(|&(_, value)| value)
+        (self.end > self.first).then(|| self.at(self.first).1)
     }
 }
 
@@ -65,11 +78,25 @@ mod tests {
     }
 
     #[test]
+    fn holds_its_bounds_while_the_window_grows() {
+        let mut min = RecentMin::default();
+        let (mut now, mut window) = (0, 64);
+        while window < 1 << 40 {
+            for _ in 0..70 {
+                now += window / 64;
+                min.update(now, window, now);
+                assert!(min.end - min.first <= PLACES && min.get().unwrap() <= now);
+            }
+            window *= 8;
+        }
+    }
+
+    #[test]
     fn stays_small() {
         let mut min = RecentMin::default();
         for now in 0..100_000 {
             min.update(now, 6400, now);
-            assert!(min.samples.len() <= PARTS as usize + 2);
+            assert!(min.end - min.first <= PARTS as usize + 2);
             let exact = now.saturating_sub(6400);
             assert!(min.get().unwrap().abs_diff(exact) <= 6400 / PARTS);
         }

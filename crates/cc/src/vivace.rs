@@ -4,7 +4,7 @@ mod interval;
 
 use std::collections::VecDeque;
 
-use bloatlab_units::{Nanos, Rng, SECOND};
+use bloatlab_units::{Nanos, Rng, SECOND, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -279,7 +279,7 @@ impl Vivace {
             return;
         };
         window.pacing = (current.rate as u64).max(1);
-        let flight = WINDOW_GAIN * current.rate * srtt as f64 * 1e-9;
+        let flight = WINDOW_GAIN * current.rate * float(srtt) * 1e-9;
         window.cwnd = (flight as u64).clamp(window.initial, 1 << 38);
     }
 }
@@ -299,12 +299,12 @@ impl CongestionControl for Vivace {
             self.rate = window.initial as f64 * 1e9 / ack.srtt as f64;
         }
         self.attribute(ack);
-        let least = MIN_SEGMENTS * window.mss as f64 * 1e9;
+        let least = MIN_SEGMENTS * float(window.mss) * 1e9;
         match self.intervals.back() {
             None => self.begin(ack),
             Some(current) => {
-                let length = (ack.srtt as f64).max(least / current.rate);
-                if ack.delivered_now > 0 && (ack.now - current.began) as f64 >= length {
+                let length = float(ack.srtt).max(least / current.rate);
+                if ack.delivered_now > 0 && float(ack.now - current.began) >= length {
                     if self.starting {
                         self.set_rate(2.0 * self.rate);
                     }

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Nanos, float};
 
-use crate::histogram::float;
 use crate::traffic::Source;
 
 /// The application of a TCP flow.

@@ -2,10 +2,10 @@
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::application::{Application, WriteLog};
-use crate::histogram::{Histogram, TimeMean, float};
+use crate::histogram::{Histogram, TimeMean};
 use crate::network::Network;
 use crate::packet::{Packet, Protocol};
 use crate::schedule::{Slot, event};

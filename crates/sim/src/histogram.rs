@@ -1,6 +1,6 @@
 //! A log-linear histogram in the manner of HDR: every value is counted, within 1/64 of its size.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Nanos, float};
 
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
@@ -127,13 +127,6 @@ impl Histogram {
                 weight,
             })
     }
-}
-
-/// A count as a float. Through i64, whose conversion is one instruction, where that of u64 is a sequence.
-#[inline]
-pub(crate) fn float(count: u64) -> f64 {
-    debug_assert!(count <= i64::MAX as u64);
-    count as i64 as f64
 }
 
 /// The mean over time of a value that changes at instants, with its square.

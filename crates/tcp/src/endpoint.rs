@@ -9,6 +9,7 @@ use crate::marks::{self, EcnPlan};
 use crate::receiver::Receiver;
 use crate::segment::{ACK, FIN, SYN, Segment, time_stamp, unwrap};
 use crate::sender::Sender;
+use crate::transmit::Sent;
 
 /// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
@@ -225,17 +226,13 @@ impl Endpoint {
             self.receiver.stamp_prior(segment);
             return Some(self.ecn.of_control(self.feedback));
         }
-        let new_data = if self.sender.poll(now, segment) {
-            let seq = unwrap(self.sender.next, segment.seq);
-            segment.length > 0
-                && self.feedback != EcnFeedback::Off
-                && !self.sender.is_retransmission(seq)
-        } else if self.receiver.ack_now {
+        let sent = self.sender.poll(now, segment);
+        if sent == Sent::Nothing {
+            if !self.receiver.ack_now {
+                return None;
+            }
             self.write_ack(now, segment);
-            false
-        } else {
-            return None;
-        };
+        }
         self.receiver.stamp(segment);
         if self.feedback == EcnFeedback::Off {
             return Some(Ecn::NotEct);
@@ -246,7 +243,8 @@ impl Endpoint {
             self.tells_syn = false;
             segment.set_ace(marks::handshake_ace(self.syn_came));
         }
-        Some(if new_data {
+        // RFC 3168 section 6.1.5: a retransmission is Not-ECT.
+        Some(if sent == Sent::New && segment.length > 0 {
             self.ecn.of_data(self.feedback)
         } else {
             self.ecn.of_control(self.feedback)

@@ -86,16 +86,14 @@ impl Segment {
     /// The ACE field (RFC 9768 section 3.2): AE, CWR and ECE as a number.
     #[inline]
     pub fn ace(&self) -> u8 {
-        u8::from(self.has(AE)) << 2 | u8::from(self.has(CWR)) << 1 | u8::from(self.has(ECE))
+        (self.flags & (CWR | ECE)) >> 6 | (self.flags & AE) >> 3
     }
 
     /// Writes the ACE field.
     #[inline]
     pub fn set_ace(&mut self, number: u8) {
-        let bits = [(4, AE), (2, CWR), (1, ECE)];
-        for (bit, flag) in bits {
-            self.flags = self.flags & !flag | if number & bit == 0 { 0 } else { flag };
-        }
+        self.flags &= !(AE | CWR | ECE);
+        self.flags |= (number & 0b11) << 6 | (number & 0b100) << 3;
     }
 
     /// The AccECN option, if there is one.

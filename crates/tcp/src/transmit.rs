@@ -4,7 +4,7 @@ use bloatlab_cc::Signal;
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
 use crate::Pacing;
-use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, Record, WITH_FIN};
+use crate::scoreboard::{APP_LIMITED, Record, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, Segment, time_stamp};
 use crate::sender::{Sender, State};
 
@@ -12,24 +12,34 @@ use crate::sender::{Sender, State};
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
 const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
 
+/// What [`Sender::poll`] wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Nothing,
+    /// Data or FIN that leaves for the first time.
+    New,
+    /// What has left before.
+    Again,
+}
+
 impl Sender {
-    /// Writes the next segment to send now; false if there is none. The endpoint fills in acknowledgment and window.
+    /// Writes the next segment to send now, if there is one. The endpoint fills in acknowledgment and window.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> bool {
+    pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
         if self.probe_wanted {
             self.probe_wanted = false;
             return self.transmit_probe(now, segment);
         }
         if now < self.next_send {
             self.note_window_limited();
-            return false;
+            return Sent::Nothing;
         }
         if self.board.to_retransmit > 0 && !self.undo.sends_new {
             return self.poll_lost(now, segment);
         }
         if self.next >= self.limit && (!self.fin_wanted || self.fin_sent) {
             self.note_app_limited();
-            return false;
+            return Sent::Nothing;
         }
         if self.board.is_empty() {
             self.on_idle_end(now);
@@ -37,21 +47,21 @@ impl Sender {
         let length = self.window.mss.min(self.limit - self.next);
         if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
             self.limited_at = self.next;
-            return false;
+            return Sent::Nothing;
         }
         // A peer's window with less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
         let room = self.edge.saturating_sub(self.next);
         if room < length && (room == 0 || !self.board.is_empty()) {
-            return false;
+            return Sent::Nothing;
         }
         self.transmit(now, length.min(room), segment);
-        true
+        Sent::New
     }
 
     #[cold]
-    fn poll_lost(&mut self, now: Nanos, segment: &mut Segment) -> bool {
+    fn poll_lost(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
         let Some(index) = self.board.next_lost() else {
-            return false;
+            return Sent::Nothing;
         };
         let length = self
             .board
@@ -59,10 +69,10 @@ impl Sender {
             .map_or(0, |record| u64::from(record.length));
         if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
             self.limited_at = self.next;
-            return false;
+            return Sent::Nothing;
         }
         self.transmit_again(now, index, segment);
-        true
+        Sent::Again
     }
 
     /// When the pacing clock lets the next segment go, if it waits for nothing else.
@@ -255,9 +265,9 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: send one segment of new data, else the last one again.
-    fn transmit_probe(&mut self, now: Nanos, segment: &mut Segment) -> bool {
+    fn transmit_probe(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
         if self.board.is_empty() {
-            return false;
+            return Sent::Nothing;
         }
         self.stats.probes += 1;
         let length = self.window.mss.min(self.limit.saturating_sub(self.next));
@@ -272,7 +282,7 @@ impl Sender {
         self.probe_end = self.next;
         self.timer_is_probe = false;
         self.timer = now + self.rtt.rto();
-        true
+        if fresh { Sent::New } else { Sent::Again }
     }
 
     /// RFC 6298 section 5.4-5.7, RFC 5681 section 3.1.
@@ -301,13 +311,6 @@ impl Sender {
         self.rtt.back_off();
         self.timer_is_probe = false;
         self.timer = now + self.rtt.rto();
-    }
-
-    /// Whether the segment that starts here was sent before (a retransmission is Not-ECT, RFC 3168 section 6.1.5).
-    pub(crate) fn is_retransmission(&self, seq: u64) -> bool {
-        self.board
-            .get(self.board.index_of(seq))
-            .is_some_and(|r| r.seq == seq && r.is(EVER_RETRANSMITTED))
     }
 }
 

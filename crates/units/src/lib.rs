@@ -13,6 +13,13 @@ pub use random::{Rng, Streams};
 /// An instant: nanoseconds since the start of the run.
 pub type Nanos = u64;
 
+/// A count as a float. Through i64, whose conversion is one instruction, where that of u64 is a sequence; so not for [`NEVER`].
+#[inline]
+pub fn float(count: u64) -> f64 {
+    debug_assert!(count <= i64::MAX as u64);
+    count as i64 as f64
+}
+
 /// One microsecond in nanoseconds.
 pub const MICROSECOND: Nanos = 1_000;
 /// One millisecond in nanoseconds.

@@ -34,9 +34,7 @@ impl Bbr3 {
     fn budget(&self, window: &Window, gain: f64, extra: u64) -> u64 {
         let bdp = self.model.bdp(self.model.max_bw.get());
         let base = bdp.map_or(window.initial, |bdp| (gain * bdp) as u64) + extra;
-        let room = base
-            .max(3 * window.quantum)
-            .max(MIN_WINDOW * window.mss);
+        let room = base.max(3 * window.quantum).max(MIN_WINDOW * window.mss);
         room + if self.mode == Mode::Up {
             2 * window.mss
         } else {

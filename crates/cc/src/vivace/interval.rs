@@ -1,6 +1,6 @@
 //! A monitor interval: what was sent at one rate, and what became of it.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Nanos, float};
 
 /// What the interval is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ impl Interval {
         if self.samples == 0.0 {
             self.first = (now, rtt);
         }
-        let t = (now - self.first.0) as f64 * 1e-6;
-        let r = (rtt as f64 - self.first.1 as f64) * 1e-6;
+        let t = float(now - self.first.0) * 1e-6;
+        let r = (float(rtt) - float(self.first.1)) * 1e-6;
         self.samples += 1.0;
         self.t += t;
         self.tt += t * t;
