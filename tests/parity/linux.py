@@ -74,6 +74,8 @@ def scenario(row: Row) -> dict[str, Any]:
                 "receive_buffer": "32MiB",
                 "receive_window": "growing",
                 "ecn": row["ecn"] == "1",
+                # Its senders had no segmentation offload.
+                "gso_max_segs": 1,
             },
             **hosts,
         }

@@ -117,6 +117,8 @@ def scenario(row: Row) -> dict[str, Any]:
         # It takes no reduction back.
         "frto": False,
         "undo": False,
+        # Nor does it hand over several segments at once.
+        "gso_max_segs": 1,
         "timeout": "rfc6298",
     }
     return {

@@ -81,6 +81,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         self.queue.pop()
     }
 
+    fn heeds_idleness(&self) -> bool {
+        false
+    }
+
     fn packets(&self) -> u64 {
         self.queue.ring().packets()
     }

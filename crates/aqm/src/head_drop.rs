@@ -80,6 +80,10 @@ impl<P: Packet> Qdisc<P> for HeadDrop<P> {
         self.queue.pop()
     }
 
+    fn heeds_idleness(&self) -> bool {
+        false
+    }
+
     fn packets(&self) -> u64 {
         self.queue.ring().packets()
     }

@@ -41,6 +41,10 @@ impl<P: Packet> Qdisc<P> for Infinite<P> {
         self.ring.pop()
     }
 
+    fn heeds_idleness(&self) -> bool {
+        false
+    }
+
     fn packets(&self) -> u64 {
         self.ring.packets()
     }

@@ -168,6 +168,11 @@ pub trait Qdisc<P: Packet>: Send {
     /// Gives the next packet to send, if any; may drop and mark on the way.
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P>;
 
+    /// Whether [`dequeue`](Qdisc::dequeue) changes anything when nothing is held: laws learn from it that the transmitter is idle.
+    fn heeds_idleness(&self) -> bool {
+        true
+    }
+
     /// Packets held.
     fn packets(&self) -> u64;
 

@@ -1,6 +1,11 @@
 //! What a user may write for a queue, and what is said of what may not be written.
 
+#[path = "common/mod.rs"]
+mod common;
+
 use bloatlab_aqm::{QueueConfig, describe};
+use bloatlab_units::MILLISECOND;
+use common::{Log, TestPacket, context, packet};
 use serde_json::{Value, json};
 
 fn read(value: Value) -> Result<QueueConfig, String> {
@@ -205,4 +210,31 @@ fn wrappers_refuse_what_makes_no_sense() {
     assert!(prio("priomap", json!([0, 1])).starts_with("priomap: must give 16 bands, not 2"));
     assert!(prio("priomap", json!(vec![3; 16])).starts_with("priomap: there is no band 3 among 3"));
     assert!(prio("queues", json!(["fifo"])).starts_with("queues: must give 3 queues"));
+}
+
+/// A queue that says it does not heed idleness is not asked when it holds nothing; a question then must change nothing.
+#[test]
+fn queues_that_do_not_heed_idleness_give_the_same_without_being_asked() {
+    for config in QueueConfig::all() {
+        let build = || config.build::<TestPacket>(context(1));
+        let (Some(mut asked), Some(mut spared)) = (build(), build()) else {
+            continue;
+        };
+        if asked.heeds_idleness() {
+            continue;
+        }
+        let (mut first, mut second) = (Log::default(), Log::default());
+        for step in 0..300_u64 {
+            let now = step * MILLISECOND;
+            if step * step % 7 < 3 {
+                asked.enqueue(now, packet(step, step % 3), &mut first);
+                spared.enqueue(now, packet(step, step % 3), &mut second);
+            }
+            let left = asked.dequeue(now, &mut first);
+            if left.is_some() || spared.packets() > 0 {
+                assert_eq!(left, spared.dequeue(now, &mut second), "{config:?}");
+            }
+        }
+        assert_eq!(asked.stats(), spared.stats());
+    }
 }

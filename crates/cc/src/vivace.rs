@@ -121,6 +121,8 @@ struct Vivace {
     rng: Rng,
     /// The oldest first; the last is being sent.
     intervals: VecDeque<Interval>,
+    /// Bytes that left since the last of them began.
+    sent: u64,
     /// Doubling.
     starting: bool,
     /// The base rate, bytes per second; 0 before the first RTT.
@@ -148,6 +150,7 @@ impl Vivace {
             intervals: VecDeque::with_capacity(CAPACITY),
             starting: true,
             rate: 0.0,
+            sent: 0,
             srtt: SECOND,
             best: None,
             planned: Vec::with_capacity(2),
@@ -191,8 +194,9 @@ impl Vivace {
             Role::Down => self.rate * (1.0 - self.params.epsilon),
             Role::Starting | Role::Waiting => self.rate,
         };
+        let sent = std::mem::take(&mut self.sent);
         if let Some(current) = self.intervals.back_mut() {
-            current.ended = ack.now;
+            (current.ended, current.sent) = (ack.now, sent);
         }
         self.intervals
             .push_back(Interval::new(role, rate, ack.delivered, ack.now));
@@ -336,9 +340,7 @@ impl CongestionControl for Vivace {
     }
 
     fn on_send(&mut self, window: &mut Window, _: Nanos, _: u64, _: bool) {
-        if let Some(current) = self.intervals.back_mut() {
-            current.sent += window.mss;
-        }
+        self.sent += window.mss;
     }
 
     // No window moves by losses.

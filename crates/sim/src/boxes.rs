@@ -168,6 +168,8 @@ pub(crate) struct Link {
     /// Bytes that the queue counts besides the IP packet, and the wire carries.
     pub header: u32,
     pub queue: Box<dyn Qdisc<Packet>>,
+    /// The queue discipline is asked for packets also when it holds none.
+    pub heeds_idleness: bool,
     pub fate: Fate,
     /// Packets that left the queue discipline and wait in the device's ring.
     pub device: VecDeque<Packet>,

@@ -127,6 +127,7 @@ impl<'a> Engine<'a> {
             varying,
             overhead: link.overhead,
             header: link.header,
+            heeds_idleness: queue.heeds_idleness(),
             queue,
             fate: Fate::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),

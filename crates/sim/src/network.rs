@@ -247,8 +247,11 @@ impl Network {
     /// The transmitter is free.
     #[inline]
     pub fn on_link_done(&mut self, index: usize) {
-        self.links[index].finish(&mut self.schedule);
-        self.fill_device(index);
+        let link = &mut self.links[index];
+        link.finish(&mut self.schedule);
+        if link.packets > 0 || link.heeds_idleness {
+            self.fill_device(index);
+        }
         let link = &mut self.links[index];
         if !link.busy {
             link.rest();

@@ -87,6 +87,8 @@ pub struct Sender {
     /// When what was sent would have left at the pacing rate, and how much more may leave ahead of that.
     pub(crate) pacing_clock: Nanos,
     pub(crate) burst: u64,
+    /// What leaves together, bytes: the burst that began last, or a segment.
+    pub(crate) burst_size: u64,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Nanos,
     pub(crate) first_sent: Nanos,
@@ -167,6 +169,7 @@ impl Sender {
             gso_max: u64::from(config.gso_max_segs) * mss,
             pacing_clock: 0,
             burst: 0,
+            burst_size: mss,
             delivered: 0,
             delivered_at: 0,
             first_sent: 0,

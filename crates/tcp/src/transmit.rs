@@ -90,10 +90,10 @@ impl Sender {
         if waiting { self.next_send } else { NEVER }
     }
 
-    /// A paced sender fills its window between two gaps, and is limited by it all the same.
+    /// A paced sender fills its window between two bursts, and is limited by it all the same.
     #[inline]
     fn note_window_limited(&mut self) {
-        if self.board.pipe + self.window.mss > self.window.cwnd {
+        if self.board.pipe + self.burst_size > self.window.cwnd {
             self.limited_at = self.next;
         }
     }
@@ -200,6 +200,7 @@ impl Sender {
         if now >= self.pacing_clock {
             self.pacing_clock = now;
             self.burst = self.quantum(rate).min(self.gso_max);
+            self.burst_size = self.burst.max(self.window.mss);
         }
         self.pacing_clock += bytes * SECOND / rate;
         self.burst = self.burst.saturating_sub(bytes);

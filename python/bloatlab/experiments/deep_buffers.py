@@ -218,6 +218,14 @@ class DeepBuffers(Experiment):
             read=read.choice("auto", "on", "off"),
         ),
         Parameter(
+            "gso_max_segs",
+            1,
+            "segments",
+            allowed="1 to 65535",
+            help="most segments that pacing lets go together; ns-3 has no segmentation offload",
+            read=read.whole(1, 65535),
+        ),
+        Parameter(
             "device_packets",
             1,
             "packets",
@@ -293,7 +301,7 @@ class DeepBuffers(Experiment):
         """A dumbbell with `k` greedy flows."""
         tcp_keys = (
             "mss", "ack_every", "delayed_ack", "byte_counting", "initial_window", "send_buffer", "receive_buffer", "ecn",
-            "min_rto", "timeout", "loss_detection", "recovery", "pacing",
+            "min_rto", "timeout", "loss_detection", "recovery", "pacing", "gso_max_segs",
         )  # fmt: skip
         return {
             "name": self.name,

@@ -288,6 +288,50 @@ fn a_paced_sender_is_limited_by_its_window() {
 }
 
 #[test]
+fn pacing_lets_bursts_go_and_keeps_its_rate() {
+    // Twice the window of 100 segments a round trip of 20 ms: 0.1 ms a segment, and 9 of them in 2^-10 s.
+    for (gso_max_segs, together) in [(1, 1), (4, 4), (65_535, 9)] {
+        let config = TcpConfig {
+            pacing: Pacing::On,
+            initial_window: 100,
+            gso_max_segs,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 1_000_000);
+        world.open();
+        world.run(2 * RTT - 1, 100_000);
+        let times: Vec<Nanos> = world.data(0).map(|sent| sent.at).collect();
+        let begin = times[0];
+        for (i, &at) in times.iter().take(99).enumerate() {
+            let due = begin + (i / together * together) as u64 * MILLISECOND / 10;
+            assert_eq!(at, due, "segment {i} of bursts of {together}");
+        }
+    }
+}
+
+#[test]
+fn bbr_sends_two_segments_at_once_at_low_rates() {
+    // BBR paces its first window at 2/ln 2 of them a round trip, in bursts of two.
+    let config = TcpConfig::default();
+    let mut world = World::clean(&config, &CcConfig::Bbr(Default::default()), RTT / 2);
+    world.application(0, &at_once(60 * MSS));
+    world.open();
+    assert!(world.run(LONG, 10_000));
+    let times: Vec<Nanos> = world.data(0).map(|sent| sent.at).collect();
+    let first = gaps(&times[..10]);
+    assert!(first.iter().step_by(2).all(|&gap| gap == 0), "{first:?}");
+    assert!(
+        first.iter().skip(1).step_by(2).all(|&gap| gap == first[1]),
+        "{first:?}"
+    );
+    let rate = 2.0 / std::f64::consts::LN_2 * (10 * MSS) as f64 * 1e9 / RTT as f64;
+    assert!(
+        first[1].abs_diff((2.0 * MSS as f64 * 1e9 / rate) as Nanos) < 2,
+        "{first:?}"
+    );
+}
+
+#[test]
 fn delayed_acks_slow_the_growth_that_counts_acks() {
     // RFC 3465 section 2.2: by bytes the window doubles a round trip, whatever an ACK acknowledges. RFC 5681 section 3.1: by ACKs of two segments each it
     // grows by half. From 16 segments: 32, 64, 128; or 24, 36, 54.
