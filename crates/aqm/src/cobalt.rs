@@ -186,7 +186,8 @@ impl Law {
         markable: bool,
         rng: &mut Rng,
     ) -> Verdict {
-        let due = vars.count > 0 && now >= vars.drop_next;
+        // The time first, here and below: that it has come is rare, where the count differs from queue to queue.
+        let due = now >= vars.drop_next && vars.count > 0;
         let standing = sojourn > self.target.max(floor);
         if standing && !vars.dropping {
             // The rate resumes where the decay has left it: no interval of patience, but the one between two signals.
@@ -241,7 +242,7 @@ impl Law {
             silent = vars.p_drop == 0;
         }
         vars.dropping = false;
-        if vars.count > 0 && now >= vars.drop_next {
+        if now >= vars.drop_next && vars.count > 0 {
             self.step_down(vars);
         }
         silent
@@ -279,13 +280,13 @@ impl Law {
         time + (self.interval as f64 / libm::sqrt(f64::from(count))) as Nanos
     }
 
-    /// Takes packets off the head until one may pass; the last one always may.
+    /// Drops packets off the head until one may pass; the last one always may. Says whether there is one.
     #[inline]
     #[allow(
         clippy::too_many_arguments,
         reason = "a law's parts, each owned by the queue"
     )]
-    pub fn dequeue<P: Packet>(
+    pub fn clear<P: Packet>(
         &self,
         vars: &mut Vars,
         stats: &mut Stats,
@@ -294,9 +295,8 @@ impl Law {
         rng: &mut Rng,
         sink: &mut dyn Sink<P>,
         queue: &mut impl Head<P>,
-    ) -> Option<P> {
-        loop {
-            let (packet, bytes) = queue.head()?;
+    ) -> bool {
+        while let Some((packet, bytes)) = queue.head() {
             let last = bytes == u64::from(packet.size());
             let sojourn = now.saturating_sub(packet.enqueued_at());
             let markable = self.ecn && packet.ecn() != Ecn::NotEct;
@@ -320,8 +320,9 @@ impl Law {
                     }
                 }
             }
-            return queue.pop();
+            return true;
         }
+        false
     }
 }
 
@@ -349,7 +350,7 @@ impl Vars {
     /// Whether nothing is left to decay: an empty queue in this state may be forgotten.
     #[inline]
     pub fn at_rest(&self, now: Nanos) -> bool {
-        self.p_drop == 0 && self.count == 0 && now >= self.drop_next
+        now >= self.drop_next && self.count == 0 && self.p_drop == 0
     }
 }
 
@@ -385,8 +386,9 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
             return None;
         }
         let (vars, stats) = (&mut self.vars, &mut self.stats);
-        self.law
-            .dequeue(vars, stats, now, 0, &mut self.rng, sink, &mut self.ring)
+        let (rng, ring) = (&mut self.rng, &mut self.ring);
+        self.law.clear(vars, stats, now, 0, rng, sink, ring);
+        self.ring.pop()
     }
 
     fn packets(&self) -> u64 {

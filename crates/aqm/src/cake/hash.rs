@@ -35,13 +35,13 @@ impl Set {
 /// Which key stands at which place; keys are known by their hashes, as in Linux.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    sets: Vec<Set>,
+    sets: [Set; PLACES / WAYS],
 }
 
 impl Default for Ways {
     fn default() -> Self {
         Self {
-            sets: vec![Set::default(); PLACES / WAYS],
+            sets: [Set::default(); PLACES / WAYS],
         }
     }
 }
