@@ -269,6 +269,7 @@ impl Law {
     }
 
     #[cold]
+    #[inline(never)]
     fn step_down(&self, vars: &mut Vars) {
         vars.count -= 1;
         vars.at_once = false;

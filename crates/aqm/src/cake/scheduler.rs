@@ -307,9 +307,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         if self.ack_filter != AckFilter::Disabled {
             self.filter_acks(number, place, now, sink);
         }
-        self.longest.arrived();
-        let backlog = self.tins[number].flows[place].backlog;
-        self.longest.update(number * PLACES + place, backlog);
+        let backlog = || self.tins[number].flows[place].backlog;
+        self.longest.arrived(number * PLACES + place, backlog);
         self.memory_used = self.memory_used.max(self.slab.bytes());
         while self.slab.bytes() > self.memory_limit {
             self.cut_longest(now, sink);

@@ -2,7 +2,7 @@
 
 use bloatlab_units::{Nanos, Rng};
 
-use super::hash::{Found, Ways};
+use super::hash::{Found, Ways, home};
 use super::hosts::Loads;
 use super::rotation::{Flow, Links, Rotation, Set};
 use super::shaper::Threshold;
@@ -95,18 +95,29 @@ impl Tin {
     /// The queue of a key with this hash; `hosts` are asked for when a queue changes hands.
     #[inline]
     pub fn classify(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
+        match self.ways.of(hash) {
+            Some(place) if self.sets[place] != Set::Out => {
+                self.counts.way_inds += u64::from(place != home(hash));
+                place
+            }
+            _ => self.admit(hash, hosts),
+        }
+    }
+
+    /// The queue of a key that has none, or whose queue was forgotten.
+    #[cold]
+    #[inline(never)]
+    fn admit(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
         let Self { sets, ways, .. } = self;
         let (place, found) = ways.find(hash, |place| sets[place] != Set::Out);
         match found {
-            // Not told apart by a branch: as unforeseeable as where a key stands.
-            Found::Direct | Found::Indirect => {
-                self.counts.way_inds += u64::from(found == Found::Indirect);
-            }
+            Found::Direct => {}
+            Found::Indirect => self.counts.way_inds += 1,
             Found::Missed => self.counts.way_miss += 1,
             Found::Collided => self.counts.way_cols += 1,
         }
-        let flow = &mut self.flows[place];
-        if self.loads.count() && (self.sets[place] == Set::Out || found == Found::Collided) {
+        if self.loads.count() {
+            let flow = &mut self.flows[place];
             let places = self.loads.places(hosts());
             if self.sets[place] == Set::Bulk {
                 self.loads.leave(flow.hosts);
