@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::cobalt::Vars;
-use crate::slab::Chain;
+use crate::slab::{Chain, NONE};
 
 /// What a flow counts as, and with that the rotation it stands in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,16 +68,13 @@ impl Default for Links {
 /// Flows in their turn, in a ring: the last is before the first. One may leave from anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation {
-    /// Whose turn it is; [`EMPTY`] if nobody's.
-    head: u16,
+    /// Whose turn it is; [`NONE`] if nobody's. Not a `u16` beside another one: what is written as one and read as two has to wait.
+    head: u32,
 }
-
-/// No place.
-const EMPTY: u16 = u16::MAX;
 
 impl Default for Rotation {
     fn default() -> Self {
-        Self { head: EMPTY }
+        Self { head: NONE }
     }
 }
 
@@ -85,27 +82,27 @@ impl Rotation {
     /// Whose turn it is.
     #[inline]
     pub fn first(&self) -> Option<usize> {
-        (self.head != EMPTY).then_some(self.head.into())
+        (self.head != NONE).then_some(self.head as usize)
     }
 
     /// The first becomes the last.
     #[inline]
     pub fn turn(&mut self, links: &Links) {
-        self.head = links.0[self.head.into()].next;
+        self.head = links.0[self.head as usize].next.into();
     }
 
     /// Appends a flow that stands in no rotation.
     #[inline]
     pub fn push(&mut self, links: &mut Links, place: usize) {
         let own = place as u16;
-        if self.head == EMPTY {
+        if self.head == NONE {
             (links.0[place].previous, links.0[place].next) = (own, own);
-            self.head = own;
+            self.head = own.into();
             return;
         }
-        let tail = std::mem::replace(&mut links.0[self.head.into()].previous, own);
+        let tail = std::mem::replace(&mut links.0[self.head as usize].previous, own);
         links.0[tail.into()].next = own;
-        (links.0[place].previous, links.0[place].next) = (tail, self.head);
+        (links.0[place].previous, links.0[place].next) = (tail, self.head as u16);
     }
 
     /// Takes out a flow that stands in this rotation.
@@ -114,8 +111,9 @@ impl Rotation {
         let Link { previous, next } = links.0[place];
         links.0[previous.into()].next = next;
         links.0[next.into()].previous = previous;
-        if self.head == place as u16 {
-            self.head = if next == self.head { EMPTY } else { next };
+        if self.head == place as u32 {
+            let next = u32::from(next);
+            self.head = if next == self.head { NONE } else { next };
         }
     }
 }

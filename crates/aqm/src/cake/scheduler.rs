@@ -11,8 +11,7 @@ use super::shaper::Shaper;
 use super::stats::report;
 use super::table::PLACES;
 use super::tin::Tin;
-use crate::codel::Head;
-use crate::slab::{Chain, FlowHash, Slab};
+use crate::slab::{FlowHash, Slab};
 use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
 
 /// The whole of it.
@@ -183,42 +182,38 @@ impl<P: Packet> Cake<P> {
         sink: &mut dyn Sink<P>,
     ) -> Option<(usize, u64)> {
         let tin = &mut self.tins[number];
+        let mut lost = 0;
         loop {
             let place = tin.first()?;
-            if tin.flows[place].deficit <= 0 {
+            let flow = &mut tin.flows[place];
+            if flow.deficit <= 0 {
                 tin.turn_over(place, &mut self.rng);
                 continue;
             }
+            let Some(packet) = self.slab.front_mut(&flow.chain) else {
+                tin.emptied(place, now);
+                continue;
+            };
             // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
             let packets = if self.ingress {
                 4.max(2 * u64::from(tin.bulk_flows))
             } else {
                 4
             };
-            let flow = &mut tin.flows[place];
-            let mut queue = SubQueue {
-                slab: &mut self.slab,
-                chain: &mut flow.chain,
-                backlog: flow.backlog,
-                overhead: &self.overhead,
-                lost: 0,
-            };
-            let passes = tin.settings.law.clear(
-                &mut flow.vars,
-                &mut tin.counts.law,
-                now,
-                packets * tin.settings.mtu_time,
-                &mut self.rng,
-                sink,
-                &mut queue,
-            );
-            if passes {
-                let lost = queue.lost;
-                tin.backlog -= u64::from(flow.backlog - queue.backlog);
-                flow.backlog = queue.backlog;
-                return Some((place, lost));
+            let floor = packets * tin.settings.mtu_time;
+            let law = &tin.settings.law;
+            let judged = law.look(packet, &mut flow.vars, now, floor, &mut self.rng);
+            if let Some(verdict) = judged {
+                let (size, stats) = (packet.size(), &mut tin.counts.law);
+                if law.obey(verdict, packet, size == flow.backlog, now, stats, sink) {
+                    self.slab.pop(&mut flow.chain);
+                    flow.backlog -= size;
+                    tin.backlog -= u64::from(size);
+                    lost += u64::from(self.overhead.adjust(size));
+                    continue;
+                }
             }
-            tin.emptied(place, now);
+            return Some((place, lost));
         }
     }
 
@@ -244,32 +239,6 @@ impl<P: Packet> Cake<P> {
             }
         }
         self.slab.pop(&mut flow.chain)
-    }
-}
-
-/// One flow's queue, as the law sees it.
-struct SubQueue<'a, P> {
-    slab: &'a mut Slab<P>,
-    chain: &'a mut Chain,
-    backlog: u32,
-    overhead: &'a Overhead,
-    /// Length on the wire of what was taken.
-    lost: u64,
-}
-
-impl<P: Packet> Head<P> for SubQueue<'_, P> {
-    #[inline]
-    fn head(&mut self) -> Option<(&mut P, u64)> {
-        let packet = self.slab.front_mut(self.chain)?;
-        Some((packet, u64::from(self.backlog)))
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<P> {
-        let packet = self.slab.pop(self.chain)?;
-        self.backlog -= packet.size();
-        self.lost += u64::from(self.overhead.adjust(packet.size()));
-        Some(packet)
     }
 }
 
