@@ -4,7 +4,6 @@ use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codel::Head;
 use crate::ring::{Capacity, Ring};
 use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Verdict, mark};
 
@@ -186,33 +185,16 @@ impl Law {
         markable: bool,
         rng: &mut Rng,
     ) -> Verdict {
-        let due = vars.count > 0 && now >= vars.drop_next;
+        // The time first, here and below: that it has come is rare, where the count differs from queue to queue.
+        let due = now >= vars.drop_next && vars.count > 0;
         let standing = sojourn > self.target.max(floor);
         if standing && !vars.dropping {
-            // The rate resumes where the decay has left it: no interval of patience, but the one between two signals.
-            vars.count = vars.count.max(1);
-            vars.drop_next = if vars.at_once {
-                now
-            } else {
-                self.control_law(now, vars.count)
-            };
+            self.stand(vars, now);
         }
         vars.dropping = standing;
         let mut verdict = Verdict::Forward;
-        if due && standing {
-            verdict = if markable {
-                Verdict::Mark
-            } else {
-                Verdict::Drop
-            };
-            vars.count = vars.count.saturating_add(1);
-            vars.at_once = false;
-            vars.drop_next = self.control_law(vars.drop_next, vars.count);
-        } else if due {
-            // The count is not reset: it steps down on the schedule on which it went up.
-            while vars.count > 0 && now >= vars.drop_next {
-                self.step_down(vars);
-            }
+        if due {
+            verdict = self.step(vars, now, standing, markable);
         }
         if sojourn > self.blue_threshold {
             self.blue_up(vars, now);
@@ -231,6 +213,39 @@ impl Law {
         verdict
     }
 
+    /// A queue begins to stand.
+    #[inline(never)]
+    fn stand(&self, vars: &mut Vars, now: Nanos) {
+        // The rate resumes where the decay has left it: no interval of patience, but the one between two signals.
+        vars.count = vars.count.max(1);
+        vars.drop_next = if vars.at_once {
+            now
+        } else {
+            self.control_law(now, vars.count)
+        };
+    }
+
+    /// The schedule's time has come: a signal if the queue stands, else the count steps down.
+    #[cold]
+    #[inline(never)]
+    fn step(&self, vars: &mut Vars, now: Nanos, standing: bool, markable: bool) -> Verdict {
+        if !standing {
+            // The count is not reset: it steps down on the schedule on which it went up.
+            while vars.count > 0 && now >= vars.drop_next {
+                self.step_down(vars);
+            }
+            return Verdict::Forward;
+        }
+        vars.count = vars.count.saturating_add(1);
+        vars.at_once = false;
+        vars.drop_next = self.control_law(vars.drop_next, vars.count);
+        if markable {
+            Verdict::Mark
+        } else {
+            Verdict::Drop
+        }
+    }
+
     /// The queue was found empty. Says whether BLUE has just fallen silent.
     #[inline]
     pub fn emptied(&self, vars: &mut Vars, now: Nanos) -> bool {
@@ -241,7 +256,7 @@ impl Law {
             silent = vars.p_drop == 0;
         }
         vars.dropping = false;
-        if vars.count > 0 && now >= vars.drop_next {
+        if now >= vars.drop_next && vars.count > 0 {
             self.step_down(vars);
         }
         silent
@@ -268,6 +283,7 @@ impl Law {
     }
 
     #[cold]
+    #[inline(never)]
     fn step_down(&self, vars: &mut Vars) {
         vars.count -= 1;
         vars.at_once = false;
@@ -279,49 +295,55 @@ impl Law {
         time + (self.interval as f64 / libm::sqrt(f64::from(count))) as Nanos
     }
 
-    /// Takes packets off the head until one may pass; the last one always may.
-    #[inline]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a law's parts, each owned by the queue"
-    )]
-    pub fn dequeue<P: Packet>(
+    /// Judges the packet at a queue's head; none if it may pass as it is. Always inlined: a call for every packet took 2 ns.
+    #[inline(always)]
+    pub fn look<P: Packet>(
         &self,
+        packet: &P,
         vars: &mut Vars,
-        stats: &mut Stats,
         now: Nanos,
         floor: Nanos,
         rng: &mut Rng,
+    ) -> Option<Verdict> {
+        let sojourn = now.saturating_sub(packet.enqueued_at());
+        let markable = self.ecn && packet.ecn() != Ecn::NotEct;
+        let verdict = self.judge(vars, now, sojourn, floor, markable, rng);
+        (verdict != Verdict::Forward || sojourn > self.ce_threshold).then_some(verdict)
+    }
+
+    /// Does with the packet at the head as was judged; whether it is dropped. The `last` one in a queue never is.
+    #[cold]
+    #[inline(never)]
+    pub fn obey<P: Packet>(
+        &self,
+        judged: Verdict,
+        packet: &mut P,
+        last: bool,
+        now: Nanos,
+        stats: &mut Stats,
         sink: &mut dyn Sink<P>,
-        queue: &mut impl Head<P>,
-    ) -> Option<P> {
-        loop {
-            let (packet, bytes) = queue.head()?;
-            let last = bytes == u64::from(packet.size());
-            let sojourn = now.saturating_sub(packet.enqueued_at());
-            let markable = self.ecn && packet.ecn() != Ecn::NotEct;
-            match self.judge(vars, now, sojourn, floor, markable, rng) {
-                Verdict::Mark => {
-                    stats.ecn_mark += 1;
-                    mark(packet);
+    ) -> bool {
+        match judged {
+            Verdict::Mark => {
+                stats.ecn_mark += 1;
+                mark(packet);
+                sink.marked(packet);
+            }
+            // arXiv 1804.07617: a queue of one packet is not a standing queue.
+            Verdict::Drop if !last => {
+                stats.drop_count += 1;
+                sink.dropped(packet, DropReason::Law);
+                return true;
+            }
+            Verdict::Drop | Verdict::Forward => {
+                let sojourn = now.saturating_sub(packet.enqueued_at());
+                if sojourn > self.ce_threshold && mark(packet) {
+                    stats.ce_mark += 1;
                     sink.marked(packet);
                 }
-                // arXiv 1804.07617: a queue of one packet is not a standing queue.
-                Verdict::Drop if !last => {
-                    stats.drop_count += 1;
-                    sink.dropped(packet, DropReason::Law);
-                    queue.pop();
-                    continue;
-                }
-                Verdict::Drop | Verdict::Forward => {
-                    if sojourn > self.ce_threshold && mark(packet) {
-                        stats.ce_mark += 1;
-                        sink.marked(packet);
-                    }
-                }
             }
-            return queue.pop();
         }
+        false
     }
 }
 
@@ -349,7 +371,7 @@ impl Vars {
     /// Whether nothing is left to decay: an empty queue in this state may be forgotten.
     #[inline]
     pub fn at_rest(&self, now: Nanos) -> bool {
-        self.p_drop == 0 && self.count == 0 && now >= self.drop_next
+        now >= self.drop_next && self.count == 0 && self.p_drop == 0
     }
 }
 
@@ -380,13 +402,25 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        let (law, vars) = (&self.law, &mut self.vars);
         if self.ring.packets() == 0 {
-            self.law.emptied(&mut self.vars, now);
+            law.emptied(vars, now);
             return None;
         }
-        let (vars, stats) = (&mut self.vars, &mut self.stats);
-        self.law
-            .dequeue(vars, stats, now, 0, &mut self.rng, sink, &mut self.ring)
+        let mut bytes = self.ring.bytes();
+        while let Some(packet) = self.ring.front_mut() {
+            let Some(verdict) = law.look(packet, vars, now, 0, &mut self.rng) else {
+                break;
+            };
+            let size = u64::from(packet.size());
+            let last = bytes == size;
+            bytes -= size;
+            if !law.obey(verdict, packet, last, now, &mut self.stats, sink) {
+                break;
+            }
+            self.ring.pop();
+        }
+        self.ring.pop()
     }
 
     fn packets(&self) -> u64 {

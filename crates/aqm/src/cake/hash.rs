@@ -35,39 +35,40 @@ impl Set {
 /// Which key stands at which place; keys are known by their hashes, as in Linux.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    sets: Vec<Set>,
+    sets: [Set; PLACES / WAYS],
 }
 
 impl Default for Ways {
     fn default() -> Self {
         Self {
-            sets: vec![Set::default(); PLACES / WAYS],
+            sets: [Set::default(); PLACES / WAYS],
         }
     }
 }
 
 impl Ways {
-    /// The place of a key with this hash; `used` says which places must be left to their keys.
+    /// The place of a key with this hash, if it has one.
+    #[inline]
+    pub fn of(&self, hash: u32) -> Option<usize> {
+        let set = home(hash) / WAYS;
+        let way = self.sets[set].way(hash);
+        (way < WAYS).then_some(set * WAYS + way)
+    }
+
+    /// The place that a key with this hash has or is given; `used` says which places must be left to their keys.
     #[inline]
     pub fn find(&mut self, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
-        let home = home(hash);
-        let set = home / WAYS;
-        let way = self.sets[set].way(hash);
-        if way == WAYS {
-            return self.give(home, hash, used);
+        match self.of(hash) {
+            Some(place) if place == home(hash) => (place, Found::Direct),
+            Some(place) => (place, Found::Indirect),
+            None => self.give(hash, used),
         }
-        let place = set * WAYS + way;
-        let found = if place == home {
-            Found::Direct
-        } else {
-            Found::Indirect
-        };
-        (place, found)
     }
 
     /// A place for a key that has none.
     #[cold]
-    fn give(&mut self, home: usize, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
+    fn give(&mut self, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
+        let home = home(hash);
         let set = home / WAYS;
         let mut ways = (0..WAYS).map(|step| (home + step) % WAYS);
         let free = ways.find(|way| !used(set * WAYS + way));
@@ -82,6 +83,7 @@ impl Ways {
 }
 
 /// The place a key hashes to.
-fn home(hash: u32) -> usize {
+#[inline]
+pub fn home(hash: u32) -> usize {
     (hash >> (u32::BITS - PLACES.ilog2())) as usize
 }

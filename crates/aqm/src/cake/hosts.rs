@@ -40,12 +40,17 @@ impl Isolation {
         match self {
             Self::Flows | Self::DualSrchost | Self::DualDsthost | Self::TripleIsolate => flow,
             Self::Flowblind => 0,
-            Self::Srchost => u64::from(hosts()[0]),
-            Self::Dsthost => u64::from(hosts()[1]),
-            Self::Hosts => {
-                let [source, destination] = hosts();
-                u64::from(source) << 32 | u64::from(destination)
-            }
+            Self::Srchost | Self::Dsthost | Self::Hosts => self.of_hosts(hosts()),
+        }
+    }
+
+    /// The same, where packets of a host are one flow.
+    #[cold]
+    fn of_hosts(self, [source, destination]: [u32; 2]) -> u64 {
+        match self {
+            Self::Srchost => u64::from(source),
+            Self::Dsthost => u64::from(destination),
+            _ => u64::from(source) << 32 | u64::from(destination),
         }
     }
 }
@@ -87,15 +92,15 @@ impl Loads {
 
     /// The places of two hosts; a place is kept while its host has bulk flows.
     pub fn places(&mut self, hosts: [u32; 2]) -> [u16; 2] {
-        let mut places = [0, 0];
-        for ((end, host), place) in self.ends.iter_mut().zip(hosts).zip(&mut places) {
-            if let Some(End { ways, bulk }) = end {
-                let hash = self.hash.bits(u64::from(host));
-                let (found, _) = ways.find(hash, |place| bulk[place] > 0);
-                *place = found as u16;
-            }
-        }
-        places
+        let [source, destination] = &mut self.ends;
+        let place = |end: &mut Option<End>, host: u32| {
+            end.as_mut().map_or(0, |End { ways, bulk }| {
+                let hash = self.hash.bits(host.into());
+                ways.find(hash, |place| bulk[place] > 0).0 as u16
+            })
+        };
+        // One by one: a store for each, read as both, would wait.
+        [place(source, hosts[0]), place(destination, hosts[1])]
     }
 
     /// A flow between these hosts has become bulk.

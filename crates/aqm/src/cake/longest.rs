@@ -23,10 +23,13 @@ impl Longest {
         }
     }
 
-    /// A packet arrived.
+    /// A packet arrived in a queue, whose backlog is asked for if it matters.
     #[inline]
-    pub fn arrived(&mut self) {
-        self.kept = self.kept.saturating_sub(1);
+    pub fn arrived(&mut self, queue: usize, backlog: impl FnOnce() -> u32) {
+        if self.kept > 0 {
+            self.kept -= 1;
+            self.update(queue, backlog());
+        }
     }
 
     /// The backlog of a queue is now this.

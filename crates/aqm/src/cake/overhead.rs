@@ -61,6 +61,7 @@ impl Link {
 pub struct Overhead {
     /// Bytes that are added, less those of the link layer that the size contains.
     add: i64,
+    /// At least 0.
     mpu: i64,
     framing: Framing,
 }
@@ -93,7 +94,7 @@ impl Overhead {
     /// Bytes that a packet of this size takes on the wire.
     #[inline]
     pub fn adjust(&self, size: u32) -> u32 {
-        let length = (i64::from(size) + self.add).max(self.mpu).max(0) as u32;
+        let length = (i64::from(size) + self.add).max(self.mpu) as u32;
         match self.framing {
             Framing::Noatm => length,
             // ITU-T I.363.5: cells of 53 bytes carry 48 each, and the last is padded.

@@ -26,17 +26,12 @@ pub enum Set {
 pub struct Flow {
     /// What is queued.
     pub chain: Chain,
-    /// The neighbours in its rotation.
-    next: u32,
-    previous: u32,
     /// Bytes it may still send in its turn.
     pub deficit: i32,
     /// Bytes queued.
     pub backlog: u32,
     /// Places of its hosts.
     pub hosts: [u16; 2],
-    /// What it counts as.
-    pub set: Set,
     /// What the law remembers.
     pub vars: Vars,
 }
@@ -45,20 +40,35 @@ impl Default for Flow {
     fn default() -> Self {
         Self {
             chain: Chain::default(),
-            next: NONE,
-            previous: NONE,
             deficit: 0,
             backlog: 0,
             hosts: [0, 0],
-            set: Set::Out,
             vars: Vars::at_once(),
         }
+    }
+}
+
+/// The neighbours of a flow in its rotation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    next: u16,
+    previous: u16,
+}
+
+/// The neighbours of every flow; apart from the flows, so that one that comes or goes touches none of its neighbours' cache lines.
+#[derive(Debug)]
+pub struct Links(Table<Link>);
+
+impl Default for Links {
+    fn default() -> Self {
+        Self(Table::new(Link::default()))
     }
 }
 
 /// Flows in their turn, in a ring: the last is before the first. One may leave from anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation {
+    /// Whose turn it is; [`NONE`] if nobody's. Not a `u16` beside another one: what is written as one and read as two has to wait.
     head: u32,
 }
 
@@ -77,31 +87,32 @@ impl Rotation {
 
     /// The first becomes the last.
     #[inline]
-    pub fn turn(&mut self, flows: &Table<Flow>) {
-        self.head = flows[self.head as usize].next;
+    pub fn turn(&mut self, links: &Links) {
+        self.head = links.0[self.head as usize].next.into();
     }
 
     /// Appends a flow that stands in no rotation.
     #[inline]
-    pub fn push(&mut self, flows: &mut Table<Flow>, place: usize) {
-        let own = place as u32;
+    pub fn push(&mut self, links: &mut Links, place: usize) {
+        let own = place as u16;
         if self.head == NONE {
-            (flows[place].previous, flows[place].next) = (own, own);
-            self.head = own;
+            (links.0[place].previous, links.0[place].next) = (own, own);
+            self.head = own.into();
             return;
         }
-        let tail = std::mem::replace(&mut flows[self.head as usize].previous, own);
-        flows[tail as usize].next = own;
-        (flows[place].previous, flows[place].next) = (tail, self.head);
+        let tail = std::mem::replace(&mut links.0[self.head as usize].previous, own);
+        links.0[tail.into()].next = own;
+        (links.0[place].previous, links.0[place].next) = (tail, self.head as u16);
     }
 
     /// Takes out a flow that stands in this rotation.
     #[inline]
-    pub fn remove(&mut self, flows: &mut Table<Flow>, place: usize) {
-        let Flow { previous, next, .. } = flows[place];
-        flows[previous as usize].next = next;
-        flows[next as usize].previous = previous;
+    pub fn remove(&mut self, links: &mut Links, place: usize) {
+        let Link { previous, next } = links.0[place];
+        links.0[previous.into()].next = next;
+        links.0[next.into()].previous = previous;
         if self.head == place as u32 {
+            let next = u32::from(next);
             self.head = if next == self.head { NONE } else { next };
         }
     }

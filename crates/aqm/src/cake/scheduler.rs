@@ -11,8 +11,7 @@ use super::shaper::Shaper;
 use super::stats::report;
 use super::table::PLACES;
 use super::tin::Tin;
-use crate::codel::Head;
-use crate::slab::{Chain, FlowHash, Slab};
+use crate::slab::{FlowHash, Slab};
 use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
 
 /// The whole of it.
@@ -153,7 +152,7 @@ impl<P: Packet> Cake<P> {
     fn pass_all(&mut self) {
         let own = &mut self.tins[self.current];
         let weight = own.settings.weight;
-        let rounds = (weight - 1 - own.deficit) / weight;
+        let rounds = ((weight - 1 - own.deficit) as u64 / weight as u64) as i64;
         own.deficit += rounds * weight;
         for (number, tin) in self.tins.iter_mut().enumerate() {
             if number != self.current {
@@ -173,90 +172,73 @@ impl<P: Packet> Cake<P> {
             .map_or(0, |(n, _)| n)
     }
 
-    /// What a tin sends: of the flow whose turn it is, what the law lets through. None if all its flows turn out empty.
+    /// The flow of a tin whose turn it is, once the law lets its first packet through, and the length on the wire of those the law
+    /// dropped before it. None if all its flows turn out empty.
     #[inline]
-    fn serve(&mut self, number: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+    fn prepare(
+        &mut self,
+        number: usize,
+        now: Nanos,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<(usize, u64)> {
         let tin = &mut self.tins[number];
+        let mut lost = 0;
         loop {
             let place = tin.first()?;
-            if tin.flows[place].deficit <= 0 {
+            let flow = &mut tin.flows[place];
+            if flow.deficit <= 0 {
                 tin.turn_over(place, &mut self.rng);
                 continue;
             }
-            let flow = &mut tin.flows[place];
+            let Some(packet) = self.slab.front_mut(&flow.chain) else {
+                tin.emptied(place, now);
+                continue;
+            };
             // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
             let packets = if self.ingress {
                 4.max(2 * u64::from(tin.bulk_flows))
             } else {
                 4
             };
-            let mut queue = SubQueue {
-                slab: &mut self.slab,
-                chain: &mut flow.chain,
-                backlog: flow.backlog,
-                overhead: &self.overhead,
-                lengths: 0,
-                last: 0,
-            };
-            let packet = tin.settings.law.dequeue(
-                &mut flow.vars,
-                &mut tin.counts.law,
-                now,
-                packets * tin.settings.mtu_time,
-                &mut self.rng,
-                sink,
-                &mut queue,
-            );
-            if packet.is_none() {
-                tin.emptied(place, now);
-                continue;
-            }
-            let (length, lengths) = (queue.last, queue.lengths);
-            tin.backlog -= u64::from(flow.backlog - queue.backlog);
-            flow.backlog = queue.backlog;
-            self.longest.update(number * PLACES + place, flow.backlog);
-            // The length on the wire is charged to whom it concerns.
-            let lost = if self.ingress { lengths - length } else { 0 };
-            let charged = length + lost;
-            flow.deficit = flow.deficit.saturating_sub(charged as i32);
-            tin.deficit -= charged as i64;
-            if let Some(shaper) = &mut self.shaper {
-                shaper.sent(length);
-                shaper.dropped(lost);
-                if let Some(threshold) = &mut tin.threshold {
-                    threshold.charge(charged, now);
+            let floor = packets * tin.settings.mtu_time;
+            let law = &tin.settings.law;
+            let judged = law.look(packet, &mut flow.vars, now, floor, &mut self.rng);
+            if let Some(verdict) = judged {
+                let (size, stats) = (packet.size(), &mut tin.counts.law);
+                if law.obey(verdict, packet, size == flow.backlog, now, stats, sink) {
+                    self.slab.pop(&mut flow.chain);
+                    flow.backlog -= size;
+                    tin.backlog -= u64::from(size);
+                    lost += u64::from(self.overhead.adjust(size));
+                    continue;
                 }
             }
-            return packet;
+            return Some((place, lost));
         }
     }
-}
 
-/// One flow's queue, as the law sees it.
-struct SubQueue<'a, P> {
-    slab: &'a mut Slab<P>,
-    chain: &'a mut Chain,
-    backlog: u32,
-    overhead: &'a Overhead,
-    /// Lengths on the wire of what was taken, together and of the last.
-    lengths: u64,
-    last: u64,
-}
-
-impl<P: Packet> Head<P> for SubQueue<'_, P> {
+    /// Sends the first packet of a flow, and charges its length on the wire to whom it concerns.
     #[inline]
-    fn head(&mut self) -> Option<(&mut P, u64)> {
-        let packet = self.slab.front_mut(self.chain)?;
-        Some((packet, u64::from(self.backlog)))
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<P> {
-        let packet = self.slab.pop(self.chain)?;
-        self.backlog -= packet.size();
-        self.last = u64::from(self.overhead.adjust(packet.size()));
-        self.lengths += self.last;
-        Some(packet)
+    fn send(&mut self, number: usize, place: usize, lost: u64, now: Nanos) -> Option<P> {
+        let tin = &mut self.tins[number];
+        let flow = &mut tin.flows[place];
+        let size = self.slab.front(&flow.chain)?.size();
+        flow.backlog -= size;
+        tin.backlog -= u64::from(size);
+        self.longest.update(number * PLACES + place, flow.backlog);
+        let length = u64::from(self.overhead.adjust(size));
+        let lost = if self.ingress { lost } else { 0 };
+        let charged = length + lost;
+        flow.deficit = flow.deficit.saturating_sub(charged as i32);
+        tin.deficit -= charged as i64;
+        if let Some(shaper) = &mut self.shaper {
+            shaper.sent(length);
+            shaper.dropped(lost);
+            if let Some(threshold) = &mut tin.threshold {
+                threshold.charge(charged, now);
+            }
+        }
+        self.slab.pop(&mut flow.chain)
     }
 }
 
@@ -294,9 +276,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         if self.ack_filter != AckFilter::Disabled {
             self.filter_acks(number, place, now, sink);
         }
-        self.longest.arrived();
-        let backlog = self.tins[number].flows[place].backlog;
-        self.longest.update(number * PLACES + place, backlog);
+        let backlog = || self.tins[number].flows[place].backlog;
+        self.longest.arrived(number * PLACES + place, backlog);
         self.memory_used = self.memory_used.max(self.slab.bytes());
         while self.slab.bytes() > self.memory_limit {
             self.cut_longest(now, sink);
@@ -322,9 +303,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             if std::mem::take(&mut decaying) {
                 self.tins[number].decay(now);
             }
-            let packet = self.serve(number, now, sink);
-            if packet.is_some() {
-                return packet;
+            if let Some((place, lost)) = self.prepare(number, now, sink) {
+                return self.send(number, place, lost, now);
             }
             self.active &= !(1 << number);
         }

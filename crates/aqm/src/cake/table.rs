@@ -5,18 +5,14 @@ use std::ops::{Index, IndexMut};
 /// Places of a tin: flows, and hosts at each end.
 pub const PLACES: usize = 1024;
 
-/// A value for each place; a place beyond the last counts from the first, so that no access need be checked.
+/// A value for each place, in the tin itself; a place beyond the last counts from the first, so that no access need be checked.
 #[derive(Clone, Debug)]
-pub struct Table<T>(Box<[T; PLACES]>);
+pub struct Table<T>([T; PLACES]);
 
-impl<T: Clone> Table<T> {
+impl<T: Copy> Table<T> {
     /// The same value everywhere.
     pub fn new(value: T) -> Self {
-        let all: Box<[T]> = vec![value; PLACES].into();
-        Self(
-            all.try_into()
-                .unwrap_or_else(|_| unreachable!("it has that length")),
-        )
+        Self([value; PLACES])
     }
 }
 

@@ -2,9 +2,9 @@
 
 use bloatlab_units::{Nanos, Rng};
 
-use super::hash::{Found, Ways};
+use super::hash::{Found, Ways, home};
 use super::hosts::Loads;
-use super::rotation::{Flow, Rotation, Set};
+use super::rotation::{Flow, Links, Rotation, Set};
 use super::shaper::Threshold;
 use super::table::Table;
 use super::tins::Settings;
@@ -50,6 +50,9 @@ pub struct Tin {
     pub counts: Counts,
     /// Its flows.
     pub flows: Table<Flow>,
+    /// What each counts as; apart, so that it is known before the flow's cache line has come.
+    sets: Table<Set>,
+    links: Links,
     ways: Ways,
     loads: Loads,
     new_flows: Rotation,
@@ -70,6 +73,8 @@ impl Tin {
             unresponsive_flows: 0,
             counts: Counts::default(),
             flows: Table::new(Flow::default()),
+            sets: Table::new(Set::Out),
+            links: Links::default(),
             ways: Ways::default(),
             loads,
             new_flows: Rotation::default(),
@@ -90,20 +95,31 @@ impl Tin {
     /// The queue of a key with this hash; `hosts` are asked for when a queue changes hands.
     #[inline]
     pub fn classify(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
-        let Self { flows, ways, .. } = self;
-        let (place, found) = ways.find(hash, |place| flows[place].set != Set::Out);
-        match found {
-            // Not told apart by a branch: as unforeseeable as where a key stands.
-            Found::Direct | Found::Indirect => {
-                self.counts.way_inds += u64::from(found == Found::Indirect);
+        match self.ways.of(hash) {
+            Some(place) if self.sets[place] != Set::Out => {
+                self.counts.way_inds += u64::from(place != home(hash));
+                place
             }
+            _ => self.admit(hash, hosts),
+        }
+    }
+
+    /// The queue of a key that has none, or whose queue was forgotten.
+    #[cold]
+    #[inline(never)]
+    fn admit(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
+        let Self { sets, ways, .. } = self;
+        let (place, found) = ways.find(hash, |place| sets[place] != Set::Out);
+        match found {
+            Found::Direct => {}
+            Found::Indirect => self.counts.way_inds += 1,
             Found::Missed => self.counts.way_miss += 1,
             Found::Collided => self.counts.way_cols += 1,
         }
-        let flow = &mut self.flows[place];
-        if self.loads.count() && (flow.set == Set::Out || found == Found::Collided) {
+        if self.loads.count() {
+            let flow = &mut self.flows[place];
             let places = self.loads.places(hosts());
-            if flow.set == Set::Bulk {
+            if self.sets[place] == Set::Bulk {
                 self.loads.leave(flow.hosts);
                 self.loads.join(places);
             }
@@ -115,17 +131,17 @@ impl Tin {
     /// A packet was put into a flow: it waits for its turn from now on.
     #[inline]
     pub fn arrived(&mut self, place: usize, rng: &mut Rng) {
-        match self.flows[place].set {
+        match self.sets[place] {
             Set::Sparse | Set::Bulk => {}
             Set::SparseWait => self.becomes_bulk(place),
             set @ (Set::Out | Set::Decaying) => {
                 if set == Set::Decaying {
-                    self.decaying_flows.remove(&mut self.flows, place);
+                    self.decaying_flows.remove(&mut self.links, place);
                 }
-                self.new_flows.push(&mut self.flows, place);
+                self.new_flows.push(&mut self.links, place);
                 self.sparse_flows += 1;
+                self.sets[place] = Set::Sparse;
                 let flow = &mut self.flows[place];
-                flow.set = Set::Sparse;
                 flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
             }
         }
@@ -140,16 +156,16 @@ impl Tin {
     /// The first flow has used up its turn: it gets another, behind the bulk flows, and counts as bulk if it has more to send.
     #[inline]
     pub fn turn_over(&mut self, place: usize, rng: &mut Rng) {
-        if self.flows[place].set == Set::Sparse {
-            self.new_flows.remove(&mut self.flows, place);
-            self.old_flows.push(&mut self.flows, place);
+        if self.sets[place] == Set::Sparse {
+            self.new_flows.remove(&mut self.links, place);
+            self.old_flows.push(&mut self.links, place);
             if self.flows[place].backlog > 0 {
                 self.becomes_bulk(place);
             } else {
-                self.flows[place].set = Set::SparseWait;
+                self.sets[place] = Set::SparseWait;
             }
         } else {
-            self.old_flows.turn(&self.flows);
+            self.old_flows.turn(&self.links);
         }
         let flow = &mut self.flows[place];
         flow.deficit += self.loads.turn(self.settings.quantum, flow.hosts, rng);
@@ -159,27 +175,25 @@ impl Tin {
     #[inline]
     pub fn emptied(&mut self, place: usize, now: Nanos) {
         let at_rest = self.relax(place, now);
-        let flow = &mut self.flows[place];
-        match std::mem::replace(&mut flow.set, Set::Decaying) {
+        let set = if at_rest { Set::Out } else { Set::Decaying };
+        match std::mem::replace(&mut self.sets[place], set) {
             Set::Sparse => {
                 self.sparse_flows -= 1;
-                self.new_flows.remove(&mut self.flows, place);
+                self.new_flows.remove(&mut self.links, place);
             }
             Set::SparseWait => {
                 self.sparse_flows -= 1;
-                self.old_flows.remove(&mut self.flows, place);
+                self.old_flows.remove(&mut self.links, place);
             }
             Set::Bulk => {
                 self.bulk_flows -= 1;
-                self.loads.leave(flow.hosts);
-                self.old_flows.remove(&mut self.flows, place);
+                self.loads.leave(self.flows[place].hosts);
+                self.old_flows.remove(&mut self.links, place);
             }
             Set::Out | Set::Decaying => {}
         }
-        if at_rest {
-            self.flows[place].set = Set::Out;
-        } else {
-            self.decaying_flows.push(&mut self.flows, place);
+        if !at_rest {
+            self.decaying_flows.push(&mut self.links, place);
         }
     }
 
@@ -190,10 +204,10 @@ impl Tin {
             return;
         };
         if self.relax(place, now) {
-            self.decaying_flows.remove(&mut self.flows, place);
-            self.flows[place].set = Set::Out;
+            self.decaying_flows.remove(&mut self.links, place);
+            self.sets[place] = Set::Out;
         } else {
-            self.decaying_flows.turn(&self.flows);
+            self.decaying_flows.turn(&self.links);
         }
     }
 
@@ -208,11 +222,10 @@ impl Tin {
     /// A sparse flow counts as bulk from now on.
     #[inline]
     fn becomes_bulk(&mut self, place: usize) {
-        let flow = &mut self.flows[place];
-        flow.set = Set::Bulk;
+        self.sets[place] = Set::Bulk;
         self.sparse_flows -= 1;
         self.bulk_flows += 1;
-        self.loads.join(flow.hosts);
+        self.loads.join(self.flows[place].hosts);
     }
 
     /// A packet was cut off a flow because the buffer was full.
