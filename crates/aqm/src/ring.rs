@@ -113,6 +113,15 @@ impl Capacity {
         }
     }
 
+    /// What is within both limits.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.min(other.packets),
+            bytes: self.bytes.min(other.bytes),
+            segments: self.segments,
+        }
+    }
+
     /// Refuses limits in buffers, for disciplines that hold packets singly.
     pub fn not_in_buffers(limit: Limit) -> Result<(), String> {
         match limit {
