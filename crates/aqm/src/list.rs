@@ -85,6 +85,12 @@ impl List {
     #[inline]
     pub fn pop_if<T: Linked>(&mut self, all: &mut [T], wanted: bool) {
         let second = *all[self.head as usize].next();
+        self.advance_if(second, wanted);
+    }
+
+    /// The same where the second is known.
+    #[inline]
+    pub(crate) fn advance_if(&mut self, second: u32, wanted: bool) {
         self.head = select_unpredictable(wanted, second, self.head);
         self.len -= u32::from(wanted);
     }
