@@ -320,7 +320,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
                 self.throttled
                     .push(Reverse((flow.due, self.stats.throttled, current)));
                 self.stats.throttled += 1;
-                self.turns.take_out(&mut self.flows);
+                self.turns.take_out(&mut self.flows, current);
                 continue;
             }
             let late = now.saturating_sub(packet.enqueued_at().max(flow.due));

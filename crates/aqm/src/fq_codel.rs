@@ -97,14 +97,15 @@ impl Algorithm for Params {
     }
 
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
+        let memory = Capacity::new(Limit::Bytes(self.memory_limit.0), 1);
         Box::new(FqCodel {
             slab: Slab::default(),
             flows: vec![Flow::default(); self.flows as usize],
             backlogs: vec![0; self.flows as usize],
             turns: Turns::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
-            limit: Capacity::new(self.limit, 1),
-            memory: Capacity::new(Limit::Bytes(self.memory_limit.0), 1),
+            room: Capacity::new(self.limit, 1).and(memory),
+            memory,
             drop_batch: self.drop_batch,
             law: Law::new(
                 self.target,
@@ -172,7 +173,8 @@ struct FqCodel<P> {
     backlogs: Vec<u64>,
     turns: Turns,
     hash: FlowHash,
-    limit: Capacity,
+    /// What `limit` and `memory_limit` allow.
+    room: Capacity,
     memory: Capacity,
     drop_batch: u32,
     law: Law,
@@ -182,8 +184,17 @@ struct FqCodel<P> {
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// RFC 8290 section 4.1: cuts the head off the queue with the most bytes, half of it or `drop_batch` packets at most.
+    /// There is more than there is room for.
     #[cold]
+    fn make_room(&mut self, sink: &mut dyn Sink<P>) {
+        let fits_memory = self.memory.holds(self.slab.packets(), self.slab.bytes());
+        self.drop_overmemory += u64::from(!fits_memory);
+        while !self.room.holds(self.slab.packets(), self.slab.bytes()) {
+            self.cut_fattest(sink);
+        }
+    }
+
+    /// RFC 8290 section 4.1: cuts the head off the queue with the most bytes, half of it or `drop_batch` packets at most.
     fn cut_fattest(&mut self, sink: &mut dyn Sink<P>) {
         let most = self.backlogs.iter().copied().max().unwrap_or(0);
         let Some(fattest) = self.backlogs.iter().position(|&backlog| backlog == most) else {
@@ -235,10 +246,7 @@ impl<P: Packet> Head<P> for SubQueue<'_, P> {
 impl<P: Packet> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
-        let (packets, bytes, size) = (self.slab.packets(), self.slab.bytes(), packet.size());
-        let fits = self.limit.fits(packets, bytes, size);
-        let fits_memory = self.memory.fits(packets, bytes, size);
-        let index = self.hash.queue(packet.flow());
+        let (size, index) = (packet.size(), self.hash.queue(packet.flow()));
         let flow = &mut self.flows[index];
         self.slab.push(&mut flow.chain, packet).set_enqueued_at(now);
         self.backlogs[index] += u64::from(size);
@@ -249,14 +257,8 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
             self.new_flow_count += 1;
             self.turns.begin(&mut self.flows, index as u32);
         }
-        if fits && fits_memory {
-            return;
-        }
-        self.drop_overmemory += u64::from(!fits_memory);
-        while !self.limit.holds(self.slab.packets(), self.slab.bytes())
-            || !self.memory.holds(self.slab.packets(), self.slab.bytes())
-        {
-            self.cut_fattest(sink);
+        if !self.room.holds(self.slab.packets(), self.slab.bytes()) {
+            self.make_room(sink);
         }
     }
 

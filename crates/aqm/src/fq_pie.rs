@@ -1,5 +1,7 @@
 //! FQ-PIE: flows hashed to queues, each under PIE, served by deficit round robin with new flows first.
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +12,7 @@ use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};
 use crate::turns::{TakesTurns, Turns};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Tc, Verdict, mark};
+use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Tc, Verdict, mark};
 
 /// Flow Queue PIE: a queue per flow, served in turn by bytes, sparse flows first, each queue under PIE.
 ///
@@ -131,16 +133,17 @@ impl Algorithm for Params {
             vars: Vars::new(&pie),
         };
         let count = self.flows as usize;
+        let limit = Capacity::new(self.limit, 1);
         let estimated = if self.dq_rate_estimator { count } else { 0 };
         Box::new(FqPie {
             slab: Slab::default(),
             flows: vec![flow; count],
             rates: vec![DepartureRate::default(); estimated],
-            stirred: Vec::with_capacity(count),
+            stirred: Bag::new(count),
             turns: Turns::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
-            limit: Capacity::new(self.limit, 1),
-            memory: Capacity::new(Limit::Bytes(self.memory_limit.0), 1),
+            limit,
+            room: limit.and(Capacity::new(Limit::Bytes(self.memory_limit.0), 1)),
             law: Law::new(&pie, context.mtu),
             tupdate: self.tupdate.0,
             next_update: self.tupdate.0,
@@ -189,6 +192,37 @@ impl TakesTurns for Flow {
     }
 }
 
+/// Flows in no order.
+struct Bag {
+    places: Vec<u32>,
+    len: usize,
+}
+
+impl Bag {
+    /// Room for so many flows, and for one that is not `wanted`.
+    fn new(flows: usize) -> Self {
+        Self {
+            places: vec![NONE; flows + 1],
+            len: 0,
+        }
+    }
+
+    /// Adds a flow if it is `wanted`, without a branch on that.
+    #[inline]
+    fn add_if(&mut self, place: u32, wanted: bool) {
+        self.places[self.len] = place;
+        self.len += usize::from(wanted);
+    }
+
+    /// Visits all flows and keeps those that `stay`, without a branch on that.
+    fn retain(&mut self, mut stay: impl FnMut(u32) -> bool) {
+        for at in 0..std::mem::take(&mut self.len) {
+            let place = self.places[at];
+            self.add_if(place, stay(place));
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Stats {
     pkts_in: u64,
@@ -205,11 +239,12 @@ struct FqPie<P> {
     /// One a flow, or none at all if delays come from timestamps.
     rates: Vec<DepartureRate>,
     /// The flows that are not settled, in no order: only they are updated.
-    stirred: Vec<u32>,
+    stirred: Bag,
     turns: Turns,
     hash: FlowHash,
     limit: Capacity,
-    memory: Capacity,
+    /// What `limit` and `memory_limit` allow.
+    room: Capacity,
     law: Law,
     tupdate: Nanos,
     next_update: Nanos,
@@ -218,57 +253,54 @@ struct FqPie<P> {
 }
 
 impl<P: Packet> FqPie<P> {
-    /// Computes a flow's drop probability anew; whether further updates may change it.
-    fn update(&mut self, place: usize) -> bool {
-        let flow = &mut self.flows[place];
-        let qdelay = match self.rates.get(place) {
-            Some(rate) => rate.delay(u64::from(flow.backlog)),
-            None => flow.delay as f64 / SECOND as f64,
-        };
-        self.law.update(&mut flow.vars, qdelay);
-        flow.stirred = flow.listed || !self.law.is_settled(&flow.vars);
-        flow.stirred
+    /// There is no room for a packet.
+    #[cold]
+    fn overflow(&mut self, now: Nanos, place: usize, mut packet: P, sink: &mut dyn Sink<P>) {
+        let (packets, bytes) = (self.slab.packets(), self.slab.bytes());
+        let fits = self.limit.fits(packets, bytes, packet.size());
+        self.stats.overlimit += u64::from(!fits);
+        self.stats.overmemory += u64::from(fits);
+        self.flows[place].vars.overflowed();
+        packet.set_enqueued_at(now);
+        sink.dropped(&packet, DropReason::Overflow);
+    }
+
+    /// The law drops a packet.
+    #[cold]
+    fn refuse(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        self.stats.dropped += 1;
+        packet.set_enqueued_at(now);
+        sink.dropped(&packet, DropReason::Law);
     }
 }
 
 impl<P: Packet> Qdisc<P> for FqPie<P> {
     #[inline]
-    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        packet.set_enqueued_at(now);
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
         let (packets, bytes, size) = (self.slab.packets(), self.slab.bytes(), packet.size());
         let place = self.hash.queue(packet.flow());
         let flow = &mut self.flows[place];
-        let fits = self.limit.fits(packets, bytes, size);
-        if !fits || !self.memory.fits(packets, bytes, size) {
-            self.stats.overlimit += u64::from(!fits);
-            self.stats.overmemory += u64::from(fits);
-            flow.vars.overflowed();
-            sink.dropped(&packet, DropReason::Overflow);
-            return;
+        if !self.room.fits(packets, bytes, size) {
+            return self.overflow(now, place, packet, sink);
         }
         let backlog = u64::from(flow.backlog);
-        match self.law.judge(&mut flow.vars, backlog, size, &mut self.rng) {
-            Verdict::Forward => {}
-            Verdict::Mark if mark(&mut packet) => {
-                self.stats.ecn_mark += 1;
-                sink.marked(&packet);
-            }
-            Verdict::Mark | Verdict::Drop => {
-                self.stats.dropped += 1;
-                sink.dropped(&packet, DropReason::Law);
-                return;
-            }
+        let verdict = self.law.judge(&mut flow.vars, backlog, size, &mut self.rng);
+        if verdict == Verdict::Drop || (verdict == Verdict::Mark && packet.ecn() == Ecn::NotEct) {
+            return self.refuse(now, packet, sink);
         }
         self.stats.pkts_in += 1;
         flow.backlog += size;
-        self.slab.push(&mut flow.chain, packet);
+        let stored = self.slab.push(&mut flow.chain, packet);
+        stored.set_enqueued_at(now);
+        if verdict == Verdict::Mark && mark(stored) {
+            self.stats.ecn_mark += 1;
+            sink.marked(stored);
+        }
         if !flow.listed {
             flow.listed = true;
             flow.deficit = self.turns.quantum() as i32;
-            if !flow.stirred {
-                flow.stirred = true;
-                self.stirred.push(place as u32);
-            }
+            self.stirred.add_if(place as u32, !flow.stirred);
+            flow.stirred = true;
             self.stats.new_flow_count += 1;
             self.turns.begin(&mut self.flows, place as u32);
         }
@@ -280,18 +312,15 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             let current = self.turns.current(&mut self.flows)?;
             let place = current as usize;
             let flow = &mut self.flows[place];
-            if let Some(packet) = self.slab.pop(&mut flow.chain) {
-                let size = packet.size();
+            if let Some(packet) = self.slab.front(&flow.chain) {
+                let (size, sojourn) = (packet.size(), now.saturating_sub(packet.enqueued_at()));
                 flow.deficit -= size as i32;
                 flow.backlog -= size;
-                flow.delay = match flow.backlog {
-                    0 => 0,
-                    _ => now.saturating_sub(packet.enqueued_at()),
-                };
+                flow.delay = select_unpredictable(flow.backlog == 0, 0, sojourn);
                 if let Some(rate) = self.rates.get_mut(place) {
                     rate.departed(now, size, u64::from(flow.backlog));
                 }
-                return Some(packet);
+                return self.slab.pop(&mut flow.chain);
             }
             if self.turns.is_over(&mut self.flows, current) {
                 self.flows[place].listed = false;
@@ -312,9 +341,18 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
     }
 
     fn wake(&mut self, now: Nanos) {
-        let mut stirred = std::mem::take(&mut self.stirred);
-        stirred.retain(|&place| self.update(place as usize));
-        self.stirred = stirred;
+        let (flows, rates, law) = (&mut self.flows, &self.rates, &self.law);
+        self.stirred.retain(|place| {
+            let flow = &mut flows[place as usize];
+            let qdelay = match rates.get(place as usize) {
+                Some(rate) => rate.delay(u64::from(flow.backlog)),
+                None => flow.delay as f64 / SECOND as f64,
+            };
+            law.update(&mut flow.vars, qdelay);
+            // Further updates may change it.
+            flow.stirred = flow.listed | !law.is_settled(&flow.vars);
+            flow.stirred
+        });
         self.next_update = now + self.tupdate;
     }
 

@@ -3,18 +3,18 @@
 /// For each length the queues that have it, in a ring that also holds the length itself, so that none is ever empty and nothing branches on that.
 #[derive(Clone, Debug)]
 pub struct Lengths {
-    /// Packets of each queue.
-    lengths: Vec<u32>,
-    /// The neighbours of each queue in its ring; then those of each length, from 0 on.
-    links: Vec<Link>,
+    /// The queues; then the lengths, from 0 on.
+    nodes: Vec<Node>,
+    queues: u32,
     longest: u32,
 }
 
-/// Neighbours in a ring: a length is older than all of its queues, and newer.
+/// A queue or a length in its ring: a length is older than all of its queues, and newer.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct Node {
     newer: u32,
     older: u32,
+    length: u32,
 }
 
 impl Lengths {
@@ -22,13 +22,14 @@ impl Lengths {
     pub fn new(queues: u32) -> Self {
         // The queues and length 0 are one ring.
         let ring = queues + 1;
-        let link = |place| Link {
+        let node = |place| Node {
             newer: (place + 1) % ring,
             older: (place + ring - 1) % ring,
+            length: 0,
         };
         Self {
-            lengths: vec![0; queues as usize],
-            links: (0..ring).map(link).collect(),
+            nodes: (0..ring).map(node).collect(),
+            queues,
             longest: 0,
         }
     }
@@ -36,7 +37,7 @@ impl Lengths {
     /// Packets of a queue.
     #[inline]
     pub fn of(&self, queue: u32) -> u32 {
-        self.lengths[queue as usize]
+        self.nodes[queue as usize].length
     }
 
     /// The greatest length.
@@ -48,18 +49,19 @@ impl Lengths {
     /// A queue of the greatest length; of several, the one that came to it last.
     #[inline]
     pub fn queue(&self) -> Option<u32> {
-        (self.longest > 0).then(|| self.links[self.ring(self.longest)].older)
+        (self.longest > 0).then(|| self.nodes[self.ring(self.longest) as usize].older)
     }
 
     /// A queue has one packet more.
     #[inline]
     pub fn grow(&mut self, queue: u32) {
         let length = self.of(queue) + 1;
-        if self.ring(length) == self.links.len() {
-            let own = self.links.len() as u32;
-            self.links.push(Link {
-                newer: own,
-                older: own,
+        let ring = self.ring(length);
+        if ring as usize == self.nodes.len() {
+            self.nodes.push(Node {
+                newer: ring,
+                older: ring,
+                length,
             });
         }
         self.move_to(queue, length);
@@ -72,30 +74,30 @@ impl Lengths {
         let length = self.of(queue);
         self.move_to(queue, length - 1);
         let ring = self.ring(length);
-        let is_left = self.links[ring].older == ring as u32;
-        self.longest -= u32::from(length == self.longest && is_left);
+        let is_left = self.nodes[ring as usize].older == ring;
+        self.longest -= u32::from((length == self.longest) & is_left);
     }
 
     /// The place of a length in its ring.
     #[inline]
-    fn ring(&self, length: u32) -> usize {
-        self.lengths.len() + length as usize
+    fn ring(&self, length: u32) -> u32 {
+        self.queues + length
     }
 
     /// Makes a queue the newest of a length.
     #[inline]
     fn move_to(&mut self, queue: u32, length: u32) {
-        let Link { newer, older } = self.links[queue as usize];
-        self.links[newer as usize].older = older;
-        self.links[older as usize].newer = newer;
         let ring = self.ring(length);
-        let newest = std::mem::replace(&mut self.links[ring].older, queue);
-        self.links[newest as usize].newer = queue;
-        self.links[queue as usize] = Link {
-            newer: ring as u32,
+        let Node { newer, older, .. } = self.nodes[queue as usize];
+        self.nodes[newer as usize].older = older;
+        self.nodes[older as usize].newer = newer;
+        let newest = std::mem::replace(&mut self.nodes[ring as usize].older, queue);
+        self.nodes[newest as usize].newer = queue;
+        self.nodes[queue as usize] = Node {
+            newer: ring,
             older: newest,
+            length,
         };
-        self.lengths[queue as usize] = length;
     }
 }
 

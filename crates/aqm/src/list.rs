@@ -1,5 +1,7 @@
 //! A FIFO of queues waiting for their turn, linked through them.
 
+use std::hint::select_unpredictable;
+
 use crate::slab::NONE;
 
 /// What can stand in a [`List`]; in one at a time.
@@ -58,11 +60,39 @@ impl List {
         self.len += 1;
     }
 
+    /// Appends one that stands in no list if it is `wanted`. Neither that nor whether the list is empty can be foretold, so nothing branches
+    /// on them: the first of a list is put behind itself for a moment.
+    #[inline]
+    pub fn push_if<T: Linked>(&mut self, all: &mut [T], place: u32, wanted: bool) {
+        let is_first = self.head == NONE;
+        let last = all[select_unpredictable(is_first, place, self.tail) as usize].next();
+        *last = select_unpredictable(wanted, place, *last);
+        let own = all[place as usize].next();
+        *own = select_unpredictable(wanted, NONE, *own);
+        self.head = select_unpredictable(is_first & wanted, place, self.head);
+        self.tail = select_unpredictable(wanted, place, self.tail);
+        self.len += u32::from(wanted);
+    }
+
     /// Takes off the first; there must be one.
     #[inline]
     pub fn pop<T: Linked>(&mut self, all: &mut [T]) {
         self.head = *all[self.head as usize].next();
         self.len -= 1;
+    }
+
+    /// The same if it is `wanted`, without a branch on that.
+    #[inline]
+    pub fn pop_if<T: Linked>(&mut self, all: &mut [T], wanted: bool) {
+        let second = *all[self.head as usize].next();
+        self.advance_if(second, wanted);
+    }
+
+    /// The same where the second is known.
+    #[inline]
+    pub(crate) fn advance_if(&mut self, second: u32, wanted: bool) {
+        self.head = select_unpredictable(wanted, second, self.head);
+        self.len -= u32::from(wanted);
     }
 
     /// Takes out one that stands in the list, wherever: at once if it is the first, else by a walk.

@@ -209,7 +209,8 @@ impl Law {
 
     /// Whether updates change nothing as long as nothing arrives.
     pub fn is_settled(&self, vars: &Vars) -> bool {
-        vars.prob == 0.0 && vars.qdelay_old == 0.0 && vars.burst_allowance == self.max_burst
+        let idle = (vars.prob == 0.0) & (vars.qdelay_old == 0.0);
+        idle & (vars.burst_allowance == self.max_burst)
     }
 
     /// Computes the drop probability anew from the delay in seconds; called every `tupdate`.

@@ -113,6 +113,15 @@ impl Capacity {
         }
     }
 
+    /// What is within both limits.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            packets: self.packets.min(other.packets),
+            bytes: self.bytes.min(other.bytes),
+            segments: self.segments,
+        }
+    }
+
     /// Refuses limits in buffers, for disciplines that hold packets singly.
     pub fn not_in_buffers(limit: Limit) -> Result<(), String> {
         match limit {
@@ -254,10 +263,12 @@ impl<P: Packet> Bounded<P> {
     /// Appends a packet, which must fit; returns it in its place, to be stamped there.
     #[inline]
     pub fn push(&mut self, packet: P) -> &mut P {
+        // The books last: a packet that they had seen before would be copied field by field, which waits for the stores that made it.
+        let stored = self.ring.push(packet);
         if let Some(buffers) = &mut self.buffers {
-            buffers.note(&packet, true);
+            buffers.note(stored, true);
         }
-        self.ring.push(packet)
+        stored
     }
 
     /// Notes that a packet was refused: what belongs into its buffer is refused as well.

@@ -18,7 +18,8 @@ pub struct Slab<P> {
     /// For each place, the one behind it in its chain, or among those that are free.
     next: Vec<u32>,
     free: u32,
-    packets: u64,
+    /// Not as wide as the bytes, or both would be loaded as one vector right after each was stored alone, which stalls.
+    packets: u32,
     bytes: u64,
 }
 
@@ -62,7 +63,7 @@ impl<P: Packet> Slab<P> {
     /// Packets held, over all chains.
     #[inline]
     pub fn packets(&self) -> u64 {
-        self.packets
+        u64::from(self.packets)
     }
 
     /// Bytes held, over all chains.

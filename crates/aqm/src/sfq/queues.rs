@@ -1,5 +1,7 @@
 //! The queues of SFQ: who enters which, whose turn it is, and who pays when there is no room.
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::{Limit, Nanos, Rng};
 
 use super::signals::Signals;
@@ -112,45 +114,43 @@ impl<P: Packet> Sfq<P> {
     #[inline]
     fn append(&mut self, place: u32, at: Nanos, packet: P) {
         let queue = &mut self.queues[place as usize];
+        let was_empty = self.lengths.of(place) == 0;
+        let quantum = self.params.quantum.0 as i64;
+        queue.allot = select_unpredictable(was_empty, quantum, queue.allot);
         queue.bytes += u64::from(packet.size());
         self.deques
             .push(&mut queue.chain, packet)
             .set_enqueued_at(at);
         self.lengths.grow(place);
-        if self.lengths.of(place) == 1 {
-            queue.allot = self.params.quantum.0 as i64;
-            self.active.push(&mut self.queues, place);
-        }
+        self.active.push_if(&mut self.queues, place, was_empty);
     }
 
-    /// Appends a packet that entered at `at`, where `flows` and `depth` allow it.
+    /// Whether a packet may enter a queue.
     #[inline]
-    fn admit(&mut self, place: u32, at: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+    fn has_room(&self, place: u32) -> bool {
         let length = self.lengths.of(place);
-        let full = length >= self.params.depth;
-        if full || (length == 0 && self.active.len() >= self.params.flows) {
-            self.admit_to_full(place, at, packet, full, sink);
-        } else {
-            self.append(place, at, packet);
+        match self.params.overflow {
+            // Without a branch on whether the queue is empty, which cannot be foretold.
+            Overflow::Longest => {
+                let needs_queue = length == 0;
+                let is_queue_free = self.active.len() < self.params.flows;
+                (length < self.params.depth) & (!needs_queue | is_queue_free)
+            }
+            Overflow::Share => self.has_share(u64::from(length)),
         }
     }
 
-    /// The queue is full, or none is free: a packet is dropped.
+    /// There is no room for a packet that came at `at`: a packet is dropped.
     #[cold]
-    fn admit_to_full(
-        &mut self,
-        place: u32,
-        at: Nanos,
-        mut packet: P,
-        full: bool,
-        sink: &mut dyn Sink<P>,
-    ) {
+    fn crowd(&mut self, place: u32, at: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(at);
-        if full {
-            self.stats.drop_depth += 1;
-            self.congest(place, packet, DropReason::Overflow, sink);
-        } else {
-            Self::refuse(&mut self.stats.drop_flows, &packet, sink);
+        match self.params.overflow {
+            Overflow::Longest if self.lengths.of(place) >= self.params.depth => {
+                self.stats.drop_depth += 1;
+                self.congest(place, packet, DropReason::Overflow, sink);
+            }
+            Overflow::Longest => Self::refuse(&mut self.stats.drop_flows, &packet, sink),
+            Overflow::Share => Self::refuse(&mut self.stats.drop_overlimit, &packet, sink),
         }
     }
 
@@ -170,7 +170,6 @@ impl<P: Packet> Sfq<P> {
     }
 
     /// Shows RED a queue that a packet comes to.
-    #[inline]
     fn average(&mut self, place: u32, now: Nanos) {
         let Some(law) = &self.law else { return };
         let (vars, length) = (&mut self.reds[place as usize], self.lengths.of(place));
@@ -182,28 +181,30 @@ impl<P: Packet> Sfq<P> {
         law.average(vars, now, u64::from(length), bytes);
     }
 
-    /// What RED says to a packet of this size that comes to a queue.
-    #[inline]
-    fn judge(&mut self, place: u32, now: Nanos, size: u32) -> Signal {
+    /// Shows a packet that comes to a queue to RED, if there is any; whether it may still enter.
+    #[inline(never)]
+    fn judge(&mut self, place: u32, now: Nanos, packet: &mut P, sink: &mut dyn Sink<P>) -> bool {
         self.average(place, now);
-        match &self.law {
-            Some(law) => {
-                let packets = u64::from(self.lengths.of(place));
-                law.judge(&mut self.reds[place as usize], packets, size, &mut self.rng)
+        let Some(law) = &self.law else { return true };
+        let (red, packets) = (&mut self.reds[place as usize], self.lengths.of(place));
+        match law.judge(red, u64::from(packets), packet.size(), &mut self.rng) {
+            Signal::Pass => true,
+            signal => {
+                packet.set_enqueued_at(now);
+                self.signal(place, signal, packet, sink)
             }
-            None => Signal::Pass,
         }
     }
 
-    /// Carries RED's signal out, on the oldest packet first if that is the one to drop; gives back a packet that may still enter.
+    /// Carries RED's signal out, on the oldest packet first if that is the one to drop; whether the packet may still enter.
     #[cold]
     fn signal(
         &mut self,
         place: u32,
         signal: Signal,
-        mut packet: P,
+        packet: &mut P,
         sink: &mut dyn Sink<P>,
-    ) -> Option<P> {
+    ) -> bool {
         let counts = self.signals.of(signal);
         if self.params.ecn && !(self.params.harddrop && signal == Signal::Forced) {
             let chain = &self.queues[place as usize].chain;
@@ -215,17 +216,17 @@ impl<P: Packet> Sfq<P> {
             {
                 counts.marked_head += 1;
                 sink.marked(oldest);
-                return Some(packet);
+                return true;
             }
-            if mark(&mut packet) {
+            if mark(packet) {
                 counts.marked += 1;
-                sink.marked(&packet);
-                return Some(packet);
+                sink.marked(packet);
+                return true;
             }
         }
         counts.dropped += 1;
-        self.congest(place, packet, DropReason::Law, sink);
-        None
+        self.congest(place, *packet, DropReason::Law, sink);
+        false
     }
 
     /// McKenney 1990: buffer stealing from the longest queue; when all hold a single packet, Linux takes that of the queue whose turn it is.
@@ -251,6 +252,22 @@ impl<P: Packet> Sfq<P> {
         }
         if let Some(packet) = packet {
             Self::refuse(&mut self.stats.drop_overlimit, &packet, sink);
+        }
+    }
+
+    /// Whose turn it is: a queue that has used up its turn gets another one, behind the others.
+    #[inline]
+    fn current(&mut self) -> Option<u32> {
+        let quantum = self.params.quantum.0 as i64;
+        loop {
+            let current = self.active.first()?;
+            let queue = &mut self.queues[current as usize];
+            if queue.allot > 0 {
+                return Some(current);
+            }
+            queue.allot += quantum;
+            self.active.pop(&mut self.queues);
+            self.active.push(&mut self.queues, current);
         }
     }
 
@@ -282,9 +299,10 @@ impl<P: Packet> Sfq<P> {
             let place = self.classes.queue(&packet) as u32;
             // Linux: RED's average takes part, but nothing is signalled.
             self.average(place, now);
-            match self.params.overflow {
-                Overflow::Longest => self.admit(place, packet.enqueued_at(), packet, sink),
-                Overflow::Share => self.append(place, packet.enqueued_at(), packet),
+            if self.params.overflow == Overflow::Share || self.has_room(place) {
+                self.append(place, packet.enqueued_at(), packet);
+            } else {
+                self.crowd(place, packet.enqueued_at(), packet, sink);
             }
         }
         self.displaced = displaced;
@@ -298,28 +316,15 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
             self.perturb(now, sink);
         }
         let place = self.classes.queue(&packet) as u32;
-        match self.params.overflow {
-            Overflow::Longest => {
-                let signal = self.judge(place, now, packet.size());
-                if signal != Signal::Pass {
-                    packet.set_enqueued_at(now);
-                    match self.signal(place, signal, packet, sink) {
-                        Some(passed) => packet = passed,
-                        None => return,
-                    }
-                }
-                self.admit(place, now, packet, sink);
-                if self.deques.slab().packets() > self.limit {
-                    self.cut_longest(sink);
-                }
-            }
-            Overflow::Share if self.has_share(u64::from(self.lengths.of(place))) => {
-                self.append(place, now, packet);
-            }
-            Overflow::Share => {
-                packet.set_enqueued_at(now);
-                Self::refuse(&mut self.stats.drop_overlimit, &packet, sink);
-            }
+        if self.law.is_some() && !self.judge(place, now, &mut packet, sink) {
+            return;
+        }
+        if !self.has_room(place) {
+            return self.crowd(place, now, packet, sink);
+        }
+        self.append(place, now, packet);
+        if self.deques.slab().packets() > self.limit {
+            self.cut_longest(sink);
         }
     }
 
@@ -328,30 +333,23 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
         if now >= self.next_perturb {
             self.perturb(now, sink);
         }
-        let place = loop {
-            let current = self.active.first()?;
-            let queue = &mut self.queues[current as usize];
-            if queue.allot > 0 {
-                break current;
-            }
-            queue.allot += self.params.quantum.0 as i64;
-            self.active.pop(&mut self.queues);
-            self.active.push(&mut self.queues, current);
-        };
+        let place = self.current()?;
         let queue = &mut self.queues[place as usize];
-        if self.params.service == Service::Bytes {
-            queue.allot -= i64::from(self.deques.slab().front(&queue.chain)?.size());
-        }
-        let packet = self.deques.pop(&mut queue.chain);
-        queue.bytes -= packet.as_ref().map_or(0, |packet| u64::from(packet.size()));
+        let size = self.deques.slab().front(&queue.chain)?.size();
+        queue.bytes -= u64::from(size);
         self.lengths.shrink(place);
-        if self.lengths.of(place) == 0 {
-            self.active.pop(&mut self.queues);
-        } else if self.params.service == Service::Packets {
-            self.active.pop(&mut self.queues);
-            self.active.push(&mut self.queues, place);
+        let is_empty = self.lengths.of(place) == 0;
+        match self.params.service {
+            Service::Bytes => {
+                queue.allot -= i64::from(size);
+                self.active.pop_if(&mut self.queues, is_empty);
+            }
+            Service::Packets => {
+                self.active.pop(&mut self.queues);
+                self.active.push_if(&mut self.queues, place, !is_empty);
+            }
         }
-        packet
+        self.deques.pop(&mut self.queues[place as usize].chain)
     }
 
     fn packets(&self) -> u64 {
