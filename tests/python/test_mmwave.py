@@ -47,8 +47,20 @@ def test_sixteen_cases_of_the_source() -> None:
     runs, axes = plan_all(ExperimentSource(experiment), {"stop": "1s"}, {})
     assert {name: len(values) for name, values in axes.items()} == {"scenario": 4, "queue": 4}
     assert len(runs) == 16
-    assert len(experiment.published_runs()) == 16
     assert tuple(experiment.published_runs()) == tuple(experiment.cases)
+    assert len(experiment.cases) == 5 * len(runs)
+    assert {experiment.seed_of(case) for case in experiment.cases} == {42, 43, 44, 45, 46}
+
+
+def test_peaks_are_the_median_of_the_runs_and_what_must_always_hold_the_worst() -> None:
+    cases = _cases(srtt_max=30.0, saturated_apart=0.01, goodput_share=0.99)
+    for seed, (peak, apart, share) in {42: (41.0, 0.02, 0.97), 43: (39.0, 0.09, 0.9), 44: (38.0, 0.03, 0.98)}.items():
+        found = {"srtt_max": peak, "saturated_apart": apart, "goodput_share": share}
+        cases[f"mobb-smallfifo, seed {seed}"] = {"readings": found}
+    read = {claim.name: claim.metric for claim in CLAIMS if callable(claim.metric)}
+    assert read["(d) mobb, smallfifo: largest sRTT"](cases) == 38.0
+    assert read["(a) mobb, smallfifo: saturated RTT, largest distance from base + 8L/C"](cases) == 0.09
+    assert read["(e) mobb, smallfifo: goodput of all flows / mean rate"](cases) == 0.9
 
 
 @pytest.mark.usefixtures("fake")
@@ -202,8 +214,8 @@ def test_waits_at_a_level_are_pooled_over_the_scenarios() -> None:
     assert callable(claim.metric)
     cases = _cases()
     assert claim.metric(cases) is None
-    cases["lb-smallfifo"] = {"readings": {"wait_sum_770": 40.0, "wait_count_770": 2.0}}
-    cases["mobb-smallfifo"] = {"readings": {"wait_sum_770": 17.0, "wait_count_770": 1.0}}
+    cases["lb-smallfifo, seed 42"] = {"readings": {"wait_sum_770": 40.0, "wait_count_770": 2.0}}
+    cases["mobb-smallfifo, seed 44"] = {"readings": {"wait_sum_770": 17.0, "wait_count_770": 1.0}}
     assert claim.metric(cases) == pytest.approx(19.0)
 
 
@@ -211,11 +223,11 @@ def test_waits_at_a_level_are_pooled_over_the_scenarios() -> None:
 def test_the_published_runs_are_found_with_their_data() -> None:
     experiment = get("mmwave-aqm")
     source = ExperimentSource(experiment)
-    generated = plan(source, {}, experiment.axes())
-    given = plan(source, {"traces": "there"}, experiment.axes())
+    generated = plan(source, {}, experiment.axes(), replications=5)
+    given = plan(source, {"traces": "there"}, experiment.axes(), replications=5)
     for runs, traces in ((generated, None), (given, "there"), ([*given, *generated[1:]], "there")):
         found = published_runs(experiment, runs)
-        assert tuple(found) == tuple(experiment.cases)
+        assert set(found) == set(experiment.cases)
         assert {run.parameters["traces"] for run in found.values()} == {traces}
     assert published_runs(experiment, [*given[1:], *generated[1:]]) == {}
     assert published_runs(experiment, plan(source, {"stop": "9s"}, experiment.axes())) == {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bloatlab_aqm::Packet as _;
 use bloatlab_sim::{Handshake, Outcome, Packet, PacketEvent, Protocol, Step};
 use bloatlab_tcp::Segment;
-use bloatlab_tcp::segment::{AE, COUNTERS, COUNTERS_SIZE, HEADER, SYN, SYN_HEADER};
+use bloatlab_tcp::segment::{AE, COUNTERS, COUNTERS_SIZE, HEADER, MORE, SYN, SYN_HEADER};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
@@ -228,7 +228,7 @@ fn flags(segment: &Segment, options: usize) -> [u8; 2] {
     let length = ((20 + options) as u8 / 4) << 4 | u8::from(segment.has(AE));
     // Segments with payload are pushed, as a sender without more to say does.
     let push = if segment.length > 0 { 0x08 } else { 0 };
-    [length, segment.flags & !(AE | COUNTERS) | push]
+    [length, segment.flags & !(AE | COUNTERS | MORE) | push]
 }
 
 fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {

@@ -12,6 +12,7 @@ use arrow_array::{
 use arrow_schema::ArrowError;
 use bloatlab_aqm::Packet as _;
 use bloatlab_sim::{HOST, Outcome, Protocol, Series, Value};
+use bloatlab_tcp::segment::MORE;
 
 /// Bits of the `flags` column beside TCP's own: a datagram, an echo.
 const DATAGRAM: u16 = 0x100;
@@ -145,7 +146,7 @@ fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
         Arc::new(UInt32Array::from_iter_values(log.iter().map(f)))
     };
     let flags = log.iter().map(|e| match e.packet.protocol() {
-        Protocol::Tcp => u16::from(e.packet.segment.flags),
+        Protocol::Tcp => u16::from(e.packet.segment.flags & !MORE),
         Protocol::Udp => DATAGRAM,
         Protocol::Echo => ECHO,
     });

@@ -119,6 +119,9 @@ pub struct TcpConfig {
     /// `prague` 0.25 ms) or `pacing` is `on` (1 ms); 1: each waits for its own time.
     #[schemars(range(min = 1, max = 65_535))]
     pub gso_max_segs: u32,
+    /// Segments that left together and arrive within a millisecond of each other are acknowledged once, up to 64 KiB of them, as where offload keeps a buffer
+    /// whole from host to host (Linux's GRO): no last one of an odd number waits for its ACK.
+    pub receive_offload: bool,
 }
 
 impl Default for TcpConfig {
@@ -144,6 +147,7 @@ impl Default for TcpConfig {
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
             gso_max_segs: 65_535,
+            receive_offload: false,
         }
     }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::EcnFeedback;
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use crate::marks::Echo;
-use crate::segment::{ACK, Block, CWR, ECE, Segment, unwrap};
+use crate::segment::{ACK, Block, CWR, ECE, MORE, Segment, unwrap};
 use crate::{ReceiveWindow, TcpConfig};
 
 /// A half-open range of sequence numbers.
@@ -19,6 +19,11 @@ const FIRST_OFFER: u64 = 65_535;
 const OVERHEAD: u64 = 960;
 /// Payload bytes of the smallest segment at which it grows (Linux).
 const LEAST_TO_GROW: u16 = 128;
+
+/// Segments of a buffer that are further apart are acknowledged as if it had ended...
+const JOINING: Nanos = MILLISECOND;
+/// ... and so is what is larger than any buffer, bytes.
+const MOST_JOINED: u64 = 64 * 1024;
 
 /// What arrived, in order, and what waits behind holes.
 #[derive(Clone, Debug)]
@@ -169,7 +174,7 @@ impl Receiver {
         let before = self.next;
         if start == before && self.held.is_empty() {
             self.next = end;
-            self.count_towards_ack(now, hastened || fin);
+            self.count_towards_ack(now, hastened || fin, segment.has(MORE));
         } else {
             self.out_of_order(start, end);
             self.ack_now = true;
@@ -274,9 +279,13 @@ impl Receiver {
     }
 
     #[inline]
-    fn count_towards_ack(&mut self, now: Nanos, at_once: bool) {
+    fn count_towards_ack(&mut self, now: Nanos, at_once: bool, more: bool) {
         self.unacked += 1;
         if self.unacked >= self.ack_every || self.quick > 0 || at_once {
+            if more && !at_once && self.next - self.last_ack < MOST_JOINED {
+                self.ack_deadline = now + JOINING;
+                return;
+            }
             self.quick = self.quick.saturating_sub(1);
             self.ack_now = true;
         } else if self.ack_deadline == NEVER {

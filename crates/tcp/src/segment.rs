@@ -18,6 +18,9 @@ pub const AE: u8 = 0x20;
 /// The AccECN option is there; kept where PSH is on the wire, which follows from the payload.
 pub const COUNTERS: u8 = 0x08;
 
+/// Another segment of the same buffer follows at once; kept where RST is on the wire, which nothing sends.
+pub const MORE: u8 = 0x04;
+
 /// IPv4 and TCP headers with the timestamps option (RFC 7323), padded: 20 + 20 + 12 bytes.
 pub const HEADER: u32 = 52;
 /// The same of a SYN, which carries MSS, SACK-permitted, timestamps and window scale.
@@ -46,7 +49,7 @@ pub struct Segment {
     pub tsecr: u32,
     /// Payload bytes.
     pub length: u16,
-    /// SYN, FIN, ACK, ECE, CWR, AE, COUNTERS.
+    /// SYN, FIN, ACK, ECE, CWR, AE, COUNTERS, MORE.
     pub flags: u8,
     /// SACK blocks that follow (RFC 2018; at most 3 beside timestamps). The first may be a duplicate report (RFC 2883).
     pub blocks: u8,

@@ -84,6 +84,8 @@ pub struct Sender {
     pub(crate) pacing: Pacing,
     /// Most bytes that pacing lets go together, whatever the law says.
     pub(crate) gso_max: u64,
+    /// The other end wants to know which segments leave together.
+    pub(crate) tells_more: bool,
     /// When what was sent would have left at the pacing rate, and how much more may leave ahead of that.
     pub(crate) pacing_clock: Nanos,
     pub(crate) burst: u64,
@@ -167,6 +169,7 @@ impl Sender {
             use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
             pacing: config.pacing,
             gso_max: u64::from(config.gso_max_segs) * mss,
+            tells_more: config.receive_offload,
             pacing_clock: 0,
             burst: 0,
             burst_size: mss,

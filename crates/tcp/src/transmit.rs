@@ -5,7 +5,7 @@ use bloatlab_units::{NEVER, Nanos, SECOND};
 
 use crate::Pacing;
 use crate::scoreboard::{APP_LIMITED, Record, WITH_FIN};
-use crate::segment::{ACK, CWR, FIN, Segment, time_stamp};
+use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::{Sender, State};
 
 /// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
@@ -55,7 +55,20 @@ impl Sender {
             return Sent::Nothing;
         }
         self.transmit(now, length.min(room), segment);
+        if self.tells_more && self.goes_on(now) {
+            segment.flags |= MORE;
+        }
         Sent::New
+    }
+
+    /// Whether new data follows at once on what has just left.
+    fn goes_on(&self, now: Nanos) -> bool {
+        let length = self.window.mss.min(self.limit.saturating_sub(self.next));
+        length > 0
+            && now >= self.next_send
+            && self.board.to_retransmit == 0
+            && self.board.pipe + length <= self.window.cwnd
+            && self.next + length <= self.edge
     }
 
     #[cold]

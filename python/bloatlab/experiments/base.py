@@ -173,7 +173,7 @@ class Experiment:
             data: Values of the parameters named in `data`.
         """
         if self.published:
-            return {name: self.resolve(run.parameters) for name, run in self.published.items()}
+            return {name: self.resolve({**(data or {}), **run.parameters}) for name, run in self.published.items()}
         base = {**self.reproduce_params, **(data or {})}
         if not self.cases:
             return {"": self.resolve(base)}

@@ -81,7 +81,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
-        select(vec![1, 2, 65_535]),
+        (select(vec![1, 2, 65_535]), any::<bool>()),
     );
     let timers = (
         select(vec![10_u64, 200, 200, 1000]),
@@ -119,7 +119,8 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 byte_counting: recovery.1.3,
                 recovery: recovery.2,
                 pacing: recovery.3,
-                gso_max_segs: recovery.4,
+                gso_max_segs: recovery.4.0,
+                receive_offload: recovery.4.1,
             }
         })
 }

@@ -288,6 +288,51 @@ fn a_paced_sender_is_limited_by_its_window() {
 }
 
 #[test]
+fn with_receive_offload_what_left_together_is_acknowledged_once() {
+    // Four segments at once: by twos, or all by one ACK.
+    for (receive_offload, acks) in [(false, 2), (true, 1)] {
+        let config = TcpConfig {
+            receive_offload,
+            initial_window: 4,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 4 * MSS);
+        world.open();
+        assert!(world.run(LONG, 1000));
+        let sent = world.data(0).next().unwrap().at;
+        let is_answer = |answer: &&Sent| answer.is_pure_ack() && answer.at > sent;
+        let answers: Vec<&Sent> = world.sent[1].iter().filter(is_answer).collect();
+        assert_eq!(answers.len(), acks);
+        assert!(answers.iter().all(|answer| answer.at == sent + RTT / 2));
+    }
+}
+
+#[test]
+fn what_was_joined_and_has_lost_its_end_is_acknowledged_after_a_millisecond() {
+    let config = TcpConfig {
+        receive_offload: true,
+        initial_window: 5,
+        tail_loss_probe: false,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, 5 * MSS);
+    let mut data = 0;
+    world.sieve = Some(lose(move |end, sent| {
+        data += usize::from(end == 0 && sent.has_data());
+        end == 0 && sent.has_data() && (data == 4 || data == 5)
+    }));
+    world.open();
+    assert!(world.run(LONG, 1000));
+    let sent = world.data(0).next().unwrap().at;
+    let first = world.sent[1]
+        .iter()
+        .find(|sent| sent.is_pure_ack())
+        .unwrap();
+    assert_eq!(first.at, sent + RTT / 2 + MILLISECOND);
+    assert_eq!(u64::from(first.segment.ack), 1 + 3 * MSS);
+}
+
+#[test]
 fn pacing_lets_bursts_go_and_keeps_its_rate() {
     // Twice the window of 100 segments a round trip of 20 ms: 0.1 ms a segment, and 9 of them in 2^-10 s.
     for (gso_max_segs, together) in [(1, 1), (4, 4), (65_535, 9)] {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bloatlab.experiments.base import PublishedRun
+
 SOURCE = "A. Srivastava, F. Fund and S. S. Panwar, INFOCOM workshops 2020, and the authors' page on AQM on mmWave links"
 LARGE, SMALL = 7_500_000, 1_875_000
 """Bytes of the FIFOs: 60 and 15 Mbit."""
@@ -21,7 +23,22 @@ SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2
 FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
 CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
 """The hosts' congestion control."""
+SEEDS = range(42, 47)
+"""Of the published runs: peaks of a run hang on where a flow's packets happen to stand when the rate falls."""
 FLOW = "iperf"
 """What the long flows are called."""
 DIP = 2000.0
 """Mbit/s below which the source's statistics speak of a dip."""
+
+
+def case(scenario: str, queue: str, seed: int) -> str:
+    """The name of a published run."""
+    return f"{scenario}-{queue}, seed {seed}"
+
+
+CASES: Mapping[str, PublishedRun] = {
+    case(scenario, queue, seed): PublishedRun({"scenario": scenario, "queue": queue}, seed)
+    for scenario in SCENARIOS
+    for queue in QUEUES
+    for seed in SEEDS
+}
