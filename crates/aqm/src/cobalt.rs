@@ -368,6 +368,16 @@ impl Vars {
         self.dropping
     }
 
+    /// Until when an empty queue stays as it is.
+    #[inline]
+    pub fn decays_at(&self) -> Nanos {
+        if self.p_drop > 0 {
+            self.drop_next.min(self.blue_next)
+        } else {
+            self.drop_next
+        }
+    }
+
     /// Whether nothing is left to decay: an empty queue in this state may be forgotten.
     #[inline]
     pub fn at_rest(&self, now: Nanos) -> bool {
