@@ -38,6 +38,8 @@ pub struct Cake<P> {
     ingress: bool,
     memory_limit: u64,
     memory_used: u64,
+    /// The lesser of both: what more than that means is looked at apart.
+    memory_mark: u64,
     /// When to ask again, since the shaper holds packets back.
     wake_at: Option<Nanos>,
     rng: Rng,
@@ -72,6 +74,7 @@ impl<P: Packet> Cake<P> {
             ingress: params.ingress,
             memory_limit: params.memory_limit(context.mtu),
             memory_used: 0,
+            memory_mark: 0,
             wake_at: None,
             rng: context.rng,
         }
@@ -88,8 +91,18 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// Cuts the head off the longest queue.
+    /// More is held than ever before, or than may be.
     #[cold]
+    #[inline(never)]
+    fn fill(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
+        self.memory_used = self.memory_used.max(self.slab.bytes());
+        self.memory_mark = self.memory_used.min(self.memory_limit);
+        while self.slab.bytes() > self.memory_limit {
+            self.cut_longest(now, sink);
+        }
+    }
+
+    /// Cuts the head off the longest queue.
     fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
         let flows = self.tins.iter().flat_map(|tin| tin.flows.iter());
         let index = self.longest.find(flows.map(|flow| flow.backlog));
@@ -235,7 +248,7 @@ impl<P: Packet> Cake<P> {
         self.longest.update(number * PLACES + place, flow.backlog);
         let length = u64::from(self.overhead.adjust(size));
         let charged = length + lost;
-        flow.deficit = flow.deficit.saturating_sub(charged as i32);
+        flow.deficit -= charged as i32;
         tin.deficit -= charged as i64;
         self.charged = charged as i64;
         if let Some(shaper) = &mut self.shaper {
@@ -285,9 +298,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         }
         let backlog = || self.tins[number].flows[place].backlog;
         self.longest.arrived(number * PLACES + place, backlog);
-        self.memory_used = self.memory_used.max(self.slab.bytes());
-        while self.slab.bytes() > self.memory_limit {
-            self.cut_longest(now, sink);
+        if self.slab.bytes() > self.memory_mark {
+            self.fill(now, sink);
         }
     }
 

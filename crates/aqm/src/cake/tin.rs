@@ -129,19 +129,21 @@ impl Tin {
     /// A packet was put into a flow: it waits for its turn from now on.
     #[inline]
     pub fn arrived(&mut self, place: usize, rng: &mut Rng) {
-        match self.sets[place] {
-            Set::Sparse | Set::Bulk => {}
-            Set::SparseWait => self.becomes_bulk(place),
-            set @ (Set::Out | Set::Decaying) => {
-                if set == Set::Decaying {
-                    self.decaying_flows.remove(place);
-                }
-                self.new_flows.push(place);
-                self.sets[place] = Set::Sparse;
-                let flow = &mut self.flows[place];
-                flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
-            }
+        let set = self.sets[place];
+        if set == Set::Sparse || set == Set::Bulk {
+            return;
         }
+        if set == Set::SparseWait {
+            self.becomes_bulk(place);
+            return;
+        }
+        if set == Set::Decaying {
+            self.decaying_flows.remove(place);
+        }
+        self.new_flows.push(place);
+        self.sets[place] = Set::Sparse;
+        let flow = &mut self.flows[place];
+        flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
     }
 
     /// Whose turn it is.
@@ -171,21 +173,25 @@ impl Tin {
     /// The first flow was found empty: it stays in sight until its law has come to rest.
     #[inline]
     pub fn emptied(&mut self, place: usize, now: Nanos) {
-        match self.sets[place] {
-            Set::Sparse => self.new_flows.pop(),
-            Set::Bulk => {
-                self.bulk_flows -= 1;
-                self.loads.leave(self.flows[place].hosts);
-                self.old_flows.pop();
-            }
-            Set::SparseWait | Set::Out | Set::Decaying => self.old_flows.pop(),
-        }
-        self.sets[place] = if self.relax(place, now) {
-            Set::Out
+        let set = self.sets[place];
+        if set == Set::Sparse {
+            self.new_flows.pop();
         } else {
+            self.old_flows.pop();
+        }
+        let flow = &mut self.flows[place];
+        if set == Set::Bulk {
+            self.bulk_flows -= 1;
+            self.loads.leave(flow.hosts);
+        }
+        flow.vars.pause();
+        self.decays_at[place] = flow.vars.decays_at();
+        if now >= self.decays_at[place] && self.relax(place, now) {
+            self.sets[place] = Set::Out;
+        } else {
+            self.sets[place] = Set::Decaying;
             self.decaying_flows.push(place);
-            Set::Decaying
-        };
+        }
     }
 
     /// Looks at one of the flows that are to be forgotten.
@@ -202,8 +208,9 @@ impl Tin {
         }
     }
 
-    /// Tells the law that a flow is empty; whether it has come to rest.
-    #[inline]
+    /// Tells the law of an empty flow that its time has come; whether it has come to rest.
+    #[cold]
+    #[inline(never)]
     fn relax(&mut self, place: usize, now: Nanos) -> bool {
         let (law, vars) = (&self.settings.law, &mut self.flows[place].vars);
         self.unresponsive_flows -= u32::from(law.emptied(vars, now));
