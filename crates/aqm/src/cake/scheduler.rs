@@ -232,7 +232,7 @@ impl<P: Packet> Cake<P> {
             if let Some(verdict) = judged {
                 let stats = &mut tin.counts.law;
                 if law.obey(verdict, packet, size == flow.backlog, now, stats, sink) {
-                    self.slab.pop(&mut flow.chain);
+                    self.slab.discard(&mut flow.chain);
                     flow.backlog -= size;
                     tin.backlog -= u64::from(size);
                     if self.ingress {
