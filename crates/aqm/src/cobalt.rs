@@ -1,5 +1,7 @@
 //! COBALT (CoDel and BLUE, alternating): the law, and one queue under it.
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -203,13 +205,14 @@ impl Law {
         if vars.p_drop > 0 && (rng.bits() as u32) < vars.p_drop {
             verdict = Verdict::Drop;
         }
-        if vars.count == 0 {
-            // At rest, this is until when the queue counts as active.
-            vars.drop_next = now + self.interval;
-        } else if now > vars.drop_next && verdict != Verdict::Drop {
-            // Late steps are not caught up with by marks.
-            vars.drop_next = now;
-        }
+        // Late steps are not caught up with by marks.
+        let next = if verdict == Verdict::Drop {
+            vars.drop_next
+        } else {
+            vars.drop_next.max(now)
+        };
+        // At rest, this is until when the queue counts as active. Which queues of many are cannot be foretold.
+        vars.drop_next = select_unpredictable(vars.count == 0, now + self.interval, next);
         verdict
     }
 
@@ -255,7 +258,7 @@ impl Law {
             vars.blue_next = now + self.target;
             silent = vars.p_drop == 0;
         }
-        vars.dropping = false;
+        vars.pause();
         if now >= vars.drop_next && vars.count > 0 {
             self.step_down(vars);
         }
@@ -366,6 +369,22 @@ impl Vars {
     /// Whether the law is in its dropping state.
     pub fn dropping(&self) -> bool {
         self.dropping
+    }
+
+    /// The queue is empty: it does not stand.
+    #[inline]
+    pub fn pause(&mut self) {
+        self.dropping = false;
+    }
+
+    /// Until when the law of an empty queue has nothing else to do.
+    #[inline]
+    pub fn decays_at(&self) -> Nanos {
+        if self.p_drop > 0 {
+            self.drop_next.min(self.blue_next)
+        } else {
+            self.drop_next
+        }
     }
 
     /// Whether nothing is left to decay: an empty queue in this state may be forgotten.

@@ -113,6 +113,12 @@ impl<P: Packet> Slab<P> {
         Some(self.places[place as usize])
     }
 
+    /// Frees the place of the oldest packet of a chain that is not empty.
+    #[inline]
+    pub(crate) fn discard(&mut self, chain: &mut Chain) {
+        chain.head = self.release(chain.head);
+    }
+
     /// Takes the latest packet of a chain, whose last but one is `before`.
     #[inline]
     pub(crate) fn pop_back(&mut self, chain: &mut Chain, before: u32) -> Option<P> {

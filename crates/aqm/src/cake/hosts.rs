@@ -58,6 +58,8 @@ impl Isolation {
 /// Bulk flows of each host at one end.
 #[derive(Clone, Debug)]
 struct End {
+    /// Whether they count; if not, there are none.
+    shared: bool,
     ways: Ways,
     bulk: Table<u16>,
 }
@@ -65,18 +67,17 @@ struct End {
 /// Bulk flows of each host of a tin, at both ends.
 #[derive(Clone, Debug)]
 pub struct Loads {
-    ends: [Option<End>; 2],
+    ends: [End; 2],
     hash: FlowHash,
 }
 
 impl Loads {
     /// No bulk flows yet.
     pub fn new(isolation: Isolation, rng: &mut Rng) -> Self {
-        let end = |shared: bool| {
-            shared.then(|| End {
-                ways: Ways::default(),
-                bulk: Table::new(0),
-            })
+        let end = |shared| End {
+            shared,
+            ways: Ways::default(),
+            bulk: Table::new(0),
         };
         Self {
             ends: isolation.shares().map(end),
@@ -87,17 +88,15 @@ impl Loads {
     /// Whether hosts count at all.
     #[inline]
     pub fn count(&self) -> bool {
-        self.ends.iter().any(Option::is_some)
+        self.ends.iter().any(|end| end.shared)
     }
 
     /// The places of two hosts; a place is kept while its host has bulk flows.
     pub fn places(&mut self, hosts: [u32; 2]) -> [u16; 2] {
         let [source, destination] = &mut self.ends;
-        let place = |end: &mut Option<End>, host: u32| {
-            end.as_mut().map_or(0, |End { ways, bulk }| {
-                let hash = self.hash.bits(host.into());
-                ways.find(hash, |place| bulk[place] > 0).0 as u16
-            })
+        let place = |end: &mut End, host: u32| {
+            let hash = self.hash.bits(host.into());
+            end.ways.find(hash, |place| end.bulk[place] > 0).0 as u16
         };
         // One by one: a store for each, read as both, would wait.
         [place(source, hosts[0]), place(destination, hosts[1])]
@@ -107,9 +106,7 @@ impl Loads {
     #[inline]
     pub fn join(&mut self, places: [u16; 2]) {
         for (end, place) in self.ends.iter_mut().zip(places) {
-            if let Some(end) = end {
-                end.bulk[usize::from(place)] += 1;
-            }
+            end.bulk[place.into()] += u16::from(end.shared);
         }
     }
 
@@ -117,9 +114,7 @@ impl Loads {
     #[inline]
     pub fn leave(&mut self, places: [u16; 2]) {
         for (end, place) in self.ends.iter_mut().zip(places) {
-            if let Some(end) = end {
-                end.bulk[usize::from(place)] -= 1;
-            }
+            end.bulk[place.into()] -= u16::from(end.shared);
         }
     }
 
@@ -127,13 +122,9 @@ impl Loads {
     /// the mean nothing is lost.
     #[inline]
     pub fn turn(&self, quantum: u32, places: [u16; 2], rng: &mut Rng) -> i32 {
-        let mut load = 1;
-        for (end, place) in self.ends.iter().zip(places) {
-            if let Some(end) = end {
-                load = load.max(end.bulk[usize::from(place)]);
-            }
-        }
-        if load == 1 {
+        let [source, destination] = [0, 1].map(|end| self.ends[end].bulk[places[end].into()]);
+        let load = source.max(destination);
+        if load <= 1 {
             return quantum as i32;
         }
         let spare = rng.below(u64::from(load)) as u32;

@@ -48,33 +48,68 @@ impl Default for Flow {
     }
 }
 
-/// The neighbours of a flow in its rotation.
+/// The neighbours of a flow in its rotation; apart from the flows, so that one that comes or goes touches none of its neighbours' cache
+/// lines.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     next: u16,
     previous: u16,
 }
 
-/// The neighbours of every flow; apart from the flows, so that one that comes or goes touches none of its neighbours' cache lines.
+/// Flows that wait for their turn, first in, first out; none stands in it twice, so there is room for all.
 #[derive(Debug)]
-pub struct Links(Table<Link>);
+pub struct Line {
+    places: Table<u16>,
+    /// How many have left it, and how many have come; both wrap.
+    left: u32,
+    came: u32,
+}
 
-impl Default for Links {
+impl Default for Line {
     fn default() -> Self {
-        Self(Table::new(Link::default()))
+        Self {
+            places: Table::new(0),
+            left: 0,
+            came: 0,
+        }
     }
 }
 
-/// Flows in their turn, in a ring: the last is before the first. One may leave from anywhere.
-#[derive(Clone, Copy, Debug)]
+impl Line {
+    /// Whose turn it is.
+    #[inline]
+    pub fn first(&self) -> Option<usize> {
+        (self.left != self.came).then(|| self.places[self.left as usize].into())
+    }
+
+    /// Appends a flow.
+    #[inline]
+    pub fn push(&mut self, place: usize) {
+        self.places[self.came as usize] = place as u16;
+        self.came = self.came.wrapping_add(1);
+    }
+
+    /// The first leaves.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.left = self.left.wrapping_add(1);
+    }
+}
+
+/// Flows looked at in turn, in a ring: the last is before the first. One may leave from anywhere.
+#[derive(Debug)]
 pub struct Rotation {
-    /// Whose turn it is; [`NONE`] if nobody's. Not a `u16` beside another one: what is written as one and read as two has to wait.
+    links: Table<Link>,
+    /// Whose turn it is; [`NONE`] if nobody's.
     head: u32,
 }
 
 impl Default for Rotation {
     fn default() -> Self {
-        Self { head: NONE }
+        Self {
+            links: Table::new(Link::default()),
+            head: NONE,
+        }
     }
 }
 
@@ -87,30 +122,30 @@ impl Rotation {
 
     /// The first becomes the last.
     #[inline]
-    pub fn turn(&mut self, links: &Links) {
-        self.head = links.0[self.head as usize].next.into();
+    pub fn turn(&mut self) {
+        self.head = self.links[self.head as usize].next.into();
     }
 
-    /// Appends a flow that stands in no rotation.
+    /// Appends a flow that does not stand in it.
     #[inline]
-    pub fn push(&mut self, links: &mut Links, place: usize) {
-        let own = place as u16;
+    pub fn push(&mut self, place: usize) {
+        let (links, own) = (&mut self.links, place as u16);
         if self.head == NONE {
-            (links.0[place].previous, links.0[place].next) = (own, own);
+            (links[place].previous, links[place].next) = (own, own);
             self.head = own.into();
             return;
         }
-        let tail = std::mem::replace(&mut links.0[self.head as usize].previous, own);
-        links.0[tail.into()].next = own;
-        (links.0[place].previous, links.0[place].next) = (tail, self.head as u16);
+        let tail = std::mem::replace(&mut links[self.head as usize].previous, own);
+        links[tail.into()].next = own;
+        (links[place].previous, links[place].next) = (tail, self.head as u16);
     }
 
-    /// Takes out a flow that stands in this rotation.
+    /// Takes out a flow that stands in it.
     #[inline]
-    pub fn remove(&mut self, links: &mut Links, place: usize) {
-        let Link { previous, next } = links.0[place];
-        links.0[previous.into()].next = next;
-        links.0[next.into()].previous = previous;
+    pub fn remove(&mut self, place: usize) {
+        let Link { previous, next } = self.links[place];
+        self.links[previous.into()].next = next;
+        self.links[next.into()].previous = previous;
         if self.head == place as u32 {
             let next = u32::from(next);
             self.head = if next == self.head { NONE } else { next };

@@ -22,8 +22,10 @@ pub struct Cake<P> {
     map: [u8; 64],
     /// A bit for each tin in which a flow waits for its turn; some may turn out empty.
     active: u8,
-    /// Whose turn it is, in an unlimited queue.
+    /// The tin that was chosen last; in an unlimited queue it is its turn.
     current: usize,
+    /// Bytes it was charged since.
+    charged: i64,
     shaper: Option<Shaper>,
     overhead: Overhead,
     longest: Longest,
@@ -36,6 +38,8 @@ pub struct Cake<P> {
     ingress: bool,
     memory_limit: u64,
     memory_used: u64,
+    /// The lesser of both: what more than that means is looked at apart.
+    memory_mark: u64,
     /// When to ask again, since the shaper holds packets back.
     wake_at: Option<Nanos>,
     rng: Rng,
@@ -59,6 +63,7 @@ impl<P: Packet> Cake<P> {
             map: params.diffserv.map(),
             active: 0,
             current: 0,
+            charged: 0,
             shaper: params.bandwidth.map(Shaper::new),
             overhead: params.overhead(context.header),
             isolation: params.flowmode,
@@ -69,6 +74,7 @@ impl<P: Packet> Cake<P> {
             ingress: params.ingress,
             memory_limit: params.memory_limit(context.mtu),
             memory_used: 0,
+            memory_mark: 0,
             wake_at: None,
             rng: context.rng,
         }
@@ -85,8 +91,18 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// Cuts the head off the longest queue.
+    /// More is held than ever before, or than may be.
     #[cold]
+    #[inline(never)]
+    fn fill(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
+        self.memory_used = self.memory_used.max(self.slab.bytes());
+        self.memory_mark = self.memory_used.min(self.memory_limit);
+        while self.slab.bytes() > self.memory_limit {
+            self.cut_longest(now, sink);
+        }
+    }
+
+    /// Cuts the head off the longest queue.
     fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
         let flows = self.tins.iter().flat_map(|tin| tin.flows.iter());
         let index = self.longest.find(flows.map(|flow| flow.backlog));
@@ -119,26 +135,40 @@ impl<P: Packet> Cake<P> {
     /// The tin that sends next; at least one must be active.
     #[inline]
     fn select(&mut self, now: Nanos) -> usize {
-        if self.tins.len() == 1 {
-            return 0;
+        // One that waits alone goes on; the rounds that this takes are counted when it no longer does.
+        if self.active != 1 << self.current {
+            self.current = match self.shaper {
+                Some(_) => self.by_priority(now),
+                None => self.by_weight(),
+            };
         }
-        if self.shaper.is_some() {
-            return self.by_priority(now);
+        self.charged = 0;
+        self.current
+    }
+
+    /// arXiv 1804.07617 section III-C: with no rate there are no thresholds; the tins share by their weights.
+    fn by_weight(&mut self) -> usize {
+        // When it was chosen last, the tin had its rounds for all that it had sent until then.
+        let charged = self.charged;
+        self.tins[self.current].deficit += charged;
+        if self.tins[self.current].deficit < 0 {
+            self.pass_all(self.current);
         }
-        // arXiv 1804.07617 section III-C: with no rate there are no thresholds; the tins share by their weights.
-        while !self.is_active(self.current) || self.tins[self.current].deficit < 0 {
-            if self.active == 1 << self.current {
-                self.pass_all();
+        self.tins[self.current].deficit -= charged;
+        let mut current = self.current;
+        while !self.is_active(current) || self.tins[current].deficit < 0 {
+            if self.active == 1 << current {
+                self.pass_all(current);
                 break;
             }
-            self.tins[self.current].collect(1);
+            self.tins[current].collect(1);
             // Not by a remainder: a division for each tin that is passed over.
-            self.current += 1;
-            if self.current == self.tins.len() {
-                self.current = 0;
+            current += 1;
+            if current == self.tins.len() {
+                current = 0;
             }
         }
-        self.current
+        current
     }
 
     /// Whether a flow of this tin waits for its turn.
@@ -148,14 +178,13 @@ impl<P: Packet> Cake<P> {
     }
 
     /// The only tin that waits has its next turn after so many rounds, in which the others collect too.
-    #[inline]
-    fn pass_all(&mut self) {
-        let own = &mut self.tins[self.current];
+    fn pass_all(&mut self, current: usize) {
+        let own = &mut self.tins[current];
         let weight = own.settings.weight;
         let rounds = ((weight - 1 - own.deficit) as u64 / weight as u64) as i64;
         own.deficit += rounds * weight;
         for (number, tin) in self.tins.iter_mut().enumerate() {
-            if number != self.current {
+            if number != current {
                 tin.collect(rounds);
             }
         }
@@ -172,18 +201,14 @@ impl<P: Packet> Cake<P> {
             .map_or(0, |(n, _)| n)
     }
 
-    /// The flow of a tin whose turn it is, once the law lets its first packet through, and the length on the wire of those the law
-    /// dropped before it. None if all its flows turn out empty.
+    /// Sends the first packet that the law lets through of a tin's flow whose turn it is, and charges its length on the wire to whom it
+    /// concerns. None if all the tin's flows turn out empty.
     #[inline]
-    fn prepare(
-        &mut self,
-        number: usize,
-        now: Nanos,
-        sink: &mut dyn Sink<P>,
-    ) -> Option<(usize, u64)> {
+    fn serve(&mut self, number: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         let tin = &mut self.tins[number];
+        // Length on the wire of what the law dropped before it, if that counts.
         let mut lost = 0;
-        loop {
+        let (flow, place, size) = loop {
             let place = tin.first()?;
             let flow = &mut tin.flows[place];
             if flow.deficit <= 0 {
@@ -203,34 +228,29 @@ impl<P: Packet> Cake<P> {
             let floor = packets * tin.settings.mtu_time;
             let law = &tin.settings.law;
             let judged = law.look(packet, &mut flow.vars, now, floor, &mut self.rng);
+            let size = packet.size();
             if let Some(verdict) = judged {
-                let (size, stats) = (packet.size(), &mut tin.counts.law);
+                let stats = &mut tin.counts.law;
                 if law.obey(verdict, packet, size == flow.backlog, now, stats, sink) {
-                    self.slab.pop(&mut flow.chain);
+                    self.slab.discard(&mut flow.chain);
                     flow.backlog -= size;
                     tin.backlog -= u64::from(size);
-                    lost += u64::from(self.overhead.adjust(size));
+                    if self.ingress {
+                        lost += u64::from(self.overhead.adjust(size));
+                    }
                     continue;
                 }
             }
-            return Some((place, lost));
-        }
-    }
-
-    /// Sends the first packet of a flow, and charges its length on the wire to whom it concerns.
-    #[inline]
-    fn send(&mut self, number: usize, place: usize, lost: u64, now: Nanos) -> Option<P> {
-        let tin = &mut self.tins[number];
-        let flow = &mut tin.flows[place];
-        let size = self.slab.front(&flow.chain)?.size();
+            break (flow, place, size);
+        };
         flow.backlog -= size;
         tin.backlog -= u64::from(size);
         self.longest.update(number * PLACES + place, flow.backlog);
         let length = u64::from(self.overhead.adjust(size));
-        let lost = if self.ingress { lost } else { 0 };
         let charged = length + lost;
-        flow.deficit = flow.deficit.saturating_sub(charged as i32);
+        flow.deficit -= charged as i32;
         tin.deficit -= charged as i64;
+        self.charged = charged as i64;
         if let Some(shaper) = &mut self.shaper {
             shaper.sent(length);
             shaper.dropped(lost);
@@ -278,9 +298,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         }
         let backlog = || self.tins[number].flows[place].backlog;
         self.longest.arrived(number * PLACES + place, backlog);
-        self.memory_used = self.memory_used.max(self.slab.bytes());
-        while self.slab.bytes() > self.memory_limit {
-            self.cut_longest(now, sink);
+        if self.slab.bytes() > self.memory_mark {
+            self.fill(now, sink);
         }
     }
 
@@ -296,17 +315,15 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
                 return None;
             }
         }
-        let mut decaying = true;
+        let mut number = self.select(now);
+        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
+        self.tins[number].decay(now);
         loop {
-            let number = self.select(now);
-            // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
-            if std::mem::take(&mut decaying) {
-                self.tins[number].decay(now);
-            }
-            if let Some((place, lost)) = self.prepare(number, now, sink) {
-                return self.send(number, place, lost, now);
+            if let Some(packet) = self.serve(number, now, sink) {
+                return Some(packet);
             }
             self.active &= !(1 << number);
+            number = self.select(now);
         }
     }
 

@@ -45,7 +45,7 @@ fn values(tin: &Tin) -> [f64; 16] {
         (counts.law.drop_count + counts.law.drop_overlimit) as f64,
         counts.law.ecn_mark as f64,
         counts.ack_drop as f64,
-        f64::from(tin.sparse_flows),
+        tin.sparse_flows() as f64,
         f64::from(tin.bulk_flows),
         f64::from(tin.unresponsive_flows),
         f64::from(tin.settings.quantum),
@@ -69,7 +69,7 @@ pub(super) fn report(
         ("way_inds", sum(|tin| tin.counts.way_inds)),
         ("way_miss", sum(|tin| tin.counts.way_miss)),
         ("way_cols", sum(|tin| tin.counts.way_cols)),
-        ("sparse_flows", sum(|tin| u64::from(tin.sparse_flows))),
+        ("sparse_flows", sum(|tin| tin.sparse_flows() as u64)),
         ("bulk_flows", sum(|tin| u64::from(tin.bulk_flows))),
         (
             "unresponsive_flows",

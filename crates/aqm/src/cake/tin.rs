@@ -4,7 +4,7 @@ use bloatlab_units::{Nanos, Rng};
 
 use super::hash::{Found, Ways, home};
 use super::hosts::Loads;
-use super::rotation::{Flow, Links, Rotation, Set};
+use super::rotation::{Flow, Line, Rotation, Set};
 use super::shaper::Threshold;
 use super::table::Table;
 use super::tins::Settings;
@@ -40,8 +40,6 @@ pub struct Tin {
     pub deficit: i64,
     /// Bytes queued.
     pub backlog: u64,
-    /// Flows that count as sparse.
-    pub sparse_flows: u32,
     /// Flows that count as bulk.
     pub bulk_flows: u32,
     /// Flows against which BLUE is at work.
@@ -52,12 +50,13 @@ pub struct Tin {
     pub flows: Table<Flow>,
     /// What each counts as; apart, so that it is known before the flow's cache line has come.
     sets: Table<Set>,
-    links: Links,
     ways: Ways,
     loads: Loads,
-    new_flows: Rotation,
-    old_flows: Rotation,
+    new_flows: Line,
+    old_flows: Line,
     decaying_flows: Rotation,
+    /// Until when the law of each decaying flow stays as it is; apart, so that looking at one in vain does not touch its cache line.
+    decays_at: Table<Nanos>,
 }
 
 impl Tin {
@@ -68,18 +67,17 @@ impl Tin {
             threshold: settings.threshold.map(Threshold::new),
             deficit: 0,
             backlog: 0,
-            sparse_flows: 0,
             bulk_flows: 0,
             unresponsive_flows: 0,
             counts: Counts::default(),
             flows: Table::new(Flow::default()),
             sets: Table::new(Set::Out),
-            links: Links::default(),
             ways: Ways::default(),
             loads,
-            new_flows: Rotation::default(),
-            old_flows: Rotation::default(),
+            new_flows: Line::default(),
+            old_flows: Line::default(),
             decaying_flows: Rotation::default(),
+            decays_at: Table::new(0),
         }
     }
 
@@ -131,20 +129,21 @@ impl Tin {
     /// A packet was put into a flow: it waits for its turn from now on.
     #[inline]
     pub fn arrived(&mut self, place: usize, rng: &mut Rng) {
-        match self.sets[place] {
-            Set::Sparse | Set::Bulk => {}
-            Set::SparseWait => self.becomes_bulk(place),
-            set @ (Set::Out | Set::Decaying) => {
-                if set == Set::Decaying {
-                    self.decaying_flows.remove(&mut self.links, place);
-                }
-                self.new_flows.push(&mut self.links, place);
-                self.sparse_flows += 1;
-                self.sets[place] = Set::Sparse;
-                let flow = &mut self.flows[place];
-                flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
-            }
+        let set = self.sets[place];
+        if set == Set::Sparse || set == Set::Bulk {
+            return;
         }
+        if set == Set::SparseWait {
+            self.becomes_bulk(place);
+            return;
+        }
+        if set == Set::Decaying {
+            self.decaying_flows.remove(place);
+        }
+        self.new_flows.push(place);
+        self.sets[place] = Set::Sparse;
+        let flow = &mut self.flows[place];
+        flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
     }
 
     /// Whose turn it is.
@@ -157,16 +156,16 @@ impl Tin {
     #[inline]
     pub fn turn_over(&mut self, place: usize, rng: &mut Rng) {
         if self.sets[place] == Set::Sparse {
-            self.new_flows.remove(&mut self.links, place);
-            self.old_flows.push(&mut self.links, place);
+            self.new_flows.pop();
             if self.flows[place].backlog > 0 {
                 self.becomes_bulk(place);
             } else {
                 self.sets[place] = Set::SparseWait;
             }
         } else {
-            self.old_flows.turn(&self.links);
+            self.old_flows.pop();
         }
+        self.old_flows.push(place);
         let flow = &mut self.flows[place];
         flow.deficit += self.loads.turn(self.settings.quantum, flow.hosts, rng);
     }
@@ -174,26 +173,24 @@ impl Tin {
     /// The first flow was found empty: it stays in sight until its law has come to rest.
     #[inline]
     pub fn emptied(&mut self, place: usize, now: Nanos) {
-        let at_rest = self.relax(place, now);
-        let set = if at_rest { Set::Out } else { Set::Decaying };
-        match std::mem::replace(&mut self.sets[place], set) {
-            Set::Sparse => {
-                self.sparse_flows -= 1;
-                self.new_flows.remove(&mut self.links, place);
-            }
-            Set::SparseWait => {
-                self.sparse_flows -= 1;
-                self.old_flows.remove(&mut self.links, place);
-            }
-            Set::Bulk => {
-                self.bulk_flows -= 1;
-                self.loads.leave(self.flows[place].hosts);
-                self.old_flows.remove(&mut self.links, place);
-            }
-            Set::Out | Set::Decaying => {}
+        let set = self.sets[place];
+        if set == Set::Sparse {
+            self.new_flows.pop();
+        } else {
+            self.old_flows.pop();
         }
-        if !at_rest {
-            self.decaying_flows.push(&mut self.links, place);
+        let flow = &mut self.flows[place];
+        if set == Set::Bulk {
+            self.bulk_flows -= 1;
+            self.loads.leave(flow.hosts);
+        }
+        flow.vars.pause();
+        self.decays_at[place] = flow.vars.decays_at();
+        if now >= self.decays_at[place] && self.relax(place, now) {
+            self.sets[place] = Set::Out;
+        } else {
+            self.sets[place] = Set::Decaying;
+            self.decaying_flows.push(place);
         }
     }
 
@@ -203,27 +200,34 @@ impl Tin {
         let Some(place) = self.decaying_flows.first() else {
             return;
         };
-        if self.relax(place, now) {
-            self.decaying_flows.remove(&mut self.links, place);
+        if now >= self.decays_at[place] && self.relax(place, now) {
+            self.decaying_flows.remove(place);
             self.sets[place] = Set::Out;
         } else {
-            self.decaying_flows.turn(&self.links);
+            self.decaying_flows.turn();
         }
     }
 
-    /// Tells the law that a flow is empty; whether it has come to rest.
-    #[inline]
+    /// Tells the law of an empty flow that its time has come; whether it has come to rest.
+    #[cold]
+    #[inline(never)]
     fn relax(&mut self, place: usize, now: Nanos) -> bool {
         let (law, vars) = (&self.settings.law, &mut self.flows[place].vars);
         self.unresponsive_flows -= u32::from(law.emptied(vars, now));
+        self.decays_at[place] = vars.decays_at();
         vars.at_rest(now)
+    }
+
+    /// Flows that count as sparse.
+    pub fn sparse_flows(&self) -> usize {
+        let sparse = |set: &&Set| matches!(set, Set::Sparse | Set::SparseWait);
+        self.sets.iter().filter(sparse).count()
     }
 
     /// A sparse flow counts as bulk from now on.
     #[inline]
     fn becomes_bulk(&mut self, place: usize) {
         self.sets[place] = Set::Bulk;
-        self.sparse_flows -= 1;
         self.bulk_flows += 1;
         self.loads.join(self.flows[place].hosts);
     }
