@@ -2,7 +2,7 @@
 
 mod model;
 
-use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -256,7 +256,7 @@ impl Bbr {
         if !self.model.filled_pipe {
             return 0;
         }
-        let extra = self.params.extra_acked_gain * self.aggregation.extra() as f64;
+        let extra = self.params.extra_acked_gain * float(self.aggregation.extra());
         extra.min(self.model.bw() * 0.1) as u64
     }
 

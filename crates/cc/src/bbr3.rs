@@ -5,7 +5,7 @@ mod cycle;
 mod flights;
 mod model;
 
-use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -192,7 +192,7 @@ impl Bbr3 {
 
     /// Section 5.5.10.2: more than the threshold of what was in flight is lost.
     fn too_high(&self, sample: &Sample) -> bool {
-        sample.lost as f64 > self.params.loss_threshold * sample.tx_in_flight as f64
+        float(sample.lost) > self.params.loss_threshold * float(sample.tx_in_flight)
     }
 
     /// Section 5.3.1: Startup ends when the pipe is full or losses are high; Drain when the queue should be empty.
@@ -201,7 +201,7 @@ impl Bbr3 {
         let whole_round = m.round > self.recovery_round;
         if !m.filled_pipe && whole_round && m.loss_round_start && m.loss_events >= STARTUP_LOSSES {
             let lossy =
-                sample.lost as f64 > self.params.loss_threshold * sample.tx_in_flight as f64;
+                float(sample.lost) > self.params.loss_threshold * float(sample.tx_in_flight);
             if lossy {
                 m.filled_pipe = true;
                 let bdp = m.bdp(m.max_bw.get()).map_or(0, |bdp| bdp as u64);

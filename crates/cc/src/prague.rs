@@ -1,6 +1,6 @@
 //! Prague: DCTCP made safe for the Internet, the scalable law of L4S (RFC 9330).
 
-use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +118,7 @@ impl Prague {
         if !self.is_independent(window) || srtt >= self.reference {
             return 1.0;
         }
-        let share = srtt as f64 / self.reference as f64;
+        let share = float(srtt) / float(self.reference);
         share * share
     }
 
@@ -130,12 +130,12 @@ impl Prague {
         if window.in_slow_start() {
             let increase = self.starter.increase(window, acked);
             let used = increase.min(window.ssthresh - window.cwnd);
-            self.window += used as f64;
+            self.window += float(used);
             acked = increase - used;
         }
         // Draft section 2.4.4: each unmarked byte counts, also in a round trip with marks.
-        let mss = window.mss as f64;
-        self.window += acked as f64 * mss / self.window * self.increase(window, ack.srtt);
+        let mss = float(window.mss);
+        self.window += float(acked) * mss / self.window * self.increase(window, ack.srtt);
     }
 
     /// Draft section 2.4.3: at most once a (virtual) round trip.
@@ -165,7 +165,7 @@ impl Prague {
             } else {
                 1.0
             };
-            window.pacing = (ratio * self.window * SECOND as f64 / srtt as f64) as u64;
+            window.pacing = (ratio * self.window * SECOND as f64 / float(srtt)) as u64;
             window.quantum = window.pacing / BURSTS_A_SECOND;
         }
     }
@@ -215,7 +215,7 @@ impl CongestionControl for Prague {
         }
         if window.cwnd != self.shown {
             // The sender set it: at the start, after a recovery, a timeout or a silence.
-            self.window = window.cwnd as f64;
+            self.window = float(window.cwnd);
         }
         if ack.cwnd_limited {
             self.open(window, ack);

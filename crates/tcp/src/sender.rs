@@ -88,6 +88,9 @@ pub struct Sender {
     pub(crate) tells_more: bool,
     /// When what was sent would have left at the pacing rate, and how much more may leave ahead of that.
     pub(crate) pacing_clock: Nanos,
+    /// What so many bytes take at such a rate, reckoned last: a division for every segment would be much.
+    pub(crate) paced: (u64, u64),
+    pub(crate) gap: Nanos,
     pub(crate) burst: u64,
     /// What leaves together, bytes: the burst that began last, or a segment.
     pub(crate) burst_size: u64,
@@ -171,6 +174,8 @@ impl Sender {
             gso_max: u64::from(config.gso_max_segs) * mss,
             tells_more: config.receive_offload,
             pacing_clock: 0,
+            paced: (0, 0),
+            gap: 0,
             burst: 0,
             burst_size: mss,
             delivered: 0,

@@ -215,7 +215,11 @@ impl Sender {
             self.burst = self.quantum(rate).min(self.gso_max);
             self.burst_size = self.burst.max(self.window.mss);
         }
-        self.pacing_clock += bytes * SECOND / rate;
+        if (bytes, rate) != self.paced {
+            self.paced = (bytes, rate);
+            self.gap = bytes * SECOND / rate;
+        }
+        self.pacing_clock += self.gap;
         self.burst = self.burst.saturating_sub(bytes);
         if self.burst < self.window.mss {
             self.next_send = self.pacing_clock;

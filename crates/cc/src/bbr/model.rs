@@ -1,6 +1,6 @@
 //! What BBR knows of the path: round trips, the bottleneck's rate, the base RTT, and whether the pipe is full.
 
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::Ack;
 use crate::windowed_max::WindowedMax;
@@ -69,7 +69,7 @@ impl Model {
 
     /// Section 4.1.1: the rate sample, unless something other than the path held it down.
     pub fn update_bw(&mut self, ack: &Ack) {
-        let sample = ack.rate.delivered as f64 * 1e9 / ack.rate.interval as f64;
+        let sample = float(ack.rate.delivered) * 1e9 / float(ack.rate.interval);
         if !self.limited(ack) || sample >= self.bw.get() {
             self.bw.update(self.round, sample);
         }
@@ -122,6 +122,6 @@ impl Model {
 
     /// The bandwidth-delay product, bytes; `None` before the first RTT.
     pub fn bdp(&self) -> Option<f64> {
-        (self.min_rtt != NEVER).then(|| self.bw.get() * self.min_rtt as f64 * 1e-9)
+        (self.min_rtt != NEVER).then(|| self.bw.get() * float(self.min_rtt) * 1e-9)
     }
 }

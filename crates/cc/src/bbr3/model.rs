@@ -1,6 +1,6 @@
 //! BBR version 3's model: bandwidth and volume in flight, each with a long-term bound learnt by probing and a short-term one by losses.
 
-use bloatlab_units::{NEVER, Nanos, SECOND};
+use bloatlab_units::{NEVER, Nanos, SECOND, float};
 
 use super::flights::Flights;
 use crate::Ack;
@@ -105,7 +105,7 @@ impl Model {
 
     /// The bandwidth-delay product at the bandwidth in force; `None` before the first RTT.
     pub fn bdp(&self, bw: f64) -> Option<f64> {
-        (self.min_rtt != NEVER).then_some(bw * self.min_rtt as f64 * 1e-9)
+        (self.min_rtt != NEVER).then_some(bw * float(self.min_rtt) * 1e-9)
     }
 
     /// Takes an ACK in: rounds, rates, and what is in flight.
@@ -134,7 +134,7 @@ impl Model {
             self.loss_round_end = ack.delivered;
             self.loss_round_start = true;
         }
-        let rate = ack.rate.delivered as f64 * 1e9 / ack.rate.interval as f64;
+        let rate = float(ack.rate.delivered) * 1e9 / float(ack.rate.interval);
         self.bw_latest = self.bw_latest.max(rate);
         self.inflight_latest = self.inflight_latest.max(ack.rate.delivered);
         // Section 5.5.5: application-limited samples count only if they raise the estimate.
