@@ -141,8 +141,8 @@ impl Copa {
     /// Whether the rate of the window is at most the target rate 1 / (delta d_q).
     fn below_target(&self, window: &Window) -> bool {
         // cwnd / RTTstanding <= mss / (delta d_q), without a division by no delay.
-        let target = float(self.rtt()) * float(window.mss);
-        float(window.cwnd) * self.delta * float(self.queueing()) <= target
+        let cwnd = float(window.cwnd) / float(window.mss);
+        cwnd * self.delta * float(self.queueing()) <= float(self.rtt())
     }
 
     /// Section 2.1, step 4: once a window, is the congestion window larger than at its start?
@@ -204,7 +204,9 @@ impl Copa {
         } else {
             self.fraction -= step;
         }
-        let bytes = self.fraction as i64;
+        // The integer below, without the call that a float's takes.
+        let near = self.fraction as i64;
+        let bytes = near - i64::from(near as f64 > self.fraction);
         self.fraction -= bytes as f64;
         window.cwnd = (window.cwnd as i64 + bytes).max((MIN_WINDOW * window.mss) as i64) as u64;
     }
