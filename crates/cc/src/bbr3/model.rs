@@ -105,7 +105,7 @@ impl Model {
 
     /// The bandwidth-delay product at the bandwidth in force; `None` before the first RTT.
     pub fn bdp(&self, bw: f64) -> Option<f64> {
-        (self.min_rtt != NEVER).then_some(bw * float(self.min_rtt) * 1e-9)
+        (self.min_rtt != NEVER).then(|| bw * float(self.min_rtt) * 1e-9)
     }
 
     /// Takes an ACK in: rounds, rates, and what is in flight.
