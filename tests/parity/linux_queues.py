@@ -156,7 +156,7 @@ LINUX = Reference(
     title="Linux: queues",
     intro="""Linux 7.2 in virtual time: an htb class with the queue as its leaf, netem as the base delay, 30 s, figures from 10
 s on (mixtures: 60 s, from 20 s). Both sides: the mean over the same two seeds and start times. Ours: the queue in
-tc's words inside `htb` with a burst of 1600 B, `header = 14`, MSS 1448, `quick_acks = 16`, `receive_window =
+tc's words inside `htb` with a burst of 1600 B, `header = 14`, MSS 1448, `gso_max_segs = 1`, `quick_acks = 16`, `receive_window =
 "growing"`, CUBIC as `variant = "linux"` with `slow_start = "hystart"`, a ping of 98 bytes every 20
 ms. Chance counts for drops, marks and shares only.""",
     metrics=METRICS,

@@ -88,10 +88,10 @@ pub struct Sender {
     pub(crate) tells_more: bool,
     /// When what was sent would have left at the pacing rate, and how much more may leave ahead of that.
     pub(crate) pacing_clock: Nanos,
-    /// What so many bytes take at such a rate, reckoned last: a division for every segment would be much.
+    pub(crate) burst: u64,
+    /// Bytes and rate whose time was reckoned last, and that time: a division for every segment would be much.
     pub(crate) paced: (u64, u64),
     pub(crate) gap: Nanos,
-    pub(crate) burst: u64,
     /// What leaves together, bytes: the burst that began last, or a segment.
     pub(crate) burst_size: u64,
     pub(crate) delivered: u64,
