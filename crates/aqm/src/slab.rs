@@ -73,7 +73,7 @@ impl<P: Packet> Slab<P> {
     }
 
     /// Appends a packet to a chain; returns it in its place, to be stamped there.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, chain: &mut Chain, packet: P) -> &mut P {
         self.packets += 1;
         self.bytes += u64::from(packet.size());

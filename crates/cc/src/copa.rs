@@ -114,9 +114,10 @@ impl Copa {
         self.standing.update(now, srtt / 2, rtt);
         self.max.update(now, MAX_ROUNDS * srtt, NEVER - rtt);
         let variation = float(self.largest().saturating_sub(self.base()));
+        let queueing = self.queueing();
         // A delayed ACK's segments wait for each other, so less than the time of one segment at the flow's rate is no queue of others'.
-        let segment = float(self.rtt()) * float(window.mss) / float(window.cwnd);
-        if float(self.queueing()) <= segment.max(NEARLY_EMPTY * variation) {
+        let within_segment = queueing * window.cwnd <= self.rtt() * window.mss;
+        if within_segment || float(queueing) <= NEARLY_EMPTY * variation {
             self.last_empty = now;
         }
     }

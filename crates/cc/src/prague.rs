@@ -156,8 +156,11 @@ impl Prague {
 
     /// Shows the sender the window and its pace.
     fn show(&mut self, window: &mut Window, srtt: Nanos) {
-        window.cwnd = (self.window as u64).div_ceil(window.mss) * window.mss;
-        self.shown = window.cwnd;
+        let bytes = self.window as u64;
+        if bytes > self.shown || bytes + window.mss <= self.shown {
+            self.shown = bytes.div_ceil(window.mss) * window.mss;
+        }
+        window.cwnd = self.shown;
         if srtt > 0 {
             // Linux: the window a round trip; twice that in slow start, where each ACK lets two segments go.
             let ratio = if window.cwnd < window.ssthresh / 2 {

@@ -2,13 +2,11 @@
 
 mod interval;
 
-use std::collections::VecDeque;
-
 use bloatlab_units::{Nanos, Rng, SECOND, float};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::interval::{Interval, Role};
+use self::interval::{Interval, Intervals, Role};
 use crate::{Ack, CongestionControl, Law, Signal, Window};
 
 /// What the utility punishes.
@@ -102,8 +100,6 @@ impl Law for Params {
     }
 }
 
-/// Intervals that are remembered at once; more than can be in flight.
-const CAPACITY: usize = 16;
 /// An interval is a round trip, or as long as this many segments take.
 const MIN_SEGMENTS: f64 = 10.0;
 /// The window is this many round trips of the rate: it must not limit.
@@ -115,12 +111,25 @@ const MAX_RATE: f64 = 1e12;
 /// Bytes per second of a Mbit/s.
 const MEGABIT: f64 = 125_000.0;
 
+/// What every ACK asks of the interval that is being sent.
+#[derive(Clone, Copy, Default)]
+struct Current {
+    began: Nanos,
+    /// The time that its least segments take, ns.
+    least: f64,
+    /// Its rate, bytes per second, and that as the sender takes it.
+    rate: f64,
+    pacing: u64,
+}
+
 /// The law.
 struct Vivace {
     params: Params,
     rng: Rng,
-    /// The oldest first; the last is being sent.
-    intervals: VecDeque<Interval>,
+    intervals: Intervals,
+    /// Delivered bytes at which the second of them began; out of reach if there is none.
+    second: u64,
+    current: Current,
     /// Bytes that left since the last of them began.
     sent: u64,
     /// Doubling.
@@ -147,7 +156,9 @@ impl Vivace {
     fn new(params: &Params, rng: Rng) -> Self {
         Self {
             rng,
-            intervals: VecDeque::with_capacity(CAPACITY),
+            intervals: Intervals::new(),
+            second: u64::MAX,
+            current: Current::default(),
             starting: true,
             rate: 0.0,
             sent: 0,
@@ -175,12 +186,14 @@ impl Vivace {
     /// Forgets what is under way, and plans anew.
     fn void(&mut self) {
         self.intervals.clear();
+        self.second = u64::MAX;
         self.plan_pair();
     }
 
     /// Begins the next interval, at this ACK.
-    fn begin(&mut self, ack: &Ack) {
-        if self.intervals.len() == CAPACITY {
+    #[cold]
+    fn begin(&mut self, window: &Window, ack: &Ack) {
+        if self.intervals.is_full() {
             // Nothing was delivered for that long: no result will come of it.
             self.void();
         }
@@ -195,25 +208,35 @@ impl Vivace {
             Role::Starting | Role::Waiting => self.rate,
         };
         let sent = std::mem::take(&mut self.sent);
-        if let Some(current) = self.intervals.back_mut() {
+        if let Some(current) = self.intervals.latest() {
             (current.ended, current.sent) = (ack.now, sent);
         }
         self.intervals
-            .push_back(Interval::new(role, rate, ack.delivered, ack.now));
+            .push(Interval::new(role, rate, ack.delivered, ack.now));
+        self.note_second();
+        self.current = Current {
+            began: ack.now,
+            least: MIN_SEGMENTS * window.mss as f64 * 1e9 / rate,
+            rate,
+            pacing: (rate as u64).max(1),
+        };
+    }
+
+    fn note_second(&mut self) {
+        self.second = self.intervals.second().map_or(u64::MAX, |second| second.from);
     }
 
     /// Adds the ACK to the interval in which the newest segment it delivered was sent, and closes those before it.
-    fn attribute(&mut self, ack: &Ack) {
-        if ack.delivered_now == 0 {
+    fn attribute(&mut self, window: &Window, ack: &Ack) {
+        if ack.delivered_now == 0 || self.intervals.is_empty() {
             return;
         }
         let prior = ack.rate.prior_delivered;
-        while self.intervals.len() > 1 && self.intervals[1].from <= prior {
-            if let Some(done) = self.intervals.pop_front() {
-                self.finish(&done, ack);
-            }
+        while self.second <= prior {
+            self.close_oldest(window, ack);
         }
-        if let Some(interval) = self.intervals.front_mut().filter(|i| i.from <= prior) {
+        let interval = self.intervals.oldest();
+        if interval.from <= prior {
             interval.acked += ack.delivered_now;
             interval.lost += ack.lost_now;
             if ack.rtt > 0 {
@@ -222,8 +245,15 @@ impl Vivace {
         }
     }
 
+    #[cold]
+    fn close_oldest(&mut self, window: &Window, ack: &Ack) {
+        let done = self.intervals.pop();
+        self.note_second();
+        self.finish(&done, window, ack);
+    }
+
     /// All that was sent in the interval is accounted for.
-    fn finish(&mut self, done: &Interval, ack: &Ack) {
+    fn finish(&mut self, done: &Interval, window: &Window, ack: &Ack) {
         let utility = self.params.utility_of(done);
         match done.role {
             Role::Starting if self.starting => match self.best {
@@ -232,7 +262,7 @@ impl Vivace {
                     self.starting = false;
                     self.rate = rate;
                     self.plan_pair();
-                    self.begin(ack);
+                    self.begin(window, ack);
                 }
                 _ => self.best = Some((utility, done.rate)),
             },
@@ -243,7 +273,7 @@ impl Vivace {
         if let (Some(above), Some(below)) = (self.above, self.below) {
             self.decide(above - below);
             self.plan_pair();
-            self.begin(ack);
+            self.begin(window, ack);
         }
     }
 
@@ -276,16 +306,6 @@ impl Vivace {
         let least = MIN_RATE * 536.0 * 1e9 / self.srtt as f64;
         self.rate = rate.clamp(least.min(MAX_RATE), MAX_RATE);
     }
-
-    /// What the interval in progress asks of the sender.
-    fn apply(&self, window: &mut Window, srtt: Nanos) {
-        let Some(current) = self.intervals.back() else {
-            return;
-        };
-        window.pacing = (current.rate as u64).max(1);
-        let flight = WINDOW_GAIN * current.rate * float(srtt) * 1e-9;
-        window.cwnd = (flight as u64).clamp(window.initial, 1 << 38);
-    }
 }
 
 impl CongestionControl for Vivace {
@@ -302,21 +322,21 @@ impl CongestionControl for Vivace {
         if self.rate == 0.0 {
             self.rate = window.initial as f64 * 1e9 / ack.srtt as f64;
         }
-        self.attribute(ack);
-        let least = MIN_SEGMENTS * float(window.mss) * 1e9;
-        match self.intervals.back() {
-            None => self.begin(ack),
-            Some(current) => {
-                let length = float(ack.srtt).max(least / current.rate);
-                if ack.delivered_now > 0 && float(ack.now - current.began) >= length {
-                    if self.starting {
-                        self.set_rate(2.0 * self.rate);
-                    }
-                    self.begin(ack);
+        self.attribute(window, ack);
+        if self.intervals.is_empty() {
+            self.begin(window, ack);
+        } else if ack.delivered_now > 0 {
+            let age = float(ack.now - self.current.began);
+            if age >= float(ack.srtt).max(self.current.least) {
+                if self.starting {
+                    self.set_rate(2.0 * self.rate);
                 }
+                self.begin(window, ack);
             }
         }
-        self.apply(window, ack.srtt);
+        window.pacing = self.current.pacing;
+        let flight = WINDOW_GAIN * self.current.rate * float(ack.srtt) * 1e-9;
+        window.cwnd = (flight as u64).clamp(window.initial, 1 << 38);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {

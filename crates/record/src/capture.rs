@@ -7,7 +7,7 @@ use std::time::Duration;
 use bloatlab_aqm::Packet as _;
 use bloatlab_sim::{Handshake, Outcome, Packet, PacketEvent, Protocol, Step};
 use bloatlab_tcp::Segment;
-use bloatlab_tcp::segment::{AE, COUNTERS, COUNTERS_SIZE, HEADER, MORE, SYN, SYN_HEADER};
+use bloatlab_tcp::segment::{ACK, AE, COUNTERS_SIZE, CWR, ECE, FIN, HEADER, SYN, SYN_HEADER};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
@@ -228,7 +228,9 @@ fn flags(segment: &Segment, options: usize) -> [u8; 2] {
     let length = ((20 + options) as u8 / 4) << 4 | u8::from(segment.has(AE));
     // Segments with payload are pushed, as a sender without more to say does.
     let push = if segment.length > 0 { 0x08 } else { 0 };
-    [length, segment.flags & !(AE | COUNTERS | MORE) | push]
+    // RFC 3168 section 6.1: ECE and CWR, which a segment keeps a bit lower, are the first two of the flags.
+    let echo = (segment.flags & (ECE | CWR)) << 1;
+    [length, segment.flags & (FIN | SYN | ACK) | echo | push]
 }
 
 fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {
@@ -284,6 +286,7 @@ fn echo(packet: &Packet) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bloatlab_tcp::segment::COUNTERS;
 
     #[test]
     fn checksum_matches_rfc_1071() {
@@ -305,6 +308,8 @@ mod tests {
         segment.set_ace(0b101);
         let options = options(&segment, Handshake::default());
         assert_eq!(flags(&segment, options.len()), [10 << 4 | 1, 0x10 | 0x40]);
+        segment.set_ace(0b010);
+        assert_eq!(flags(&segment, options.len()), [10 << 4, 0x10 | 0x80]);
         assert_eq!(options[12..], [174, 8, 1, 2, 3, 4, 5, 6]);
     }
 

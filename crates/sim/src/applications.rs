@@ -15,6 +15,7 @@ const RETRY: Nanos = 1_000_000_000;
 
 impl Engine<'_> {
     /// An application starts, stops, or has its next message or request due.
+    #[inline(never)]
     pub(crate) fn on_application(&mut self, index: usize, what: u32) {
         match what {
             application::START => self.on_start(index),

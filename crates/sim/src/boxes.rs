@@ -203,7 +203,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Notes that the queue discipline holds this much from now on.
-    #[inline]
+    #[inline(always)]
     pub fn set_length(&mut self, now: Nanos, packets: u64, bytes: u64) {
         let span = now - self.changed_at;
         if span > 0 {
@@ -217,7 +217,7 @@ impl Link {
     }
 
     /// Notes what a call of the queue discipline gained and, by its drops, lost.
-    #[inline]
+    #[inline(always)]
     pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
         let lost: u64 = self
             .fate
@@ -230,7 +230,7 @@ impl Link {
     }
 
     /// Puts a packet into the queue discipline.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Nanos, mut packet: Packet) {
         packet.lengthen(self.header);
         let bytes = u64::from(packet.length());
@@ -257,7 +257,7 @@ impl Link {
     }
 
     /// Takes the next packet out of the queue discipline.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
         let mut packet = self.queue.dequeue(now, &mut self.fate);
         if !self.fate.drops.is_empty() {
@@ -297,7 +297,7 @@ impl Link {
     }
 
     /// Puts a packet on the wire. Its arrival is known at once, so it goes straight into the ring of the propagation.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, schedule: &mut Schedule, packet: &Packet) {
         let size = packet.length() + self.header + self.overhead;
         let (done, arrival) = if self.varying.is_some() {

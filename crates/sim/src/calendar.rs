@@ -85,7 +85,7 @@ impl Calendar {
         self.first
     }
 
-    #[inline]
+    #[inline(never)]
     pub fn push(&mut self, key: Key) {
         if key < self.first {
             let second = std::mem::replace(&mut self.first, key);
@@ -98,7 +98,7 @@ impl Calendar {
     }
 
     /// Takes the earliest event off; there must be one.
-    #[inline]
+    #[inline(never)]
     pub fn pop(&mut self) -> Key {
         let key = self.first;
         self.pops += 1;

@@ -107,6 +107,7 @@ impl Network {
     }
 
     /// A gate's tick.
+    #[inline(never)]
     pub fn on_tick(&mut self, index: usize) {
         let now = self.schedule.now;
         let Some(radio) = &mut self.radio else {

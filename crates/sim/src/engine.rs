@@ -1,4 +1,7 @@
 //! The event loop: takes the earliest event, hands packets to the hosts they reach, and wakes what waits.
+//!
+//! All that happens to most packets is inlined into the loop, from box to box and through both hosts; what is rare stays out of it. Otherwise a tenth of
+//! all instructions are those of calls.
 
 use bloatlab_scenario::Plan;
 use bloatlab_units::{NEVER, Nanos, Streams};
@@ -67,14 +70,14 @@ impl<'a> Engine<'a> {
         while let Some((kind, index)) = self.network.schedule.next() {
             match kind {
                 event::LINK_DONE => self.network.on_link_done(index as usize),
-                event::LINK_FLIGHT => {
-                    if let Some(mut packet) = self.network.on_link_flight(index as usize) {
-                        self.forward(&mut packet);
-                    }
-                }
-                event::DELAY => {
-                    if let Some(mut packet) = self.network.on_delay(index as usize) {
-                        self.forward(&mut packet);
+                event::LINK_FLIGHT | event::DELAY => {
+                    let arrived = if kind == event::LINK_FLIGHT {
+                        self.network.on_link_flight(index as usize)
+                    } else {
+                        self.network.on_delay(index as usize)
+                    };
+                    if let Some(mut packet) = arrived {
+                        self.forward_at_once(&mut packet);
                     }
                 }
                 event::TIMER => self.on_timer(index as usize / 2, index as usize % 2),
@@ -129,8 +132,12 @@ impl<'a> Engine<'a> {
     }
 
     /// A packet left a box: it goes on to the next, or is received by the host at the end of its path.
-    #[inline]
     fn forward(&mut self, packet: &mut Packet) {
+        self.forward_at_once(packet);
+    }
+
+    #[inline(always)]
+    fn forward_at_once(&mut self, packet: &mut Packet) {
         packet.hop += 1;
         if !self.network.forward(packet) {
             return;
@@ -143,6 +150,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The radio cell's next slot begins, or a block has come through.
+    #[inline(never)]
     fn on_cell(&mut self) {
         let mut crossed = self.network.on_cell();
         for packet in &mut crossed {
@@ -153,7 +161,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A segment reached end 1 (data direction) or end 0.
-    #[inline]
+    #[inline(always)]
     fn receive_tcp(&mut self, packet: &Packet) {
         let now = self.now();
         let index = packet.flow_index();
@@ -173,6 +181,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Lets an endpoint send what it may, and sets its timer.
+    #[inline(never)]
     pub fn pump(&mut self, index: usize, end: usize) {
         if let Flow::Tcp(flow) = &mut self.flows[index] {
             flow.pump(&mut self.network, index, end);
@@ -191,6 +200,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A timer event: only the one that stands as scheduled counts; deadlines that moved later are set again.
+    #[inline(never)]
     fn on_timer(&mut self, index: usize, end: usize) {
         let now = self.now();
         let Flow::Tcp(flow) = &mut self.flows[index] else {

@@ -8,7 +8,7 @@ use crate::application::{Application, WriteLog};
 use crate::histogram::{Histogram, TimeMean};
 use crate::network::Network;
 use crate::packet::{Packet, Protocol};
-use crate::schedule::{Slot, event};
+use crate::schedule::{Schedule, Slot, event};
 use crate::traffic::Source;
 
 /// A flow of any kind.
@@ -165,7 +165,7 @@ impl TcpFlow {
     }
 
     /// Takes a segment that reached an end; returns the payload bytes now readable there.
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, now: Nanos, end: usize, packet: &Packet) -> u64 {
         let bytes = self.ends[end].on_segment(now, &packet.segment, packet.ecn());
         if end == 0 {
@@ -178,8 +178,20 @@ impl TcpFlow {
     }
 
     /// Lets an endpoint send what it may, and sets its timer.
-    #[inline]
+    #[inline(always)]
     pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
+        if !self.ends[end].is_silent() {
+            self.send(network, index, end);
+        }
+        if end == 0 {
+            self.observe(network.schedule.now);
+        }
+        self.set_timers(&mut network.schedule, index, end);
+    }
+
+    /// Sends what an endpoint may send now.
+    #[inline(always)]
+    fn send(&mut self, network: &mut Network, index: usize, end: usize) {
         let now = network.schedule.now;
         // Where a segment has to begin to lie in one buffer with the one before it, and the most it may hold then.
         let (mut next, mut most) = (0, 0);
@@ -203,10 +215,12 @@ impl TcpFlow {
                 break;
             }
         }
-        if end == 0 {
-            self.observe(now);
-        }
-        let (own, schedule) = ((index * 2 + end) as u32, &mut network.schedule);
+    }
+
+    /// Sees to it that an endpoint is called when its next timer fires, and when its pacing clock lets a segment go.
+    #[inline(always)]
+    fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
+        let (now, own) = (schedule.now, (index * 2 + end) as u32);
         let deadline = self.ends[end].deadline();
         if deadline < self.scheduled[end] {
             self.scheduled[end] = deadline;
@@ -224,7 +238,7 @@ impl TcpFlow {
     }
 
     /// Brings the averages over time up to now.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, now: Nanos) {
         let sender = &self.ends[0].sender;
         let stats = &mut self.stats;

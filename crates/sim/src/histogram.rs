@@ -133,10 +133,11 @@ impl Histogram {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeMean {
     value: u64,
+    /// When it began, and up to when time has been taken in.
+    began: Nanos,
     since: Nanos,
     sum: f64,
     squares: f64,
-    time: Nanos,
 }
 
 impl TimeMean {
@@ -144,6 +145,7 @@ impl TimeMean {
     pub fn start(now: Nanos, value: u64) -> Self {
         Self {
             value,
+            began: now,
             since: now,
             ..Self::default()
         }
@@ -161,15 +163,11 @@ impl TimeMean {
     /// Takes in the time up to now; for who wants the mean, since a value that is set again takes in nothing.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        let span = now.saturating_sub(self.since);
-        if span > 0 {
-            let value = float(self.value);
-            let weighted = value * float(span);
-            self.sum += weighted;
-            self.squares += weighted * value;
-            self.time += span;
-            self.since = now;
-        }
+        let value = float(self.value);
+        let weighted = value * float(now - self.since);
+        self.sum += weighted;
+        self.squares += weighted * value;
+        self.since = now;
     }
 
     /// The value in force.
@@ -177,15 +175,19 @@ impl TimeMean {
         self.value
     }
 
+    fn time(&self) -> Nanos {
+        self.since - self.began
+    }
+
     /// The mean up to the last change or advance; None if no time has passed.
     pub fn mean(&self) -> Option<f64> {
-        (self.time > 0).then(|| self.sum / self.time as f64)
+        (self.time() > 0).then(|| self.sum / self.time() as f64)
     }
 
     /// Standard deviation over mean.
     pub fn cov(&self) -> Option<f64> {
         let mean = self.mean()?;
-        let variance = (self.squares / self.time as f64 - mean * mean).max(0.0);
+        let variance = (self.squares / self.time() as f64 - mean * mean).max(0.0);
         (mean > 0.0).then(|| libm::sqrt(variance) / mean)
     }
 }

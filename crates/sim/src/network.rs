@@ -102,7 +102,7 @@ impl Network {
     }
 
     /// A host sends a packet. Every path has a box that takes time, so none arrives within this call.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, packet: &mut Packet) {
         packet.set_dscp(self.passages[packet.flow_index()].dscp);
         self.log.note(self.schedule.now, Step::Send, HOST, packet);
@@ -114,43 +114,56 @@ impl Network {
     }
 
     /// Takes a packet to the next box of its path that holds it; true if it is at the host at the end.
+    #[inline(always)]
     pub fn forward(&mut self, packet: &mut Packet) -> bool {
-        loop {
-            let first = self.passages[packet.flow_index()].routes[packet.direction()];
-            let place = self.routes[first as usize + usize::from(packet.hop)];
-            match place {
-                Place::Link(i) => self.enter_link(i as usize, packet),
-                Place::Delay(i) => self.delays[i as usize].enter(&mut self.schedule, packet),
-                Place::Loss(i) => {
-                    if !self.is_lost(i as usize, packet) {
-                        packet.hop += 1;
-                        continue;
-                    }
-                }
-                Place::Gate(i) => self.enter_gate(i as usize, packet),
-                Place::Bearer(i) => self.enter_bearer(i as usize, packet),
-                Place::Host => {
-                    self.log
-                        .note(self.schedule.now, Step::Receive, HOST, packet);
-                    self.passages[packet.flow_index()].received +=
-                        u64::from(packet.direction() == 0);
-                    return true;
-                }
-                Place::Scatter(i) => self.scatters[i as usize].enter(&mut self.schedule, packet),
-                Place::Corrupt(i) => {
-                    self.corrupt(i as usize, packet);
-                    packet.hop += 1;
-                    continue;
-                }
-                Place::Duplicate(i) => {
-                    self.duplicate(i as usize, packet);
-                    packet.hop += 1;
-                    continue;
-                }
-                Place::CheckingHost => return self.check(packet),
+        match self.next_place(packet) {
+            Place::Link(i) => self.enter_link(i as usize, packet),
+            Place::Delay(i) => self.delays[i as usize].enter(&mut self.schedule, packet),
+            Place::Host => {
+                self.log
+                    .note(self.schedule.now, Step::Receive, HOST, packet);
+                self.passages[packet.flow_index()].received += u64::from(packet.direction() == 0);
+                return true;
             }
-            return false;
+            _ => return self.forward_by_rare_boxes(packet),
         }
+        false
+    }
+
+    #[inline]
+    fn next_place(&self, packet: &Packet) -> Place {
+        let first = self.passages[packet.flow_index()].routes[packet.direction()];
+        self.routes[first as usize + usize::from(packet.hop)]
+    }
+
+    /// The same where the next box is one that few paths have.
+    #[inline(never)]
+    fn forward_by_rare_boxes(&mut self, packet: &mut Packet) -> bool {
+        match self.next_place(packet) {
+            Place::Loss(i) => {
+                if self.is_lost(i as usize, packet) {
+                    return false;
+                }
+            }
+            Place::Corrupt(i) => self.corrupt(i as usize, packet),
+            Place::Duplicate(i) => self.duplicate(i as usize, packet),
+            Place::Gate(i) => {
+                self.enter_gate(i as usize, packet);
+                return false;
+            }
+            Place::Bearer(i) => {
+                self.enter_bearer(i as usize, packet);
+                return false;
+            }
+            Place::Scatter(i) => {
+                self.scatters[i as usize].enter(&mut self.schedule, packet);
+                return false;
+            }
+            Place::CheckingHost => return self.check(packet),
+            Place::Link(_) | Place::Delay(_) | Place::Host => return self.forward(packet),
+        }
+        packet.hop += 1;
+        self.forward(packet)
     }
 
     fn is_lost(&mut self, index: usize, packet: &Packet) -> bool {
@@ -204,6 +217,7 @@ impl Network {
         !damaged
     }
 
+    #[inline(never)]
     fn enter_link(&mut self, index: usize, packet: &Packet) {
         let link = &mut self.links[index];
         let now = self.schedule.now;
@@ -218,6 +232,7 @@ impl Network {
     }
 
     /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
+    #[inline(always)]
     fn fill_device(&mut self, index: usize) {
         let link = &mut self.links[index];
         let now = self.schedule.now;
@@ -287,6 +302,7 @@ impl Network {
     }
 
     /// A queue discipline asked to be woken.
+    #[inline(never)]
     pub fn on_wake(&mut self, index: usize) {
         let now = self.schedule.now;
         let link = &mut self.links[index];

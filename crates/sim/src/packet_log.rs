@@ -71,6 +71,13 @@ impl PacketLog {
 
     #[inline]
     pub fn note(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
+        if self.0.is_some() {
+            self.write(at, step, place, packet);
+        }
+    }
+
+    #[cold]
+    fn write(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
         if let Some(log) = &mut self.0 {
             log.push(PacketEvent {
                 at,

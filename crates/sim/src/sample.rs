@@ -26,6 +26,7 @@ pub(crate) fn mean_ms(sum: u64, count: u64) -> f64 {
 }
 
 impl Engine<'_> {
+    #[cold]
     pub(crate) fn on_sample(&mut self) {
         self.sample();
         let next = self.now() + self.sample_interval;
@@ -103,6 +104,7 @@ impl Engine<'_> {
         self.sampled_at = now;
     }
 
+    #[cold]
     pub(crate) fn on_warmup(&mut self) {
         let now = self.now();
         for link in &mut self.network.links {

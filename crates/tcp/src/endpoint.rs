@@ -38,8 +38,9 @@ pub struct Endpoint {
     /// When the handshake was over; `NEVER` before.
     established_at: Nanos,
     ecn: EcnPlan,
-    /// What the handshake agreed on.
+    /// What the handshake agreed on, and the code points that follow: of new data, of everything else.
     feedback: EcnFeedback,
+    codes: (Ecn, Ecn),
     /// The code point that the other end's SYN or SYN-ACK came with; an end that opened the connection tells it once.
     syn_came: Ecn,
     tells_syn: bool,
@@ -65,6 +66,7 @@ impl Endpoint {
             established_at: NEVER,
             ecn,
             feedback: EcnFeedback::Off,
+            codes: (Ecn::NotEct, Ecn::NotEct),
             syn_came: Ecn::NotEct,
             tells_syn: false,
         }
@@ -126,7 +128,7 @@ impl Endpoint {
     }
 
     /// Takes a segment from the network; `ecn` is the code point it came with. Returns the payload bytes now readable in order.
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
         if self.phase != Phase::Established && !self.on_handshake(now, segment, ecn) {
             return 0;
@@ -188,6 +190,7 @@ impl Endpoint {
 
     fn agree(&mut self, feedback: EcnFeedback) {
         self.feedback = feedback;
+        self.codes = (self.ecn.of_data(feedback), self.ecn.of_control(feedback));
         self.receiver.echo.feedback = feedback;
         self.sender.agree(feedback);
     }
@@ -213,10 +216,17 @@ impl Endpoint {
         }
     }
 
+    /// Whether [`poll`](Self::poll) has nothing to give for sure, which is soon told of an end that never had data and owes no ACK.
+    #[inline]
+    pub fn is_silent(&self) -> bool {
+        let has_acks = self.receiver.ack_now || self.receiver.has_prior();
+        self.phase == Phase::Established && self.sender.has_never_written() && !has_acks
+    }
+
     /// Writes the next segment to send now and answers the code point it leaves with; call until it answers None.
     ///
     /// The segment is written in place, because it goes into a packet: a copy of what has just been written stalls a processor.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
         if self.phase != Phase::Established {
             return self.poll_handshake(now, segment);
@@ -224,7 +234,7 @@ impl Endpoint {
         if self.receiver.has_prior() {
             self.write_ack(now, segment);
             self.receiver.stamp_prior(segment);
-            return Some(self.ecn.of_control(self.feedback));
+            return Some(self.codes.1);
         }
         let sent = self.sender.poll(now, segment);
         if sent == Sent::Nothing {
@@ -245,9 +255,9 @@ impl Endpoint {
         }
         // RFC 3168 section 6.1.5: a retransmission is Not-ECT.
         Some(if sent == Sent::New && segment.length > 0 {
-            self.ecn.of_data(self.feedback)
+            self.codes.0
         } else {
-            self.ecn.of_control(self.feedback)
+            self.codes.1
         })
     }
 
@@ -284,7 +294,7 @@ impl Endpoint {
                 // RFC 9768 section 3.1.2: it says how the SYN came as well.
                 EcnFeedback::Accurate => segment.set_ace(marks::handshake_ace(self.syn_came)),
             }
-            return Some(self.ecn.of_control(self.feedback));
+            return Some(self.codes.1);
         }
         segment.ack = 0;
         match self.ecn.wanted {

@@ -109,7 +109,7 @@ impl Highest {
 
 impl Sender {
     /// Judges segments after an ACK or the reordering timer; returns the bytes newly lost.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn detect_losses(&mut self, now: Nanos) -> u64 {
         let lost = if self.use_rack {
             if self.board.sacked == 0

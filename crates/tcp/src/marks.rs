@@ -212,13 +212,17 @@ impl Tally {
             return (false, 0);
         }
         self.newest = segment.tsval;
-        let step = u64::from(segment.ace().wrapping_sub(self.packets) & 7);
-        self.packets = segment.ace();
+        let ace = segment.ace();
+        let step = u64::from(ace.wrapping_sub(self.packets) & 7);
+        self.packets = ace;
         if let Some(counters) = segment.counters() {
             let bytes = u64::from(counters.marked.wrapping_sub(self.bytes) & 0xff_ffff);
             self.bytes = counters.marked;
             let bytes = bytes.saturating_sub(std::mem::take(&mut self.guessed));
             return (step > 0 || bytes > 0, bytes);
+        }
+        if step == 0 && news.segments <= 7 {
+            return (false, 0);
         }
         // RFC 9768 appendix A.2: three bits wrap unseen if ACKs were lost; then the most that fits what was delivered.
         let marked = if news.segments > 7 {

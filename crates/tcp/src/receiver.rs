@@ -142,7 +142,7 @@ impl Receiver {
     /// Takes a segment with payload or FIN; `ecn` is the code point it came with. Returns the payload bytes that it put in order.
     ///
     /// `rto` is this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
         now: Nanos,
@@ -366,7 +366,7 @@ impl Receiver {
     }
 
     /// Writes acknowledgment, window, echo and SACK blocks into a segment about to leave, and forgets that an ACK was due.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stamp(&mut self, segment: &mut Segment) {
         segment.ack = self.next as u32;
         segment.window = self.window();

@@ -7,7 +7,7 @@ use crate::undo::Signs;
 
 impl Sender {
     /// Moves the congestion state machine and the window.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn respond(&mut self, mut ack: Ack, signs: &Signs) {
         self.cc.observe(&self.window, &ack);
         if self.probe_end != 0 && self.una >= self.probe_end {

@@ -46,7 +46,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample in; `una` and `next` are the stream offsets that tell round trips apart.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Nanos, una: u64, next: u64) {
         self.latest = rtt;
         self.min = self.min.min(rtt);

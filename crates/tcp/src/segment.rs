@@ -8,13 +8,16 @@ pub const SYN: u8 = 0x02;
 pub const FIN: u8 = 0x01;
 /// The acknowledgment number is valid.
 pub const ACK: u8 = 0x10;
-/// ECN echo (RFC 3168).
-pub const ECE: u8 = 0x40;
-/// Congestion window reduced (RFC 3168).
-pub const CWR: u8 = 0x80;
 
-/// Accurate ECN (RFC 9768), the bit that RFC 3168 left reserved; kept here where URG is on the wire, which nothing sends.
-pub const AE: u8 = 0x20;
+/// ECN echo (RFC 3168). This and the next two are the ACE field (RFC 9768 section 3.2), in one piece at the top; on the wire ECE and CWR
+/// lie a bit higher, where nothing sends URG.
+pub const ECE: u8 = 1 << ACE_SHIFT;
+/// Congestion window reduced (RFC 3168).
+pub const CWR: u8 = 2 << ACE_SHIFT;
+/// Accurate ECN (RFC 9768), the bit that RFC 3168 left reserved; on the wire it stands beside the header's length.
+pub const AE: u8 = 4 << ACE_SHIFT;
+const ACE_SHIFT: u32 = 5;
+
 /// The AccECN option is there; kept where PSH is on the wire, which follows from the payload.
 pub const COUNTERS: u8 = 0x08;
 
@@ -89,14 +92,13 @@ impl Segment {
     /// The ACE field (RFC 9768 section 3.2): AE, CWR and ECE as a number.
     #[inline]
     pub fn ace(&self) -> u8 {
-        (self.flags & (CWR | ECE)) >> 6 | (self.flags & AE) >> 3
+        self.flags >> ACE_SHIFT
     }
 
     /// Writes the ACE field.
     #[inline]
     pub fn set_ace(&mut self, number: u8) {
-        self.flags &= !(AE | CWR | ECE);
-        self.flags |= (number & 0b11) << 6 | (number & 0b100) << 3;
+        self.flags = self.flags & !(AE | CWR | ECE) | number << ACE_SHIFT;
     }
 
     /// The AccECN option, if there is one.

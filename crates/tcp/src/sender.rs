@@ -215,6 +215,12 @@ impl Sender {
         matches!(self.feedback, EcnFeedback::Classic | EcnFeedback::Dctcp)
     }
 
+    /// Whether the application has never had anything to send, and has not closed.
+    #[inline]
+    pub(crate) fn has_never_written(&self) -> bool {
+        self.limit == 1 && !self.fin_wanted
+    }
+
     /// What the sender is doing about congestion.
     pub fn state(&self) -> State {
         self.state
@@ -237,7 +243,7 @@ impl Sender {
         self.una
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment) {
         let ack = unwrap(self.una, segment.ack);
         if ack > self.next || ack < self.una {
@@ -471,7 +477,7 @@ impl Sender {
     }
 
     /// RFC 6298 section 5.3 and RFC 8985 section 7.2: (re)start the timer, as a probe where one is allowed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arm_timer(&mut self, now: Nanos) {
         let rto = self.rtt.rto();
         self.timer_is_probe = self.use_probe

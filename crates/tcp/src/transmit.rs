@@ -24,7 +24,7 @@ pub(crate) enum Sent {
 
 impl Sender {
     /// Writes the next segment to send now, if there is one. The endpoint fills in acknowledgment and window.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
         if self.probe_wanted {
             self.probe_wanted = false;
@@ -91,16 +91,25 @@ impl Sender {
     /// When the pacing clock lets the next segment go, if it waits for nothing else.
     #[inline]
     pub(crate) fn pacing_deadline(&self) -> Nanos {
-        let waiting = (self.board.to_retransmit > 0
-            || self.next < self.limit
-            || (self.fin_wanted && !self.fin_sent))
-            && self.board.pipe
-                + self
-                    .window
-                    .mss
-                    .min(self.limit.saturating_sub(self.next).max(1))
-                <= self.window.cwnd;
-        if waiting { self.next_send } else { NEVER }
+        let mss = self.window.mss;
+        let (length, waiting) = if self.next + mss <= self.limit {
+            (mss, true)
+        } else {
+            self.next_short()
+        };
+        if waiting && self.board.pipe + length <= self.window.cwnd {
+            self.next_send
+        } else {
+            NEVER
+        }
+    }
+
+    /// The length of the next segment where less than a whole one is left to send, and whether there is anything to send.
+    #[cold]
+    fn next_short(&self) -> (u64, bool) {
+        let left = self.limit.saturating_sub(self.next);
+        let fin = self.fin_wanted && !self.fin_sent;
+        (left.max(1), self.board.to_retransmit > 0 || left > 0 || fin)
     }
 
     /// A paced sender fills its window between two bursts, and is limited by it all the same.
@@ -132,6 +141,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     fn transmit(&mut self, now: Nanos, length: u64, segment: &mut Segment) {
         let fin = self.fin_wanted && self.next + length == self.limit;
         let mut record = Record {
@@ -283,6 +293,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: send one segment of new data, else the last one again.
+    #[cold]
     fn transmit_probe(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
         if self.board.is_empty() {
             return Sent::Nothing;

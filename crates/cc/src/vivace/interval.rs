@@ -100,6 +100,69 @@ impl Interval {
     }
 }
 
+/// Intervals that are remembered at once; more than can be in flight. A power of two, so that a place is a mask away.
+const PLACES: usize = 16;
+
+/// The intervals that are not accounted for, the oldest first; the last is being sent.
+pub(super) struct Intervals {
+    places: Box<[Interval; PLACES]>,
+    /// Counted on, and taken modulo the number of places.
+    first: usize,
+    end: usize,
+}
+
+impl Intervals {
+    pub fn new() -> Self {
+        Self {
+            places: Box::new(std::array::from_fn(|_| {
+                Interval::new(Role::Waiting, 0.0, 0, 0)
+            })),
+            first: 0,
+            end: 0,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.end - self.first == PLACES
+    }
+
+    pub fn clear(&mut self) {
+        self.first = self.end;
+    }
+
+    /// Appends one; there must be room.
+    pub fn push(&mut self, interval: Interval) {
+        self.places[self.end % PLACES] = interval;
+        self.end += 1;
+    }
+
+    /// Takes the oldest off; there must be one.
+    pub fn pop(&mut self) -> Interval {
+        self.first += 1;
+        self.places[(self.first - 1) % PLACES].clone()
+    }
+
+    /// The oldest; there must be one.
+    #[inline]
+    pub fn oldest(&mut self) -> &mut Interval {
+        &mut self.places[self.first % PLACES]
+    }
+
+    /// The second oldest.
+    pub fn second(&self) -> Option<&Interval> {
+        (self.end - self.first > 1).then(|| &self.places[(self.first + 1) % PLACES])
+    }
+
+    /// The one that is being sent.
+    pub fn latest(&mut self) -> Option<&mut Interval> {
+        (self.first < self.end).then(|| &mut self.places[(self.end - 1) % PLACES])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
