@@ -133,7 +133,7 @@ impl Histogram {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeMean {
     value: u64,
-    /// When it began, and up to when time has been taken in.
+    /// When it begins, which may be later than now, and up to when time has been taken in.
     began: Nanos,
     since: Nanos,
     sum: f64,
@@ -163,11 +163,13 @@ impl TimeMean {
     /// Takes in the time up to now; for who wants the mean, since a value that is set again takes in nothing.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        let value = float(self.value);
-        let weighted = value * float(now - self.since);
-        self.sum += weighted;
-        self.squares += weighted * value;
-        self.since = now;
+        if now > self.since {
+            let value = float(self.value);
+            let weighted = value * float(now - self.since);
+            self.sum += weighted;
+            self.squares += weighted * value;
+            self.since = now;
+        }
     }
 
     /// The value in force.
