@@ -69,7 +69,8 @@ impl Supply for Fluid {
                 && time < until - self.at
             {
                 self.debt = work % self.rate;
-                self.go(self.at + time);
+                self.offered += u128::from(work - self.debt);
+                self.at += time;
                 return Some(self.at);
             }
             if until > horizon {
