@@ -97,12 +97,22 @@ impl Schedule {
         ))
     }
 
-    /// The register of the earliest event; `REGISTERS` if it is the calendar's. Instants alone decide while no two are equal.
+    /// The register of the earliest event; `REGISTERS` if it is the calendar's.
     #[inline]
     fn earliest(&self) -> usize {
+        match self.registers_used {
+            0..=3 => self.earliest_of::<3>(),
+            4 => self.earliest_of::<4>(),
+            _ => self.earliest_of::<REGISTERS>(),
+        }
+    }
+
+    /// The same where only the first `USED` registers are in use. Instants alone decide while no two are equal.
+    #[inline(always)]
+    fn earliest_of<const USED: usize>(&self) -> usize {
         let mut best = instant(self.calendar.peek());
         let mut from = REGISTERS;
-        for (i, &register) in self.registers.iter().enumerate() {
+        for (i, &register) in self.registers[..USED].iter().enumerate() {
             if instant(register) == best {
                 return self.first_made();
             }

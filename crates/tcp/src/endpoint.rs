@@ -326,13 +326,13 @@ impl Endpoint {
     /// Whether [`poll`](Self::poll), which has just given a segment, may have another: not while the pacing clock holds the next one.
     #[inline]
     pub fn may_go_on(&self, now: Nanos) -> bool {
-        self.sender.next_send <= now || self.receiver.ack_now || self.receiver.has_prior()
+        self.sender.pacing.next_send <= now || self.receiver.ack_now || self.receiver.has_prior()
     }
 
     /// When [`poll`](Self::poll) is to be called again because a segment waits for the pacing clock alone; [`NEVER`] if none does.
     #[inline]
     pub fn release(&self, now: Nanos) -> Nanos {
-        if self.sender.next_send > now {
+        if self.sender.pacing.next_send > now {
             self.sender.pacing_deadline()
         } else {
             NEVER

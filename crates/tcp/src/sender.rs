@@ -5,12 +5,13 @@ use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 
 use crate::loss::{Highest, Rack};
 use crate::marks::{News, Tally};
+use crate::pacing::PacingClock;
 use crate::prr::Prr;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{EVER_RETRANSMITTED, Record, SACKED, Scoreboard};
 use crate::segment::{ECE, Segment, unwrap};
 use crate::undo::{Signs, Undo};
-use crate::{LossDetection, Pacing, TcpConfig};
+use crate::{LossDetection, TcpConfig};
 
 /// What the sender is doing about congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,19 +82,9 @@ pub struct Sender {
     pub(crate) highest: Highest,
     pub(crate) use_rack: bool,
     pub(crate) use_probe: bool,
-    pub(crate) pacing: Pacing,
-    /// Most bytes that pacing lets go together, whatever the law says.
-    pub(crate) gso_max: u64,
+    pub(crate) pacing: PacingClock,
     /// The other end wants to know which segments leave together.
     pub(crate) tells_more: bool,
-    /// When what was sent would have left at the pacing rate, and how much more may leave ahead of that.
-    pub(crate) pacing_clock: Nanos,
-    pub(crate) burst: u64,
-    /// Bytes and rate whose time was reckoned last, and that time: a division for every segment would be much.
-    pub(crate) paced: (u64, u64),
-    pub(crate) gap: Nanos,
-    /// What leaves together, bytes: the burst that began last, or a segment.
-    pub(crate) burst_size: u64,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Nanos,
     pub(crate) first_sent: Nanos,
@@ -101,8 +92,6 @@ pub struct Sender {
     pub(crate) app_limited: u64,
     pub(crate) lost: u64,
     pub(crate) last_sent: Nanos,
-    /// When the pacing clock lets the next segment go.
-    pub(crate) next_send: Nanos,
     /// `next` when the window last held the sender back.
     pub(crate) limited_at: u64,
     /// Retransmission or probe timer.
@@ -170,21 +159,14 @@ impl Sender {
             highest: Highest::default(),
             use_rack: config.loss_detection == LossDetection::Rack,
             use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
-            pacing: config.pacing,
-            gso_max: u64::from(config.gso_max_segs) * mss,
+            pacing: PacingClock::new(config),
             tells_more: config.receive_offload,
-            pacing_clock: 0,
-            paced: (0, 0),
-            gap: 0,
-            burst: 0,
-            burst_size: mss,
             delivered: 0,
             delivered_at: 0,
             first_sent: 0,
             app_limited: 0,
             lost: 0,
             last_sent: 0,
-            next_send: 0,
             limited_at: 0,
             timer: NEVER,
             timer_is_probe: false,

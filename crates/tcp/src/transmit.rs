@@ -1,16 +1,11 @@
 //! What leaves the sender, and when: retransmissions first, then new data, within window and pacing; the timers' work.
 
 use bloatlab_cc::Signal;
-use bloatlab_units::{NEVER, Nanos, SECOND};
+use bloatlab_units::{NEVER, Nanos};
 
-use crate::Pacing;
 use crate::scoreboard::{APP_LIMITED, Record, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::{Sender, State};
-
-/// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
-const SLOW_START_RATIO: (u64, u64) = (2, 1);
-const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
 
 /// What [`Sender::poll`] wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +25,7 @@ impl Sender {
             self.probe_wanted = false;
             return self.transmit_probe(now, segment);
         }
-        if now < self.next_send {
+        if now < self.pacing.next_send {
             self.note_window_limited();
             return Sent::Nothing;
         }
@@ -65,7 +60,7 @@ impl Sender {
     fn goes_on(&self, now: Nanos) -> bool {
         let length = self.window.mss.min(self.limit.saturating_sub(self.next));
         length > 0
-            && now >= self.next_send
+            && now >= self.pacing.next_send
             && self.board.to_retransmit == 0
             && self.board.pipe + length <= self.window.cwnd
             && self.next + length <= self.edge
@@ -98,7 +93,7 @@ impl Sender {
             self.next_short()
         };
         if waiting && self.board.pipe + length <= self.window.cwnd {
-            self.next_send
+            self.pacing.next_send
         } else {
             NEVER
         }
@@ -115,7 +110,7 @@ impl Sender {
     /// A paced sender fills its window between two bursts, and is limited by it all the same.
     #[inline]
     fn note_window_limited(&mut self) {
-        if self.board.pipe + self.burst_size > self.window.cwnd {
+        if self.board.pipe + self.pacing.burst > self.window.cwnd {
             self.limited_at = self.next;
         }
     }
@@ -211,58 +206,9 @@ impl Sender {
             self.board.pipe,
             self.app_limited != 0,
         );
-        let rate = self.pacing_rate();
-        if rate > 0 {
-            self.pace(now, bytes, rate);
-        }
-    }
-
-    /// The pacing clock moves on by what these bytes take. A burst may run ahead of it, and the next one begins when it has caught up.
-    #[inline(never)]
-    fn pace(&mut self, now: Nanos, bytes: u64, rate: u64) {
-        if now >= self.pacing_clock {
-            self.pacing_clock = now;
-            self.burst = self.quantum(rate).min(self.gso_max);
-            self.burst_size = self.burst.max(self.window.mss);
-        }
-        if (bytes, rate) != self.paced {
-            self.paced = (bytes, rate);
-            self.gap = bytes * SECOND / rate;
-        }
-        self.pacing_clock += self.gap;
-        self.burst = self.burst.saturating_sub(bytes);
-        if self.burst < self.window.mss {
-            self.next_send = self.pacing_clock;
+        let rate = self.pacing.rate(&self.window, self.rtt.srtt);
+        if rate > 0 && self.pacing.advance(now, bytes, rate, &self.window) {
             self.note_window_limited();
-        }
-    }
-
-    /// Bytes of a burst at this pacing rate: the law's, or Linux's, what takes a millisecond (2^-10 s) and two segments at least.
-    #[inline]
-    fn quantum(&self, rate: u64) -> u64 {
-        if self.window.pacing > 0 {
-            self.window.quantum
-        } else {
-            (rate >> 10).max(2 * self.window.mss)
-        }
-    }
-
-    /// Bytes per second; 0 when segments leave back to back.
-    #[inline]
-    pub fn pacing_rate(&self) -> u64 {
-        match self.pacing {
-            Pacing::Auto => self.window.pacing,
-            Pacing::Off => 0,
-            Pacing::On if self.window.pacing > 0 || self.rtt.srtt == 0 => self.window.pacing,
-            Pacing::On => {
-                let (up, down) = if self.window.in_slow_start() {
-                    SLOW_START_RATIO
-                } else {
-                    AVOIDANCE_RATIO
-                };
-                let bytes = u128::from(self.window.cwnd * up / down) * u128::from(SECOND);
-                (bytes / u128::from(self.rtt.srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
-            }
         }
     }
 
@@ -333,8 +279,7 @@ impl Sender {
         self.recover = self.next;
         self.probe_end = 0;
         self.reorder_timer = NEVER;
-        self.next_send = now;
-        self.pacing_clock = now;
+        self.pacing.restart(now);
         self.window.cwnd = self.window.mss;
         self.cc.on_timeout(&mut self.window, now);
         self.rtt.back_off();
