@@ -9,7 +9,6 @@ const SUB: u64 = 1 << SUB_BITS;
 #[derive(Clone, Debug)]
 pub struct Histogram {
     weights: Vec<u64>,
-    total: u64,
     sum: u128,
     min: u64,
     max: u64,
@@ -19,7 +18,6 @@ impl Default for Histogram {
     fn default() -> Self {
         Self {
             weights: Vec::new(),
-            total: 0,
             sum: 0,
             min: u64::MAX,
             max: 0,
@@ -66,41 +64,46 @@ impl Histogram {
     /// Counts a value with a weight (a length of time, for a queue's length).
     #[inline]
     pub fn add(&mut self, value: u64, weight: u64) {
-        let bin = bin_of(value);
-        if bin >= self.weights.len() {
-            self.grow(bin);
+        if value < self.min || value > self.max {
+            self.widen(value);
         }
-        self.weights[bin] += weight;
-        self.total += weight;
+        let bin = bin_of(value);
+        if let Some(counted) = self.weights.get_mut(bin) {
+            *counted += weight;
+        }
         self.sum += u128::from(value) * u128::from(weight);
+    }
+
+    /// Makes room for a value that is smaller or larger than all before.
+    #[cold]
+    fn widen(&mut self, value: u64) {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+        let bins = (bin_of(self.max) + 1).next_multiple_of(SUB as usize);
+        if bins > self.weights.len() {
+            self.weights.resize(bins, 0);
+        }
     }
 
-    #[cold]
-    fn grow(&mut self, bin: usize) {
-        self.weights
-            .resize((bin + 1).next_multiple_of(SUB as usize), 0);
-    }
-
-    /// Everything counted.
+    /// Everything counted; summed up anew.
     pub fn total(&self) -> u64 {
-        self.total
+        self.weights.iter().sum()
     }
 
     /// The exact mean; None when nothing was counted.
     pub fn mean(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+        let total = self.total();
+        (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
     /// The exact maximum; None when nothing was counted.
     pub fn max(&self) -> Option<u64> {
-        (self.total > 0).then_some(self.max)
+        (self.min <= self.max).then_some(self.max)
     }
 
     /// The value below which this fraction lies, interpolated within its bin.
     pub fn quantile(&self, fraction: f64) -> Option<f64> {
-        let wanted = fraction * self.total as f64;
+        let wanted = fraction * self.total() as f64;
         let mut below = 0.0;
         for bin in self.bins() {
             let weight = bin.weight as f64;

@@ -104,11 +104,10 @@ impl Network {
     /// A host sends a packet. Every path has a box that takes time, so none arrives within this call.
     #[inline(always)]
     pub fn send(&mut self, packet: &mut Packet) {
-        packet.set_dscp(self.passages[packet.flow_index()].dscp);
+        let passage = &mut self.passages[packet.flow_index()];
+        packet.set_dscp(passage.dscp);
+        passage.sent += u64::from(packet.direction() == 0);
         self.log.note(self.schedule.now, Step::Send, HOST, packet);
-        if packet.direction() == 0 {
-            self.passages[packet.flow_index()].sent += 1;
-        }
         let arrived = self.forward(packet);
         debug_assert!(!arrived);
     }
