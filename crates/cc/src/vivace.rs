@@ -223,7 +223,10 @@ impl Vivace {
     }
 
     fn note_second(&mut self) {
-        self.second = self.intervals.second().map_or(u64::MAX, |second| second.from);
+        self.second = self
+            .intervals
+            .second()
+            .map_or(u64::MAX, |second| second.from);
     }
 
     /// Adds the ACK to the interval in which the newest segment it delivered was sent, and closes those before it.
