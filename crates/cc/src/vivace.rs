@@ -127,8 +127,6 @@ struct Vivace {
     params: Params,
     rng: Rng,
     intervals: Intervals,
-    /// Delivered bytes at which the second of them began; out of reach if there is none.
-    second: u64,
     current: Current,
     /// Bytes that left since the last of them began.
     sent: u64,
@@ -157,7 +155,6 @@ impl Vivace {
         Self {
             rng,
             intervals: Intervals::new(),
-            second: u64::MAX,
             current: Current::default(),
             starting: true,
             rate: 0.0,
@@ -186,7 +183,6 @@ impl Vivace {
     /// Forgets what is under way, and plans anew.
     fn void(&mut self) {
         self.intervals.clear();
-        self.second = u64::MAX;
         self.plan_pair();
     }
 
@@ -213,7 +209,6 @@ impl Vivace {
         }
         self.intervals
             .push(Interval::new(role, rate, ack.delivered, ack.now));
-        self.note_second();
         self.current = Current {
             began: ack.now,
             least: MIN_SEGMENTS * window.mss as f64 * 1e9 / rate,
@@ -222,21 +217,15 @@ impl Vivace {
         };
     }
 
-    fn note_second(&mut self) {
-        self.second = self
-            .intervals
-            .second()
-            .map_or(u64::MAX, |second| second.from);
-    }
-
     /// Adds the ACK to the interval in which the newest segment it delivered was sent, and closes those before it.
     fn attribute(&mut self, window: &Window, ack: &Ack) {
         if ack.delivered_now == 0 || self.intervals.is_empty() {
             return;
         }
         let prior = ack.rate.prior_delivered;
-        while self.second <= prior {
-            self.close_oldest(window, ack);
+        while self.intervals.second().is_some_and(|i| i.from <= prior) {
+            let done = self.intervals.pop();
+            self.finish(&done, window, ack);
         }
         let interval = self.intervals.oldest();
         if interval.from <= prior {
@@ -248,14 +237,8 @@ impl Vivace {
         }
     }
 
-    #[cold]
-    fn close_oldest(&mut self, window: &Window, ack: &Ack) {
-        let done = self.intervals.pop();
-        self.note_second();
-        self.finish(&done, window, ack);
-    }
-
     /// All that was sent in the interval is accounted for.
+    #[cold]
     fn finish(&mut self, done: &Interval, window: &Window, ack: &Ack) {
         let utility = self.params.utility_of(done);
         match done.role {

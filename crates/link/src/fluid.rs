@@ -69,6 +69,7 @@ impl Supply for Fluid {
                 && time < until - self.at
             {
                 self.debt = work % self.rate;
+                // As `go` would, without its product: the rate does not change here.
                 self.offered += u128::from(work - self.debt);
                 self.at += time;
                 return Some(self.at);

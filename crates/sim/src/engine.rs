@@ -136,6 +136,7 @@ impl<'a> Engine<'a> {
         self.forward_at_once(packet);
     }
 
+    /// The same, as a part of the event loop.
     #[inline(always)]
     fn forward_at_once(&mut self, packet: &mut Packet) {
         packet.hop += 1;

@@ -153,6 +153,7 @@ impl Intervals {
     }
 
     /// The second oldest.
+    #[inline]
     pub fn second(&self) -> Option<&Interval> {
         (self.end - self.first > 1).then(|| &self.places[(self.first + 1) % PLACES])
     }
