@@ -68,6 +68,8 @@ impl<'a> Engine<'a> {
     /// Runs to the end, or until told to stop.
     pub fn run(&mut self, control: &Control) -> Result<(), Stopped> {
         while let Some((kind, index)) = self.network.schedule.next() {
+            // Who may have something to send now: asked in one place, because the code of sending is long and paced flows send at two occasions.
+            let mut woken = None;
             match kind {
                 event::LINK_DONE => self.network.on_link_done(index as usize),
                 event::LINK_FLIGHT | event::DELAY => {
@@ -77,7 +79,7 @@ impl<'a> Engine<'a> {
                         self.network.on_delay(index as usize)
                     };
                     if let Some(mut packet) = arrived {
-                        self.forward_at_once(&mut packet);
+                        woken = self.forward_at_once(&mut packet);
                     }
                 }
                 event::TIMER => self.on_timer(index as usize / 2, index as usize % 2),
@@ -88,13 +90,18 @@ impl<'a> Engine<'a> {
                     );
                 }
                 event::WAKE => self.network.on_wake(index as usize),
-                event::RELEASE => self.on_release(index as usize / 2, index as usize % 2),
+                event::RELEASE => woken = self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::CELL => self.on_cell(),
                 _ if index >= clock::SCATTER => self.on_rare_box(index),
                 _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
                 _ if index == clock::SAMPLE => self.on_sample(),
                 _ if index == clock::WARMUP => self.on_warmup(),
                 _ => break,
+            }
+            if let Some((index, end)) = woken
+                && let Flow::Tcp(flow) = &mut self.flows[index]
+            {
+                flow.pump(&mut self.network, index, end);
             }
             self.events += 1;
             if self.events.is_multiple_of(CONTROL_PERIOD) {
@@ -133,21 +140,24 @@ impl<'a> Engine<'a> {
 
     /// A packet left a box: it goes on to the next, or is received by the host at the end of its path.
     fn forward(&mut self, packet: &mut Packet) {
-        self.forward_at_once(packet);
+        if let Some((index, end)) = self.forward_at_once(packet) {
+            self.pump(index, end);
+        }
     }
 
-    /// The same, as a part of the event loop.
+    /// The same, as a part of the event loop; gives the flow and end that are to be pumped then.
     #[inline(always)]
-    fn forward_at_once(&mut self, packet: &mut Packet) {
+    fn forward_at_once(&mut self, packet: &mut Packet) -> Option<(usize, usize)> {
         packet.hop += 1;
         if !self.network.forward(packet) {
-            return;
+            return None;
         }
         match packet.protocol() {
-            Protocol::Tcp => self.receive_tcp(packet),
+            Protocol::Tcp => return self.receive_tcp(packet),
             Protocol::Udp => self.receive_datagram(packet),
             Protocol::Echo => self.receive_echo(packet),
         }
+        None
     }
 
     /// The radio cell's next slot begins, or a block has come through.
@@ -163,22 +173,21 @@ impl<'a> Engine<'a> {
 
     /// A segment reached end 1 (data direction) or end 0.
     #[inline(always)]
-    fn receive_tcp(&mut self, packet: &Packet) {
+    fn receive_tcp(&mut self, packet: &Packet) -> Option<(usize, usize)> {
         let now = self.now();
         let index = packet.flow_index();
         let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
+            return None;
         };
         if packet.connection() != flow.connection {
-            return;
+            return None;
         }
         let end = 1 - packet.direction();
         let bytes = flow.on_segment(now, end, packet);
         if (bytes > 0 || end == 0) && flow.application.answers() {
             self.after_segment(index, end, bytes);
-            return self.pump(index, end);
         }
-        flow.pump(&mut self.network, index, end);
+        Some((index, end))
     }
 
     /// Lets an endpoint send what it may, and sets its timer.
@@ -189,15 +198,18 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The pacing clock lets a segment go, if the event is the one that stands.
-    fn on_release(&mut self, index: usize, end: usize) {
+    /// The pacing clock lets a segment of this flow and end go, if the event is the one that stands.
+    #[inline(always)]
+    fn on_release(&mut self, index: usize, end: usize) -> Option<(usize, usize)> {
         let now = self.now();
-        if let Flow::Tcp(flow) = &mut self.flows[index]
-            && flow.releases[end].at == now
-        {
+        let Flow::Tcp(flow) = &mut self.flows[index] else {
+            return None;
+        };
+        let stands = flow.releases[end].at == now;
+        stands.then(|| {
             flow.releases[end].at = NEVER;
-            flow.pump(&mut self.network, index, end);
-        }
+            (index, end)
+        })
     }
 
     /// A timer event: only the one that stands as scheduled counts; deadlines that moved later are set again.
