@@ -14,7 +14,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Links are apart from packets: a packet that fills a cache line stays in one, and many links share another.
 #[derive(Debug)]
 pub struct Slab<P> {
-    places: Vec<P>,
+    places: Vec<Place<P>>,
     /// For each place, the one behind it in its chain, or among those that are free.
     next: Vec<u32>,
     free: u32,
@@ -22,6 +22,11 @@ pub struct Slab<P> {
     packets: u32,
     bytes: u64,
 }
+
+/// Where a packet lies, from a cache line's start: a vector begins in the middle of one as a rule.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Place<P>(P);
 
 /// A FIFO of packets in a [`Slab`].
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +94,7 @@ impl<P: Packet> Slab<P> {
         self.next[last as usize] = place;
         self.next[place as usize] = NONE;
         chain.tail = place;
-        let stored = &mut self.places[place as usize];
+        let stored = &mut self.places[place as usize].0;
         *stored = packet;
         stored
     }
@@ -98,7 +103,7 @@ impl<P: Packet> Slab<P> {
     #[cold]
     fn grow(&mut self, filler: P) {
         self.free = self.places.len() as u32;
-        self.places.push(filler);
+        self.places.push(Place(filler));
         self.next.push(NONE);
     }
 
@@ -110,7 +115,7 @@ impl<P: Packet> Slab<P> {
             return None;
         }
         chain.head = self.release(place);
-        Some(self.places[place as usize])
+        Some(self.places[place as usize].0)
     }
 
     /// Frees the place of the oldest packet of a chain that is not empty.
@@ -129,14 +134,14 @@ impl<P: Packet> Slab<P> {
         chain.tail = before;
         self.next[before as usize] = NONE;
         self.release(place);
-        Some(self.places[place as usize])
+        Some(self.places[place as usize].0)
     }
 
     /// Frees a place, whose packet is held no longer; gives the place that was behind it.
     #[inline]
     fn release(&mut self, place: u32) -> u32 {
         self.packets -= 1;
-        self.bytes -= u64::from(self.places[place as usize].size());
+        self.bytes -= u64::from(self.places[place as usize].0.size());
         let next = std::mem::replace(&mut self.next[place as usize], self.free);
         self.free = place;
         next
@@ -145,14 +150,14 @@ impl<P: Packet> Slab<P> {
     /// The oldest packet of a chain.
     #[inline]
     pub fn front(&self, chain: &Chain) -> Option<&P> {
-        self.places.get(chain.head as usize)
+        self.places.get(chain.head as usize).map(|place| &place.0)
     }
 
     /// The newest packet of a chain.
     #[inline]
     pub fn back(&self, chain: &Chain) -> Option<&P> {
         self.front(chain)?;
-        self.places.get(chain.tail as usize)
+        self.places.get(chain.tail as usize).map(|place| &place.0)
     }
 
     /// The place of the oldest packet of a chain; [`NONE`] if there is none.
@@ -165,7 +170,7 @@ impl<P: Packet> Slab<P> {
     #[inline]
     pub(crate) fn at(&self, place: u32) -> Option<(&P, u32)> {
         let packet = self.places.get(place as usize)?;
-        Some((packet, self.next[place as usize]))
+        Some((&packet.0, self.next[place as usize]))
     }
 
     /// Takes the packet at `place` out of its chain, in which it stands behind `previous` ([`NONE`]: it is the oldest).
@@ -178,13 +183,15 @@ impl<P: Packet> Slab<P> {
         if chain.tail == place {
             chain.tail = previous;
         }
-        self.places[place as usize]
+        self.places[place as usize].0
     }
 
     /// The same, to be marked.
     #[inline]
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
-        self.places.get_mut(chain.head as usize)
+        self.places
+            .get_mut(chain.head as usize)
+            .map(|place| &mut place.0)
     }
 }
 
