@@ -80,6 +80,7 @@ impl Law for Params {
             conservation: false,
             prior_cwnd: 0,
             aggregation: AckAggregation::default(),
+            rounded: (0, 0),
             params: self.clone(),
         })
     }
@@ -116,6 +117,8 @@ struct Bbr {
     conservation: bool,
     prior_cwnd: u64,
     aggregation: AckAggregation,
+    /// Bytes that were rounded up last, and the segments that came of it: they change only when the model does.
+    rounded: (u64, u64),
 }
 
 impl Bbr {
@@ -221,7 +224,7 @@ impl Bbr {
     /// Section 4.2.1: the rate may fall only once the pipe has been filled.
     fn set_pacing(&self, window: &mut Window, gain: f64) {
         let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
-        if self.model.filled_pipe || rate > window.pacing {
+        if rate > window.pacing || (self.model.filled_pipe && rate < window.pacing) {
             window.pacing = rate.max(1);
             set_quantum(window);
         }
@@ -236,19 +239,21 @@ impl Bbr {
     }
 
     /// Section 4.2.3.2: the window for this many bandwidth-delay products, with room for three bursts.
-    fn inflight(&self, window: &Window, gain: f64) -> u64 {
-        self.model.bdp().map_or(window.initial, |bdp| {
+    fn inflight(&mut self, window: &Window, gain: f64) -> u64 {
+        let bdp = self.model.bdp();
+        bdp.map_or(window.initial, |bdp| {
             self.quantized(window, (gain * bdp) as u64)
         })
     }
 
     /// Linux: an even number of segments, so that delayed ACKs fit, and two more for the phase that probes, lest a small window hide it.
-    fn quantized(&self, window: &Window, bytes: u64) -> u64 {
-        let segments = bytes
-            .saturating_add(3 * window.quantum)
-            .div_ceil(window.mss);
+    fn quantized(&mut self, window: &Window, bytes: u64) -> u64 {
+        let bytes = bytes.saturating_add(3 * window.quantum);
+        if bytes != self.rounded.0 {
+            self.rounded = (bytes, bytes.div_ceil(window.mss).next_multiple_of(2));
+        }
         let probing = self.mode == Mode::ProbeBw && self.cycle == PROBE_UP;
-        (segments.next_multiple_of(2) + if probing { 2 } else { 0 }) * window.mss
+        (self.rounded.1 + if probing { 2 } else { 0 }) * window.mss
     }
 
     /// What ACK aggregation adds to the target, at most 100 ms of data.
@@ -275,8 +280,9 @@ impl Bbr {
     }
 
     /// Section 4.2.3.
-    fn set_cwnd(&self, window: &mut Window, ack: &Ack) {
-        let target = self.model.bdp().map_or(window.initial, |bdp| {
+    fn set_cwnd(&mut self, window: &mut Window, ack: &Ack) {
+        let bdp = self.model.bdp();
+        let target = bdp.map_or(window.initial, |bdp| {
             self.quantized(window, (self.cwnd_gain * bdp) as u64 + self.aggregated())
         });
         let floor = self.min_window(window);

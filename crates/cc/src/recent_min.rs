@@ -14,6 +14,9 @@ pub struct RecentMin {
     samples: Box<[(Nanos, u64); PLACES]>,
     first: usize,
     end: usize,
+    /// Copies of the first and the last, which every value is compared with.
+    oldest: (Nanos, u64),
+    newest: (Nanos, u64),
 }
 
 impl Default for RecentMin {
@@ -22,6 +25,8 @@ impl Default for RecentMin {
             samples: Box::new([(0, 0); PLACES]),
             first: 0,
             end: 0,
+            oldest: (0, u64::MAX),
+            newest: (0, u64::MAX),
         }
     }
 }
@@ -30,18 +35,30 @@ impl RecentMin {
     /// Takes a value in and forgets those older than the window.
     #[inline]
     pub fn update(&mut self, now: Nanos, window: Nanos, value: u64) {
-        while self.end > self.first && self.at(self.end - 1).1 >= value {
-            self.end -= 1;
+        let joins = value > self.newest.1 && now - self.newest.0 < window / PARTS;
+        if !joins || now - self.oldest.0 > window {
+            self.place(now, window, value);
         }
-        let held = self.end - self.first;
+    }
+
+    /// The same for a value that is not one with the last, or when the first may have to go.
+    fn place(&mut self, now: Nanos, window: Nanos, value: u64) {
+        let (mut first, mut end, mut newest) = (self.first, self.end, self.newest);
+        while end > first && newest.1 >= value {
+            end -= 1;
+            newest = self.at(end.wrapping_sub(1));
+        }
         // A window that grows again and again may leave no place: then the value is one with the last, too.
-        if held == 0 || (now - self.at(self.end - 1).0 >= window / PARTS && held < PLACES) {
-            self.samples[self.end % PLACES] = (now, value);
-            self.end += 1;
+        if end == first || (now - newest.0 >= window / PARTS && end - first < PLACES) {
+            newest = (now, value);
+            self.samples[end % PLACES] = newest;
+            end += 1;
         }
-        while self.end - self.first > 1 && now - self.at(self.first).0 > window {
-            self.first += 1;
+        while end - first > 1 && now - self.at(first).0 > window {
+            first += 1;
         }
+        self.oldest = self.at(first);
+        (self.first, self.end, self.newest) = (first, end, newest);
     }
 
     #[inline]
@@ -52,7 +69,7 @@ impl RecentMin {
     /// The smallest value of the window; `None` before the first.
     #[inline]
     pub fn get(&self) -> Option<u64> {
-        (self.end > self.first).then(|| self.at(self.first).1)
+        (self.end > self.first).then_some(self.oldest.1)
     }
 }
 

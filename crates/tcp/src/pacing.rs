@@ -43,7 +43,7 @@ impl PacingClock {
 
     /// These bytes left: the clock moves on by what they take at this rate. A burst may run ahead of it, and the next one begins when it has caught
     /// up; true if this one is over.
-    #[inline(never)]
+    #[inline]
     pub fn advance(&mut self, now: Nanos, bytes: u64, rate: u64, window: &Window) -> bool {
         if now >= self.clock {
             self.clock = now;

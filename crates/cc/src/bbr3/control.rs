@@ -17,7 +17,7 @@ impl Bbr3 {
     /// Section 5.6.2: the rate may fall only once the pipe has been filled.
     pub(super) fn set_pacing(&self, window: &mut Window, gain: f64) {
         let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
-        if self.model.filled_pipe || rate > window.pacing {
+        if rate > window.pacing || (self.model.filled_pipe && rate < window.pacing) {
             window.pacing = rate.max(1);
             set_quantum(window);
         }
