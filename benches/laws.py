@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
-from statistics import median
 from typing import Any
+
+import undisturbed
 
 from bloatlab import _core
 
@@ -14,60 +14,61 @@ BASE_RTT = "20ms"
 BDP = 167
 """Packets of 1500 bytes."""
 SECONDS = 20
+PROBE_SECONDS = 1
 AIM = 40.0
 """Most nanoseconds beyond a fixed window."""
 BASELINE = "fixed"
+WINDOW = {"kind": BASELINE, "window": BDP * 5 // 4}
+FILLING = {BASELINE: WINDOW, "fixed_rate": {"kind": "fixed_rate", "rate": "90Mbit/s"}}
+"""Those that only hold to what is set are set to fill the link."""
 
 
-def _scenario(law: Any) -> str:
+def _scenario(law: Any, seconds: int) -> str:
     return json.dumps(
         {
             "name": "laws",
-            "duration": f"{SECONDS}s",
+            "duration": f"{seconds}s",
             "dumbbell": {"rate": RATE, "rtt": BASE_RTT, "queue": {"kind": "fifo", "limit": f"{BDP}p"}},
             "flows": [{"cca": law}],
         }
     )
 
 
-def _laws() -> dict[str, str]:
-    """The scenario of each law; those that only hold to what is set are set to fill the link."""
-    kinds = [law["kind"] for law in json.loads(_core.algorithms())["congestion_controls"]]
-    filling = {
-        BASELINE: {"kind": BASELINE, "window": BDP * 5 // 4},
-        "fixed_rate": {"kind": "fixed_rate", "rate": "90Mbit/s"},
-    }
-    return {kind: _scenario(filling.get(kind, kind)) for kind in kinds if kind != "python"}
-
-
-def _once(scenario: str) -> dict[str, Any]:
-    began = time.perf_counter_ns()
+def _counts(scenario: str) -> dict[str, Any]:
     outcome = _core.run(scenario, 42)
-    took = time.perf_counter_ns() - began
     link = json.loads(outcome.metrics_json())["link_metrics"]["bottleneck"]
     packets = int(link["arrivals"] - link["drops"])
-    return {"ns": took / packets, "packets": packets, "drops": int(link["drops"]), "events": outcome.events / packets}
+    return {"packets": packets, "drops": int(link["drops"]), "events": outcome.events / packets}
 
 
-def measure(rounds: int) -> dict[str, Any]:
-    """All laws take turns, so that what slows the machine for a while slows all; distances are taken within a round."""
-    laws = _laws()
-    turns: dict[str, list[dict[str, Any]]] = {kind: [] for kind in laws}
-    for _ in range(rounds):
-        for kind, scenario in laws.items():
-            turns[kind].append(_once(scenario))
-    base = [turn["ns"] for turn in turns[BASELINE]]
+def measure(wanted: int, seconds: float) -> dict[str, Any]:
+    """Each law until it has had so many undisturbed runs, or the seconds are over; a fixed window tells what is undisturbed."""
+    kinds = [law["kind"] for law in json.loads(_core.algorithms())["congestion_controls"]]
+    laws = {kind: _scenario(FILLING.get(kind, kind), SECONDS) for kind in kinds if kind != "python"}
+    counts = {kind: _counts(scenario) for kind, scenario in laws.items()}
+    probe = _scenario(WINDOW, PROBE_SECONDS)
+    timed = undisturbed.measure(
+        {kind: lambda scenario=scenario: _core.run(scenario, 42) for kind, scenario in laws.items()},
+        lambda: _core.run(probe, 42),
+        wanted,
+        seconds,
+    )
+
+    def per_packet(kind: str, ns: float) -> float:
+        return ns / counts[kind]["packets"]
+
+    base = per_packet(BASELINE, timed[BASELINE].ns)
     results = [
         {
             "kind": kind,
-            "ns": median(turn["ns"] for turn in several),
-            "ns_best": min(turn["ns"] for turn in several),
-            "beyond": median(turn["ns"] - fixed for turn, fixed in zip(several, base, strict=True)),
-            "packets": several[0]["packets"],
-            "drops": several[0]["drops"],
-            "events": several[0]["events"],
+            "ns": per_packet(kind, one.ns),
+            "ns_all": per_packet(kind, one.ns_all),
+            "beyond": per_packet(kind, one.ns) - base,
+            "undisturbed": one.undisturbed,
+            "runs": one.runs,
+            **counts[kind],
         }
-        for kind, several in turns.items()
+        for kind, one in timed.items()
     ]
     what = f"1 flow, {RATE}, {BASE_RTT}, FIFO of 1 BDP, {SECONDS} s"
-    return {"what": what, "aim": AIM, "rounds": rounds, "results": results}
+    return {"what": what, "aim": AIM, "results": results}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
+
+import undisturbed
 
 from bloatlab import _core
 from bloatlab.experiments import get
@@ -14,40 +16,76 @@ from bloatlab.experiments import get
 
 @dataclass(frozen=True)
 class Case:
-    """One run of an experiment."""
+    """One run of an experiment, and the pieces of it that are timed on an undisturbed core: shorter runs with other seeds."""
 
     experiment: str
     parameters: dict[str, Any]
     what: str
     aim: float
     """Seconds on one core."""
+    piece: float
+    """Simulated seconds."""
+    seeds: int
 
 
 CASES = (
-    Case("nr-rlc", {"lambda": 30_000}, "10 s of 30,000 packets/s through a 5G cell (ns-3: 45 to 160 s)", 0.15),
-    Case("mmwave-aqm", {"queue": "fq_codel"}, "120 s of 10 CUBIC flows at 3 Gbit/s on a 60 GHz link", 6.0),
+    Case("nr-rlc", {"lambda": 30_000}, "10 s of 30,000 packets/s through a 5G cell (ns-3: 45 to 160 s)", 0.15, 2.0, 3),
+    Case("mmwave-aqm", {"queue": "fq_codel"}, "120 s of 10 CUBIC flows at 3 Gbit/s on a 60 GHz link", 6.0, 1.0, 8),
 )
 
 
-def measure(repetitions: int) -> list[dict[str, Any]]:
-    """Each case so often, in turns."""
-    documents = {}
-    for case in CASES:
-        experiment = get(case.experiment)
-        documents[case.experiment] = json.dumps(experiment.scenario(experiment.resolve(case.parameters)))
+def _document(case: Case, seconds: float | None = None) -> str:
+    experiment = get(case.experiment)
+    scenario = experiment.scenario(experiment.resolve(case.parameters))
+    return json.dumps(scenario if seconds is None else {**scenario, "duration": f"{seconds:g}s"})
+
+
+def _whole(repetitions: int) -> dict[str, tuple[list[float], int]]:
+    """Seconds of each whole run, and its events; the cases take turns."""
+    documents = {case.experiment: _document(case) for case in CASES}
     turns: dict[str, list[float]] = {name: [] for name in documents}
+    events = {}
     for _ in range(repetitions):
         for name, document in documents.items():
             began = time.perf_counter()
-            _core.run(document, 42)
+            events[name] = _core.run(document, 42).events
             turns[name].append(time.perf_counter() - began)
-    return [
-        {
-            "experiment": case.experiment,
-            "what": case.what,
-            "aim": case.aim,
-            "seconds": median(turns[case.experiment]),
-            "seconds_best": min(turns[case.experiment]),
-        }
-        for case in CASES
-    ]
+    return {name: (turns[name], events[name]) for name in documents}
+
+
+def _pieces(case: Case, wanted: int, seconds: float) -> tuple[float, int, int]:
+    """Nanoseconds an event on an undisturbed core; the undisturbed runs of the piece that had fewest, and all of its runs."""
+    piece = _document(case, case.piece)
+    probe = _document(CASES[0], CASES[0].piece / 4)
+    events = {str(seed): _core.run(piece, seed).events for seed in range(case.seeds)}
+    timed = undisturbed.measure(
+        {seed: lambda seed=seed: _core.run(piece, int(seed)) for seed in events},
+        lambda: _core.run(probe, 42),
+        wanted,
+        seconds,
+    )
+    each = fmean(one.ns / events[seed] for seed, one in timed.items())
+    scarcest = min(timed.values(), key=lambda one: one.undisturbed)
+    return each, scarcest.undisturbed, scarcest.runs
+
+
+def measure(repetitions: int, wanted: int, seconds: float) -> list[dict[str, Any]]:
+    """Each case so often, in turns; then its pieces until each has had so many undisturbed runs, or the seconds are over."""
+    whole = _whole(repetitions)
+    results = []
+    for case in CASES:
+        turns, events = whole[case.experiment]
+        each, clean, runs = _pieces(case, wanted, seconds)
+        results.append(
+            {
+                "experiment": case.experiment,
+                "what": case.what,
+                "aim": case.aim,
+                "seconds": median(turns),
+                "seconds_best": min(turns),
+                "seconds_undisturbed": each * events / 1e9,
+                "undisturbed": clean,
+                "runs": runs,
+            }
+        )
+    return results
