@@ -197,12 +197,11 @@ impl Bbr3 {
 
     /// Section 5.3.1: Startup ends when the pipe is full or losses are high; Drain when the queue should be empty.
     fn check_startup_and_drain(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
+        let too_high = self.too_high(sample);
         let m = &mut self.model;
         let whole_round = m.round > self.recovery_round;
         if !m.filled_pipe && whole_round && m.loss_round_start && m.loss_events >= STARTUP_LOSSES {
-            let lossy =
-                float(sample.lost) > self.params.loss_threshold * float(sample.tx_in_flight);
-            if lossy {
+            if too_high {
                 m.filled_pipe = true;
                 let bdp = m.bdp(m.max_bw.get()).map_or(0, |bdp| bdp as u64);
                 m.inflight_long = bdp.max(m.inflight_latest);
@@ -212,11 +211,11 @@ impl Bbr3 {
             self.mode = Mode::Drain;
             self.drain_round = self.model.round;
         }
-        let drained = ack.in_flight <= self.inflight(window, 1.0);
-        if self.mode == Mode::Drain
-            && (drained || self.model.round > self.drain_round + DRAIN_ROUNDS)
-        {
-            self.start_down(ack);
+        if self.mode == Mode::Drain {
+            let drained = ack.in_flight <= self.inflight(window, 1.0);
+            if drained || self.model.round > self.drain_round + DRAIN_ROUNDS {
+                self.start_down(ack);
+            }
         }
     }
 

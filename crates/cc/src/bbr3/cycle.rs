@@ -89,9 +89,11 @@ impl Bbr3 {
 
     /// Section 5.3.3.5.3: by the clock, or as often as Reno would lose.
     fn time_to_probe(&self, window: &Window, now: Nanos) -> bool {
-        let reno = self.target(window) / window.mss;
+        // Reno would lose once in as many rounds as the target has whole segments.
+        let rounds = self.rounds_since_probe;
         now > self.cycle_stamp + self.wait
-            || self.rounds_since_probe >= reno.min(u64::from(self.params.probe_rounds))
+            || rounds >= u64::from(self.params.probe_rounds)
+            || self.target(window) < (rounds + 1) * window.mss
     }
 
     fn time_to_cruise(&self, window: &Window, ack: &Ack) -> bool {
