@@ -58,12 +58,8 @@ def _pieces(case: Case, wanted: int, seconds: float) -> tuple[float, int, int]:
     piece = _document(case, case.piece)
     probe = _document(CASES[0], CASES[0].piece / 4)
     events = {str(seed): _core.run(piece, seed).events for seed in range(case.seeds)}
-    timed = undisturbed.measure(
-        {seed: lambda seed=seed: _core.run(piece, int(seed)) for seed in events},
-        lambda: _core.run(probe, 42),
-        wanted,
-        seconds,
-    )
+    works = {seed: lambda seed=seed: _core.run(piece, int(seed)) for seed in events}
+    timed = undisturbed.judge([undisturbed.take_turns(works, lambda: _core.run(probe, 42), wanted, seconds)])
     each = fmean(one.ns / events[seed] for seed, one in timed.items())
     scarcest = min(timed.values(), key=lambda one: one.undisturbed)
     return each, scarcest.undisturbed, scarcest.runs

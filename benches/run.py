@@ -184,7 +184,7 @@ def main() -> None:
         console.print(queue_table(results["queues"]))
     if "laws" in given.only:
         with console.status("congestion controls ..."):
-            results["laws"] = laws.measure(*(5, 20.0) if given.quick else (9, 180.0))
+            results["laws"] = laws.measure(*(1, 20.0) if given.quick else (5, 240.0))
         console.print(law_table(results["laws"]))
     if "radio" in given.only:
         with console.status("radio links ..."):

@@ -8,12 +8,15 @@ What is timed is processor time, of which what a hypervisor takes away is no par
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
 SLACK = 1.2
 """A probe that takes this much longer than at its best was disturbed."""
+
+Turns = dict[str, list[tuple[int, int]]]
+"""By name of the work: the longer of the two probes round each run, and the run, ns."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,11 @@ def _processor_ns(work: Callable[[], object]) -> int:
     return time.process_time_ns() - began
 
 
-def measure(
+def take_turns(
     works: Mapping[str, Callable[[], object]], probe: Callable[[], object], wanted: int, seconds: float
-) -> dict[str, Timed]:
+) -> Turns:
     """All take turns until each has had so many undisturbed runs, or the time is up."""
-    turns: dict[str, list[tuple[int, int]]] = {name: [] for name in works}
+    turns: Turns = {name: [] for name in works}
     least = before = _processor_ns(probe)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -49,10 +52,20 @@ def measure(
             least, before = min(least, after), after
         if all(sum(probed <= SLACK * least for probed, _ in runs) >= wanted for runs in turns.values()):
             break
-    return {name: _judge(runs, SLACK * least) for name, runs in turns.items()}
+    return turns
 
 
-def _judge(runs: list[tuple[int, int]], most: float) -> Timed:
+def judge(several: Iterable[Turns]) -> dict[str, Timed]:
+    """What the work took, by all turns of one or several processes."""
+    turns: Turns = {}
+    for one in several:
+        for name, runs in one.items():
+            turns.setdefault(name, []).extend(runs)
+    most = SLACK * min(probed for runs in turns.values() for probed, _ in runs)
+    return {name: _timed(runs, most) for name, runs in turns.items()}
+
+
+def _timed(runs: list[tuple[int, int]], most: float) -> Timed:
     clean = [took for probed, took in runs if probed <= most]
     calmest = [took for _, took in sorted(runs)[: len(runs) // 10 + 1]]
     return Timed(median(clean or calmest), median(took for _, took in runs), len(clean), len(runs))
