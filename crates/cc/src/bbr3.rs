@@ -195,17 +195,20 @@ impl Bbr3 {
         float(sample.lost) > self.params.loss_threshold * float(sample.tx_in_flight)
     }
 
+    /// Section 5.3.1.3: a whole round had many losses.
+    fn is_lossy(&self, sample: &Sample) -> bool {
+        let m = &self.model;
+        let ends_round = m.loss_round_start && m.round > self.recovery_round;
+        ends_round && m.loss_events >= STARTUP_LOSSES && self.too_high(sample)
+    }
+
     /// Section 5.3.1: Startup ends when the pipe is full or losses are high; Drain when the queue should be empty.
     fn check_startup_and_drain(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
-        let too_high = self.too_high(sample);
-        let m = &mut self.model;
-        let whole_round = m.round > self.recovery_round;
-        if !m.filled_pipe && whole_round && m.loss_round_start && m.loss_events >= STARTUP_LOSSES {
-            if too_high {
-                m.filled_pipe = true;
-                let bdp = m.bdp(m.max_bw.get()).map_or(0, |bdp| bdp as u64);
-                m.inflight_long = bdp.max(m.inflight_latest);
-            }
+        if !self.model.filled_pipe && self.is_lossy(sample) {
+            let m = &mut self.model;
+            m.filled_pipe = true;
+            let bdp = m.bdp(m.max_bw.get()).map_or(0, |bdp| bdp as u64);
+            m.inflight_long = bdp.max(m.inflight_latest);
         }
         if self.mode == Mode::Startup && self.model.filled_pipe {
             self.mode = Mode::Drain;
