@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import undisturbed
@@ -55,20 +55,19 @@ def _whole(repetitions: int) -> dict[str, tuple[list[float], int]]:
 
 def _pieces(case: Case, events: int, wanted: int, seconds: float) -> tuple[float, int, int]:
     """Seconds of a run of so many events on an undisturbed core; of the piece with fewest undisturbed runs, those and all."""
-    halves = (_document(case, case.piece), _document(case, 2 * case.piece))
     probe = _document(CASES[0], CASES[0].piece)
-    pieces = {f"{seed} {half}": (halves[half], seed) for seed in range(case.seeds) for half in range(2)}
+    documents = {"short": _document(case, case.piece), "long": _document(case, 2 * case.piece)}
+    pieces = {f"{name} {seed}": (document, seed) for seed in range(case.seeds) for name, document in documents.items()}
     counts = {name: _core.run(*piece).events for name, piece in pieces.items()}
     works = {name: lambda piece=piece: _core.run(*piece) for name, piece in pieces.items()}
     timed = undisturbed.judge([undisturbed.take_turns(works, lambda: _core.run(probe, 42), wanted, seconds)])
-    starts, start_events, later, later_events = 0.0, 0, 0.0, 0
-    for seed in range(case.seeds):
-        first, both = f"{seed} 0", f"{seed} 1"
-        starts += timed[first].ns
-        start_events += counts[first]
-        later += timed[both].ns - timed[first].ns
-        later_events += counts[both] - counts[first]
-    whole = starts / case.seeds + later / later_events * (events - start_events / case.seeds)
+
+    def mean(name: str) -> tuple[float, float]:
+        names = [f"{name} {seed}" for seed in range(case.seeds)]
+        return fmean(timed[one].ns for one in names), fmean(counts[one] for one in names)
+
+    (short, short_events), (long, long_events) = mean("short"), mean("long")
+    whole = short + (long - short) / (long_events - short_events) * (events - short_events)
     scarcest = min(timed.values(), key=lambda one: one.undisturbed)
     return whole / 1e9, scarcest.undisturbed, scarcest.runs
 
