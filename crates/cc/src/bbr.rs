@@ -2,7 +2,7 @@
 
 mod model;
 
-use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND, float};
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND, float, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -262,7 +262,7 @@ impl Bbr {
             return 0;
         }
         let extra = self.params.extra_acked_gain * float(self.aggregation.extra());
-        extra.min(self.model.bw() * 0.1) as u64
+        whole(extra.min(self.model.bw() * 0.1))
     }
 
     fn min_window(&self, window: &Window) -> u64 {

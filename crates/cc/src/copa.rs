@@ -1,6 +1,6 @@
 //! Copa: aims at a rate that is inversely proportional to the queueing delay.
 
-use bloatlab_units::{Duration, NEVER, Nanos, Rng, SECOND, float};
+use bloatlab_units::{Duration, NEVER, Nanos, Rng, SECOND, float, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -215,7 +215,7 @@ impl Copa {
     fn pace(&self, window: &mut Window) {
         if self.rtt() > 0 {
             let rate = PACING_GAIN * float(window.cwnd) * 1e9 / float(self.rtt());
-            window.pacing = (rate as u64).max(1);
+            window.pacing = whole(rate).max(1);
         }
     }
 }

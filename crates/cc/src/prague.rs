@@ -1,6 +1,6 @@
 //! Prague: DCTCP made safe for the Internet, the scalable law of L4S (RFC 9330).
 
-use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND, float};
+use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND, float, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +156,7 @@ impl Prague {
 
     /// Shows the sender the window and its pace.
     fn show(&mut self, window: &mut Window, srtt: Nanos) {
-        let bytes = self.window as u64;
+        let bytes = whole(self.window);
         if bytes > self.shown || bytes + window.mss <= self.shown {
             self.shown = bytes.div_ceil(window.mss) * window.mss;
         }
@@ -168,7 +168,7 @@ impl Prague {
             } else {
                 1.0
             };
-            window.pacing = (ratio * self.window * SECOND as f64 / float(srtt)) as u64;
+            window.pacing = whole(ratio * self.window * SECOND as f64 / float(srtt));
             window.quantum = window.pacing / BURSTS_A_SECOND;
         }
     }

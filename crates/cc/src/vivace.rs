@@ -2,7 +2,7 @@
 
 mod interval;
 
-use bloatlab_units::{Nanos, Rng, SECOND, float};
+use bloatlab_units::{Nanos, Rng, SECOND, float, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -297,7 +297,7 @@ impl Vivace {
 impl CongestionControl for Vivace {
     fn on_handshake(&mut self, window: &mut Window, rtt: Nanos) {
         self.rate = window.initial as f64 * 1e9 / rtt.max(1) as f64;
-        window.pacing = (self.rate as u64).max(1);
+        window.pacing = whole(self.rate).max(1);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -322,7 +322,7 @@ impl CongestionControl for Vivace {
         }
         window.pacing = self.current.pacing;
         let flight = WINDOW_GAIN * self.current.rate * float(ack.srtt) * 1e-9;
-        window.cwnd = (flight as u64).clamp(window.initial, 1 << 38);
+        window.cwnd = whole(flight).clamp(window.initial, 1 << 38);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
@@ -338,7 +338,7 @@ impl CongestionControl for Vivace {
         self.reached = 0;
         self.void();
         window.cwnd = window.initial;
-        window.pacing = (self.rate as u64).max(1);
+        window.pacing = whole(self.rate).max(1);
     }
 
     fn on_idle_restart(&mut self, _: &mut Window, _: Nanos, _: Nanos) {

@@ -16,7 +16,7 @@ pub(crate) trait Supply: Send {
     /// Sends these bytes from `now` on, where it stands; says when that ends, or `None` if not before the horizon is over.
     fn send(&mut self, now: Nanos, bytes: u64, horizon: Nanos) -> Option<Nanos>;
 
-    /// Work that could have been done up to where it stands.
+    /// Work that could have been done up to where it stands, if it has only watched.
     fn offered(&self) -> u128;
 }
 

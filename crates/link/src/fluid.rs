@@ -11,7 +11,7 @@ pub(crate) struct Fluid {
     /// Its value in whole bit/s.
     rate: u64,
     at: Nanos,
-    /// Bits that could have been sent so far, times 10^9.
+    /// Bits that could have been sent so far, times 10^9; those of packets sent at an unchanging rate are not counted.
     offered: u128,
     /// What the last packet still lacked at its end in whole nanoseconds, less than `rate`; carried on while the transmitter stays busy.
     debt: u64,
@@ -69,8 +69,6 @@ impl Supply for Fluid {
                 && time < until - self.at
             {
                 self.debt = work % self.rate;
-                // As `go` would, without its product: the rate does not change here.
-                self.offered += u128::from(work - self.debt);
                 self.at += time;
                 return Some(self.at);
             }

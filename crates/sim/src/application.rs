@@ -6,7 +6,8 @@ use bloatlab_units::{Nanos, float};
 
 use crate::traffic::Source;
 
-/// The application of a TCP flow.
+/// The application of a TCP flow. Which one it is stands in a byte of its own, since every segment asks.
+#[repr(u8)]
 pub(crate) enum Application {
     /// Writes whenever there is room.
     Greedy,
@@ -61,6 +62,10 @@ impl WriteLog {
     #[inline]
     pub fn read(&mut self, now: Nanos, bytes: u64) -> f64 {
         let until = self.read + bytes;
+        if self.read < self.front.0 && until <= self.front.0 {
+            self.read = until;
+            return float(bytes) * float(now - self.front.1);
+        }
         let mut sum = 0.0;
         while self.read < until {
             if self.read >= self.front.0 {

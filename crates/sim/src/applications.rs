@@ -4,7 +4,7 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::Application;
 use crate::engine::Engine;
-use crate::flow::Flow;
+use crate::flow::{Flow, TcpFlow};
 use crate::packet::{Packet, Protocol};
 use crate::schedule::{application, event};
 
@@ -269,6 +269,7 @@ impl Engine<'_> {
         flow.past_waits = flow.waits();
         flow.past = flow.sender_stats();
         flow.connection = flow.connection.wrapping_add(1);
+        flow.packets = TcpFlow::blank_packets(index, flow.connection);
         flow.pending = 0;
         flow.stats.last_departure = NEVER;
         let connection = flow.connection;

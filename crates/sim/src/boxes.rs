@@ -6,10 +6,11 @@ use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
 use bloatlab_units::{Nanos, Rate};
 
 use crate::calendar::Key;
-use crate::histogram::{Histogram, TimeMean};
+use crate::histogram::Histogram;
 use crate::loss_events::LossEvents;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
+use crate::time_mean::TimeMean;
 use crate::varying::{VaryingDelay, VaryingLink};
 
 /// A packet on its way, and the event at which it arrives.

@@ -129,6 +129,7 @@ impl<'a> Engine<'a> {
             ends: self.make_ends(index, 0)?,
             application,
             connection: 0,
+            packets: TcpFlow::blank_packets(index, 0),
             scheduled: [NEVER; 2],
             releases: Default::default(),
             send_buffer: planned.tcp.send_buffer.0,

@@ -5,10 +5,11 @@ use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::application::{Application, WriteLog};
-use crate::histogram::{Histogram, TimeMean};
+use crate::histogram::Histogram;
 use crate::network::Network;
 use crate::packet::{Packet, Protocol};
 use crate::schedule::{Schedule, Slot, event};
+use crate::time_mean::{TimeMean, TimeSpread};
 use crate::traffic::Source;
 
 /// A flow of any kind.
@@ -24,6 +25,8 @@ pub(crate) struct TcpFlow {
     pub application: Application,
     /// Which connection of the flow this is.
     pub connection: u8,
+    /// By end, the packet that left last: the next one is written over it, as most of it is alike in all packets of a connection.
+    pub packets: [Packet; 2],
     /// Instant of the timer event that stands in the calendar, by end.
     pub scheduled: [Nanos; 2],
     /// The events for which paced segments wait, by end; apart from the timers, which move with every segment.
@@ -75,7 +78,7 @@ pub(crate) struct TcpStats {
     /// `arrived()` and `delivered` when the flow stopped, if it did before the end.
     pub by_stop: Option<(u64, u64)>,
     pub delay_sum: f64,
-    pub in_flight: TimeMean,
+    pub in_flight: TimeSpread,
     pub cwnd: TimeMean,
     pub srtt: TimeMean,
     pub rtt: Histogram,
@@ -120,6 +123,11 @@ pub(crate) struct Samples {
 }
 
 impl TcpFlow {
+    /// What the packets of a flow's connection have in common, by end.
+    pub fn blank_packets(index: usize, connection: u8) -> [Packet; 2] {
+        [0, 1].map(|end| Packet::new(index as u32, connection, end, Protocol::Tcp))
+    }
+
     /// Payload bytes that reached end 1, in order or not, each counted once, over all connections.
     #[inline]
     pub fn arrived(&self) -> u64 {
@@ -181,7 +189,7 @@ impl TcpFlow {
     #[inline(always)]
     pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
         if !self.ends[end].is_silent() {
-            self.send(network, index, end);
+            self.send(network, end);
         }
         if end == 0 {
             self.observe(network.schedule.now);
@@ -191,26 +199,23 @@ impl TcpFlow {
 
     /// Sends what an endpoint may send now.
     #[inline(always)]
-    fn send(&mut self, network: &mut Network, index: usize, end: usize) {
+    fn send(&mut self, network: &mut Network, end: usize) {
         let now = network.schedule.now;
         // Where a segment has to begin to lie in one buffer with the one before it, and the most it may hold then.
         let (mut next, mut most) = (0, 0);
         loop {
-            let mut packet = Packet::new(index as u32, self.connection, end as u8, Protocol::Tcp);
-            let Some(ecn) = self.ends[end].poll(now, &mut packet.segment) else {
+            let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) else {
                 break;
             };
-            if end == 0 && packet.segment.length > 0 {
+            if end == 0 && self.packets[end].segment.length > 0 {
                 self.on_departure(now);
             }
-            packet.set_length(packet.segment.wire_size());
-            packet.set_ecn(ecn);
+            let packet = &mut self.packets[end];
             let (seq, length) = (packet.segment.seq, packet.segment.length);
-            if seq == next && length.wrapping_sub(1) < most {
-                packet.set_follows();
-            }
+            let follows = seq == next && length.wrapping_sub(1) < most;
+            packet.set_out(packet.segment.wire_size(), ecn, follows);
             (next, most) = (seq.wrapping_add(length.into()), length);
-            network.send(&mut packet);
+            network.send(packet);
             if !self.ends[end].may_go_on(now) {
                 break;
             }
@@ -294,7 +299,7 @@ impl TcpFlow {
             arrived_base: self.arrived(),
             waits_base: self.waits(),
             written_base: self.log.written(),
-            in_flight: TimeMean::start(now, sender.in_flight()),
+            in_flight: TimeSpread::start(now, sender.in_flight()),
             cwnd: TimeMean::start(now, sender.window.cwnd),
             srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
@@ -312,9 +317,9 @@ impl TcpFlow {
 impl TcpStats {
     /// Takes the time up to now into the averages.
     pub fn advance(&mut self, now: Nanos) {
-        for average in [&mut self.in_flight, &mut self.cwnd, &mut self.srtt] {
-            average.advance(now);
-        }
+        self.in_flight.advance(now);
+        self.cwnd.advance(now);
+        self.srtt.advance(now);
     }
 }
 

@@ -1,7 +1,5 @@
 //! A log-linear histogram in the manner of HDR: every value is counted, within 1/64 of its size.
 
-use bloatlab_units::{Nanos, float};
-
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 
@@ -132,71 +130,6 @@ impl Histogram {
     }
 }
 
-/// The mean over time of a value that changes at instants, with its square.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TimeMean {
-    value: u64,
-    /// When it begins, which may be later than now, and up to when time has been taken in.
-    began: Nanos,
-    since: Nanos,
-    sum: f64,
-    squares: f64,
-}
-
-impl TimeMean {
-    /// Starts with this value at this instant.
-    pub fn start(now: Nanos, value: u64) -> Self {
-        Self {
-            value,
-            began: now,
-            since: now,
-            ..Self::default()
-        }
-    }
-
-    /// The value is this from now on.
-    #[inline]
-    pub fn set(&mut self, now: Nanos, value: u64) {
-        if value != self.value {
-            self.advance(now);
-            self.value = value;
-        }
-    }
-
-    /// Takes in the time up to now; for who wants the mean, since a value that is set again takes in nothing.
-    #[inline]
-    pub fn advance(&mut self, now: Nanos) {
-        if now > self.since {
-            let value = float(self.value);
-            let weighted = value * float(now - self.since);
-            self.sum += weighted;
-            self.squares += weighted * value;
-            self.since = now;
-        }
-    }
-
-    /// The value in force.
-    pub fn value(&self) -> u64 {
-        self.value
-    }
-
-    fn time(&self) -> Nanos {
-        self.since - self.began
-    }
-
-    /// The mean up to the last change or advance; None if no time has passed.
-    pub fn mean(&self) -> Option<f64> {
-        (self.time() > 0).then(|| self.sum / self.time() as f64)
-    }
-
-    /// Standard deviation over mean.
-    pub fn cov(&self) -> Option<f64> {
-        let mean = self.mean()?;
-        let variance = (self.squares / self.time() as f64 - mean * mean).max(0.0);
-        (mean > 0.0).then(|| libm::sqrt(variance) / mean)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,15 +154,5 @@ mod tests {
             prop_assert!((estimate - exact).abs() <= exact / 60.0 + 1.0, "{estimate} for {exact}");
             prop_assert_eq!(h.max(), values.last().copied());
         }
-    }
-
-    #[test]
-    fn time_means_weigh_by_duration() {
-        let mut m = TimeMean::start(0, 2);
-        m.set(10, 8);
-        m.set(12, 8);
-        m.advance(15);
-        assert_eq!(m.mean(), Some(4.0));
-        assert!((m.cov().unwrap() - 8.0_f64.sqrt() / 4.0).abs() < 1e-12);
     }
 }

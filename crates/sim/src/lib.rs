@@ -27,6 +27,7 @@ mod scatter;
 mod schedule;
 mod stretch;
 mod summary;
+mod time_mean;
 mod traffic;
 mod varying;
 

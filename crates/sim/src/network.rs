@@ -108,15 +108,25 @@ impl Network {
         packet.set_dscp(passage.dscp);
         passage.sent += u64::from(packet.direction() == 0);
         self.log.note(self.schedule.now, Step::Send, HOST, packet);
-        let arrived = self.forward(packet);
-        debug_assert!(!arrived);
+        match self.next_place(packet) {
+            Place::Link(i) => self.enter_link(i as usize, packet),
+            place => {
+                let arrived = self.forward_to(place, packet);
+                debug_assert!(!arrived);
+            }
+        }
     }
 
     /// Takes a packet to the next box of its path that holds it; true if it is at the host at the end.
     #[inline(always)]
     pub fn forward(&mut self, packet: &mut Packet) -> bool {
-        match self.next_place(packet) {
-            Place::Link(i) => self.enter_link(i as usize, packet),
+        self.forward_to(self.next_place(packet), packet)
+    }
+
+    #[inline(always)]
+    fn forward_to(&mut self, place: Place, packet: &mut Packet) -> bool {
+        match place {
+            Place::Link(i) => self.enter_next_link(i as usize, packet),
             Place::Delay(i) => self.delays[i as usize].enter(&mut self.schedule, packet),
             Place::Host => {
                 self.log
@@ -216,7 +226,13 @@ impl Network {
         !damaged
     }
 
+    /// A packet enters a link that is not the first of its path, so less often.
     #[inline(never)]
+    fn enter_next_link(&mut self, index: usize, packet: &Packet) {
+        self.enter_link(index, packet);
+    }
+
+    #[inline(always)]
     fn enter_link(&mut self, index: usize, packet: &Packet) {
         let link = &mut self.links[index];
         let now = self.schedule.now;

@@ -37,6 +37,8 @@ pub(crate) const MAX_FLOWS: usize = 1 << 18;
 
 const DAMAGED: u8 = 1 << 5;
 const FOLLOWS: u8 = 1 << 6;
+/// Direction and protocol.
+const KIND: u8 = 0b111 << 2;
 const FLOW: u32 = MAX_FLOWS as u32 - 1;
 const DSCP_SHIFT: u32 = 18;
 const DSCP: u32 = 0x3f << DSCP_SHIFT;
@@ -111,10 +113,12 @@ impl Packet {
         self.size -= header as u16;
     }
 
-    /// It leaves its host together with the segment before it and continues it.
+    /// A new packet in its place leaves the host with so many bytes; `follows`: together with the segment before it, which it continues.
     #[inline]
-    pub(crate) fn set_follows(&mut self) {
-        self.meta |= FOLLOWS;
+    pub(crate) fn set_out(&mut self, bytes: u32, ecn: Ecn, follows: bool) {
+        self.set_length(bytes);
+        self.meta = self.meta & KIND | ecn as u8 | u8::from(follows) * FOLLOWS;
+        self.hop = 0;
     }
 
     /// Some of its bits are wrong.
@@ -130,11 +134,6 @@ impl Packet {
     #[inline]
     pub(crate) fn set_dscp(&mut self, dscp: u8) {
         self.owner = self.owner & !DSCP | u32::from(dscp) << DSCP_SHIFT;
-    }
-
-    #[inline]
-    pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
-        self.meta = self.meta & !3 | ecn as u8;
     }
 
     /// Stamps the departure of a datagram or echo.
@@ -230,8 +229,7 @@ mod tests {
     #[test]
     fn fields_do_not_overlap() {
         let mut p = Packet::new(12_345, 200, 1, Protocol::Udp);
-        p.set_length(1500);
-        p.set_ecn(Ecn::Ect0);
+        p.set_out(1500, Ecn::Ect0, false);
         assert_eq!(
             (p.flow_index(), p.connection(), p.direction()),
             (12_345, 200, 1)
@@ -251,8 +249,8 @@ mod tests {
         assert!(!p.is_damaged() && !p.follows());
         p.damage();
         assert!(p.is_damaged() && !p.follows());
-        p.set_follows();
-        assert!(p.is_damaged() && p.follows());
+        p.set_out(1500, Ecn::Ce, true);
+        assert!(!p.is_damaged() && p.follows());
         assert_eq!(p.ecn(), Ecn::Ce);
         assert_eq!((p.flow(), flow_of(flow)), (flow, (12_345, 1)));
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));

@@ -79,14 +79,22 @@ impl Segment {
 
     /// Bytes of IP packet: headers, options and payload.
     pub fn wire_size(&self) -> u32 {
-        let header = if self.has(SYN) { SYN_HEADER } else { HEADER };
+        let usual = HEADER + u32::from(self.length);
+        if self.blocks == 0 && self.flags & (SYN | COUNTERS) == 0 {
+            return usual;
+        }
+        let syn = if self.has(SYN) {
+            SYN_HEADER - HEADER
+        } else {
+            0
+        };
         let sack = if self.blocks > 0 {
             4 + 8 * u32::from(self.blocks)
         } else {
             0
         };
         let counters = if self.has(COUNTERS) { COUNTERS_SIZE } else { 0 };
-        header + sack + counters + u32::from(self.length)
+        usual + syn + sack + counters
     }
 
     /// The ACE field (RFC 9768 section 3.2): AE, CWR and ECE as a number.

@@ -192,7 +192,7 @@ impl Sender {
         write(segment, &record, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn after_transmit(&mut self, now: Nanos, bytes: u64) {
         self.stats.segments += 1;
         self.stats.bytes += bytes;

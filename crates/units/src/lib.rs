@@ -20,6 +20,13 @@ pub fn float(count: u64) -> f64 {
     count as i64 as f64
 }
 
+/// The whole part of a number that is neither negative nor beyond `i64::MAX`, by the same shorter way.
+#[inline]
+pub fn whole(number: f64) -> u64 {
+    debug_assert!((0.0..9.2e18).contains(&number));
+    number as i64 as u64
+}
+
 /// One microsecond in nanoseconds.
 pub const MICROSECOND: Nanos = 1_000;
 /// One millisecond in nanoseconds.
