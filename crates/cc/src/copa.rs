@@ -48,6 +48,8 @@ impl Law for Params {
             min: RecentMin::default(),
             standing: RecentMin::default(),
             max: RecentMin::default(),
+            rtt: 0,
+            queueing: 0,
             last_empty: 0,
             competing: false,
             starting: true,
@@ -87,6 +89,9 @@ struct Copa {
     standing: RecentMin,
     /// The largest RTT, as what is missing to `NEVER`.
     max: RecentMin,
+    /// What they gave last: RTTstanding, and the queueing delay of section 2.1, d_q = RTTstanding - RTTmin; 0 before the first RTT.
+    rtt: Nanos,
+    queueing: Nanos,
     /// When the queue was nearly empty.
     last_empty: Nanos,
     competing: bool,
@@ -113,37 +118,23 @@ impl Copa {
         self.min.update(now, self.params.min_rtt_window.0, rtt);
         self.standing.update(now, srtt / 2, rtt);
         self.max.update(now, MAX_ROUNDS * srtt, NEVER - rtt);
-        let variation = float(self.largest().saturating_sub(self.base()));
-        let queueing = self.queueing();
+        let base = self.min.get().unwrap_or(0);
+        let largest = self.max.get().map_or(0, |missing| NEVER - missing);
+        self.rtt = self.standing.get().unwrap_or(0);
+        self.queueing = self.rtt.saturating_sub(base);
+        let variation = float(largest.saturating_sub(base));
         // A delayed ACK's segments wait for each other, so less than the time of one segment at the flow's rate is no queue of others'.
-        let within_segment = queueing * window.cwnd <= self.rtt() * window.mss;
-        if within_segment || float(queueing) <= NEARLY_EMPTY * variation {
+        let within_segment = self.queueing * window.cwnd <= self.rtt * window.mss;
+        if within_segment || float(self.queueing) <= NEARLY_EMPTY * variation {
             self.last_empty = now;
         }
-    }
-
-    fn base(&self) -> Nanos {
-        self.min.get().unwrap_or(0)
-    }
-
-    fn largest(&self) -> Nanos {
-        self.max.get().map_or(0, |missing| NEVER - missing)
-    }
-
-    fn rtt(&self) -> Nanos {
-        self.standing.get().unwrap_or(0)
-    }
-
-    /// Section 2.1: d_q = RTTstanding - RTTmin.
-    fn queueing(&self) -> Nanos {
-        self.rtt().saturating_sub(self.base())
     }
 
     /// Whether the rate of the window is at most the target rate 1 / (delta d_q).
     fn below_target(&self, window: &Window) -> bool {
         // cwnd / RTTstanding <= mss / (delta d_q), without a division by no delay.
         let cwnd = float(window.cwnd) / float(window.mss);
-        cwnd * self.delta * float(self.queueing()) <= float(self.rtt())
+        cwnd * self.delta * float(self.queueing) <= float(self.rtt)
     }
 
     /// Section 2.1, step 4: once a window, is the congestion window larger than at its start?
@@ -213,8 +204,8 @@ impl Copa {
     }
 
     fn pace(&self, window: &mut Window) {
-        if self.rtt() > 0 {
-            let rate = PACING_GAIN * float(window.cwnd) * 1e9 / float(self.rtt());
+        if self.rtt > 0 {
+            let rate = PACING_GAIN * float(window.cwnd) * 1e9 / float(self.rtt);
             window.pacing = whole(rate).max(1);
         }
     }
@@ -229,7 +220,7 @@ impl CongestionControl for Copa {
         if ack.rtt > 0 {
             self.measure(window, ack);
         }
-        if ack.delivered_now > 0 && self.rtt() > 0 {
+        if ack.delivered_now > 0 && self.rtt > 0 {
             self.steer(window, ack);
             if ack.una > self.round_end {
                 self.end_round(window, ack);
@@ -269,7 +260,7 @@ impl CongestionControl for Copa {
             ("delta", self.delta),
             ("velocity", self.velocity),
             ("competing", f64::from(u8::from(self.competing))),
-            ("queueing", self.queueing() as f64),
+            ("queueing", self.queueing as f64),
         ]
     }
 }

@@ -1,5 +1,7 @@
 //! What happens next: the clock, a register for each source that most packets pass, and the calendar for all other events.
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::Nanos;
 
 use crate::calendar::{Calendar, Key, NO_EVENT, instant, key, target};
@@ -113,13 +115,14 @@ impl Schedule {
         let mut best = instant(self.calendar.peek());
         let mut from = REGISTERS;
         for (i, &register) in self.registers[..USED].iter().enumerate() {
-            if instant(register) == best {
+            let at = instant(register);
+            if at == best {
                 return self.first_made();
             }
-            if instant(register) < best {
-                best = instant(register);
-                from = i;
-            }
+            // Which source is next cannot be foretold where one of them is a pacing clock, so nothing branches on it.
+            let earlier = at < best;
+            best = select_unpredictable(earlier, at, best);
+            from = select_unpredictable(earlier, i, from);
         }
         from
     }

@@ -1,6 +1,7 @@
 //! The receiving half: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, the ECN echo.
 
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::EcnFeedback;
@@ -168,9 +169,9 @@ impl Receiver {
         }
         // RFC 7323 section 4.3: the echo is of the earliest segment that an ACK covers, so that it tells of the ACK's delay as well; of a repeated
         // one, so that it tells how long the repetition took.
-        if start <= self.last_ack && segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0 {
-            self.ts_recent = segment.tsval;
-        }
+        let is_first = start <= self.last_ack;
+        let is_later = segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0;
+        self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
         let before = self.next;
         if start == before && self.held.is_empty() {
             self.next = end;

@@ -1,5 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::{Nanos, SECOND};
 
 use crate::{TcpConfig, Timeout};
@@ -63,7 +65,7 @@ impl RttEstimator {
             match self.rule {
                 Timeout::Linux => self.deviate(rtt, una, next),
                 // RFC 6298 section 2.3: beta = 1/4.
-                Timeout::Rfc6298 => self.rttvar = (3 * self.rttvar + self.srtt.abs_diff(rtt)) >> 2,
+                Timeout::Rfc6298 => self.rttvar = (3 * self.rttvar + distance(self.srtt, rtt)) >> 2,
             }
             // RFC 6298 section 2.3: alpha = 1/8.
             self.srtt = (7 * self.srtt + rtt) >> 3;
@@ -79,15 +81,16 @@ impl RttEstimator {
     /// largest value of a round trip counts, rises at once and falls by a quarter a round trip.
     #[inline]
     fn deviate(&mut self, rtt: Nanos, una: u64, next: u64) {
-        let error = self.srtt.abs_diff(rtt);
-        if error <= self.deviation {
-            self.deviation -= (self.deviation - error) / 4;
-        } else if rtt > self.srtt {
-            self.deviation += (error - self.deviation) / 4;
-        } else {
-            // An RTT that falls suddenly is no reason to wait longer.
-            self.deviation += (error - self.deviation) / 32;
-        }
+        let error = distance(self.srtt, rtt);
+        let falls = error <= self.deviation;
+        let change = distance(error, self.deviation);
+        // An RTT that falls suddenly is no reason to wait longer.
+        let change = select_unpredictable(falls | (rtt > self.srtt), change / 4, change / 32);
+        self.deviation = select_unpredictable(
+            falls,
+            self.deviation.wrapping_sub(change),
+            self.deviation + change,
+        );
         self.peak = self.peak.max(self.deviation);
         self.rttvar = self.rttvar.max(self.peak);
         if una > self.round_end {
@@ -113,6 +116,12 @@ impl RttEstimator {
     pub(crate) fn reset_back_off(&mut self) {
         self.backoff = 0;
     }
+}
+
+/// How far apart two times are, without a branch on which is longer: samples lie on both sides of their mean.
+#[inline]
+fn distance(a: Nanos, b: Nanos) -> Nanos {
+    select_unpredictable(a < b, b.wrapping_sub(a), a.wrapping_sub(b))
 }
 
 #[cfg(test)]
