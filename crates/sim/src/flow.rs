@@ -203,10 +203,7 @@ impl TcpFlow {
         let now = network.schedule.now;
         // Where a segment has to begin to lie in one buffer with the one before it, and the most it may hold then.
         let (mut next, mut most) = (0, 0);
-        loop {
-            let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) else {
-                break;
-            };
+        while let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) {
             if end == 0 && self.packets[end].segment.length > 0 {
                 self.on_departure(now);
             }

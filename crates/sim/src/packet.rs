@@ -117,7 +117,7 @@ impl Packet {
     #[inline]
     pub(crate) fn set_out(&mut self, bytes: u32, ecn: Ecn, follows: bool) {
         self.set_length(bytes);
-        self.meta = self.meta & KIND | ecn as u8 | u8::from(follows) * FOLLOWS;
+        self.meta = self.meta & KIND | ecn as u8 | if follows { FOLLOWS } else { 0 };
         self.hop = 0;
     }
 
