@@ -223,7 +223,7 @@ impl Bbr {
 
     /// Section 4.2.1: the rate may fall only once the pipe has been filled.
     fn set_pacing(&self, window: &mut Window, gain: f64) {
-        let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
+        let rate = whole(gain * self.model.bw() * (1.0 - self.params.pacing_margin));
         if rate > window.pacing || (self.model.filled_pipe && rate < window.pacing) {
             window.pacing = rate.max(1);
             set_quantum(window);
@@ -242,7 +242,7 @@ impl Bbr {
     fn inflight(&mut self, window: &Window, gain: f64) -> u64 {
         let bdp = self.model.bdp();
         bdp.map_or(window.initial, |bdp| {
-            self.quantized(window, (gain * bdp) as u64)
+            self.quantized(window, whole(gain * bdp))
         })
     }
 
@@ -283,7 +283,7 @@ impl Bbr {
     fn set_cwnd(&mut self, window: &mut Window, ack: &Ack) {
         let bdp = self.model.bdp();
         let target = bdp.map_or(window.initial, |bdp| {
-            self.quantized(window, (self.cwnd_gain * bdp) as u64 + self.aggregated())
+            self.quantized(window, whole(self.cwnd_gain * bdp) + self.aggregated())
         });
         let floor = self.min_window(window);
         if ack.lost_now > 0 {

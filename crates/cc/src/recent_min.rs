@@ -35,30 +35,35 @@ impl RecentMin {
     /// Takes a value in and forgets those older than the window.
     #[inline]
     pub fn update(&mut self, now: Nanos, window: Nanos, value: u64) {
-        let joins = value > self.newest.1 && now - self.newest.0 < window / PARTS;
-        if !joins || now - self.oldest.0 > window {
-            self.place(now, window, value);
+        if value <= self.newest.1 {
+            self.withdraw(value);
+        }
+        // A window that grows again and again may leave no place: then the value is one with the last, too.
+        let held = self.end - self.first;
+        if held == 0 || (now - self.newest.0 >= window / PARTS && held < PLACES) {
+            self.append((now, value));
+        }
+        while now - self.oldest.0 > window && self.end - self.first > 1 {
+            self.first += 1;
+            self.oldest = self.at(self.first);
         }
     }
 
-    /// The same for a value that is not one with the last, or when the first may have to go.
-    fn place(&mut self, now: Nanos, window: Nanos, value: u64) {
-        let (mut first, mut end, mut newest) = (self.first, self.end, self.newest);
-        while end > first && newest.1 >= value {
-            end -= 1;
-            newest = self.at(end.wrapping_sub(1));
+    /// Takes out the values that a smaller one makes vain.
+    fn withdraw(&mut self, value: u64) {
+        while self.end > self.first && self.newest.1 >= value {
+            self.end -= 1;
+            self.newest = self.at(self.end.wrapping_sub(1));
         }
-        // A window that grows again and again may leave no place: then the value is one with the last, too.
-        if end == first || (now - newest.0 >= window / PARTS && end - first < PLACES) {
-            newest = (now, value);
-            self.samples[end % PLACES] = newest;
-            end += 1;
+    }
+
+    fn append(&mut self, sample: (Nanos, u64)) {
+        self.samples[self.end % PLACES] = sample;
+        self.newest = sample;
+        if self.end == self.first {
+            self.oldest = sample;
         }
-        while end - first > 1 && now - self.at(first).0 > window {
-            first += 1;
-        }
-        self.oldest = self.at(first);
-        (self.first, self.end, self.newest) = (first, end, newest);
+        self.end += 1;
     }
 
     #[inline]

@@ -228,12 +228,11 @@ impl TcpFlow {
             self.scheduled[end] = deadline;
             schedule.at(deadline, event::TIMER, own);
         }
-        let release = self.ends[end].release(now);
-        if release < self.releases[end].at {
-            self.releases[end].at = release;
-            let slot = *self.releases[end]
-                .slot
-                .get_or_insert_with(|| schedule.reserve());
+        let standing = &mut self.releases[end];
+        let release = self.ends[end].release(now, standing.at);
+        if release < standing.at {
+            standing.at = release;
+            let slot = *standing.slot.get_or_insert_with(|| schedule.reserve());
             let key = schedule.key(release, event::RELEASE, own);
             schedule.reset(slot, key);
         }

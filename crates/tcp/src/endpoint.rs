@@ -329,10 +329,12 @@ impl Endpoint {
         self.sender.pacing.next_send <= now || self.receiver.ack_now || self.receiver.has_prior()
     }
 
-    /// When [`poll`](Self::poll) is to be called again because a segment waits for the pacing clock alone; [`NEVER`] if none does.
+    /// When [`poll`](Self::poll) is to be called again because a segment waits for the pacing clock alone, if that is before an instant at which
+    /// it will be called; else [`NEVER`].
     #[inline]
-    pub fn release(&self, now: Nanos) -> Nanos {
-        if self.sender.pacing.next_send > now {
+    pub fn release(&self, now: Nanos, before: Nanos) -> Nanos {
+        let next = self.sender.pacing.next_send;
+        if next > now && next < before {
             self.sender.pacing_deadline()
         } else {
             NEVER

@@ -1,6 +1,6 @@
 //! What BBR version 3's model asks of the sender: pacing rate and window.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Nanos, whole};
 
 use super::model::UNBOUNDED;
 use super::{Bbr3, MIN_WINDOW, Mode};
@@ -16,7 +16,7 @@ fn set_quantum(window: &mut Window) {
 impl Bbr3 {
     /// Section 5.6.2: the rate may fall only once the pipe has been filled.
     pub(super) fn set_pacing(&self, window: &mut Window, gain: f64) {
-        let rate = (gain * self.model.bw() * (1.0 - self.params.pacing_margin)) as u64;
+        let rate = whole(gain * self.model.bw() * (1.0 - self.params.pacing_margin));
         if rate > window.pacing || (self.model.filled_pipe && rate < window.pacing) {
             window.pacing = rate.max(1);
             set_quantum(window);
@@ -33,7 +33,7 @@ impl Bbr3 {
     /// Section 5.6.4.2: this many bandwidth-delay products and an allowance, with room for bursts and delayed ACKs.
     fn budget(&self, window: &Window, gain: f64, extra: u64) -> u64 {
         let bdp = self.model.bdp(self.model.max_bw.get());
-        let base = bdp.map_or(window.initial, |bdp| (gain * bdp) as u64) + extra;
+        let base = bdp.map_or(window.initial, |bdp| whole(gain * bdp)) + extra;
         let room = base.max(3 * window.quantum).max(MIN_WINDOW * window.mss);
         room + if self.mode == Mode::Up {
             2 * window.mss

@@ -159,7 +159,7 @@ proptest! {
         }
         // What is left are answers, and then silence.
         prop_assert!(world.run(LONG, world.steps + 1000));
-        prop_assert!(world.ends.iter().all(|end| end.deadline().min(end.release(world.now)) == NEVER));
+        prop_assert!(world.ends.iter().all(|end| end.deadline().min(end.release(world.now, NEVER)) == NEVER));
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl World {
             }
             assert!(at >= self.now, "time goes on");
             // As they stood before: a pacing deadline is none any more once its instant has come.
-            let releases = [0, 1].map(|end| self.ends[end].release(self.now));
+            let releases = [0, 1].map(|end| self.ends[end].release(self.now, NEVER));
             self.now = at;
             for (end, release) in releases.into_iter().enumerate() {
                 let timer_is_due = self.ends[end].deadline() <= at;
@@ -194,7 +194,7 @@ impl World {
         let timers = self
             .ends
             .iter()
-            .map(|e| e.deadline().min(e.release(self.now)));
+            .map(|e| e.deadline().min(e.release(self.now, NEVER)));
         let at = timers.fold(event, Nanos::min);
         (at != NEVER).then(|| at.max(self.now))
     }
