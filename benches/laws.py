@@ -15,7 +15,6 @@ BASE_RTT = "20ms"
 BDP = 167
 """Packets of 1500 bytes."""
 SECONDS = 20
-PROBE_SECONDS = 1
 PROCESSES = 5
 AIM = 40.0
 """Most nanoseconds beyond a fixed window."""
@@ -49,21 +48,20 @@ def _laws() -> dict[str, str]:
 
 
 def _turns(wanted: int, seconds: float) -> undisturbed.Turns:
-    """All laws in this process; a fixed window tells what is undisturbed."""
-    probe = _scenario(WINDOW, PROBE_SECONDS)
-    works = {kind: lambda scenario=scenario: _core.run(scenario, 42) for kind, scenario in _laws().items()}
-    return undisturbed.take_turns(works, lambda: _core.run(probe, 42), wanted, seconds)
+    """All laws in this process."""
+    return undisturbed.take_turns({kind: (scenario, 42) for kind, scenario in _laws().items()}, wanted, seconds)
 
 
 def measure(wanted: int, seconds: float) -> dict[str, Any]:
-    """In several processes, in each until every law has had so many undisturbed runs, or its share of the seconds is over.
+    """In several processes, in each until every piece of every law's run was undisturbed so often, or time is over.
 
     Where a process has its memory moves a law by some nanoseconds for as long as the process lives.
     """
     counts = {kind: _counts(scenario) for kind, scenario in _laws().items()}
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1, maxtasksperchild=1) as pool:
-        timed = undisturbed.judge([pool.apply(_turns, (wanted, seconds / PROCESSES)) for _ in range(PROCESSES)])
+        processes = [pool.apply(_turns, (wanted, seconds / PROCESSES)) for _ in range(PROCESSES)]
+    timed = {kind: undisturbed.judge([turn for turns in processes for turn in turns[kind]]) for kind in counts}
 
     def per_packet(kind: str, ns: float) -> float:
         return ns / counts[kind]["packets"]
@@ -76,6 +74,7 @@ def measure(wanted: int, seconds: float) -> dict[str, Any]:
             "ns_all": per_packet(kind, one.ns_all),
             "beyond": per_packet(kind, one.ns) - base,
             "undisturbed": one.undisturbed,
+            "can_judge": one.can_judge and timed[BASELINE].can_judge,
             "runs": one.runs,
             **counts[kind],
         }

@@ -16,14 +16,14 @@ from bloatlab.experiments import get
 
 @dataclass(frozen=True)
 class Case:
-    """One run of an experiment, and the pieces of it that are timed on an undisturbed core: shorter runs with other seeds."""
+    """One run of an experiment, and the parts of it that are timed on an undisturbed core: shorter runs with other seeds."""
 
     experiment: str
     parameters: dict[str, Any]
     what: str
     aim: float
     """Seconds on one core."""
-    piece: float
+    part: float
     """Simulated seconds; another runs for twice as long, so that its second half tells what a run costs once it is under way."""
     seeds: int
 
@@ -53,14 +53,13 @@ def _whole(repetitions: int) -> dict[str, tuple[list[float], int]]:
     return {name: (turns[name], events[name]) for name in documents}
 
 
-def _pieces(case: Case, events: int, wanted: int, seconds: float) -> tuple[float, int, int]:
-    """Seconds of a run of so many events on an undisturbed core; of the piece with fewest undisturbed runs, those and all."""
-    probe = _document(CASES[0], CASES[0].piece)
-    documents = {"short": _document(case, case.piece), "long": _document(case, 2 * case.piece)}
-    pieces = {f"{name} {seed}": (document, seed) for seed in range(case.seeds) for name, document in documents.items()}
-    counts = {name: _core.run(*piece).events for name, piece in pieces.items()}
-    works = {name: lambda piece=piece: _core.run(*piece) for name, piece in pieces.items()}
-    timed = undisturbed.judge([undisturbed.take_turns(works, lambda: _core.run(probe, 42), wanted, seconds)])
+def _parts(case: Case, events: int, wanted: int, seconds: float) -> tuple[float, int, int]:
+    """Seconds of a run of so many events on an undisturbed core; how often the scarcest piece was undisturbed, of all runs."""
+    documents = {"short": _document(case, case.part), "long": _document(case, 2 * case.part)}
+    parts = {f"{name} {seed}": (document, seed) for seed in range(case.seeds) for name, document in documents.items()}
+    counts = {name: _core.run(*part).events for name, part in parts.items()}
+    turns = undisturbed.take_turns(parts, wanted, seconds)
+    timed = {name: undisturbed.judge(repetitions) for name, repetitions in turns.items()}
 
     def mean(name: str) -> tuple[float, float]:
         names = [f"{name} {seed}" for seed in range(case.seeds)]
@@ -73,12 +72,12 @@ def _pieces(case: Case, events: int, wanted: int, seconds: float) -> tuple[float
 
 
 def measure(repetitions: int, wanted: int, seconds: float) -> list[dict[str, Any]]:
-    """Each case so often, in turns; then its pieces until each has had so many undisturbed runs, or the seconds are over."""
+    """Each case so often, in turns; then its parts until all of each was undisturbed so often, or the seconds are over."""
     whole = _whole(repetitions)
     results = []
     for case in CASES:
         turns, events = whole[case.experiment]
-        undisturbed_s, clean, runs = _pieces(case, events, wanted, seconds)
+        undisturbed_s, clean, runs = _parts(case, events, wanted, seconds)
         results.append(
             {
                 "experiment": case.experiment,

@@ -82,13 +82,16 @@ def law_table(result: dict[str, Any]) -> Table:
     """ns per bottleneck packet with each congestion control, beside a fixed window."""
     table = Table(
         title=f"ns per packet through the bottleneck, {result['what']}: undisturbed, and beyond a fixed window",
-        caption=f"processor time, medians; (runs on a core that was left alone, of all); aim beyond: {result['aim']:g} ns",
+        caption=(
+            "by pieces of a run that were left alone (each so often, of all runs); ?: too rarely to judge; "
+            f"aim beyond: {result['aim']:g} ns"
+        ),
     )
     table.add_column("congestion control")
     for heading in ("ns", "beyond", "all runs", "events a packet", "packets", "drops"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in sorted(result["results"], key=lambda one: one["beyond"]):
-        missed = " !" if one["beyond"] > result["aim"] else ""
+        missed = " ?" if not one["can_judge"] else " !" if one["beyond"] > result["aim"] else ""
         table.add_row(
             one["kind"],
             f"{one['ns']:.0f} ({one['undisturbed']}/{one['runs']})",
@@ -192,8 +195,8 @@ def main() -> None:
         for one in results["radio"]:
             console.print(
                 f"{one['experiment']}, {one['what']}: {one['seconds']:.3f} s "
-                f"(best {one['seconds_best']:.3f} s); undisturbed {one['seconds_undisturbed']:.3f} s, by pieces of it "
-                f"({one['undisturbed']} of {one['runs']} runs at least); aim: below {one['aim']:g} s"
+                f"(best {one['seconds_best']:.3f} s); undisturbed {one['seconds_undisturbed']:.3f} s, by parts of it "
+                f"(each {one['undisturbed']} times or more, of {one['runs']} runs); aim: below {one['aim']:g} s"
             )
     if "report" in given.only:
         with console.status("report ..."):

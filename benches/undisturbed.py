@@ -1,71 +1,73 @@
-"""Times work on a core that is left alone.
+"""Times runs of the engine on a core that is left alone.
 
 A core has two threads: while the other one works, also for another tenant of the machine, a run takes up to twice as long, and
-nothing tells of it. So each run stands between two of known work, the probe, and counts when both took what it takes at its best.
-What is timed is processor time, of which what a hypervisor takes away is no part.
+nothing tells of it. But a run of the same scenario and seed is the same work each time, piece by piece, and a piece takes a
+millisecond or two, for which a core is left alone now and then even when no whole run finds it so. So a run repeats, each piece
+is timed by the repetitions in which it took what it takes at its best, and the run takes what its pieces take together.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-SLACK = 1.2
-"""A probe that takes this much longer than at its best was disturbed."""
+from bloatlab import _core
 
-Turns = dict[str, list[tuple[int, int]]]
-"""By name of the work: the longer of the two probes round each run, and the run, ns."""
+SLACK = 1.2
+"""A piece that takes this much longer than at its best was disturbed."""
+LEAST = 3
+"""Undisturbed repetitions of a piece below which its best says little."""
+
+Turns = dict[str, list[list[int]]]
+"""By name of the run: the pieces of each of its repetitions, ns; what is no piece of the event loop comes last."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What one piece of work took, over all its runs."""
+    """What one run took, over all its repetitions."""
 
     ns: float
-    """Median of the undisturbed runs, or of the least disturbed one in ten if there are none."""
+    """The sum over its pieces of the median of those undisturbed."""
     ns_all: float
-    """Median of all runs."""
+    """Median of the repetitions as they were."""
     undisturbed: int
+    """Of the piece that was left alone most rarely."""
     runs: int
 
+    @property
+    def can_judge(self) -> bool:
+        """No piece rests on one or two lucky moments."""
+        return self.undisturbed >= LEAST
 
-def _processor_ns(work: Callable[[], object]) -> int:
-    began = time.process_time_ns()
-    work()
-    return time.process_time_ns() - began
+
+def _pieces(document: str, seed: int) -> list[int]:
+    control = _core.Control(timed=True)
+    began = time.perf_counter_ns()
+    _core.run(document, seed, control=control)
+    took = time.perf_counter_ns() - began
+    laps = control.laps
+    return [*laps, took - sum(laps)]
 
 
-def take_turns(
-    works: Mapping[str, Callable[[], object]], probe: Callable[[], object], wanted: int, seconds: float
-) -> Turns:
-    """All take turns until each has had so many undisturbed runs, or the time is up."""
-    turns: Turns = {name: [] for name in works}
-    least = before = _processor_ns(probe)
+def take_turns(runs: Mapping[str, tuple[str, int]], wanted: int, seconds: float) -> Turns:
+    """All runs (documents and seeds) take turns, until each piece has so many undisturbed repetitions, or the time is up."""
+    turns: Turns = {name: [] for name in runs}
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        for name, work in works.items():
-            took = _processor_ns(work)
-            after = _processor_ns(probe)
-            turns[name].append((max(before, after), took))
-            least, before = min(least, after), after
-        if all(sum(probed <= SLACK * least for probed, _ in runs) >= wanted for runs in turns.values()):
+        for name, run in runs.items():
+            turns[name].append(_pieces(*run))
+        if all(judge(repetitions).undisturbed >= wanted for repetitions in turns.values()):
             break
     return turns
 
 
-def judge(several: Iterable[Turns]) -> dict[str, Timed]:
-    """What the work took, by all turns of one or several processes."""
-    turns: Turns = {}
-    for one in several:
-        for name, runs in one.items():
-            turns.setdefault(name, []).extend(runs)
-    most = SLACK * min(probed for runs in turns.values() for probed, _ in runs)
-    return {name: _timed(runs, most) for name, runs in turns.items()}
-
-
-def _timed(runs: list[tuple[int, int]], most: float) -> Timed:
-    clean = [took for probed, took in runs if probed <= most]
-    calmest = [took for _, took in sorted(runs)[: len(runs) // 10 + 1]]
-    return Timed(median(clean or calmest), median(took for _, took in runs), len(clean), len(runs))
+def judge(repetitions: list[list[int]]) -> Timed:
+    """What a run took."""
+    ns, scarcest = 0.0, len(repetitions)
+    for piece in zip(*repetitions, strict=True):
+        clean = [took for took in piece if took <= SLACK * min(piece)]
+        ns += median(clean)
+        scarcest = min(scarcest, len(clean))
+    return Timed(ns, median(map(sum, repetitions)), scarcest, len(repetitions))

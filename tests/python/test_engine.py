@@ -145,6 +145,21 @@ def test_a_run_is_cancelled_and_tells_how_far_it_is() -> None:
     assert 0 < seen[0] < 1
 
 
+def test_a_timed_run_tells_what_its_pieces_take() -> None:
+    document = engine().normalise(json.dumps(SMALL))
+    laps = []
+    for _ in range(2):
+        control = engine().Control(timed=True)
+        began = time.perf_counter_ns()
+        outcome = engine().run(document, 1, control=control)
+        assert 0 < sum(control.laps) <= time.perf_counter_ns() - began
+        laps.append(len(control.laps))
+    assert laps[0] == laps[1] > outcome.events // 20_000
+    control = engine().Control()
+    engine().run(document, 1, control=control)
+    assert control.laps == []
+
+
 def test_real_tables_are_taken_by_everyone() -> None:
     result = bl.run(SMALL)
     table = flow_series = result.flow_series

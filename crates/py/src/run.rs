@@ -32,14 +32,19 @@ pyo3::create_exception!(
 
 /// Cancels a run from another thread and tells how far it is.
 #[pyclass(frozen, module = "bloatlab._core")]
-#[derive(Default)]
 pub struct Control(Arc<bloatlab_sim::Control>);
 
 #[pymethods]
 impl Control {
+    /// `timed`: it notes what each piece of the run takes.
     #[new]
-    fn new() -> Self {
-        Self::default()
+    #[pyo3(signature = (*, timed = false))]
+    fn new(timed: bool) -> Self {
+        Self(Arc::new(if timed {
+            bloatlab_sim::Control::timed()
+        } else {
+            bloatlab_sim::Control::default()
+        }))
     }
 
     /// Asks the run to stop; it then raises `Cancelled`.
@@ -51,6 +56,12 @@ impl Control {
     #[getter]
     fn progress(&self) -> f64 {
         self.0.progress()
+    }
+
+    /// Wall time of each piece of the event loop, ns; empty unless `timed`.
+    #[getter]
+    fn laps(&self) -> Vec<u64> {
+        self.0.laps()
     }
 }
 

@@ -67,6 +67,7 @@ impl<'a> Engine<'a> {
 
     /// Runs to the end, or until told to stop.
     pub fn run(&mut self, control: &Control) -> Result<(), Stopped> {
+        control.check(self.now(), self.end)?;
         while let Some((kind, index)) = self.network.schedule.next() {
             // Who may have something to send now: asked in one place, because the code of sending is long and paced flows send at two occasions.
             let mut woken = None;
