@@ -59,7 +59,7 @@ impl WriteLog {
     }
 
     /// The reader got this many bytes: returns the sum over them of the time since each was written.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, now: Nanos, bytes: u64) -> f64 {
         let until = self.read + bytes;
         if self.read < self.front.0 && until <= self.front.0 {

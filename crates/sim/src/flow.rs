@@ -149,7 +149,7 @@ impl TcpFlow {
     }
 
     /// Writes what the application has and the send buffer takes.
-    #[inline]
+    #[inline(always)]
     pub fn feed(&mut self, now: Nanos) {
         if self.pending == 0 {
             return;
@@ -253,7 +253,7 @@ impl TcpFlow {
     }
 
     /// A data segment leaves end 0.
-    #[inline]
+    #[inline(always)]
     fn on_departure(&mut self, now: Nanos) {
         let stats = &mut self.stats;
         if stats.last_departure != NEVER {
@@ -266,7 +266,7 @@ impl TcpFlow {
     }
 
     /// End 0 took an ACK.
-    #[inline]
+    #[inline(always)]
     fn on_acknowledged(&mut self) {
         let sender = &self.ends[0].sender;
         if sender.ack_rtt > 0 {
@@ -279,7 +279,7 @@ impl TcpFlow {
     }
 
     /// End 1's application reads bytes in order.
-    #[inline]
+    #[inline(always)]
     fn on_read(&mut self, now: Nanos, bytes: u64) {
         self.first_read_at = self.first_read_at.min(now);
         self.stats.delivered += bytes;

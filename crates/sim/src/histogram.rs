@@ -54,13 +54,13 @@ fn lower_edge(bin: usize) -> u64 {
 
 impl Histogram {
     /// Counts a value once.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value: u64) {
         self.add(value, 1);
     }
 
     /// Counts a value with a weight (a length of time, for a queue's length).
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, value: u64, weight: u64) {
         if value < self.min || value > self.max {
             self.widen(value);

@@ -100,11 +100,10 @@ pub(crate) struct Echo {
     pub feedback: EcnFeedback,
     /// ECE is set: a mark came and no CWR since (RFC 3168), or the last packet was marked (RFC 8257's DCTCP.CE).
     pub on: bool,
-    /// AccECN: marked packets, marked bytes, unmarked bytes of ECT(0) and ECT(1); which of the two came last.
+    /// AccECN: marked packets; payload bytes by code point, of which Not-ECT's are not told; the unmarked code point that came last.
     packets: u8,
-    marked: u32,
-    unmarked: [u32; 2],
-    l4s: bool,
+    bytes: [u32; 4],
+    unmarked: Ecn,
     /// The last packet with data was marked; marks since the last ACK left.
     last_marked: bool,
     since_ack: u8,
@@ -116,28 +115,21 @@ impl Echo {
             feedback: EcnFeedback::Off,
             on: false,
             packets: FIRST_PACKETS,
-            marked: 0,
-            unmarked: [FIRST_UNMARKED; 2],
-            l4s: false,
+            bytes: [0, FIRST_UNMARKED, FIRST_UNMARKED, 0],
+            unmarked: Ecn::Ect0,
             last_marked: false,
             since_ack: 0,
         }
     }
 
     /// RFC 9768 section 3.2.1: packets of any sort are counted, payload in bytes.
+    #[inline(always)]
     pub fn count(&mut self, segment: &Segment, ecn: Ecn) {
-        let bytes = u32::from(segment.length);
-        match ecn {
-            Ecn::NotEct => {}
-            Ecn::Ce => {
-                self.packets = self.packets.wrapping_add(1);
-                self.marked = self.marked.wrapping_add(bytes);
-            }
-            unmarked => {
-                self.l4s = unmarked == Ecn::Ect1;
-                let counter = &mut self.unmarked[usize::from(self.l4s)];
-                *counter = counter.wrapping_add(bytes);
-            }
+        let counter = &mut self.bytes[ecn as usize];
+        *counter = counter.wrapping_add(segment.length.into());
+        self.packets = self.packets.wrapping_add(u8::from(ecn == Ecn::Ce));
+        if matches!(ecn, Ecn::Ect0 | Ecn::Ect1) {
+            self.unmarked = ecn;
         }
     }
 
@@ -162,9 +154,9 @@ impl Echo {
         // On pure ACKs: beside a full payload there is no room.
         if segment.length == 0 && segment.blocks <= crate::segment::COUNTERS_BLOCKS {
             segment.set_counters(Counters {
-                unmarked: self.unmarked[usize::from(self.l4s)],
-                marked: self.marked,
-                l4s: self.l4s,
+                unmarked: self.bytes[self.unmarked as usize],
+                marked: self.bytes[Ecn::Ce as usize],
+                l4s: self.unmarked == Ecn::Ect1,
             });
         }
     }
@@ -205,6 +197,7 @@ impl Tally {
     }
 
     /// Whether the segment tells of new marks, and of how many payload bytes.
+    #[inline(always)]
     pub fn read(&mut self, segment: &Segment, news: News) -> (bool, u64) {
         // RFC 9768 section 3.2.2.5: an old segment's counters are no news; where nothing moves on, time stamps tell.
         let age = segment.tsval.wrapping_sub(self.newest) as i32;
@@ -212,6 +205,19 @@ impl Tally {
             return (false, 0);
         }
         self.newest = segment.tsval;
+        let bytes_stand = match segment.counters() {
+            Some(counters) => counters.marked == self.bytes && self.guessed == 0,
+            None => news.segments <= 7,
+        };
+        if segment.ace() == self.packets && bytes_stand {
+            return (false, 0);
+        }
+        self.follow(segment, news)
+    }
+
+    /// The same where a counter moved on, or may have wrapped unseen.
+    #[inline(never)]
+    fn follow(&mut self, segment: &Segment, news: News) -> (bool, u64) {
         let ace = segment.ace();
         let step = u64::from(ace.wrapping_sub(self.packets) & 7);
         self.packets = ace;
@@ -220,9 +226,6 @@ impl Tally {
             self.bytes = counters.marked;
             let bytes = bytes.saturating_sub(std::mem::take(&mut self.guessed));
             return (step > 0 || bytes > 0, bytes);
-        }
-        if step == 0 && news.segments <= 7 {
-            return (false, 0);
         }
         // RFC 9768 appendix A.2: three bits wrap unseen if ACKs were lost; then the most that fits what was delivered.
         let marked = if news.segments > 7 {
