@@ -115,12 +115,10 @@ impl Copa {
     fn measure(&mut self, window: &Window, ack: &Ack) {
         let (now, rtt, srtt) = (ack.now, ack.rtt, ack.srtt);
         self.srtt = srtt;
-        self.min.update(now, self.params.min_rtt_window.0, rtt);
-        self.standing.update(now, srtt / 2, rtt);
-        self.max.update(now, MAX_ROUNDS * srtt, NEVER - rtt);
-        let base = self.min.get().unwrap_or(0);
-        let largest = self.max.get().map_or(0, |missing| NEVER - missing);
-        self.rtt = self.standing.get().unwrap_or(0);
+        let base = self.min.update(now, self.params.min_rtt_window.0, rtt);
+        let missing = self.max.update(now, MAX_ROUNDS * srtt, NEVER - rtt);
+        let largest = NEVER - missing;
+        self.rtt = self.standing.update(now, srtt / 2, rtt);
         self.queueing = self.rtt.saturating_sub(base);
         let variation = float(largest.saturating_sub(base));
         // A delayed ACK's segments wait for each other, so less than the time of one segment at the flow's rate is no queue of others'.

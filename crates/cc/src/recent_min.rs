@@ -32,9 +32,9 @@ impl Default for RecentMin {
 }
 
 impl RecentMin {
-    /// Takes a value in and forgets those older than the window.
+    /// Takes a value in and forgets those older than the window; gives the smallest left.
     #[inline]
-    pub fn update(&mut self, now: Nanos, window: Nanos, value: u64) {
+    pub fn update(&mut self, now: Nanos, window: Nanos, value: u64) -> u64 {
         if value <= self.newest.1 {
             self.withdraw(value);
         }
@@ -47,6 +47,7 @@ impl RecentMin {
             self.first += 1;
             self.oldest = self.at(self.first);
         }
+        self.oldest.1
     }
 
     /// Takes out the values that a smaller one makes vain.
@@ -70,12 +71,6 @@ impl RecentMin {
     fn at(&self, place: usize) -> (Nanos, u64) {
         self.samples[place % PLACES]
     }
-
-    /// The smallest value of the window; `None` before the first.
-    #[inline]
-    pub fn get(&self) -> Option<u64> {
-        (self.end > self.first).then_some(self.oldest.1)
-    }
 }
 
 #[cfg(test)]
@@ -85,18 +80,14 @@ mod tests {
     #[test]
     fn forgets_after_its_window_and_not_before() {
         let mut min = RecentMin::default();
-        assert_eq!(min.get(), None);
-        min.update(0, 640, 5);
-        min.update(100, 640, 7);
-        min.update(200, 640, 6);
-        min.update(640, 640, 9);
-        assert_eq!(min.get(), Some(5));
-        min.update(641, 640, 9);
-        assert_eq!(min.get(), Some(6));
-        min.update(642, 640, 1);
-        assert_eq!(min.get(), Some(1));
-        min.update(9999, 640, 8);
-        assert_eq!(min.get(), Some(8), "the newest counts, however old");
+        let mut after = |now, value| min.update(now, 640, value);
+        assert_eq!(after(0, 5), 5);
+        assert_eq!(after(100, 7), 5);
+        assert_eq!(after(200, 6), 5);
+        assert_eq!(after(640, 9), 5);
+        assert_eq!(after(641, 9), 6);
+        assert_eq!(after(642, 1), 1);
+        assert_eq!(after(9999, 8), 8, "the newest counts, however old");
     }
 
     #[test]
@@ -106,8 +97,8 @@ mod tests {
         while window < 1 << 40 {
             for _ in 0..70 {
                 now += window / 64;
-                min.update(now, window, now);
-                assert!(min.end - min.first <= PLACES && min.get().unwrap() <= now);
+                assert!(min.update(now, window, now) <= now);
+                assert!(min.end - min.first <= PLACES);
             }
             window *= 8;
         }
@@ -117,10 +108,10 @@ mod tests {
     fn stays_small() {
         let mut min = RecentMin::default();
         for now in 0..100_000 {
-            min.update(now, 6400, now);
+            let least = min.update(now, 6400, now);
             assert!(min.end - min.first <= PARTS as usize + 2);
             let exact = now.saturating_sub(6400);
-            assert!(min.get().unwrap().abs_diff(exact) <= 6400 / PARTS);
+            assert!(least.abs_diff(exact) <= 6400 / PARTS);
         }
     }
 }
