@@ -24,8 +24,10 @@ class Control:
         """Share of the simulated time that has passed, 0 to 1."""
     @property
     def laps(self) -> list[int]:
-        """Wall time of each piece of the event loop, ns: of equally many events each, but the last, so the same pieces in every run of a scenario and
-        seed. Empty unless `timed`."""
+        """Wall time of each piece of the event loop, ns; empty unless `timed`.
+
+        All but the last are of equally many events, so they are the same pieces in every run of a scenario and seed.
+        """
 
 class Table:
     """One table of a result, offered through the Arrow PyCapsule interface."""
