@@ -24,11 +24,11 @@ FILLING = {BASELINE: WINDOW, "fixed_rate": {"kind": "fixed_rate", "rate": "90Mbi
 """Those that only hold to what is set are set to fill the link."""
 
 
-def _scenario(law: Any, seconds: int) -> str:
+def _scenario(law: Any) -> str:
     return json.dumps(
         {
             "name": "laws",
-            "duration": f"{seconds}s",
+            "duration": f"{SECONDS}s",
             "dumbbell": {"rate": RATE, "rtt": BASE_RTT, "queue": {"kind": "fifo", "limit": f"{BDP}p"}},
             "flows": [{"cca": law}],
         }
@@ -44,7 +44,7 @@ def _counts(scenario: str) -> dict[str, Any]:
 
 def _laws() -> dict[str, str]:
     kinds = [law["kind"] for law in json.loads(_core.algorithms())["congestion_controls"]]
-    return {kind: _scenario(FILLING.get(kind, kind), SECONDS) for kind in kinds if kind != "python"}
+    return {kind: _scenario(FILLING.get(kind, kind)) for kind in kinds if kind != "python"}
 
 
 def _turns(wanted: int, seconds: float) -> undisturbed.Turns:

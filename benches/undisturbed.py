@@ -66,7 +66,8 @@ def take_turns(runs: Mapping[str, tuple[str, int]], wanted: int, seconds: float)
 def judge(repetitions: list[list[int]]) -> Timed:
     """What a run took.
 
-    Every piece finds the core alone equally often, so its best is to its mean as for the piece that was luckiest.
+    Every piece finds the core alone equally often, so its best is to its mean as for the piece that was luckiest. A core that
+    is never left alone cannot be told from a slow one.
     """
     pieces = list(zip(*repetitions, strict=True))
     # The last two are short: what remains of the event loop, and what is none of it.
