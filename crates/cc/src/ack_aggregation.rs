@@ -1,6 +1,6 @@
 //! How much more data ACKs deliver at once than the bottleneck's rate explains (Wi-Fi, cellular, offloading receivers).
 
-use bloatlab_units::{Nanos, float};
+use bloatlab_units::{Nanos, float, whole};
 
 use crate::Ack;
 
@@ -34,7 +34,7 @@ impl AckAggregation {
                 self.extra = [0, self.extra[0]];
             }
         }
-        let mut expected = (bw * float(ack.now - self.epoch) * 1e-9) as u64;
+        let mut expected = whole(bw * float(ack.now - self.epoch) * 1e-9);
         // The rate explains all of it: a new epoch.
         if self.acked <= expected {
             (self.epoch, self.acked, expected) = (ack.now, 0, 0);

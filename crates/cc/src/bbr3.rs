@@ -192,7 +192,8 @@ impl Bbr3 {
 
     /// Section 5.5.10.2: more than the threshold of what was in flight is lost.
     fn too_high(&self, sample: &Sample) -> bool {
-        float(sample.lost) > self.params.loss_threshold * float(sample.tx_in_flight)
+        let tolerated = self.params.loss_threshold * float(sample.tx_in_flight);
+        sample.lost > 0 && float(sample.lost) > tolerated
     }
 
     /// Section 5.3.1.3: a whole round had many losses.

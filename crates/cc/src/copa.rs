@@ -186,24 +186,25 @@ impl Copa {
         // Step 3: v / (delta cwnd) packets for each one acknowledged; never faster than slow start.
         let share = float(window.mss) / (self.delta * float(window.cwnd));
         let step = acked * (self.velocity * share).min(1.0);
-        if below {
+        // The integer below, without the call that a float's takes.
+        let bytes = if below {
             if !ack.cwnd_limited {
                 return;
             }
             self.fraction += step;
+            self.fraction as i64
         } else {
             self.fraction -= step;
-        }
-        // The integer below, without the call that a float's takes.
-        let near = self.fraction as i64;
-        let bytes = near - i64::from(near as f64 > self.fraction);
+            let near = self.fraction as i64;
+            near - i64::from(near as f64 > self.fraction)
+        };
         self.fraction -= bytes as f64;
         window.cwnd = (window.cwnd as i64 + bytes).max((MIN_WINDOW * window.mss) as i64) as u64;
     }
 
     fn pace(&self, window: &mut Window) {
         if self.rtt > 0 {
-            let rate = PACING_GAIN * float(window.cwnd) * 1e9 / float(self.rtt);
+            let rate = PACING_GAIN * 1e9 * float(window.cwnd) / float(self.rtt);
             window.pacing = whole(rate).max(1);
         }
     }

@@ -163,12 +163,12 @@ impl Prague {
         window.cwnd = self.shown;
         if srtt > 0 {
             // Linux: the window a round trip; twice that in slow start, where each ACK lets two segments go.
-            let ratio = if window.cwnd < window.ssthresh / 2 {
-                2.0
+            let second = if window.cwnd < window.ssthresh / 2 {
+                2 * SECOND
             } else {
-                1.0
+                SECOND
             };
-            window.pacing = whole(ratio * self.window * SECOND as f64 / float(srtt));
+            window.pacing = whole(self.window * float(second) / float(srtt));
             window.quantum = window.pacing / BURSTS_A_SECOND;
         }
     }

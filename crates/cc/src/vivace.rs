@@ -2,7 +2,7 @@
 
 mod interval;
 
-use bloatlab_units::{Nanos, Rng, SECOND, float, whole};
+use bloatlab_units::{Nanos, Rng, SECOND, float, larger, whole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,8 +117,9 @@ struct Current {
     began: Nanos,
     /// The time that its least segments take, ns.
     least: f64,
-    /// Its rate, bytes per second, and that as the sender takes it.
-    rate: f64,
+    /// What its window is for each second of the RTT, bytes.
+    window: f64,
+    /// Its rate as the sender takes it.
     pacing: u64,
 }
 
@@ -212,7 +213,7 @@ impl Vivace {
         self.current = Current {
             began: ack.now,
             least: MIN_SEGMENTS * window.mss as f64 * 1e9 / rate,
-            rate,
+            window: WINDOW_GAIN * rate,
             pacing: (rate as u64).max(1),
         };
     }
@@ -223,7 +224,7 @@ impl Vivace {
             return;
         }
         let prior = ack.rate.prior_delivered;
-        while self.intervals.second().is_some_and(|i| i.from <= prior) {
+        while self.intervals.is_over(prior) {
             let done = self.intervals.pop();
             self.finish(&done, window, ack);
         }
@@ -313,7 +314,7 @@ impl CongestionControl for Vivace {
             self.begin(window, ack);
         } else if ack.delivered_now > 0 {
             let age = float(ack.now - self.current.began);
-            if age >= float(ack.srtt).max(self.current.least) {
+            if age >= larger(float(ack.srtt), self.current.least) {
                 if self.starting {
                     self.set_rate(2.0 * self.rate);
                 }
@@ -321,7 +322,7 @@ impl CongestionControl for Vivace {
             }
         }
         window.pacing = self.current.pacing;
-        let flight = WINDOW_GAIN * self.current.rate * float(ack.srtt) * 1e-9;
+        let flight = self.current.window * float(ack.srtt) * 1e-9;
         window.cwnd = whole(flight).clamp(window.initial, 1 << 38);
     }
 

@@ -1,13 +1,17 @@
 //! The largest of the values of the last rounds: what BBR believes the bottleneck can carry.
 
+use bloatlab_units::larger;
+
 /// A maximum over a window of rounds; exact, and constant time but for one scan a round.
 #[derive(Clone, Debug)]
 pub struct WindowedMax {
-    /// The largest value of each round, at `round % len`.
+    /// The largest value of each round that is over, at `round % len`.
     slots: Box<[f64]>,
     round: u64,
     /// The slot of that round.
     at: usize,
+    /// Its largest value: what `slots` has of it waits for the end of the round.
+    newest: f64,
     max: f64,
 }
 
@@ -18,6 +22,7 @@ impl WindowedMax {
             slots: vec![0.0; rounds.max(1)].into(),
             round: 0,
             at: 0,
+            newest: 0.0,
             max: 0.0,
         }
     }
@@ -27,13 +32,16 @@ impl WindowedMax {
         if round > self.round {
             self.advance(round);
         }
-        let slot = &mut self.slots[self.at];
-        *slot = slot.max(value);
-        self.max = self.max.max(value);
+        if value > self.newest {
+            self.newest = value;
+            self.max = larger(self.max, value);
+        }
     }
 
     #[cold]
     fn advance(&mut self, round: u64) {
+        self.slots[self.at] = self.newest;
+        self.newest = 0.0;
         let len = self.slots.len() as u64;
         for stale in (self.round + 1..=round).rev().take(len as usize) {
             self.slots[(stale % len) as usize] = 0.0;

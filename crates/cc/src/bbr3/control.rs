@@ -1,6 +1,6 @@
 //! What BBR version 3's model asks of the sender: pacing rate and window.
 
-use bloatlab_units::{Nanos, whole};
+use bloatlab_units::{Nanos, float, smaller, whole};
 
 use super::model::UNBOUNDED;
 use super::{Bbr3, MIN_WINDOW, Mode};
@@ -46,11 +46,10 @@ impl Bbr3 {
         self.budget(window, gain, 0)
     }
 
-    /// Section 5.3.3.5.3: what the flow would have in flight without probing.
-    pub(super) fn target(&self, window: &Window) -> u64 {
+    /// Section 5.3.3.5.3: what the flow would have in flight without probing, bytes.
+    pub(super) fn target(&self, window: &Window) -> f64 {
         let bdp = self.model.bdp(self.model.bw());
-        bdp.map_or(window.initial, |bdp| bdp as u64)
-            .min(window.cwnd)
+        smaller(bdp.unwrap_or(float(window.initial)), float(window.cwnd))
     }
 
     pub(super) fn with_headroom(&self, window: &Window) -> u64 {

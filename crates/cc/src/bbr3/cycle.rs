@@ -1,6 +1,6 @@
 //! BBR version 3's search for bandwidth: down, cruise, refill, up, and what a probe teaches.
 
-use bloatlab_units::{Nanos, SECOND};
+use bloatlab_units::{Nanos, SECOND, float};
 
 use super::model::{Sample, UNBOUNDED};
 use super::{Acks, Bbr3, MAX_UP_ROUNDS, Mode};
@@ -14,7 +14,7 @@ impl Bbr3 {
         }
         self.probing = false;
         if !sample.app_limited {
-            let floor = (self.target(window) as f64 * self.params.beta) as u64;
+            let floor = (self.target(window).floor() * self.params.beta) as u64;
             self.model.inflight_long = sample.tx_in_flight.max(floor);
         }
         if self.mode == Mode::Up {
@@ -93,7 +93,7 @@ impl Bbr3 {
         let rounds = self.rounds_since_probe;
         now > self.cycle_stamp + self.wait
             || rounds >= u64::from(self.params.probe_rounds)
-            || self.target(window) < (rounds + 1) * window.mss
+            || self.target(window) < float((rounds + 1) * window.mss)
     }
 
     fn time_to_cruise(&self, window: &Window, ack: &Ack) -> bool {

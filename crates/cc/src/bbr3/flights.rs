@@ -15,10 +15,12 @@ pub(super) struct Departure {
     lost: u64,
 }
 
-/// The departures of about a round trip, one for every state of `delivered`.
+/// The departures of about a round trip, the last one for every state of `delivered`.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     departures: VecDeque<Departure>,
+    /// The last of all, which is one of them as soon as more is delivered.
+    latest: Departure,
     delivered: u64,
     lost: u64,
 }
@@ -26,20 +28,18 @@ pub(super) struct Flights {
 impl Flights {
     /// A segment leaves.
     pub fn on_send(&mut self, in_flight: u64) {
-        let (delivered, lost) = (self.delivered, self.lost);
-        let departure = Departure {
-            delivered,
+        self.latest = Departure {
+            delivered: self.delivered,
             in_flight,
-            lost,
+            lost: self.lost,
         };
-        match self.departures.back_mut() {
-            Some(last) if last.delivered == delivered => *last = departure,
-            _ => self.departures.push_back(departure),
-        }
     }
 
     /// What was in flight as the newest segment left that this ACK delivered, and what was lost since then; zeros when it is not known.
     pub fn on_ack(&mut self, ack: &Ack) -> (u64, u64) {
+        if ack.delivered != self.delivered && self.latest.delivered == self.delivered {
+            self.departures.push_back(self.latest);
+        }
         (self.delivered, self.lost) = (ack.delivered, ack.lost);
         if ack.rate.interval == 0 {
             return (0, 0);

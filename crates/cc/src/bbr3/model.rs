@@ -1,6 +1,6 @@
 //! BBR version 3's model: bandwidth and volume in flight, each with a long-term bound learnt by probing and a short-term one by losses.
 
-use bloatlab_units::{NEVER, Nanos, SECOND, float};
+use bloatlab_units::{NEVER, Nanos, SECOND, float, larger, smaller};
 
 use super::flights::Flights;
 use crate::Ack;
@@ -100,7 +100,7 @@ impl Model {
 
     /// Section 5.5.10.3: the bandwidth in force, bytes per second.
     pub fn bw(&self) -> f64 {
-        self.max_bw.get().min(self.bw_short)
+        smaller(self.max_bw.get(), self.bw_short)
     }
 
     /// The bandwidth-delay product at the bandwidth in force; `None` before the first RTT.
@@ -135,7 +135,7 @@ impl Model {
             self.loss_round_start = true;
         }
         let rate = float(ack.rate.delivered) * 1e9 / float(ack.rate.interval);
-        self.bw_latest = self.bw_latest.max(rate);
+        self.bw_latest = larger(self.bw_latest, rate);
         self.inflight_latest = self.inflight_latest.max(ack.rate.delivered);
         // Section 5.5.5: application-limited samples count only if they raise the estimate.
         if !ack.rate.app_limited || rate >= self.max_bw.get() {

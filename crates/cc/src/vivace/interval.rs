@@ -109,6 +109,8 @@ pub(super) struct Intervals {
     /// Counted on, and taken modulo the number of places.
     first: usize,
     end: usize,
+    /// The delivered bytes as the second oldest began: the oldest is over for what left with as many; the largest number if there is none.
+    until: u64,
 }
 
 impl Intervals {
@@ -119,6 +121,7 @@ impl Intervals {
             })),
             first: 0,
             end: 0,
+            until: u64::MAX,
         }
     }
 
@@ -132,18 +135,29 @@ impl Intervals {
 
     pub fn clear(&mut self) {
         self.first = self.end;
+        self.until = u64::MAX;
     }
 
     /// Appends one; there must be room.
     pub fn push(&mut self, interval: Interval) {
         self.places[self.end % PLACES] = interval;
         self.end += 1;
+        self.look_ahead();
     }
 
     /// Takes the oldest off; there must be one.
     pub fn pop(&mut self) -> Interval {
         self.first += 1;
+        self.look_ahead();
         self.places[(self.first - 1) % PLACES].clone()
+    }
+
+    fn look_ahead(&mut self) {
+        self.until = if self.end - self.first > 1 {
+            self.places[(self.first + 1) % PLACES].from
+        } else {
+            u64::MAX
+        };
     }
 
     /// The oldest; there must be one.
@@ -152,10 +166,10 @@ impl Intervals {
         &mut self.places[self.first % PLACES]
     }
 
-    /// The second oldest.
+    /// Whether another one had begun when what is delivered now left, with this much delivered.
     #[inline]
-    pub fn second(&self) -> Option<&Interval> {
-        (self.end - self.first > 1).then(|| &self.places[(self.first + 1) % PLACES])
+    pub fn is_over(&self, prior: u64) -> bool {
+        self.until <= prior
     }
 
     /// The one that is being sent.
