@@ -236,13 +236,16 @@ impl Endpoint {
             self.receiver.stamp_prior(segment);
             return Some(self.codes.1);
         }
-        let sent = self.sender.poll(now, segment);
-        if sent == Sent::Nothing {
-            if !self.receiver.ack_now {
-                return None;
+        let code = match self.sender.poll(now, segment) {
+            Sent::Nothing if !self.receiver.ack_now => return None,
+            Sent::Nothing => {
+                self.write_ack(now, segment);
+                self.codes.1
             }
-            self.write_ack(now, segment);
-        }
+            Sent::New if segment.length > 0 => self.codes.0,
+            // RFC 3168 section 6.1.5: a retransmission is Not-ECT.
+            _ => self.codes.1,
+        };
         self.receiver.stamp(segment);
         if self.feedback == EcnFeedback::Off {
             return Some(Ecn::NotEct);
@@ -253,12 +256,7 @@ impl Endpoint {
             self.tells_syn = false;
             segment.set_ace(marks::handshake_ace(self.syn_came));
         }
-        // RFC 3168 section 6.1.5: a retransmission is Not-ECT.
-        Some(if sent == Sent::New && segment.length > 0 {
-            self.codes.0
-        } else {
-            self.codes.1
-        })
+        Some(code)
     }
 
     #[inline]
