@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 
 use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
-use bloatlab_units::{Nanos, Rate};
+use bloatlab_units::Nanos;
 
-use crate::calendar::Key;
+use crate::calendar::{Key, NO_EVENT};
 use crate::histogram::Histogram;
 use crate::loss_events::LossEvents;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
+use crate::serialization::Serialization;
 use crate::time_mean::TimeMean;
 use crate::varying::{VaryingDelay, VaryingLink};
 
@@ -161,7 +162,7 @@ pub(crate) struct Interval {
 pub(crate) struct Link {
     /// Its number among the plan's boxes.
     pub number: u32,
-    pub rate: Rate,
+    pub wire: Serialization,
     pub delay: Nanos,
     /// What of rate and propagation changes over time.
     pub varying: Option<Box<VaryingLink>>,
@@ -175,7 +176,6 @@ pub(crate) struct Link {
     /// Packets that left the queue discipline and wait in the device's ring.
     pub device: VecDeque<Packet>,
     pub device_packets: usize,
-    pub remainder: u64,
     /// End of the transmission under way.
     pub busy_until: Nanos,
     pub busy: bool,
@@ -196,6 +196,8 @@ pub(crate) struct Link {
     /// Packets that the cell has taken and not delivered.
     pub taken: u64,
     pub done_slot: Slot,
+    /// The end of the transmission under way, while nothing waits for it: then it is no event. `NO_EVENT` if it is one, or there is none.
+    pub unawaited: Key,
     /// `stats.busy` up to the last sample, as a wrapping count.
     pub busy_sampled: Nanos,
     pub count: Count,
@@ -304,9 +306,7 @@ impl Link {
         let (done, arrival) = if self.varying.is_some() {
             self.vary(schedule.now, size)
         } else {
-            let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
-            self.remainder = remainder;
-            let done = schedule.now + time;
+            let done = schedule.now + self.wire.next(u64::from(size));
             (done, done + self.delay)
         };
         self.busy = true;
@@ -314,7 +314,11 @@ impl Link {
         self.sending = size;
         self.stats.busy += done - schedule.now;
         let key = schedule.key(done, event::LINK_DONE, self.flight.index);
-        schedule.set(self.done_slot, key);
+        if self.packets > 0 || !self.device.is_empty() || self.heeds_idleness {
+            schedule.set(self.done_slot, key);
+        } else {
+            self.unawaited = key;
+        }
         self.flight.push(schedule, arrival, packet);
     }
 
@@ -326,11 +330,7 @@ impl Link {
             varying.map_or((None, None), |v| (v.carrier.as_mut(), v.delay.as_mut()));
         let done = match carrier {
             Some(carrier) => carrier.transmit(now, u64::from(size)),
-            None => {
-                let (time, remainder) = self.rate.transmit(u64::from(size), self.remainder);
-                self.remainder = remainder;
-                now + time
-            }
+            None => now + self.wire.next(u64::from(size)),
         };
         let arrival = delay.map_or(done + self.delay, |delay| delay.arrival(done));
         (done, arrival)
@@ -339,7 +339,7 @@ impl Link {
     /// The transmitter has nothing to send: a fraction of a nanosecond is carried over only while it stays busy.
     #[inline]
     pub fn rest(&mut self) {
-        self.remainder = 0;
+        self.wire.rest();
         if let Some(varying) = &mut self.varying {
             varying.rest();
         }
@@ -361,7 +361,28 @@ impl Link {
     pub fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
         let varying = self.varying.as_ref().and_then(|varying| varying.whole());
         let busy = self.stats.busy as f64 / span as f64;
-        varying.unwrap_or((self.rate.0 as f64, Some(busy)))
+        varying.unwrap_or((self.wire.rate.0 as f64, Some(busy)))
+    }
+
+    /// Looks at the end of the transmission under way, if that is no event: it has come, or a packet will wait for it.
+    #[inline]
+    pub fn await_end(&mut self, schedule: &mut Schedule) {
+        if self.unawaited != NO_EVENT && !self.notice_end(schedule) {
+            schedule.set(self.done_slot, self.unawaited);
+            self.unawaited = NO_EVENT;
+        }
+    }
+
+    /// Ends the transmission under way if that is no event and has passed; false if it has not.
+    #[inline]
+    pub fn notice_end(&mut self, schedule: &mut Schedule) -> bool {
+        let over = schedule.is_past(self.unawaited);
+        if over {
+            self.unawaited = NO_EVENT;
+            self.finish(schedule);
+            self.rest();
+        }
+        over
     }
 
     /// The transmission is over: the device's next packet follows.

@@ -9,12 +9,14 @@ use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats};
+use crate::calendar::NO_EVENT;
 use crate::engine::Engine;
 use crate::network::{Network, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
 use crate::scatter::Scatter;
 use crate::schedule::{Slot, clock, event};
+use crate::serialization::Serialization;
 use crate::stretch::{Duplicator, Stretch};
 use crate::varying::{VaryingDelay, VaryingLink};
 
@@ -122,7 +124,7 @@ impl<'a> Engine<'a> {
         let (is_gate, transit) = (link.gate.is_some(), link.transit);
         let mut link = Link {
             number: number as u32,
-            rate: link.rate,
+            wire: Serialization::new(link.rate),
             delay: link.delay,
             varying,
             overhead: link.overhead,
@@ -136,7 +138,6 @@ impl<'a> Engine<'a> {
             gate: 0,
             transit,
             taken: 0,
-            remainder: 0,
             busy_until: 0,
             busy: link.radio.is_some() || is_gate,
             sending: 0,
@@ -147,6 +148,7 @@ impl<'a> Engine<'a> {
             wake_at: NEVER,
             busy_sampled: 0,
             done_slot: Slot::CALENDAR,
+            unawaited: NO_EVENT,
             count: Count::default(),
             stats: LinkStats::default(),
         };

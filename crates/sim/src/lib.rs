@@ -25,6 +25,7 @@ mod radio;
 mod sample;
 mod scatter;
 mod schedule;
+mod serialization;
 mod stretch;
 mod summary;
 mod time_mean;

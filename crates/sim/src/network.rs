@@ -236,6 +236,7 @@ impl Network {
     fn enter_link(&mut self, index: usize, packet: &Packet) {
         let link = &mut self.links[index];
         let now = self.schedule.now;
+        link.await_end(&mut self.schedule);
         self.log.note(now, Step::Enqueue, link.number, packet);
         link.enqueue(now, *packet);
         if !link.fate.is_empty() {
@@ -271,6 +272,13 @@ impl Network {
             } else {
                 link.transmit(&mut self.schedule, &packet);
             }
+        }
+    }
+
+    /// Brings the links whose transmission ended unawaited up to now.
+    pub fn notice_ends(&mut self) {
+        for link in &mut self.links {
+            link.notice_end(&mut self.schedule);
         }
     }
 

@@ -5,6 +5,7 @@ mod behaviour;
 mod buffers;
 mod cell;
 mod generator;
+mod idle_links;
 mod impaired;
 mod independence;
 mod invariants;
