@@ -130,9 +130,9 @@ impl Copa {
 
     /// Whether the rate of the window is at most the target rate 1 / (delta d_q).
     fn below_target(&self, window: &Window) -> bool {
-        // cwnd / RTTstanding <= mss / (delta d_q), without a division by no delay.
-        let cwnd = float(window.cwnd) / float(window.mss);
-        cwnd * self.delta * float(self.queueing) <= float(self.rtt)
+        // cwnd / RTTstanding <= mss / (delta d_q), without a division.
+        let cwnd = self.delta * float(window.cwnd);
+        cwnd * float(self.queueing) <= float(self.rtt) * float(window.mss)
     }
 
     /// Section 2.1, step 4: once a window, is the congestion window larger than at its start?
