@@ -204,8 +204,9 @@ impl Copa {
 
     fn pace(&self, window: &mut Window) {
         if self.rtt > 0 {
-            let rate = PACING_GAIN * 1e9 * float(window.cwnd) / float(self.rtt);
-            window.pacing = whole(rate).max(1);
+            // In this order the division does not wait for the window.
+            let windows = PACING_GAIN * 1e9 / float(self.rtt);
+            window.pacing = whole(windows * float(window.cwnd)).max(1);
         }
     }
 }
