@@ -24,7 +24,7 @@ impl Serialization {
         }
     }
 
-    /// How long a packet of this many bytes takes; what it lacks to a nanosecond is carried over to the next, so that no rate is ever lost.
+    /// How long a packet of this many bytes takes; a fraction of a nanosecond is carried over to the next, so that no rate is ever lost.
     #[inline]
     pub fn next(&mut self, size: u64) -> Nanos {
         if size != self.size {
