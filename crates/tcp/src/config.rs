@@ -115,10 +115,13 @@ pub struct TcpConfig {
     pub recovery: Reduction,
     /// Pacing.
     pub pacing: Pacing,
-    /// Most segments that pacing lets go together, as segmentation offload does (Linux's name), where the law names a burst (`bbr` and `bbr3` 1 ms,
-    /// `prague` 0.25 ms) or `pacing` is `on` (1 ms); 1: each waits for its own time.
+    /// Most segments that leave as one buffer (Linux's name): of `segmentation_offload`, and of what pacing lets go together where the law names a burst
+    /// (`bbr` and `bbr3` 1 ms, `prague` 0.25 ms) or `pacing` is `on` (1 ms); 1: each waits for its own time.
     #[schemars(range(min = 1, max = 65_535))]
     pub gso_max_segs: u32,
+    /// The sender hands segments over in buffers, as Linux's TSO: of what leaves in a millisecond, 64 KiB at most and as much between hosts that are less
+    /// than half a millisecond apart; while it has sent within a millisecond and ACKs come, it waits for room for a whole one or a third of its window.
+    pub segmentation_offload: bool,
     /// Segments that left together and arrive within a millisecond of each other are acknowledged once, up to 64 KiB of them, as where offload keeps a buffer
     /// whole from host to host (Linux's GRO): no last one of an odd number waits for its ACK.
     pub receive_offload: bool,
@@ -147,6 +150,7 @@ impl Default for TcpConfig {
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
             gso_max_segs: 65_535,
+            segmentation_offload: false,
             receive_offload: false,
         }
     }

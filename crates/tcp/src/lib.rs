@@ -4,6 +4,7 @@ mod config;
 mod endpoint;
 mod loss;
 mod marks;
+mod offload;
 mod pacing;
 mod prr;
 mod receiver;

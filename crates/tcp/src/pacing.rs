@@ -1,13 +1,17 @@
 //! The pacing clock: when the next segment may leave, in bursts as segmentation offload makes them.
 
 use bloatlab_cc::Window;
-use bloatlab_units::{Nanos, SECOND};
+use bloatlab_units::{MICROSECOND, Nanos, SECOND};
 
-use crate::{Pacing, TcpConfig};
+use crate::{Pacing, RttEstimator, TcpConfig};
 
 /// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
 const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
+/// Most bytes of one buffer (Linux's `gso_max_size`).
+const LARGEST_BUFFER: u64 = 64 * 1024;
+/// Each such step of RTT halves what a buffer holds because the other end is near.
+const NEAR: Nanos = 512 * MICROSECOND;
 
 /// What a sender's pacing has let go, and when it lets the next segment go.
 pub(crate) struct PacingClock {
@@ -76,17 +80,34 @@ impl PacingClock {
             Pacing::Auto => window.pacing,
             Pacing::Off => 0,
             Pacing::On if window.pacing > 0 || srtt == 0 => window.pacing,
-            Pacing::On => {
-                let (up, down) = if window.in_slow_start() {
-                    SLOW_START_RATIO
-                } else {
-                    AVOIDANCE_RATIO
-                };
-                let bytes = u128::from(window.cwnd * up / down) * u128::from(SECOND);
-                (bytes / u128::from(srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
-            }
+            Pacing::On => window_rate(window, srtt),
         }
     }
+
+    /// Bytes that segmentation offload puts into one buffer at most: the law's burst, or as Linux what leaves in a millisecond at its pacing rate, and more
+    /// where the other end is near: 64 KiB halved for each 512 us of the smallest RTT (`tcp_tso_rtt_log`).
+    pub fn buffer(&self, window: &Window, rtt: &RttEstimator) -> u64 {
+        let bytes = if window.pacing > 0 {
+            quantum(window.pacing, window)
+        } else {
+            let near = LARGEST_BUFFER.checked_shr((rtt.min / NEAR).min(64) as u32);
+            quantum(window_rate(window, rtt.srtt.max(1)), window) + near.unwrap_or(0)
+        };
+        let most = self.most.min(LARGEST_BUFFER);
+        bytes.max(2 * window.mss).min(most)
+    }
+}
+
+/// Linux's rate where the law names none: so many windows a round trip.
+#[inline]
+fn window_rate(window: &Window, srtt: Nanos) -> u64 {
+    let (up, down) = if window.in_slow_start() {
+        SLOW_START_RATIO
+    } else {
+        AVOIDANCE_RATIO
+    };
+    let bytes = u128::from(window.cwnd * up / down) * u128::from(SECOND);
+    (bytes / u128::from(srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
 }
 
 /// Bytes of a burst at this pacing rate: the law's, or Linux's, what takes a millisecond (2^-10 s) and two segments at least.

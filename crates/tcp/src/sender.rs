@@ -5,6 +5,7 @@ use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 
 use crate::loss::{Highest, Rack};
 use crate::marks::{News, Tally};
+use crate::offload::Offload;
 use crate::pacing::PacingClock;
 use crate::prr::Prr;
 use crate::rtt::RttEstimator;
@@ -83,8 +84,7 @@ pub struct Sender {
     pub(crate) use_rack: bool,
     pub(crate) use_probe: bool,
     pub(crate) pacing: PacingClock,
-    /// The other end wants to know which segments leave together.
-    pub(crate) tells_more: bool,
+    pub(crate) offload: Offload,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Nanos,
     pub(crate) first_sent: Nanos,
@@ -160,7 +160,7 @@ impl Sender {
             use_rack: config.loss_detection == LossDetection::Rack,
             use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
             pacing: PacingClock::new(config),
-            tells_more: config.receive_offload,
+            offload: Offload::new(config),
             delivered: 0,
             delivered_at: 0,
             first_sent: 0,

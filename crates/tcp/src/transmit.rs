@@ -21,49 +21,62 @@ impl Sender {
     /// Writes the next segment to send now, if there is one. The endpoint fills in acknowledgment and window.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
-        if self.probe_wanted {
-            self.probe_wanted = false;
-            return self.transmit_probe(now, segment);
+        if self.offload.rest == 0 {
+            if self.probe_wanted {
+                self.probe_wanted = false;
+                return self.transmit_probe(now, segment);
+            }
+            if now < self.pacing.next_send {
+                self.note_window_limited();
+                return Sent::Nothing;
+            }
+            if self.board.to_retransmit > 0 && !self.undo.sends_new {
+                return self.poll_lost(now, segment);
+            }
+            if self.next >= self.limit && (!self.fin_wanted || self.fin_sent) {
+                self.note_app_limited();
+                return Sent::Nothing;
+            }
+            if self.board.is_empty() {
+                self.on_idle_end(now);
+            }
+            let length = self.window.mss.min(self.limit - self.next);
+            if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
+                self.limited_at = self.next;
+                return Sent::Nothing;
+            }
+            // A peer's window with less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
+            let room = self.edge.saturating_sub(self.next);
+            if room < length && (room == 0 || !self.board.is_empty()) {
+                return Sent::Nothing;
+            }
+            let first = length.min(room);
+            if self.offload.is_on() && first > 0 {
+                self.offload.rest = self.next_buffer(now, first);
+                if self.offload.rest == 0 {
+                    return Sent::Nothing;
+                }
+            } else {
+                self.offload.rest = first;
+            }
         }
-        if now < self.pacing.next_send {
-            self.note_window_limited();
-            return Sent::Nothing;
-        }
-        if self.board.to_retransmit > 0 && !self.undo.sends_new {
-            return self.poll_lost(now, segment);
-        }
-        if self.next >= self.limit && (!self.fin_wanted || self.fin_sent) {
-            self.note_app_limited();
-            return Sent::Nothing;
-        }
-        if self.board.is_empty() {
-            self.on_idle_end(now);
-        }
-        let length = self.window.mss.min(self.limit - self.next);
-        if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
-            self.limited_at = self.next;
-            return Sent::Nothing;
-        }
-        // A peer's window with less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
-        let room = self.edge.saturating_sub(self.next);
-        if room < length && (room == 0 || !self.board.is_empty()) {
-            return Sent::Nothing;
-        }
-        self.transmit(now, length.min(room), segment);
-        if self.tells_more && self.goes_on(now) {
-            segment.flags |= MORE;
+        let length = self.window.mss.min(self.offload.rest);
+        self.transmit(now, length, segment);
+        self.offload.rest -= length;
+        if self.offload.rest > 0 {
+            self.go_on(now, segment);
         }
         Sent::New
     }
 
-    /// Whether new data follows at once on what has just left.
-    fn goes_on(&self, now: Nanos) -> bool {
-        let length = self.window.mss.min(self.limit.saturating_sub(self.next));
-        length > 0
-            && now >= self.pacing.next_send
-            && self.board.to_retransmit == 0
-            && self.board.pipe + length <= self.window.cwnd
-            && self.next + length <= self.edge
+    /// More of the buffer follows at once, unless pacing has ended the burst.
+    #[inline]
+    fn go_on(&mut self, now: Nanos, segment: &mut Segment) {
+        if now < self.pacing.next_send {
+            self.offload.rest = 0;
+        } else if self.offload.tells_more {
+            segment.flags |= MORE;
+        }
     }
 
     #[cold]

@@ -81,7 +81,11 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
-        (select(vec![1, 2, 65_535]), any::<bool>()),
+        (
+            select(vec![1, 2, 65_535]),
+            any::<bool>(),
+            any::<bool>(),
+        ),
     );
     let timers = (
         select(vec![10_u64, 200, 200, 1000]),
@@ -121,6 +125,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                 pacing: recovery.3,
                 gso_max_segs: recovery.4.0,
                 receive_offload: recovery.4.1,
+                segmentation_offload: recovery.4.2,
             }
         })
 }

@@ -51,7 +51,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
         select(FEEDBACK.to_vec()),
-        (select(vec![1_u32, 3, 65_535]), any::<bool>()),
+        (select(vec![1_u32, 3, 65_535]), any::<bool>(), any::<bool>()),
     );
     let room = select(vec![0_u64, 1, 99, 3000, 1_000_000]);
     (segments, kinds, room).prop_map(|(segments, kinds, room)| TcpConfig {
@@ -70,6 +70,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         ecn: kinds.4,
         gso_max_segs: kinds.5.0,
         receive_offload: kinds.5.1,
+        segmentation_offload: kinds.5.2,
         receive_buffer: Bytes(2 * u64::from(segments.0) + room),
         ..TcpConfig::default()
     })

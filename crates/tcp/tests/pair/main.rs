@@ -2,6 +2,7 @@
 
 mod faults;
 mod marks;
+mod offload;
 mod rules;
 mod undo;
 mod world;

@@ -5,33 +5,12 @@ use bloatlab_tcp::segment::{CWR, ECE, SYN};
 use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
 
-use crate::world::{Fate, LONG, RTT, Sent, Sieve, World, Write, at_once};
+use crate::world::{Fate, LONG, RTT, World, Write, at_once, established, lose, reno};
 
 const MSS: u64 = 1448;
 
-fn reno() -> CcConfig {
-    CcConfig::Reno(Default::default())
-}
-
 fn gaps(times: &[Nanos]) -> Vec<Nanos> {
     times.windows(2).map(|w| w[1] - w[0]).collect()
-}
-
-/// Loses what the rule says.
-fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Sieve {
-    Box::new(move |end, sent| {
-        if rule(end, sent) {
-            Fate::Lose
-        } else {
-            Fate::Pass
-        }
-    })
-}
-
-fn established(config: &TcpConfig, bytes: u64) -> World {
-    let mut world = World::clean(config, &reno(), RTT / 2);
-    world.application(0, &at_once(bytes));
-    world
 }
 
 #[test]
@@ -285,51 +264,6 @@ fn a_paced_sender_is_limited_by_its_window() {
         let cwnd = world.ends[0].sender.window.cwnd;
         assert!(cwnd > 300 * MSS, "{pacing:?}: {} segments", cwnd / MSS);
     }
-}
-
-#[test]
-fn with_receive_offload_what_left_together_is_acknowledged_once() {
-    // Four segments at once: by twos, or all by one ACK.
-    for (receive_offload, acks) in [(false, 2), (true, 1)] {
-        let config = TcpConfig {
-            receive_offload,
-            initial_window: 4,
-            ..TcpConfig::default()
-        };
-        let mut world = established(&config, 4 * MSS);
-        world.open();
-        assert!(world.run(LONG, 1000));
-        let sent = world.data(0).next().unwrap().at;
-        let is_answer = |answer: &&Sent| answer.is_pure_ack() && answer.at > sent;
-        let answers: Vec<&Sent> = world.sent[1].iter().filter(is_answer).collect();
-        assert_eq!(answers.len(), acks);
-        assert!(answers.iter().all(|answer| answer.at == sent + RTT / 2));
-    }
-}
-
-#[test]
-fn what_was_joined_and_has_lost_its_end_is_acknowledged_after_a_millisecond() {
-    let config = TcpConfig {
-        receive_offload: true,
-        initial_window: 5,
-        tail_loss_probe: false,
-        ..TcpConfig::default()
-    };
-    let mut world = established(&config, 5 * MSS);
-    let mut data = 0;
-    world.sieve = Some(lose(move |end, sent| {
-        data += usize::from(end == 0 && sent.has_data());
-        end == 0 && sent.has_data() && (data == 4 || data == 5)
-    }));
-    world.open();
-    assert!(world.run(LONG, 1000));
-    let sent = world.data(0).next().unwrap().at;
-    let first = world.sent[1]
-        .iter()
-        .find(|sent| sent.is_pure_ack())
-        .unwrap();
-    assert_eq!(first.at, sent + RTT / 2 + MILLISECOND);
-    assert_eq!(u64::from(first.segment.ack), 1 + 3 * MSS);
 }
 
 #[test]

@@ -299,3 +299,26 @@ pub fn at_once(bytes: u64) -> [Write; 1] {
 pub const RTT: Nanos = 20 * MILLISECOND;
 /// Longer than any connection of these tests lasts: back-off included.
 pub const LONG: Nanos = 100_000 * SECOND;
+
+/// RFC 5681.
+pub fn reno() -> CcConfig {
+    CcConfig::Reno(Default::default())
+}
+
+/// Loses what the rule says.
+pub fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Sieve {
+    Box::new(move |end, sent| {
+        if rule(end, sent) {
+            Fate::Lose
+        } else {
+            Fate::Pass
+        }
+    })
+}
+
+/// Two ends that will have `bytes` between them, on a path without fault.
+pub fn established(config: &TcpConfig, bytes: u64) -> World {
+    let mut world = World::clean(config, &reno(), RTT / 2);
+    world.application(0, &at_once(bytes));
+    world
+}

@@ -1,0 +1,166 @@
+//! Segmentation and receive offload: what leaves as one buffer, and what is acknowledged as one.
+
+use bloatlab_cc::{CcConfig, fixed};
+use bloatlab_tcp::TcpConfig;
+use bloatlab_tcp::segment::MORE;
+use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos};
+
+use crate::world::{Fate, LONG, RTT, Sent, World, at_once, established, lose};
+
+const MSS: u64 = 1448;
+
+/// Sends for a while with a window of so many segments; those with data arrive `apart` or more from each other.
+fn sends(config: &TcpConfig, window: u32, rtt: Nanos, apart: Nanos) -> World {
+    let law = CcConfig::Fixed(fixed::Params { window });
+    let mut world = World::clean(config, &law, rtt / 2);
+    world.application(0, &at_once(100_000_000));
+    let mut free = 0;
+    world.sieve = Some(Box::new(move |end, sent| {
+        if end == 1 || !sent.has_data() {
+            return Fate::Pass;
+        }
+        let held = free.max(sent.at) - sent.at;
+        free = sent.at + held + apart;
+        Fate::Delay(held)
+    }));
+    world.open();
+    world.run(100 * MILLISECOND, 100_000);
+    world
+}
+
+fn segmentation() -> TcpConfig {
+    TcpConfig {
+        segmentation_offload: true,
+        ..TcpConfig::default()
+    }
+}
+
+/// How many segments of data each instant has at which any left, from the fourth on: what the first window and the first ACK let go comes before.
+fn by_instant(world: &World) -> Vec<usize> {
+    let data: Vec<&Sent> = world.data(0).collect();
+    let groups = data.chunk_by(|a, b| a.at == b.at);
+    groups.skip(3).map(<[_]>::len).collect()
+}
+
+/// How many segments of data each buffer has that says of all but its last that more follows.
+fn buffers(world: &World) -> Vec<usize> {
+    let data: Vec<&Sent> = world.data(0).collect();
+    let groups = data.chunk_by(|a, _| a.segment.has(MORE));
+    groups.map(<[_]>::len).collect()
+}
+
+#[test]
+fn with_receive_offload_what_left_together_is_acknowledged_once() {
+    // Four segments at once: by twos, or all by one ACK.
+    for (receive_offload, acks) in [(false, 2), (true, 1)] {
+        let config = TcpConfig {
+            receive_offload,
+            initial_window: 4,
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 4 * MSS);
+        world.open();
+        assert!(world.run(LONG, 1000));
+        let sent = world.data(0).next().unwrap().at;
+        let is_answer = |answer: &&Sent| answer.is_pure_ack() && answer.at > sent;
+        let answers: Vec<&Sent> = world.sent[1].iter().filter(is_answer).collect();
+        assert_eq!(answers.len(), acks);
+        assert!(answers.iter().all(|answer| answer.at == sent + RTT / 2));
+    }
+}
+
+#[test]
+fn what_was_joined_and_has_lost_its_end_is_acknowledged_after_a_millisecond() {
+    let config = TcpConfig {
+        receive_offload: true,
+        initial_window: 5,
+        tail_loss_probe: false,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, 5 * MSS);
+    let mut data = 0;
+    world.sieve = Some(lose(move |end, sent| {
+        data += usize::from(end == 0 && sent.has_data());
+        end == 0 && sent.has_data() && (data == 4 || data == 5)
+    }));
+    world.open();
+    assert!(world.run(LONG, 1000));
+    let sent = world.data(0).next().unwrap().at;
+    let first = world.sent[1]
+        .iter()
+        .find(|sent| sent.is_pure_ack())
+        .unwrap();
+    assert_eq!(first.at, sent + RTT / 2 + MILLISECOND);
+    assert_eq!(u64::from(first.segment.ack), 1 + 3 * MSS);
+}
+
+#[test]
+fn a_buffer_holds_what_leaves_in_a_millisecond_and_more_between_near_hosts() {
+    let near = 3 * MILLISECOND;
+    for (window, rtt, gso_max_segs, segments) in [
+        // 1.2 times the window a round trip (Linux's rate) for 2^-10 s: 5.1 kB.
+        (60, RTT, 65_535, 3),
+        (60, RTT, 2, 2),
+        // 1 kB.
+        (12, RTT, 65_535, 2),
+        // 85 kB.
+        (1000, RTT, 65_535, 45),
+        // 17 kB, and 64 KiB halved five times.
+        (30, near, 65_535, 13),
+    ] {
+        let config = TcpConfig {
+            receive_offload: true,
+            initial_window: window,
+            gso_max_segs,
+            ..segmentation()
+        };
+        let sizes = buffers(&sends(&config, window, rtt, 0));
+        assert!(sizes.len() > 4, "{sizes:?}");
+        // What is left of the first window, and what leaves when the run ends, may be less.
+        let whole = sizes.iter().filter(|&&size| size == segments).count();
+        assert!(sizes.iter().all(|&size| size <= segments), "{sizes:?}");
+        assert!(2 * whole >= sizes.len(), "{window}: {sizes:?}");
+    }
+}
+
+#[test]
+fn a_sender_waits_for_room_for_a_buffer_or_a_third_of_its_window() {
+    let apart = 50 * MICROSECOND;
+    for (config, window, rtt, segments) in [
+        // Each ACK allows two, a buffer holds three.
+        (segmentation(), 60, RTT, 3),
+        (TcpConfig::default(), 60, RTT, 2),
+        // 45, of which a third of the window is less.
+        (segmentation(), 20, 500 * MICROSECOND, 8),
+    ] {
+        let sizes = by_instant(&sends(&config, window, rtt, apart));
+        assert!(sizes.len() > 10, "{sizes:?}");
+        // The first ACK of a round trip finds that nothing has left for long, and is used at once.
+        let usual = sizes.iter().filter(|&&size| size == segments).count();
+        assert!(10 * usual > 8 * sizes.len(), "{sizes:?}");
+    }
+}
+
+#[test]
+fn a_sender_waits_a_millisecond_at_most() {
+    // ACKs 1.2 ms apart: each finds that nothing has left for longer than that.
+    let apart = 600 * MICROSECOND;
+    let sizes = by_instant(&sends(&segmentation(), 20, 500 * MICROSECOND, apart));
+    assert!(sizes.len() > 10, "{sizes:?}");
+    assert!(sizes.iter().all(|&size| size == 2), "{sizes:?}");
+}
+
+#[test]
+fn the_first_window_leaves_whole() {
+    // Buffers of two; the eleventh segment would have to wait for an ACK that is a round trip away.
+    let config = TcpConfig {
+        initial_window: 11,
+        ..segmentation()
+    };
+    let mut world = established(&config, 1_000_000);
+    world.open();
+    world.run(RTT, 1000);
+    assert_eq!(world.data(0).count(), 11);
+    assert!(world.run(LONG, 100_000));
+    assert_eq!(world.delivered[1], 1_000_000);
+}
