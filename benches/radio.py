@@ -31,6 +31,7 @@ class Case:
 CASES = (
     Case("nr-rlc", {"lambda": 30_000}, "10 s of 30,000 packets/s through a 5G cell (ns-3: 45 to 160 s)", 0.15, 1.0, 3),
     Case("mmwave-aqm", {"queue": "fq_codel"}, "120 s of 10 CUBIC flows at 3 Gbit/s on a 60 GHz link", 6.0, 1.0, 4),
+    Case("mmwave-aqm", {"queue": "fq_codel", "offload": "receive"}, "the same without segmentation offload", 6.0, 1.0, 4),
 )
 
 
@@ -42,7 +43,7 @@ def _document(case: Case, seconds: float | None = None) -> str:
 
 def _whole(repetitions: int) -> dict[str, tuple[list[float], int]]:
     """Seconds of each whole run, and its events; the cases take turns."""
-    documents = {case.experiment: _document(case) for case in CASES}
+    documents = {case.what: _document(case) for case in CASES}
     turns: dict[str, list[float]] = {name: [] for name in documents}
     events = {}
     for _ in range(repetitions):
@@ -76,7 +77,7 @@ def measure(repetitions: int, wanted: int, seconds: float) -> list[dict[str, Any
     whole = _whole(repetitions)
     results = []
     for case in CASES:
-        turns, events = whole[case.experiment]
+        turns, events = whole[case.what]
         undisturbed_s, clean, runs = _parts(case, events, wanted, seconds)
         results.append(
             {

@@ -65,6 +65,18 @@ def test_peaks_are_the_median_of_the_runs_and_what_must_always_hold_the_worst() 
 
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize(
+    ("offload", "segmentation", "receive"), [("both", True, True), ("receive", False, True), ("none", False, False)]
+)
+def test_offload_of_the_hosts(offload: str, segmentation: bool, receive: bool) -> None:
+    experiment = get("mmwave-aqm")
+    tcp = experiment.scenario(experiment.resolve({"offload": offload}))["flows"][0]["tcp"]
+    assert (tcp.get("segmentation_offload", False), tcp.get("receive_offload", False)) == (segmentation, receive)
+    with pytest.raises(ParameterError, match="offload"):
+        experiment.resolve({"offload": "half"})
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
     ("queue", "built"),
     [
         ("largefifo", {"kind": "fifo", "limit": "7500000B"}),

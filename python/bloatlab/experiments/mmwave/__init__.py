@@ -10,7 +10,7 @@ from bloatlab.experiments import shared
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun, plain
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.mmwave.setup import CASES, CUBIC, FLOW, QUEUES, SCENARIOS, SOURCE
+from bloatlab.experiments.mmwave.setup import CASES, CUBIC, FLOW, OFFLOADS, QUEUES, SCENARIOS, SOURCE
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -81,6 +81,14 @@ class MmwaveAqm(Experiment):
             help="congestion control of the flows; a bare `cubic` is Linux's (its variant, slow start by HyStart)",
             read=read.algorithm("congestion_controls"), published="cubic",
         ),
+        Parameter(
+            "offload", next(iter(OFFLOADS)), "",
+            allowed=", ".join(OFFLOADS),
+            help="what the flows' hosts hand over and take as one; `both`: buffers as Linux's segmentation offload makes them, "
+            "acknowledged once each; `receive`: what happens to leave together is acknowledged once; `none`: an ACK for every "
+            "two segments",
+            read=read.choice(*OFFLOADS), published="not stated, on by default",
+        ),
         shared.rtt("500us", published="below 1ms"),
         shared.stop("120s"),
         shared.warmup("0s"),
@@ -110,8 +118,7 @@ class MmwaveAqm(Experiment):
                     "name": FLOW,
                     "count": params["flows"],
                     "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
-                    # The testbed's hosts hand buffers over and take them whole.
-                    "tcp": {"receive_offload": True},
+                    "tcp": OFFLOADS[params["offload"]],
                     # iperf3 starts all at once; a millisecond lets seeds differ.
                     "start_jitter": "1ms",
                 },

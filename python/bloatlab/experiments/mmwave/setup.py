@@ -23,6 +23,12 @@ SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2
 FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
 CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
 """The hosts' congestion control."""
+OFFLOADS: Mapping[str, Mapping[str, bool]] = {
+    "both": {"segmentation_offload": True, "receive_offload": True},
+    "receive": {"receive_offload": True},
+    "none": {},
+}
+"""What the hosts hand over, and take, as one."""
 SEEDS = range(42, 47)
 """Of the published runs: peaks of a run hang on where a flow's packets happen to stand when the rate falls."""
 FLOW = "iperf"
