@@ -46,8 +46,10 @@ models: $(VENV)/.dev $(VENV)/.built
 	$(PIP) install -e '.[models]' --no-build-isolation
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bloatlab.scenario.generate
 
+# All that is timed, or parts of it (make bench BENCH="--only laws radio").
+BENCH ?=
 bench: $(VENV)/.dev $(VENV)/.built
-	$(BIN)/python benches/run.py
+	$(BIN)/python benches/run.py $(BENCH)
 
 soak: soak-queues soak-grid
 

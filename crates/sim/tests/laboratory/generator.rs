@@ -81,11 +81,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         select(vec![Reduction::Prr, Reduction::Classic]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
-        (
-            select(vec![1, 2, 65_535]),
-            any::<bool>(),
-            any::<bool>(),
-        ),
+        (select(vec![1, 2, 65_535]), any::<bool>(), any::<bool>()),
     );
     let timers = (
         select(vec![10_u64, 200, 200, 1000]),
