@@ -31,7 +31,7 @@ class Case:
 CASES = (
     Case("nr-rlc", {"lambda": 30_000}, "10 s of 30,000 packets/s through a 5G cell (ns-3: 45 to 160 s)", 0.15, 1.0, 3),
     Case("mmwave-aqm", {"queue": "fq_codel"}, "120 s of 10 CUBIC flows at 3 Gbit/s on a 60 GHz link", 6.0, 1.0, 4),
-    Case("mmwave-aqm", {"queue": "fq_codel", "offload": "receive"}, "the same without segmentation offload", 6.0, 1.0, 4),
+    Case("mmwave-aqm", {"queue": "fq_codel", "offload": "receive"}, "without segmentation offload", 6.0, 1.0, 4),
 )
 
 
