@@ -106,7 +106,7 @@ fn window_rate(window: &Window, srtt: Nanos) -> u64 {
     } else {
         AVOIDANCE_RATIO
     };
-    let bytes = u128::from(window.cwnd * up / down) * u128::from(SECOND);
+    let bytes = u128::from(window.cwnd.saturating_mul(up) / down) * u128::from(SECOND);
     (bytes / u128::from(srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
 }
 
@@ -117,5 +117,22 @@ fn quantum(rate: u64, window: &Window) -> u64 {
         window.quantum
     } else {
         (rate >> 10).max(2 * window.mss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloatlab_units::MILLISECOND;
+
+    #[test]
+    fn the_rate_of_a_window_is_never_too_large_to_count_with() {
+        let mut window = Window::new(1000, 10);
+        assert_eq!(window_rate(&window, 20 * MILLISECOND), 1_000_000);
+        window.ssthresh = window.cwnd;
+        assert_eq!(window_rate(&window, 20 * MILLISECOND), 600_000);
+        // A law may open the window without end where rare losses are all that closes it.
+        window.cwnd = u64::MAX - 1;
+        assert_eq!(window_rate(&window, 1), u64::MAX >> 1);
     }
 }
