@@ -1,4 +1,5 @@
-//! Segmentation offload: what a sender hands over as one buffer, and when it waits to hand over a larger one, as Linux's TSO.
+//! Segmentation offload: what a sender hands over as one buffer, and when it waits to hand over a larger one, as Linux's TSO. How large they are is in
+//! `pacing`, since it is a matter of the rate.
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
@@ -6,6 +7,8 @@ use crate::TcpConfig;
 use crate::scoreboard::Record;
 use crate::sender::{Sender, State};
 
+/// Most bytes of one buffer (Linux's `gso_max_size`).
+pub(crate) const LARGEST_BUFFER: u64 = 64 * 1024;
 /// A buffer that takes this part of the window or more never waits (Linux's `tcp_tso_win_divisor`).
 const PARTS: u64 = 3;
 

@@ -3,13 +3,12 @@
 use bloatlab_cc::Window;
 use bloatlab_units::{MICROSECOND, Nanos, SECOND};
 
+use crate::offload::LARGEST_BUFFER;
 use crate::{Pacing, RttEstimator, TcpConfig};
 
 /// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
 const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
-/// Most bytes of one buffer (Linux's `gso_max_size`).
-const LARGEST_BUFFER: u64 = 64 * 1024;
 /// Each such step of RTT halves what a buffer holds because the other end is near.
 const NEAR: Nanos = 512 * MICROSECOND;
 

@@ -8,6 +8,7 @@ use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use crate::marks::Echo;
+use crate::offload::LARGEST_BUFFER;
 use crate::segment::{ACK, Block, CWR, ECE, MORE, Segment, unwrap};
 use crate::{ReceiveWindow, TcpConfig};
 
@@ -21,10 +22,8 @@ const OVERHEAD: u64 = 960;
 /// Payload bytes of the smallest segment at which it grows (Linux).
 const LEAST_TO_GROW: u16 = 128;
 
-/// Segments of a buffer that are further apart are acknowledged as if it had ended...
+/// Segments of a buffer that are further apart are acknowledged as if it had ended, and so is what is larger than any buffer.
 const JOINING: Nanos = MILLISECOND;
-/// ... and so is what is larger than any buffer, bytes.
-const MOST_JOINED: u64 = 64 * 1024;
 
 /// What arrived, in order, and what waits behind holes.
 #[derive(Clone, Debug)]
@@ -283,7 +282,7 @@ impl Receiver {
     fn count_towards_ack(&mut self, now: Nanos, at_once: bool, more: bool) {
         self.unacked += 1;
         if self.unacked >= self.ack_every || self.quick > 0 || at_once {
-            if more && !at_once && self.next - self.last_ack < MOST_JOINED {
+            if more && !at_once && self.next - self.last_ack < LARGEST_BUFFER {
                 self.ack_deadline = now + JOINING;
                 return;
             }
