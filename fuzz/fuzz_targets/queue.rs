@@ -1,9 +1,3 @@
-//! Any queue of the registry under any operations, both made of the fuzzer's bytes.
 #![no_main]
 
-use bloatlab_aqm_model::Episode;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|episode: Episode| {
-    episode.run(true);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bloatlab_fuzz_model::queue::queue(bytes));

@@ -304,17 +304,30 @@ macro_rules! registry {
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for QueueConfig {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                use serde::de::Error;
-                let value = serde_json::Value::deserialize(deserializer)?;
-                registry::check_depth(&value).map_err(D::Error::custom)?;
-                let (kind, params) = registry::split(value, &Self::names(), Self::tc_kinds()).map_err(D::Error::custom)?;
+        impl QueueConfig {
+            fn read(value: serde_json::Value) -> Result<Self, String> {
+                registry::check_depth(&value)?;
+                let queue = Self::read_one(value)?;
+                // With its defaults filled in it may hold one more than was written, and must be read again.
+                registry::check_depth(&serde_json::json!(queue)).map(|()| queue)
+            }
+
+            fn read_one(value: serde_json::Value) -> Result<Self, String> {
+                let (kind, params) = registry::split(value, &Self::names(), Self::tc_kinds())?;
                 let description = describe_kind(kind);
                 $(if kind == stringify!($module) {
-                    return bloatlab_params::read(description, params).map(Self::$variant).map_err(D::Error::custom);
+                    return bloatlab_params::read(description, params).map(Self::$variant);
                 })+
-                bloatlab_params::read(description, params).map(Self::Python).map_err(D::Error::custom)
+                bloatlab_params::read(description, params).map(Self::Python)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for QueueConfig {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = serde_json::Value::deserialize(deserializer)?;
+                // The complaint may quote what the user wrote, whatever is in it.
+                let shown = |why: String| bloatlab_units::shown(&why, bloatlab_params::LONGEST_MESSAGE);
+                Self::read(value).map_err(|why| serde::de::Error::custom(shown(why)))
             }
         }
 

@@ -169,7 +169,9 @@ macro_rules! registry {
         impl<'de> serde::Deserialize<'de> for CcConfig {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = serde_json::Value::deserialize(deserializer)?;
-                Self::read(value).map_err(serde::de::Error::custom)
+                // The complaint may quote what the user wrote, whatever is in it.
+                let shown = |why: String| bloatlab_units::shown(&why, bloatlab_params::LONGEST_MESSAGE);
+                Self::read(value).map_err(|why| serde::de::Error::custom(shown(why)))
             }
         }
 

@@ -1,6 +1,6 @@
 //! What a transmitter with a varying rate can do, and did.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Interrupt, Nanos};
 
 /// Work of a byte: its bits times 10^9, so that bit/s times ns is work too.
 pub(crate) const WORK: u128 = 8_000_000_000;
@@ -18,6 +18,9 @@ pub(crate) trait Supply: Send {
 
     /// Work that could have been done up to where it stands, if it has only watched.
     fn offered(&self) -> u128;
+
+    /// Once this is set there is nothing more to go through.
+    fn heed(&mut self, interrupt: &Interrupt);
 }
 
 /// Bits since the start, times 10^9.
@@ -67,6 +70,13 @@ impl Carrier {
             sent: 0,
             undone: 0,
         }
+    }
+
+    /// Once this is set nothing more can be sent, so that a walk through a supply of nothing ends.
+    pub fn interrupted_by(mut self, interrupt: &Interrupt) -> Self {
+        self.ahead.heed(interrupt);
+        self.seen.heed(interrupt);
+        self
     }
 
     /// Sends a packet from now on; says when its last bit is out (after the horizon: at some instant after it).

@@ -1,6 +1,6 @@
 //! A value over time, read at instants that never go back.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Interrupt, Nanos};
 
 use crate::{Change, Source};
 
@@ -9,6 +9,7 @@ pub struct Course {
     source: Box<dyn Source>,
     value: f64,
     next: Change,
+    interrupt: Interrupt,
 }
 
 impl Course {
@@ -19,7 +20,18 @@ impl Course {
             source,
             value: nominal,
             next,
+            interrupt: Interrupt::default(),
         }
+    }
+
+    /// Once this is set the course has no further change, so that a walk through many changes ends.
+    pub fn interrupted_by(mut self, interrupt: &Interrupt) -> Self {
+        self.heed(interrupt);
+        self
+    }
+
+    pub(crate) fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
     }
 
     /// The value at this instant, which must not be before the last.
@@ -43,8 +55,43 @@ impl Course {
     /// Takes the next change.
     pub(crate) fn step(&mut self) {
         self.value = self.next.value;
-        let next = self.source.next();
+        let next = if self.interrupt.is_set() {
+            Change::NONE
+        } else {
+            self.source.next()
+        };
         debug_assert!(next.at > self.next.at);
         self.next = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bloatlab_units::NEVER;
+
+    /// A change at every nanosecond.
+    struct Restless(Nanos);
+
+    impl Source for Restless {
+        fn next(&mut self) -> Change {
+            self.0 += 1;
+            Change {
+                at: self.0,
+                value: 1.0,
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_walk_through_endless_changes_ends() {
+        let interrupt = Interrupt::default();
+        let mut course = Course::new(0.0, Box::new(Restless(0))).interrupted_by(&interrupt);
+        assert_eq!(course.at(5), 1.0);
+        assert_eq!(course.until(), 6);
+        interrupt.set();
+        // Without the interrupt this would take centuries.
+        assert_eq!(course.at(NEVER - 1), 1.0);
+        assert_eq!(course.until(), NEVER);
     }
 }

@@ -1,6 +1,6 @@
 //! Instants at which a link may deliver 1500 bytes each, and a transmitter that waits for them.
 
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{Interrupt, NEVER, Nanos};
 
 use crate::carrier::{Supply, WORK};
 
@@ -21,6 +21,7 @@ pub(crate) struct Opportunities {
     /// Bytes of the last delivery that nothing has used.
     left: u64,
     taken: u64,
+    interrupt: Interrupt,
 }
 
 impl Opportunities {
@@ -31,12 +32,17 @@ impl Opportunities {
             next,
             left: 0,
             taken: 0,
+            interrupt: Interrupt::default(),
         }
     }
 
     fn take(&mut self) {
         self.taken += 1;
-        let next = self.source.next();
+        let next = if self.interrupt.is_set() {
+            NEVER
+        } else {
+            self.source.next()
+        };
         debug_assert!(next >= self.next);
         self.next = next;
     }
@@ -74,5 +80,37 @@ impl Supply for Opportunities {
 
     fn offered(&self) -> u128 {
         u128::from(self.taken * DELIVERY_BYTES) * WORK
+    }
+
+    fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A delivery at every nanosecond.
+    struct Restless(Nanos);
+
+    impl Deliveries for Restless {
+        fn next(&mut self) -> Nanos {
+            self.0 += 1;
+            self.0
+        }
+    }
+
+    #[test]
+    fn an_interrupted_walk_through_endless_deliveries_ends() {
+        let interrupt = Interrupt::default();
+        let mut supply = Opportunities::new(Box::new(Restless(0)));
+        supply.heed(&interrupt);
+        supply.watch(100);
+        assert_eq!(supply.taken, 99);
+        interrupt.set();
+        // Without the interrupt this would take centuries.
+        supply.skip(NEVER - 1);
+        assert_eq!(supply.send(NEVER - 1, 1500, NEVER - 1), None);
     }
 }

@@ -1,22 +1,131 @@
-//! A file that parameters name, held to its digest.
+//! A file that parameters name: a regular file of bounded size, held to its digest.
+//!
+//! Whoever writes a scenario chooses the file, and may not be the one who runs it. So no message shows what the file holds, not even its digest.
 
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+
+use bloatlab_units::Bytes;
 use xxhash_rust::xxh3::xxh3_128;
 
+/// Bytes that a file may have.
+pub const MOST_BYTES: u64 = 256_000_000;
+
 /// Its bytes, and their XXH3 (128 bits, hexadecimal), which must be the given one.
-pub(crate) fn open(file: &str, given: Option<&str>) -> Result<(Vec<u8>, String), String> {
-    let bytes =
-        std::fs::read(file).map_err(|error| format!("file: `{file}` cannot be read: {error}"))?;
+///
+/// # Errors
+/// `parameter: reason`, in one line.
+pub fn open(file: &str, given: Option<&str>) -> Result<(Vec<u8>, String), String> {
+    let bytes = read(file, MOST_BYTES).map_err(|why| format!("file: `{file}` {why}"))?;
     let digest = format!("{:032x}", xxh3_128(&bytes));
-    match given.filter(|given| *given != digest) {
-        Some(given) => Err(format!(
-            "digest: `{file}` is another file now: its digest is {digest}, not {given}"
-        )),
-        None => Ok((bytes, digest)),
+    if given.is_some_and(|given| given != digest) {
+        return Err(format!(
+            "digest: `{file}` is another file now; remove `digest` to take it as it is"
+        ));
+    }
+    Ok((bytes, digest))
+}
+
+fn read(file: &str, most: u64) -> Result<Vec<u8>, String> {
+    let unreadable = |error: io::Error| format!("cannot be read: {error}");
+    // Before opening it: a FIFO would wait for a writer.
+    refuse(&fs::metadata(file).map_err(unreadable)?, most)?;
+    let opened = File::open(file).map_err(unreadable)?;
+    // Once more, of the file that is open: the name may lead elsewhere by now.
+    refuse(&opened.metadata().map_err(unreadable)?, most)?;
+    let mut bytes = Vec::new();
+    // With a bound: a file may grow while it is read, and some say that they are empty.
+    let read = opened.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(unreadable)?;
+    match bytes.len() as u64 > most {
+        true => Err(too_large(most)),
+        false => Ok(bytes),
     }
 }
 
-/// The beginning of a line, for a message.
-pub(crate) fn shown(line: &str) -> String {
-    let shown: String = line.chars().take(40).collect();
-    shown.escape_debug().to_string()
+/// Refuses what is no regular file, and what is too large.
+fn refuse(metadata: &Metadata, most: u64) -> Result<(), String> {
+    if !metadata.is_file() {
+        return Err(
+            "is not a regular file; directories, devices and pipes are not read".to_owned(),
+        );
+    }
+    if metadata.len() > most {
+        return Err(too_large(most));
+    }
+    Ok(())
+}
+
+fn too_large(most: u64) -> String {
+    format!("is larger than {}, the most that is read", Bytes(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beyond_the_bound_is_refused() {
+        let path = std::env::temp_dir().join(format!("bloatlab-file-{}", std::process::id()));
+        fs::write(&path, "12345").unwrap();
+        let file = path.to_str().unwrap();
+        assert_eq!(read(file, 5).unwrap(), b"12345");
+        assert_eq!(
+            read(file, 4).unwrap_err(),
+            "is larger than 4B, the most that is read"
+        );
+        // Sparse: it takes no room on the disk.
+        File::create(&path)
+            .unwrap()
+            .set_len(MOST_BYTES + 1)
+            .unwrap();
+        let refused = open(file, None).unwrap_err();
+        assert_eq!(
+            refused,
+            format!("file: `{file}` is larger than 256MB, the most that is read")
+        );
+        fs::remove_file(&path).unwrap();
+    }
+
+    /// A character device does not end, a FIFO does not begin: what reads them is never done.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = std::env::temp_dir().join(format!("bloatlab-fifo-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let fifo = folder.join("fifo");
+        let made = std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        for file in [
+            "/dev/zero",
+            "/dev/full",
+            fifo.to_str().unwrap(),
+            folder.to_str().unwrap(),
+        ] {
+            let refused = open(file, None).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("file: `{file}` is not a regular file;")),
+                "{refused}"
+            );
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_digest_is_not_told_to_who_does_not_know_it() {
+        let path = std::env::temp_dir().join(format!("bloatlab-digest-{}", std::process::id()));
+        fs::write(&path, "secret").unwrap();
+        let file = path.to_str().unwrap();
+        let (_, digest) = open(file, None).unwrap();
+        assert!(open(file, Some(&digest)).is_ok());
+        let refused = open(file, Some("0")).unwrap_err();
+        assert!(
+            refused.contains("is another file now") && !refused.contains(&digest),
+            "{refused}"
+        );
+        fs::remove_file(&path).unwrap();
+    }
 }

@@ -1,6 +1,6 @@
 //! A transmitter whose rate changes while it sends.
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Interrupt, Nanos};
 
 use crate::Course;
 use crate::carrier::{Supply, WORK};
@@ -86,5 +86,9 @@ impl Supply for Fluid {
 
     fn offered(&self) -> u128 {
         self.offered
+    }
+
+    fn heed(&mut self, interrupt: &Interrupt) {
+        self.course.heed(interrupt);
     }
 }

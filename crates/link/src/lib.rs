@@ -10,7 +10,7 @@ pub mod blocked;
 mod carrier;
 mod course;
 mod deliveries;
-mod file;
+pub mod file;
 mod fluid;
 pub mod gilbert_elliott;
 pub mod handover;

@@ -58,10 +58,8 @@ impl Params {
         let (bytes, digest) = file::open(file, self.digest.as_deref())?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().map(|line| {
-            line.trim_end().parse::<u32>().map_err(|_| {
-                let shown = file::shown(line);
-                format!("must be a whole number of milliseconds, not `{shown}`")
-            })
+            let parsed = line.trim_end().parse::<u32>();
+            parsed.map_err(|_| "must be a whole number of milliseconds".to_owned())
         });
         let trace =
             Trace::new(lines, |place| format!("`{file}` line {}", place + 1)).map_err(|why| {
@@ -89,10 +87,10 @@ impl Trace {
         let mut milliseconds: Vec<u32> = Vec::new();
         for (place, value) in values.enumerate() {
             let value = value.map_err(|why| Why::At(name(place), why))?;
-            if let Some(&last) = milliseconds.last().filter(|last| **last > value) {
+            if milliseconds.last().is_some_and(|last| *last > value) {
                 return Err(Why::At(
                     name(place),
-                    format!("goes back from {last} to {value} ms"),
+                    "must not be earlier than the delivery before it".to_owned(),
                 ));
             }
             if place >= MOST {

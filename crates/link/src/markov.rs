@@ -34,6 +34,19 @@ pub struct State<Q> {
     pub to: Vec<f64>,
 }
 
+impl<Q> Params<Q> {
+    /// How often a second the state changes, in the mean; where weights are given, at most.
+    pub(crate) fn changes_per_second(&self) -> f64 {
+        let dwells = || self.states.iter().map(|state| state.dwell.0 as f64 * 1e-9);
+        let alike = self.states.iter().all(|state| state.to.is_empty());
+        let dwell = match alike {
+            true => dwells().sum::<f64>() / self.states.len() as f64,
+            false => dwells().fold(f64::INFINITY, f64::min),
+        };
+        1.0 / dwell
+    }
+}
+
 impl<Q: Quantity> Law for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         let count = self.states.len();

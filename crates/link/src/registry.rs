@@ -10,12 +10,15 @@ use crate::fluid::Fluid;
 use crate::handover::Pauses;
 use crate::mahimahi::Trace;
 use crate::{
-    Carrier, Course, Deliveries, Quantity, Source, Timeline, blocked, handover, mahimahi, markov,
-    mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
+    Carrier, Course, DELIVERY_BYTES, Deliveries, Quantity, Source, Timeline, blocked, handover,
+    mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
 };
 
 /// The longest period, ns.
 pub(crate) const HOUR: Nanos = 3600 * SECOND;
+
+/// Changes per second, at most, of a source that changes at intervals of a millisecond or more, twice in each.
+const SELDOM: f64 = 2e3;
 
 /// What the parameters of a source give.
 pub(crate) trait Law {
@@ -81,6 +84,14 @@ impl<Q: Quantity> Variation<Q> {
         self.law().bounds(nominal)
     }
 
+    /// How often a second it changes, in the mean.
+    pub fn changes_per_second(&self) -> f64 {
+        match self {
+            Self::Markov(params) => params.changes_per_second(),
+            _ => SELDOM,
+        }
+    }
+
     /// The value over time.
     pub fn course(&self, nominal: f64, rng: Rng) -> Course {
         Course::new(nominal, self.law().source(nominal, rng))
@@ -124,6 +135,14 @@ impl DelayVariation {
     /// The first that is.
     pub fn validate(&self) -> Result<(), String> {
         self.law().validate()
+    }
+
+    /// How often a second it changes, in the mean.
+    pub fn changes_per_second(&self) -> f64 {
+        match self {
+            Self::Markov(params) => params.changes_per_second(),
+            _ => SELDOM,
+        }
     }
 
     /// The least and the greatest value there can be, given the constant one, with the wait for the end of a pause.
@@ -198,6 +217,15 @@ impl RateVariation {
         course.validate()?;
         Ok(LoadedRate::Course(course))
     }
+
+    /// The file that it names, if it names one.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Mahimahi(params) => params.file.as_deref(),
+            Self::File(params) => Some(&params.file),
+            _ => None,
+        }
+    }
 }
 
 /// How a rate changes over time, checked and with what its files hold.
@@ -245,6 +273,17 @@ impl LoadedRate {
             Follows::Rate(law) => Rate(law.bounds(nominal.number()).1 as u64),
             Follows::Random(_) => nominal,
             Follows::Trace(trace) => Rate(trace.peak_rate() as u64),
+        }
+    }
+
+    /// How often a second the rate changes, or how many deliveries a second has, in the mean: what following it costs.
+    pub fn changes_per_second(&self, nominal: Rate) -> f64 {
+        match self {
+            Self::Course(course) => course.changes_per_second(),
+            Self::Timeline(timeline) => timeline.changes_per_second(),
+            Self::Mmwave(_) | Self::Blockage(_) => SELDOM,
+            Self::Poisson(_) => nominal.number() / (8 * DELIVERY_BYTES) as f64,
+            Self::Trace(trace) => trace.mean_rate() / (8 * DELIVERY_BYTES) as f64,
         }
     }
 

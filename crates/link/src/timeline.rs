@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use bloatlab_units::{NEVER, Nanos, Rate, Rng};
+use bloatlab_units::{NEVER, Nanos, Rate, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Law;
 use crate::{Change, Source};
+
+/// The longest pass.
+const LONGEST: Nanos = 1_000_000_000 * SECOND;
 
 /// What follows the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,8 +51,25 @@ impl Timeline {
         if !pieces.iter().any(|p| p.span > 0 && p.rate.is_some()) {
             return Err("never sets a rate".to_owned());
         }
+        // No instant of a pass overflows, nor does any sum of two.
+        let span = pieces
+            .iter()
+            .map(|piece| u128::from(piece.span))
+            .sum::<u128>();
+        if span > u128::from(LONGEST) {
+            let most = LONGEST / SECOND;
+            return Err(format!("lasts longer than {most} s"));
+        }
         let pieces = pieces.into();
         Ok(Self { pieces, at_end })
+    }
+
+    /// How often a second the rate changes, in the mean; 0 if it stays as it is in the end.
+    pub(crate) fn changes_per_second(&self) -> f64 {
+        match self.at_end {
+            AtEnd::Loop => self.pieces.len() as f64 / (self.span() as f64 * 1e-9),
+            AtEnd::Hold => 0.0,
+        }
     }
 
     /// The pieces.

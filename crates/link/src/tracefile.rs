@@ -170,10 +170,23 @@ impl TraceFile {
     }
 
     /// Spans and rates; deliveries are counted over intervals of this length, each of which ends with the instants that it still counts.
-    pub fn rates(&self, interval: Duration) -> Vec<(Nanos, Rate)> {
+    ///
+    /// # Errors
+    /// The interval is so short that the trace has too many of them.
+    pub fn rates(&self, interval: Duration) -> Result<Vec<(Nanos, Rate)>, String> {
         match &self.content {
-            Content::Rates(rates) => rates.clone(),
-            Content::Deliveries(instants, span) => counted(instants, *span, interval.0.max(1)),
+            Content::Rates(rates) => Ok(rates.clone()),
+            Content::Deliveries(instants, span) => {
+                let length = interval.0.max(1);
+                let count = span.div_ceil(length);
+                if count > MOST as u64 {
+                    let least = Duration(span.div_ceil(MOST as u64));
+                    return Err(format!(
+                        "interval: {interval} makes {count} intervals of this trace; at most {MOST} are counted: give at least {least}"
+                    ));
+                }
+                Ok(counted(instants, *span, length))
+            }
         }
     }
 }

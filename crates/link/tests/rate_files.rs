@@ -134,21 +134,26 @@ fn what_a_file_must_not_hold() {
     };
     let plain = |text: &[u8]| refusal(text, json!({}));
     assert_eq!(plain(b""), "file: `FILE` holds no line");
+    // The sum of their times would not fit into 64 bits.
+    assert_eq!(
+        plain(&b"10,1000000\n".repeat(20_000)),
+        "file: `FILE` lasts longer than 1000000000 s"
+    );
     assert_eq!(
         plain(b"10,0.5\n\n"),
-        "file: `FILE` line 2: must be a rate, a comma and seconds, not ``"
+        "file: `FILE` line 2: must be a rate, a comma and seconds"
     );
     assert_eq!(
         plain(b"10,0.5\nten,0.5\n"),
-        "file: `FILE` line 2: `ten` is not a rate of 0 to 10000000 Mbit/s"
+        "file: `FILE` line 2: the rate must be a number from 0 to 10000000 Mbit/s"
     );
     assert_eq!(
         plain(b"10,0.5\n-1,0.5\n"),
-        "file: `FILE` line 2: `-1` is not a rate of 0 to 10000000 Mbit/s"
+        "file: `FILE` line 2: the rate must be a number from 0 to 10000000 Mbit/s"
     );
     assert_eq!(
         plain(b"nan,0.5\n"),
-        "file: `FILE` line 1: `nan` is not a rate of 0 to 10000000 Mbit/s"
+        "file: `FILE` line 1: the rate must be a number from 0 to 10000000 Mbit/s"
     );
     assert_eq!(
         plain(b"10,0.5\n10,0\n"),
@@ -156,15 +161,15 @@ fn what_a_file_must_not_hold() {
     );
     assert_eq!(
         plain(b"10,0.5\n10,0.5,3\n"),
-        "file: `FILE` line 2: `0.5,3` is not seconds from 0 to 1000000"
+        "file: `FILE` line 2: the time must be a number of seconds from 0 to 1000000"
     );
     assert_eq!(
         plain(b"1 10\n2 20\n2 30\n"),
-        "file: `FILE` line 3: `2` s is not after the line before it"
+        "file: `FILE` line 3: its time is not after the line before it"
     );
     assert_eq!(
         plain(b"1 10\n2\n"),
-        "file: `FILE` line 2: must be seconds and a rate, not `2`"
+        "file: `FILE` line 2: must be seconds and a rate"
     );
     assert_eq!(
         plain(b"1 10\n"),
@@ -177,7 +182,7 @@ fn what_a_file_must_not_hold() {
     );
     assert_eq!(
         refusal(b"3,1\n", json!({ "interval_loses_digit": true })),
-        "file: `FILE` line 1: `` is not seconds from 0 to 1000000"
+        "file: `FILE` line 1: the time must be a number of seconds from 0 to 1000000"
     );
     assert_eq!(
         refusal(b"3,0.\n", json!({ "interval_loses_digit": true })),

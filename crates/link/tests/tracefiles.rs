@@ -140,7 +140,8 @@ fn what_is_said_about_a_trace() {
     let info = file
         .read(&Reading::default())
         .expect("a trace")
-        .info(None, TENTH);
+        .info(None, TENTH)
+        .expect("few intervals");
     assert_eq!((info.entries, info.seconds), (6, 6.0));
     assert!((info.mean - (100.0 + 35.0 + 190.0 + 20.0) / 6.0).abs() < 1e-9);
     // Half of the time is at or below 40; dips are below 20.
@@ -152,7 +153,8 @@ fn what_is_said_about_a_trace() {
     let info = file
         .read(&Reading::default())
         .expect("a trace")
-        .info(Some(Rate(50_000_000)), TENTH);
+        .info(Some(Rate(50_000_000)), TENTH)
+        .expect("few intervals");
     let dips: Vec<[f64; 3]> = info
         .dips
         .iter()
@@ -163,17 +165,30 @@ fn what_is_said_about_a_trace() {
 }
 
 #[test]
+fn intervals_without_end_are_refused() {
+    let trace = File::new("long", "333333333\n").read(&Reading::default());
+    let trace = trace.expect("a trace");
+    let why = "interval: 1ms makes 333333333 intervals of this trace; at most 10000000 are counted: give at least 33333334ns";
+    let short = Duration(MILLISECOND);
+    assert_eq!(trace.rates(short).expect_err("refused"), why);
+    assert_eq!(trace.info(None, short).expect_err("refused"), why);
+    let text = trace.text(Format::RateInterval, Unit::Megabit, short);
+    assert_eq!(text.expect_err("refused"), why);
+    assert!(trace.info(None, TENTH).is_ok());
+}
+
+#[test]
 fn what_is_refused() {
     let refusal =
         |text: &str, how: Reading| File::new("refused", text).read(&how).expect_err("refused");
     let plain = |text: &str| refusal(text, Reading::default());
     assert_eq!(
         plain("10,1\nx,1\n"),
-        "`FILE` line 2: `x` is not a rate of 0 to 10000000 Mbit/s"
+        "`FILE` line 2: the rate must be a number from 0 to 10000000 Mbit/s"
     );
     assert_eq!(
         plain("1\n2\n1\n"),
-        "`FILE` line 3: goes back from 2 to 1 ms"
+        "`FILE` line 3: must not be earlier than the delivery before it"
     );
     assert_eq!(plain(""), "`FILE` holds no line");
     let keeps = Reading {
@@ -212,13 +227,13 @@ proptest! {
         let how = Reading { format: Some(Format::RateInterval), ..Reading::default() };
         let trace = File::new("there", &lines).read(&how).expect("a trace");
         let expected: Vec<(u64, Rate)> = pieces.iter().map(|(rate, span)| (*span, Rate(*rate))).collect();
-        prop_assert_eq!(trace.rates(TENTH), expected.clone());
+        prop_assert_eq!(trace.rates(TENTH), Ok(expected.clone()));
         let how = Reading { format: Some(format), ..Reading::default() };
         let again = File::new("back", &text(&trace, format)).read(&how).expect("a trace");
         // A last line that was halved may lack the nanosecond that has no half.
         prop_assert!(trace.span() - again.span() <= u64::from(format == Format::TimeRate));
         if format == Format::RateInterval {
-            prop_assert_eq!(again.rates(TENTH), expected);
+            prop_assert_eq!(again.rates(TENTH), Ok(expected));
         }
     }
 

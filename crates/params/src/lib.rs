@@ -6,3 +6,6 @@ mod describe;
 
 pub use check::{check_ranges, read, within};
 pub use describe::{Description, Names, Parameter, QUEUE, description};
+
+/// Characters of a complaint that are shown: it may quote what a user wrote, however long.
+pub const LONGEST_MESSAGE: usize = 2000;

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod congestion_control;
+mod limits;
 mod outcome;
 mod plugins;
 mod queue;
@@ -18,6 +19,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<run::ScenarioError>())?;
     module.add("Cancelled", py.get_type::<run::Cancelled>())?;
     module.add("PluginError", py.get_type::<run::PluginError>())?;
+    module.add("StalledError", py.get_type::<run::StalledError>())?;
     module.add_class::<run::Control>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<pyo3_arrow::PyTable>()?;

@@ -9,7 +9,7 @@ use bloatlab_record::{CaptureError, metrics_by_entity, tables, write_pcap};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What one run gave.
 #[pyclass(frozen, module = "bloatlab._core")]
@@ -45,23 +45,8 @@ impl Outcome {
     }
 
     /// `{"flow_metrics": {flow: {metric: value}}, "link_metrics": ..., "network_metrics": ..., "probe_metrics": ...}`.
-    fn metrics_json(&self) -> String {
-        let outcome = &self.0;
-        let flows = outcome.flows.iter().map(|f| f.name.as_str());
-        let links = outcome.links.iter().map(|l| l.name.as_str());
-        let probes = outcome.probes.iter().map(|p| p.name.as_str());
-        let network: BTreeMap<_, _> = outcome
-            .network_metrics
-            .iter()
-            .map(|v| (v.metric.name, v.value))
-            .collect();
-        json!({
-            "flow_metrics": metrics_by_entity(&outcome.flow_metrics, flows, &[]),
-            "link_metrics": metrics_by_entity(&outcome.link_metrics, links, &outcome.queue_stats),
-            "network_metrics": network,
-            "probe_metrics": metrics_by_entity(&outcome.probe_metrics, probes, &[]),
-        })
-        .to_string()
+    fn metrics_json(&self, py: Python<'_>) -> String {
+        py.detach(|| metrics_of(&self.0).to_string())
     }
 
     /// Writes the packets (`record_packets=True`) as a pcap file: as sent and received by the senders of data, or as sent by the named link.
@@ -77,4 +62,21 @@ impl Outcome {
             Ok(file.flush()?)
         })
     }
+}
+
+fn metrics_of(outcome: &bloatlab_sim::Outcome) -> Value {
+    let flows = outcome.flows.iter().map(|f| f.name.as_str());
+    let links = outcome.links.iter().map(|l| l.name.as_str());
+    let probes = outcome.probes.iter().map(|p| p.name.as_str());
+    let network: BTreeMap<_, _> = outcome
+        .network_metrics
+        .iter()
+        .map(|v| (v.metric.name, v.value))
+        .collect();
+    json!({
+        "flow_metrics": metrics_by_entity(&outcome.flow_metrics, flows, &[]),
+        "link_metrics": metrics_by_entity(&outcome.link_metrics, links, &outcome.queue_stats),
+        "network_metrics": network,
+        "probe_metrics": metrics_by_entity(&outcome.probe_metrics, probes, &[]),
+    })
 }

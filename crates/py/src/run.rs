@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::limits::limits;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
 
@@ -28,6 +29,13 @@ pyo3::create_exception!(
     PluginError,
     PyRuntimeError,
     "A user's own algorithm raised, or answered what cannot be."
+);
+
+pyo3::create_exception!(
+    _core,
+    StalledError,
+    PyRuntimeError,
+    "Simulated time did not move for more events than any scenario needs; the text is one line with box or flow, time and seed."
 );
 
 /// Cancels a run from another thread and tells how far it is.
@@ -65,18 +73,16 @@ impl Control {
     }
 }
 
-fn read(scenario_json: &str) -> PyResult<Scenario> {
-    Scenario::from_json(scenario_json).map_err(|e| ScenarioError::new_err(e.to_string()))
+fn refused(error: bloatlab_scenario::ScenarioError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
 }
 
 /// The document with every default filled in, aliases resolved, keys in order.
 #[pyfunction]
-pub fn normalise(scenario_json: &str) -> PyResult<String> {
-    let scenario = read(scenario_json)?;
-    scenario
-        .compile()
-        .map_err(|e| ScenarioError::new_err(e.to_string()))?;
-    Ok(scenario.to_canonical_json())
+pub fn normalise(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+    let limits = limits(false)?;
+    let scenario = py.detach(|| Scenario::from_json_within(scenario_json, &limits));
+    Ok(scenario.map_err(refused)?.to_canonical_json())
 }
 
 /// Runs a scenario.
@@ -90,17 +96,21 @@ pub fn run(
     control: Option<&Control>,
     plugins: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Outcome> {
-    let plan = read(scenario_json)?
-        .compile()
-        .map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let limits = limits(record_packets)?;
+    let read = || Scenario::from_json_within(scenario_json, &limits)?.compile_within(&limits);
+    let plan = py.detach(read).map_err(refused)?;
     let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
     let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
     let result = py.detach(|| bloatlab_sim::run(&plan, seed, record_packets, &plugins, &control));
     match result {
         Ok(outcome) => Ok(Outcome(outcome)),
         Err(RunError::Stopped(Stopped::Cancelled)) => Err(Cancelled::new_err("cancelled")),
-        Err(RunError::Stopped(Stopped::Failed(message)) | RunError::Build(message)) => {
+        Err(RunError::Stopped(Stopped::Stalled(stall))) => {
+            Err(StalledError::new_err(format!("{stall} (seed {seed})")))
+        }
+        Err(RunError::Stopped(Stopped::Failed(message)) | RunError::Plugin(message)) => {
             Err(PluginError::new_err(message))
         }
+        Err(RunError::Plan(message)) => Err(ScenarioError::new_err(message)),
     }
 }

@@ -94,7 +94,10 @@ impl Trace {
     #[pyo3(signature = (interval_text, below = None))]
     fn info(&self, interval_text: &str, below: Option<&str>) -> PyResult<String> {
         let below = below.map(|text| quantity("below", text)).transpose()?;
-        let info = self.0.info(below, interval(interval_text)?);
+        let info = self
+            .0
+            .info(below, interval(interval_text)?)
+            .map_err(wrong)?;
         serde_json::to_string(&info).map_err(wrong)
     }
 
@@ -102,7 +105,8 @@ impl Trace {
     fn rates(&self, interval_text: &str) -> PyResult<Vec<(f64, f64)>> {
         let mut at = 0;
         let mut points = Vec::new();
-        for (span, rate) in self.0.rates(interval(interval_text)?) {
+        let rates = self.0.rates(interval(interval_text)?).map_err(wrong)?;
+        for (span, rate) in rates {
             points.push((at as f64 * 1e-9, rate.0 as f64 * 1e-6));
             at += span;
         }

@@ -1,17 +1,19 @@
 //! Ranges and rules that types cannot express. Every refusal names the key, the value and what is allowed.
 
 mod cell;
+mod files;
 mod flow;
+mod name;
+mod parameters;
 
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use bloatlab_aqm::QueueConfig;
-use bloatlab_cc::CcConfig;
 use bloatlab_link::{DelayVariation, Quantity, RateVariation, Variation, gilbert_elliott, jitter};
-use bloatlab_units::{Bytes, Duration, Limit, Rate, SECOND};
-use serde_json::Value;
+use bloatlab_units::{Duration, Rate, SECOND};
 
+use self::name::name;
+use self::parameters::{MAX_LIMIT_BYTES, cca, copies, queue};
 use crate::read::split_name;
 use crate::{BoxSpec, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
 
@@ -21,12 +23,8 @@ const HOUR: u64 = 3600 * SECOND;
 const DAY: u64 = 24 * HOUR;
 /// Flows that a scenario may have when every `count` is expanded.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
-/// Packets or buffers of one queue.
-const MAX_LIMIT: u64 = 100_000_000;
 /// The highest identifier of a QoS flow: 6 bits (TS 37.324 section 6.3.4).
 const MAX_QFI: u32 = 63;
-/// Bytes of one queue.
-const MAX_LIMIT_BYTES: u64 = 1_000_000_000_000;
 
 pub(crate) fn fail<T>(path: impl Display, message: impl Display) -> Result<T, ScenarioError> {
     Err(ScenarioError::new(path.to_string(), message.to_string()))
@@ -92,63 +90,12 @@ fn loss(path: impl Display, value: f64) -> Check {
     )
 }
 
-/// Names end up in tables and on the command line.
-fn name(path: impl Display, value: &str) -> Check {
-    let length = value.chars().count();
-    if (1..=64).contains(&length) && !value.chars().any(char::is_control) && value.trim() == value {
-        return Ok(());
-    }
-    fail(
-        path,
-        "must have 1 to 64 characters, none of them a control character, and no space at its ends",
-    )
-}
-
 /// A registry's own verdict; its message starts with the parameter's name.
 pub(crate) fn registered<T>(path: &str, verdict: Result<T, String>) -> Result<T, ScenarioError> {
     verdict.or_else(|message| match split_name(&message) {
         Some((parameter, rest)) => fail(format!("{path}.{parameter}"), rest),
         None => fail(path, message),
     })
-}
-
-fn queue(path: &str, value: &QueueConfig) -> Check {
-    let written =
-        serde_json::to_value(value).map_err(|error| ScenarioError::new(path, error.to_string()))?;
-    limits(path, &written)?;
-    registered(path, value.validate())
-}
-
-/// Kinds name their limit alike, and queues inside them too; what an engine's memory can hold is the same for all of them.
-fn limits(path: &str, queue: &Value) -> Check {
-    let limit = queue["limit"]
-        .as_str()
-        .and_then(|text| text.parse::<Limit>().ok());
-    match limit {
-        Some(Limit::Packets(n) | Limit::Buffers(n)) if n > MAX_LIMIT => {
-            let why = format!("must be at most {MAX_LIMIT} packets, not {n}");
-            return fail(format!("{path}.limit"), why);
-        }
-        Some(Limit::Bytes(n)) if n > MAX_LIMIT_BYTES => {
-            let why = format!(
-                "must be at most {}, not {}",
-                Bytes(MAX_LIMIT_BYTES),
-                Bytes(n)
-            );
-            return fail(format!("{path}.limit"), why);
-        }
-        _ => {}
-    }
-    if queue["queue"].is_object() {
-        limits(&format!("{path}.queue"), &queue["queue"])?;
-    }
-    let listed = queue["queues"].as_array();
-    let mut listed = listed.into_iter().flatten().enumerate();
-    listed.try_for_each(|(place, inner)| limits(&format!("{path}.queues[{place}]"), inner))
-}
-
-fn cca(path: &str, value: &CcConfig) -> Check {
-    registered(path, value.validate())
 }
 
 /// Checks how a value varies.
@@ -194,6 +141,7 @@ fn vary_rate(path: &str, value: Option<&RateVariation>) -> Check {
 /// Checks everything that needs no path through the network.
 pub(crate) fn scenario(s: &Scenario) -> Check {
     name("name", &s.name)?;
+    files::check(s)?;
     if s.duration.0 == 0 || s.duration.0 > DAY {
         return fail(
             "duration",
@@ -274,6 +222,9 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
         // A registry derives its ranges from the schema at every call: not again for each of many flows alike.
         if i == 0 || s.flows[i - 1].cca != f.cca {
             cca(&format!("flows[{i}].cca"), &f.cca)?;
+        }
+        if f.count > 1 {
+            copies(&format!("flows[{i}].cca"), &f.cca, f.count)?;
         }
         total += u64::from(f.count);
         if total > MAX_FLOWS {

@@ -17,8 +17,8 @@ use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
 use crate::{
-    Direction, Flow, Impairments, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow, PlanLink,
-    Scenario, ScenarioError, VaryDelay, cost,
+    Direction, Flow, Impairments, Limits, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow,
+    PlanLink, Scenario, ScenarioError, VaryDelay, cost,
 };
 
 /// Box indices from the sender to the receiver, and back.
@@ -30,8 +30,19 @@ impl Scenario {
         self.compile().map(|_| ())
     }
 
-    /// Checks the scenario and makes it concrete.
+    /// Checks the scenario and makes it concrete, within the default limits.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
     pub fn compile(&self) -> Result<Plan, ScenarioError> {
+        self.compile_within(&Limits::default())
+    }
+
+    /// Checks the scenario and makes it concrete; refuses a run that costs more than it may.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn compile_within(&self, limits: &Limits) -> Result<Plan, ScenarioError> {
         check::scenario(self)?;
         let mut boxes = Boxes::default();
         let names = flow_names(&self.flows)?;
@@ -60,7 +71,7 @@ impl Scenario {
             cell: self.cell.as_ref().map(cell::plan).transpose()?,
             flows,
         };
-        cost::check(&plan, &self.flows)?;
+        cost::check(&plan, self, limits)?;
         Ok(plan)
     }
 

@@ -1,300 +1,246 @@
 //! What a run costs an engine, from above: a document that would keep a machine busy for days or fill its memory is refused.
+//!
+//! How much is too much depends on the machine, so the limits are no part of a scenario: its results, and the identity of its runs, do not depend on them.
 
-use std::collections::BTreeMap;
+mod load;
+mod traffic;
 
 use bloatlab_units::{Bytes, Nanos, Rate};
 
+use self::load::{Load, rtts};
+use self::traffic::Packets;
 use crate::check::{Check, fail, span};
-use crate::{Connection, Flow, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
+use crate::{BoxSpec, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario};
 
-/// Packets sent on links and by flows that cross none; about half an hour at 100 ns each.
-const MAX_PACKETS: f64 = 20e9;
-/// Packets that propagate at once; 48 bytes each.
-const MAX_IN_FLIGHT: f64 = 100e6;
-/// Rows of all series together.
-const MAX_ROWS: f64 = 100e6;
-/// IP and TCP header without options: the least that a segment adds to its payload.
-const HEADERS: u32 = 40;
-/// Packets of a connection besides its data: handshake and close.
-const CONNECTION_PACKETS: f64 = 7.0;
+/// Columns of a row of the series of flows, of links and of probes: time and entity take 12 bytes, others 8 each.
+const FLOW_ROW: f64 = 12.0 + 9.0 * 8.0;
+const LINK_ROW: f64 = 12.0 + 8.0 * 8.0;
+const PROBE_ROW: f64 = 12.0 + 8.0;
+/// A column that grows has room for up to as much again, and is copied into a table at the end.
+const COPIES: f64 = 2.5;
+/// Bytes of a flow with its histograms, and of a box (measured: 9 to 15 kB).
+const FLOW: f64 = 16e3;
+const BOX: f64 = 16e3;
+/// Bytes of a packet on its way or in a queue (measured: 105), with the sender's record of it.
+const PACKET: f64 = 160.0;
+/// Bytes of a write that waits to be read.
+const WRITE: f64 = 32.0;
+/// Bytes of an event of the packet log with its row of the table (measured: 156), and events of a packet: sent, enqueued, dequeued and received, and the same
+/// for half an ACK.
+const EVENT: f64 = 200.0;
+const EVENTS: f64 = 6.0;
+/// Packets that a UE of a cell costs in a slot.
+const SLOT: f64 = 0.1;
 
-/// What one flow can put on the network at most.
-#[derive(Default)]
-struct Load {
-    /// Packets that come whatever links let through.
-    open: f64,
-    /// Packets that come as fast as links let them through, with their bytes.
-    elastic: [(u32, f64); 2],
-    /// Of the open packets, those under way at once.
-    open_in_flight: f64,
-    /// Of the elastic packets, those under way at once.
-    window: f64,
+/// What a run may cost at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Memory, by estimate.
+    pub memory: Bytes,
+    /// Packets on all links together; 20 billion take about an hour.
+    pub packets: f64,
+    /// Whether the run records every packet, which takes memory, too.
+    pub record_packets: bool,
 }
 
-impl Load {
-    /// As many times as much.
-    fn times(mut self, factor: f64) -> Self {
-        self.open *= factor;
-        self.open_in_flight *= factor;
-        self.window *= factor;
-        self.elastic = self.elastic.map(|(size, packets)| (size, packets * factor));
-        self
-    }
-}
-
-/// The most packets that may come of one, in the mean, where boxes on its way duplicate.
-fn copies(plan: &Plan, flow: &PlanFlow) -> f64 {
-    let boxes = flow.forward.iter().chain(&flow.reverse);
-    let factors = boxes.map(|&i| match &plan.boxes[i].kind {
-        PlanBoxKind::Duplicate { probability, vary } => {
-            let vary = vary.as_ref();
-            1.0 + vary.map_or(*probability, |vary| vary.bounds(*probability).1)
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory: Bytes(8_000_000_000),
+            packets: 20e9,
+            record_packets: false,
         }
-        _ => 1.0,
-    });
-    factors.product()
+    }
 }
 
-/// What the elastic flows of a link can put on it together.
-#[derive(Clone, Default)]
-struct Elastic {
-    by_size: BTreeMap<u32, f64>,
-    /// Of flows for which this is the first link.
-    window: f64,
-    rtt: Nanos,
-}
-
-impl Elastic {
-    /// What the link lets through in this time: the smallest first, as that is the most.
-    fn packets(&self, link: &PlanLink, duration: Nanos) -> f64 {
-        let (mut left, mut passed) = (seconds(duration), 0.0);
-        for (&size, &packets) in &self.by_size {
-            let rate = per_second(
-                link.greatest_rate(),
-                f64::from(size) + f64::from(link.overhead + link.header),
-            );
-            let fit = packets.min(rate * left);
-            passed += fit;
-            left = (left - fit / rate).max(0.0);
-        }
-        passed
-    }
-
-    fn in_flight(&self, link: &PlanLink) -> f64 {
-        let smallest = self.by_size.keys().next().map_or(1, |&size| size.max(1));
-        self.window
-            .min(per_second(link.greatest_rate(), f64::from(smallest)) * seconds(self.rtt) + 1.0)
-    }
+/// A part of a run's memory.
+struct Part {
+    /// The key that decides it.
+    path: String,
+    bytes: f64,
+    /// What it is.
+    what: String,
+    /// How to have less of it.
+    advice: &'static str,
 }
 
 /// Refuses what is too much.
-pub(crate) fn check(plan: &Plan, document: &[Flow]) -> Check {
-    let rows = (plan.duration / plan.sample_interval + 1) as f64
-        * (plan.flows.len() + plan.boxes.len()) as f64;
-    if rows > MAX_ROWS {
-        let rows = count(rows, "row");
-        let why = format!(
-            "makes {rows} of samples over all flows and boxes; at most 100 million are taken"
-        );
-        return fail("sample_interval", why);
-    }
-    let (mut total, mut in_flight) = (0.0, 0.0);
-    let mut elastic: Vec<Option<Elastic>> = vec![None; plan.boxes.len()];
+pub(crate) fn check(plan: &Plan, document: &Scenario, limits: &Limits) -> Check {
+    let mut packets = Packets::new(plan);
+    let mut parts = Vec::new();
+    let (mut rows, mut writes, mut busiest) = (0.0, 0.0, (0.0, 0));
+    // Flows that the document writes as one are alike but for their start.
+    let (mut place, mut first, mut replies, mut under_way) = (0, 0, 0.0, 0.0);
     for (index, flow) in plan.flows.iter().enumerate() {
-        stands_still(plan, flow).map_or(Ok(()), |why| fail(place_of(document, index), why))?;
-        let load = load(plan, flow).times(copies(plan, flow));
-        let mut links = flow
-            .forward
-            .iter()
-            .filter(|&&i| link(plan, i).is_some())
-            .peekable();
-        match links.peek() {
-            Some(&&first) => {
-                let sum = elastic[first].get_or_insert_default();
-                sum.window += load.window;
-                sum.rtt = sum.rtt.max(rtts(plan, flow).1);
-            }
-            None => {
-                total += load.open + load.elastic.iter().map(|(_, packets)| packets).sum::<f64>();
-                in_flight += load.window;
-            }
+        let path = || format!("flows[{place}]");
+        stands_still(plan, flow).map_or(Ok(()), |why| fail(path(), why))?;
+        let load = Load::of(plan, flow);
+        packets.add(flow, &load);
+        too_many(packets.total, path, plan, limits)?;
+        if flow.traffic.kind() != "ping" {
+            rows += samples(flow.stop - flow.start, plan);
         }
-        for &i in links {
-            total += load.open;
-            let sum = elastic[i].get_or_insert_default();
-            for (size, packets) in load.elastic {
-                if packets > 0.0 {
-                    *sum.by_size.entry(size).or_default() += packets;
-                }
+        replies += load.replies;
+        writes += load.writes;
+        under_way += load.open_in_flight + load.window;
+        if index + 1 == first + document.flows[place].count as usize {
+            if replies > 0.0 {
+                parts.push(series_of_probe(place, replies));
             }
+            if under_way > busiest.0 {
+                busiest = (under_way, place);
+            }
+            (place, first, replies, under_way) = (place + 1, index + 1, 0.0, 0.0);
         }
-        in_flight += load.open_in_flight;
-        too_many(total, || place_of(document, index), plan)?;
-        too_full(in_flight, || place_of(document, index))?;
     }
-    for (i, sum) in elastic.iter().enumerate() {
-        if let (Some(sum), Some(link)) = (sum, link(plan, i)) {
-            total += sum.packets(link, plan.duration);
-            in_flight += sum.in_flight(link);
-            too_many(total, || "duration".to_owned(), plan)?;
-            too_full(in_flight, || "flows".to_owned())?;
+    let queued = packets.settle();
+    too_many(packets.total, || "duration".to_owned(), plan, limits)?;
+    variations(plan, document, &mut packets.total, limits)?;
+    let links = (0..plan.boxes.len())
+        .filter(|&i| link(plan, i).is_some())
+        .count();
+    let link_rows = samples(plan.duration, plan) * links as f64;
+    parts.push(Part {
+        path: "sample_interval".to_owned(),
+        bytes: (rows * FLOW_ROW + link_rows * LINK_ROW) * COPIES,
+        what: format!(
+            "{} of samples over all flows and links",
+            count(rows + link_rows, "row")
+        ),
+        advice: "lengthen `sample_interval`",
+    });
+    let hops = plan
+        .flows
+        .iter()
+        .map(|flow| flow.forward.len() + flow.reverse.len());
+    let hops = hops.sum::<usize>() as f64 * size_of::<usize>() as f64;
+    parts.push(Part {
+        path: "flows".to_owned(),
+        bytes: plan.flows.len() as f64 * FLOW + plan.boxes.len() as f64 * BOX + 2.0 * hops,
+        what: format!(
+            "{} and {}",
+            count(plan.flows.len() as f64, "flow"),
+            boxes(plan.boxes.len())
+        ),
+        advice: "run fewer flows",
+    });
+    parts.push(Part {
+        path: format!("flows[{}]", busiest.1),
+        bytes: (packets.in_flight + queued) * PACKET + writes * WRITE,
+        what: format!(
+            "up to {} under way at once",
+            count(packets.in_flight + queued, "packet")
+        ),
+        advice: "lower a rate, a delay, a queue's limit or a send buffer",
+    });
+    if limits.record_packets {
+        parts.push(Part {
+            path: "duration".to_owned(),
+            bytes: packets.total * EVENTS * EVENT,
+            what: format!("the record of up to {}", count(packets.total, "packet")),
+            advice: "shorten the run, or do not record its packets",
+        });
+    }
+    too_large(&parts, limits)
+}
+
+/// Refuses a run that takes more memory than it may; what takes most of it is named.
+fn too_large(parts: &[Part], limits: &Limits) -> Check {
+    let total: f64 = parts.iter().map(|part| part.bytes).sum();
+    let largest = parts.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
+    let Some(part) = largest.filter(|_| total > limits.memory.0 as f64) else {
+        return Ok(());
+    };
+    let Part {
+        path,
+        bytes,
+        what,
+        advice,
+    } = part;
+    let why = format!(
+        "the run needs about {} of memory, of which {} are for {what}; at most {} are allowed: {advice}, or raise the limit with BLOATLAB_MEMORY",
+        memory(total),
+        memory(*bytes),
+        memory(limits.memory.0 as f64),
+    );
+    fail(path, why)
+}
+
+fn series_of_probe(place: usize, replies: f64) -> Part {
+    Part {
+        path: format!("flows[{place}].traffic.interval"),
+        bytes: replies * PROBE_ROW * COPIES,
+        what: format!("up to {} of replies", count(replies, "row")),
+        advice: "lengthen `interval` or shorten the run",
+    }
+}
+
+/// Refuses rates, delays and losses that change so often that following them takes days; adds what is not too much.
+fn variations(plan: &Plan, document: &Scenario, total: &mut f64, limits: &Limits) -> Check {
+    if let Some(cell) = &plan.cell {
+        let slots = seconds(plan.duration) / seconds(cell.params.slot().unwrap_or(1));
+        *total += slots * cell.params.ues.len() as f64 * SLOT;
+        too_many(*total, || "cell.radio.ues".to_owned(), plan, limits)?;
+    }
+    for (index, item) in plan.boxes.iter().enumerate() {
+        let per_second = match &item.kind {
+            PlanBoxKind::Link(link) => {
+                let rate = link.vary_rate.as_ref();
+                let delay = link.vary_delay.as_ref();
+                rate.map_or(0.0, |rate| rate.changes_per_second(link.rate))
+                    + delay.map_or(0.0, |vary| vary.how.changes_per_second())
+            }
+            PlanBoxKind::Delay { vary, .. } => vary
+                .as_ref()
+                .map_or(0.0, |vary| vary.how.changes_per_second()),
+            PlanBoxKind::Loss { vary, .. }
+            | PlanBoxKind::Corrupt { vary, .. }
+            | PlanBoxKind::Duplicate { vary, .. } => {
+                vary.as_ref().map_or(0.0, |vary| vary.changes_per_second())
+            }
+        };
+        let changes = per_second * seconds(plan.duration);
+        *total += changes;
+        if *total > limits.packets {
+            let why = format!(
+                "changes up to {} in this run, and at most {} of packets and changes are simulated: shorten the run or let it change less often, or raise the limit with BLOATLAB_PACKETS",
+                count(changes, "time"),
+                count(limits.packets, "event"),
+            );
+            return fail(place_of_box(document, index), why);
         }
     }
     Ok(())
 }
 
+/// Rows that a series gets of something that lasts so long.
+fn samples(lasting: Nanos, plan: &Plan) -> f64 {
+    (lasting / plan.sample_interval + 2) as f64
+}
+
 /// Why a closed loop over this path would never let time pass.
 fn stands_still(plan: &Plan, flow: &PlanFlow) -> Option<String> {
-    let has_link = flow
-        .forward
-        .iter()
-        .chain(&flow.reverse)
-        .any(|&i| link(plan, i).is_some());
+    let mut boxes = flow.forward.iter().chain(&flow.reverse);
+    let has_link = boxes.any(|&i| link(plan, i).is_some());
     (flow.traffic.is_tcp() && rtts(plan, flow).0 == 0 && !has_link).then(|| {
         format!(
-            "`{}` crosses neither a link nor a delay, so its packets would go round in no time",
+            "the path of `{}` has no link and no delay, so simulated time would never advance",
             flow.name
         )
     })
 }
 
-fn too_full(in_flight: f64, path: impl Fn() -> String) -> Check {
-    if in_flight <= MAX_IN_FLIGHT {
+fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan, limits: &Limits) -> Check {
+    if packets <= limits.packets {
         return Ok(());
     }
-    let packets = count(in_flight, "packet");
     let why = format!(
-        "up to {packets} propagate at once; at most 100 million are simulated: lower a rate or a delay"
+        "the {} of this run may take {}; at most {} are simulated: shorten the run, lower the rates or enlarge packets, or raise the limit with BLOATLAB_PACKETS",
+        span(plan.duration),
+        count(packets, "packet"),
+        count(limits.packets, "packet"),
     );
     fail(path(), why)
-}
-
-fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan) -> Check {
-    if packets <= MAX_PACKETS {
-        return Ok(());
-    }
-    let duration = span(plan.duration);
-    let why = format!(
-        "the {duration} of this run may take {}; at most 20 billion are simulated: shorten the run, lower the rates or enlarge packets",
-        count(packets, "packet")
-    );
-    fail(path(), why)
-}
-
-fn load(plan: &Plan, flow: &PlanFlow) -> Load {
-    let active = seconds(flow.stop - flow.start);
-    let mss = f64::from(flow.tcp.mss);
-    let segments = |bytes: Bytes| (bytes.0 as f64 / mss).ceil();
-    let window = segments(flow.tcp.send_buffer.min(flow.tcp.receive_buffer));
-    let slowest = flow
-        .forward
-        .iter()
-        .filter_map(|&i| link(plan, i))
-        .map(PlanLink::greatest_rate)
-        .min();
-    let one_way: Nanos = flow
-        .forward
-        .iter()
-        .map(|&i| plan.boxes[i].propagation_bounds().1)
-        .sum();
-    // At most a window each round trip; without propagation only links hold packets back.
-    let rtt = rtts(plan, flow).0;
-    let rounds = if rtt == 0 {
-        f64::INFINITY
-    } else {
-        active / seconds(rtt) + 1.0
-    };
-    let bulk = |packets: f64| Load {
-        elastic: [(flow.tcp.mss + HEADERS, packets), (0, 0.0)],
-        window: window.min(packets),
-        ..Load::default()
-    };
-    let stream = |rate: Rate, packet: Bytes, transport: Transport, events: f64| {
-        // A write over TCP is cut into segments.
-        let size = if transport == Transport::Tcp {
-            mss.min(packet.0 as f64)
-        } else {
-            packet.0 as f64
-        };
-        let packets = per_second(rate, size);
-        // What the slowest link lets through is what propagates behind it.
-        let passed = slowest.map_or(packets, |link| packets.min(per_second(link, size)));
-        Load {
-            open: packets * active + 1.0 + events,
-            open_in_flight: passed * seconds(one_way),
-            ..Load::default()
-        }
-    };
-    match flow.traffic {
-        Traffic::Greedy => bulk(window * rounds),
-        Traffic::Finite { bytes } => {
-            bulk((window * rounds).min(segments(bytes) + CONNECTION_PACKETS))
-        }
-        Traffic::Cbr {
-            rate,
-            packet,
-            transport,
-        }
-        | Traffic::Poisson {
-            rate,
-            packet,
-            transport,
-        } => stream(rate, packet, transport, 0.0),
-        Traffic::OnOff {
-            rate,
-            on,
-            off,
-            packet,
-            transport,
-            ..
-        } => stream(
-            rate,
-            packet,
-            transport,
-            2.0 * active / (seconds(on.0) + seconds(off.0)),
-        ),
-        Traffic::Fetch {
-            request,
-            response,
-            interval,
-            connection,
-        } => {
-            let data = segments(request) + segments(response);
-            let others = if connection == Connection::New {
-                CONNECTION_PACKETS
-            } else {
-                1.0
-            };
-            let size = (response.0.min(u64::from(flow.tcp.mss)) as u32) + HEADERS;
-            let on_links = slowest.map_or(0.0, |rate| 1.0 / per_second(rate, response.0 as f64));
-            // Not zero: a path with neither link nor propagation is refused before.
-            let cycle = seconds(rtt) + seconds(interval.0) + on_links;
-            let pages = if cycle > 0.0 {
-                active / cycle + 1.0
-            } else {
-                f64::INFINITY
-            };
-            Load {
-                elastic: [(size, data * pages), (HEADERS, others * pages)],
-                window: window.min(data + others),
-                ..Load::default()
-            }
-        }
-        Traffic::Ping { interval, .. } => Load {
-            open: active / seconds(interval.0) + 1.0,
-            open_in_flight: seconds(one_way) / seconds(interval.0),
-            ..Load::default()
-        },
-    }
-}
-
-/// The least and the greatest time that packets propagate both ways.
-fn rtts(plan: &Plan, flow: &PlanFlow) -> (Nanos, Nanos) {
-    let boxes = flow.forward.iter().chain(&flow.reverse);
-    let bounds = boxes.map(|&i| plan.boxes[i].propagation_bounds());
-    bounds.fold((0, 0), |sum, (least, greatest)| {
-        (sum.0 + least, sum.1 + greatest)
-    })
 }
 
 fn link(plan: &Plan, index: usize) -> Option<&PlanLink> {
@@ -304,16 +250,14 @@ fn link(plan: &Plan, index: usize) -> Option<&PlanLink> {
     }
 }
 
-/// The document's place of the plan's flow.
-fn place_of(document: &[Flow], index: usize) -> String {
-    let mut before = 0;
-    for (place, flow) in document.iter().enumerate() {
-        before += flow.count as usize;
-        if index < before {
-            return format!("flows[{place}]");
-        }
-    }
-    "flows".to_owned()
+/// The document's place of what the plan's box varies.
+fn place_of_box(document: &Scenario, index: usize) -> String {
+    let key = match document.boxes.get(index) {
+        Some(BoxSpec::Link { .. }) => "vary.rate",
+        Some(_) => "vary",
+        None => return "dumbbell.vary".to_owned(),
+    };
+    format!("boxes[{index}].{key}")
 }
 
 fn seconds(nanos: Nanos) -> f64 {
@@ -336,4 +280,21 @@ fn count(value: f64, what: &str) -> String {
         return format!("endlessly many {what}s");
     }
     format!("{:.0}{word} {what}s", value / scale)
+}
+
+fn boxes(number: usize) -> String {
+    match number {
+        1 => "1 box".to_owned(),
+        _ => format!("{number} boxes"),
+    }
+}
+
+/// Bytes as people say them.
+fn memory(bytes: f64) -> String {
+    match bytes {
+        b if b >= 1e18 => "endlessly much".to_owned(),
+        b if b >= 1e12 => format!("{:.1} TB", b / 1e12),
+        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
+        b => format!("{:.1} MB", b / 1e6),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bloatlab_units::suggestion;
+use bloatlab_units::{shown, suggestion};
 
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,13 +14,17 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl AsRef<str>, message: impl AsRef<str>) -> Self {
         Self {
-            path: path.into(),
-            message: message.into(),
+            path: shown(path.as_ref(), LONGEST_PATH),
+            message: shown(message.as_ref(), LONGEST_MESSAGE),
         }
     }
 }
+
+/// Characters of a path and of a message that are shown: both may hold what a document says, however long.
+const LONGEST_PATH: usize = 400;
+const LONGEST_MESSAGE: usize = 2000;
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,11 +11,14 @@ mod dscp;
 mod error;
 mod flow;
 mod impair;
+mod path;
 mod plan;
 mod read;
+mod text;
 mod traffic;
 
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
+pub use cost::Limits;
 pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;

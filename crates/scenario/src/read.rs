@@ -5,63 +5,45 @@ use serde_path_to_error::Segment;
 
 use crate::check::registered;
 use crate::error::{Complaint, complaint, translate};
-use crate::{Scenario, ScenarioError};
-
-/// One step of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    Index(usize),
-}
+use crate::path::{Step, show};
+use crate::{Limits, Scenario, ScenarioError, text};
 
 impl Scenario {
-    /// Reads and checks a document written in JSON.
+    /// Reads and checks a document written in JSON, within the default limits.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let parsed = serde_path_to_error::deserialize::<_, Self>(&mut deserializer);
-        let scenario = match parsed {
-            Ok(scenario) => {
-                deserializer.end().map_err(|e| not_json(&e))?;
-                let tree: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
-                refuse_lists(&tree, &mut Vec::new())?;
-                scenario
-            }
-            Err(error) => {
-                // A broken text first; then the same complaint from the tree, where it can be traced to its key.
-                let tree: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
-                Self::read(&tree)?;
-                // Only the text knows that a key is given twice.
-                let inner = error.inner();
-                let place = format!(" at line {} column {}", inner.line(), inner.column());
-                let message = inner.to_string();
-                let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
-                let mut path = steps(error.path());
-                if let Some(name) = message
-                    .strip_prefix("duplicate field `")
-                    .and_then(|rest| rest.strip_suffix('`'))
-                {
-                    push_key(&mut path, name);
-                }
-                return Err(ScenarioError::new(show(&path), translate(&message)));
-            }
-        };
-        scenario.noted()
+        Self::from_json_within(text, &Limits::default())
     }
 
-    /// Reads and checks a document that is a JSON value.
+    /// Reads and checks a document written in JSON.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn from_json_within(text: &str, limits: &Limits) -> Result<Self, ScenarioError> {
+        Self::read(&text::parse(text)?)?.noted(limits)
+    }
+
+    /// Reads and checks a document that is a JSON value, within the default limits.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
     pub fn from_value(value: Value) -> Result<Self, ScenarioError> {
-        Self::read(&value)?.noted()
+        Self::read(&value)?.noted(&Limits::default())
     }
 
     /// Checks, and notes the digests of the files that it names.
-    fn noted(mut self) -> Result<Self, ScenarioError> {
-        self.validate()?;
+    fn noted(mut self, limits: &Limits) -> Result<Self, ScenarioError> {
+        self.compile_within(limits)?;
         for (path, rate) in self.rate_variations() {
             rate.load().map_err(|why| ScenarioError::new(path, why))?;
         }
         if let Some(cell) = &mut self.cell {
             registered("cell.radio", cell.radio.load())?;
         }
+        // Whatever is stored can be read again.
+        text::check_length(self.to_canonical_json().len(), " with its defaults")?;
         Ok(self)
     }
 
@@ -76,71 +58,74 @@ impl Scenario {
     }
 
     fn read(value: &Value) -> Result<Self, ScenarioError> {
-        refuse_lists(value, &mut Vec::new())?;
+        check_shape(value, &mut Vec::new())?;
         attempt(value).map_err(|(path, message)| locate(value.clone(), path, message))
     }
 }
 
-/// serde reads a table from a list of its values in order as well; nobody means that in a document.
-fn refuse_lists(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError> {
+/// Keys whose values are lists.
+const LISTS: [&str; 20] = [
+    "flows",
+    "boxes",
+    "hops",
+    "path",
+    "return_path",
+    // Parameters of queues.
+    "queues",
+    "rate_steps",
+    "priomap",
+    // Values over time.
+    "steps",
+    "deliveries",
+    "states",
+    "to",
+    "table",
+    // Bearers and UEs of a cell.
+    "bearers",
+    "qfi",
+    "ues",
+    "position_m",
+    "from_m",
+    "to_m",
+    "samples",
+];
+
+/// Refuses what serde would take and nobody means: a table written as the list of its values. Refuses what is nested too deep as well.
+fn check_shape(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError> {
+    let is_container = value.is_object() || value.is_array();
+    if is_container && path.len() >= text::DEEPEST {
+        return Err(text::too_deep(path));
+    }
     match value {
         Value::Object(table) => {
             for (key, inner) in table {
-                // Arguments of a user's own Python class may be anything.
-                if key == "params" {
-                    continue;
-                }
                 path.push(Step::Key(key.clone()));
-                refuse_lists(inner, path)?;
+                check_shape(inner, path)?;
                 path.pop();
             }
-            Ok(())
         }
         Value::Array(list) => {
-            const LISTS: [&str; 20] = [
-                "flows",
-                "boxes",
-                "hops",
-                "path",
-                "return_path",
-                // Parameters of queues.
-                "queues",
-                "rate_steps",
-                "priomap",
-                // Values over time.
-                "steps",
-                "deliveries",
-                "states",
-                "to",
-                "table",
-                // Bearers and UEs of a cell.
-                "bearers",
-                "qfi",
-                "ues",
-                "position_m",
-                "from_m",
-                "to_m",
-                "samples",
-            ];
-            let is_pair = matches!(path.last_chunk(), Some([Step::Key(key), Step::Index(_)]) if key == "samples");
-            let is_list =
-                matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str()));
-            if !is_list && !is_pair {
+            if !may_be_list(path) {
                 return Err(ScenarioError::new(show(path), "must not be a list"));
             }
             for (index, inner) in list.iter().enumerate() {
                 path.push(Step::Index(index));
-                refuse_lists(inner, path)?;
+                check_shape(inner, path)?;
                 path.pop();
             }
-            Ok(())
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(())
 }
 
-fn not_json(error: &serde_json::Error) -> ScenarioError {
-    ScenarioError::new("document", format!("is not JSON: {error}"))
+/// Whether the value at this path may be a list.
+fn may_be_list(path: &[Step]) -> bool {
+    let is_pair =
+        matches!(path.last_chunk(), Some([Step::Key(key), Step::Index(_)]) if key == "samples");
+    let is_list = matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str()));
+    // Arguments of a user's own Python class may be anything.
+    is_pair || is_list || path.contains(&Step::Key("params".to_owned()))
 }
 
 /// Reads; on failure says how far the path is known, and what serde says.
@@ -261,23 +246,4 @@ fn at<'a>(tree: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
         Step::Key(key) => value.get_mut(key),
         Step::Index(index) => value.get_mut(index),
     })
-}
-
-fn show(path: &[Step]) -> String {
-    let mut text = String::new();
-    for step in path {
-        match step {
-            Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) if text.is_empty() => text.push_str(key),
-            Step::Key(key) => {
-                text.push('.');
-                text.push_str(key);
-            }
-        }
-    }
-    if text.is_empty() {
-        "document".to_owned()
-    } else {
-        text
-    }
 }

@@ -29,7 +29,17 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
 
 /// Values that are wrong in most places, and some that are right in many.
 fn junk() -> Vec<Value> {
-    let numbers = [0_i64, 1, -1, 2, 63, 100_000, i64::from(u32::MAX), i64::MAX];
+    let numbers = [
+        0_i64,
+        1,
+        -1,
+        2,
+        63,
+        100_000,
+        i64::from(u32::MAX),
+        i64::MAX,
+        i64::MIN,
+    ];
     let texts = [
         "",
         " ",
@@ -38,9 +48,17 @@ fn junk() -> Vec<Value> {
         "1ns",
         "1us",
         "10ms",
-        "1h",
         "24h",
         "9999999h",
+        // The largest of each quantity.
+        "2499999h",
+        "8999999999Gbit/s",
+        "8999999999GB",
+        "8999999999999999999p",
+        "8999999999999999999buffers",
+        // Just below the end of what 64 bits of a nanosecond's share hold.
+        "1h",
+        "3599999999999ns",
         "0bit/s",
         "1kbit/s",
         "10Tbit/s",
@@ -79,6 +97,8 @@ fn junk() -> Vec<Value> {
         json!(0.5),
         json!(1e300),
         json!(-0.0),
+        json!(u64::MAX),
+        json!(f64::MIN_POSITIVE),
         json!([]),
         json!({}),
         json!([1, 2]),

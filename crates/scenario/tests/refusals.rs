@@ -153,7 +153,7 @@ fn what_varies_is_refused_by_its_place() {
     );
     assert_eq!(
         vary(json!({ "rate": { "kind": "mahimahi", "deliveries": [4, 3] } })),
-        "dumbbell.vary.rate.deliveries[1]: goes back from 4 to 3 ms"
+        "dumbbell.vary.rate.deliveries[1]: must not be earlier than the delivery before it"
     );
     let mut own = with(dumbbell(), "/dumbbell/vary", json!({ "rtt": pulse("1ms") }));
     own["flows"] = json!([{ "rtt": "1ms" }, {}]);
@@ -186,7 +186,7 @@ fn what_varies_is_refused_by_its_place() {
     );
     assert_eq!(
         refusal(&nothing),
-        "flows[0]: `flow_1` crosses neither a link nor a delay, so its packets would go round in no time"
+        "flows[0]: the path of `flow_1` has no link and no delay, so simulated time would never advance"
     );
 }
 

@@ -291,6 +291,8 @@ impl Engine<'_> {
         if !flow.ends[end].failed() {
             return;
         }
+        // Both ends of a connection may give it up.
+        flow.handshakes_given_up += u64::from(!flow.ends[1 - end].failed());
         if let Application::Fetch(fetch) = &mut flow.application {
             fetch.active = false;
             flow.stats.failed_fetches += 1;

@@ -8,8 +8,10 @@ use bloatlab_link::jitter;
 use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::RunError;
 use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats};
 use crate::calendar::NO_EVENT;
+use crate::control::Control;
 use crate::engine::Engine;
 use crate::network::{Network, Place};
 use crate::outcome::Series;
@@ -69,14 +71,18 @@ impl<'a> Engine<'a> {
         plan: &'a Plan,
         seed: u64,
         plugins: &'a dyn Plugins,
+        control: &'a Control,
         log: bool,
-    ) -> Result<Self, String> {
-        if plan.flows.len() > MAX_FLOWS {
-            return Err(format!("flows: at most {MAX_FLOWS}"));
+    ) -> Result<Self, RunError> {
+        let flows = plan.flows.len();
+        if flows > MAX_FLOWS {
+            let message = format!("flows: at most {MAX_FLOWS} in all, not {flows}; use fewer");
+            return Err(RunError::Plan(message));
         }
-        let mut engine = Self::empty(plan, plugins, seed, log);
+        let mut engine = Self::empty(plan, plugins, control, seed, log);
         let hosts = hosts(plan);
         for (number, planned) in plan.boxes.iter().enumerate() {
+            control.heed()?;
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
                 PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
@@ -91,7 +97,7 @@ impl<'a> Engine<'a> {
             };
             engine.places.push(place);
         }
-        engine.add_cell(plan)?;
+        engine.add_cell(plan).map_err(RunError::Plan)?;
         engine.add_flows(plan)?;
         engine.assign_registers(plan);
         engine.start_clock();
@@ -104,7 +110,7 @@ impl<'a> Engine<'a> {
         name: &str,
         link: &PlanLink,
         hosts: &Hosts,
-    ) -> Result<Place, String> {
+    ) -> Result<Place, RunError> {
         let context = Context {
             rng: self.streams.stream(&format!("queue/{name}")),
             mtu: MTU,
@@ -114,13 +120,17 @@ impl<'a> Engine<'a> {
             hosts: hosts.clone(),
         };
         let queue = match &link.queue {
-            bloatlab_aqm::QueueConfig::Python(params) => self.plugins.queue(params)?,
-            known => known
-                .build(context)
-                .ok_or_else(|| format!("no queue named {}", known.kind()))?,
+            bloatlab_aqm::QueueConfig::Python(params) => {
+                self.plugins.queue(params).map_err(RunError::Plugin)?
+            }
+            known => known.build(context).ok_or_else(|| {
+                let kind = known.kind();
+                RunError::Plan(format!("{name}: no queue discipline is named `{kind}`"))
+            })?,
         };
         let index = self.network.links.len() as u32;
-        let varying = VaryingLink::new(name, link, &self.streams, self.end);
+        let interrupt = self.control.interrupt();
+        let varying = VaryingLink::new(name, link, &self.streams, self.end, interrupt);
         let (is_gate, transit) = (link.gate.is_some(), link.transit);
         let mut link = Link {
             number: number as u32,
@@ -171,7 +181,7 @@ impl<'a> Engine<'a> {
     ) -> Place {
         let mut varying = VaryingDelay::new(delay);
         if let Some(vary) = vary {
-            varying = varying.varied(vary, &self.streams);
+            varying = varying.varied(vary, &self.streams, self.control.interrupt());
         }
         if let Some(jitter) = jitter {
             let rng = self.streams.stream(&format!("jitter/{name}"));
@@ -195,7 +205,7 @@ impl<'a> Engine<'a> {
 
     /// Adds a box at which packets are hit by chance.
     fn add_stretch(&mut self, number: usize, planned: &PlanBox) -> Place {
-        let stretch = Stretch::new(number, planned, &self.streams);
+        let stretch = Stretch::new(number, planned, &self.streams, self.control.interrupt());
         let network = &mut self.network;
         match (stretch, &planned.kind) {
             (Some(stretch), PlanBoxKind::Duplicate { .. }) => {

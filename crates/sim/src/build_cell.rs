@@ -52,7 +52,8 @@ impl Engine<'_> {
         }
         let radio: Vec<BearerParams> = bearers.iter().map(|b| b.params.clone()).collect();
         self.network.radio = Some(Box::new(RadioCell {
-            cell: Cell::new(params, &radio, channels, &self.streams)?,
+            cell: Cell::new(params, &radio, channels, &self.streams)?
+                .interrupted_by(self.control.interrupt()),
             links,
             slot,
             scheduled: NEVER,

@@ -5,6 +5,7 @@ use bloatlab_scenario::{Connection, Plan, PlanFlow, Traffic, Transport};
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::NEVER;
 
+use crate::RunError;
 use crate::application::{Application, Fetch, WriteLog};
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow, Waits};
@@ -17,10 +18,11 @@ use crate::schedule::{application, event};
 const MAX_HOPS: usize = u8::MAX as usize;
 
 impl<'a> Engine<'a> {
-    pub(crate) fn add_flows(&mut self, plan: &'a Plan) -> Result<(), String> {
+    pub(crate) fn add_flows(&mut self, plan: &'a Plan) -> Result<(), RunError> {
         let (mut data, mut probes) = (0, 0);
         let mut nothing = None;
         for (index, planned) in plan.flows.iter().enumerate() {
+            self.control.heed()?;
             let mut passage = Passage {
                 stop: planned.stop.min(plan.duration),
                 dscp: planned.dscp,
@@ -35,9 +37,9 @@ impl<'a> Engine<'a> {
                 let boxes = self.network.routes.len() - 1 - passage.routes[direction] as usize;
                 if boxes > MAX_HOPS {
                     let name = &planned.name;
-                    return Err(format!(
-                        "flows: a way of `{name}` has {boxes} boxes; at most {MAX_HOPS} are counted by a packet"
-                    ));
+                    return Err(RunError::Plan(format!(
+                        "flows: a path of `{name}` has {boxes} boxes, and at most {MAX_HOPS} are allowed; leave some out"
+                    )));
                 }
             }
             let mut start = self.streams.stream(&format!("start/{}", planned.name));
@@ -90,7 +92,7 @@ impl<'a> Engine<'a> {
         first
     }
 
-    fn make_flow(&mut self, index: usize, planned: &PlanFlow) -> Result<Flow, String> {
+    fn make_flow(&mut self, index: usize, planned: &PlanFlow) -> Result<Flow, RunError> {
         let rng = self.streams.stream(&format!("traffic/{}", planned.name));
         let application = match &planned.traffic {
             Traffic::Ping { interval, size } => {
@@ -122,7 +124,10 @@ impl<'a> Engine<'a> {
             messages => match crate::traffic::Source::new(messages, rng) {
                 Some((source, Transport::Udp)) => return Ok(Flow::Udp(Box::new(udp(source)))),
                 Some((source, Transport::Tcp)) => Application::Messages(source),
-                None => return Err(format!("flows[{index}].traffic: not a source of messages")),
+                None => {
+                    let name = &planned.name;
+                    return Err(RunError::Plan(format!("flows: `{name}` has no traffic")));
+                }
             },
         };
         Ok(Flow::Tcp(Box::new(TcpFlow {
@@ -141,6 +146,7 @@ impl<'a> Engine<'a> {
             past: bloatlab_tcp::SenderStats::default(),
             past_arrived: 0,
             past_waits: Waits::default(),
+            handshakes_given_up: 0,
             stats: TcpStats {
                 since: NEVER,
                 last_departure: NEVER,
@@ -150,15 +156,23 @@ impl<'a> Engine<'a> {
     }
 
     /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by Reno.
-    pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], String> {
+    pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], RunError> {
         let planned = &self.plan.flows[index];
         let stream = |end: usize| {
             self.streams
                 .stream(&format!("cc/{}/{connection}/{end}", planned.name))
         };
-        let missing = |kind: &str| format!("no congestion control named {kind}");
+        let missing = |kind: &str| {
+            let name = &planned.name;
+            RunError::Plan(format!(
+                "flows: `{name}` has no congestion control: none is named `{kind}`"
+            ))
+        };
         let law = match &planned.cca {
-            CcConfig::Python(params) => self.plugins.congestion_control(params)?,
+            CcConfig::Python(params) => {
+                let made = self.plugins.congestion_control(params);
+                made.map_err(RunError::Plugin)?
+            }
             known => known
                 .build(stream(0))
                 .ok_or_else(|| missing(known.kind()))?,

@@ -49,8 +49,9 @@ struct Node {
 pub(crate) struct Calendar {
     /// The earliest event, kept out of the buckets.
     first: Key,
-    /// Heads of sorted lists in `nodes`, by bucket number modulo their count.
-    heads: [u32; BUCKETS],
+    /// Last nodes of sorted lists in `nodes`, by bucket number modulo their count. The node after the last is the first: an event that is later than
+    /// all of its bucket, as every one of many at the same instant is, goes in without a walk.
+    tails: [u32; BUCKETS],
     occupied: [u64; WORDS],
     nodes: Vec<Node>,
     free: u32,
@@ -67,7 +68,7 @@ impl Calendar {
     pub fn new() -> Self {
         Self {
             first: NO_EVENT,
-            heads: [EMPTY; BUCKETS],
+            tails: [EMPTY; BUCKETS],
             occupied: [0; WORDS],
             nodes: Vec::with_capacity(64),
             free: EMPTY,
@@ -119,22 +120,24 @@ impl Calendar {
         // An event earlier than the bucket in force belongs to that bucket: it is sorted there.
         let slot = bucket.max(self.current) as usize % BUCKETS;
         let node = self.allocate(key);
-        let mut at = self.heads[slot];
-        if at == EMPTY || key < self.nodes[at as usize].key {
-            self.nodes[node as usize].next = at;
-            self.heads[slot] = node;
+        let tail = self.tails[slot];
+        if tail == EMPTY {
+            self.nodes[node as usize].next = node;
+            self.tails[slot] = node;
             self.occupied[slot / 64] |= 1 << (slot % 64);
             return;
         }
-        loop {
-            let next = self.nodes[at as usize].next;
-            if next == EMPTY || key < self.nodes[next as usize].key {
-                self.nodes[node as usize].next = next;
-                self.nodes[at as usize].next = node;
-                return;
+        let mut at = tail;
+        if key > self.nodes[tail as usize].key {
+            self.tails[slot] = node;
+        } else {
+            // Ends at the tail at the latest.
+            while key > self.nodes[self.nodes[at as usize].next as usize].key {
+                at = self.nodes[at as usize].next;
             }
-            at = next;
         }
+        self.nodes[node as usize].next = self.nodes[at as usize].next;
+        self.nodes[at as usize].next = node;
     }
 
     #[inline]
@@ -167,11 +170,14 @@ impl Calendar {
     }
 
     fn take(&mut self, slot: usize) -> Key {
-        let node = self.heads[slot];
+        let tail = self.tails[slot];
+        let node = self.nodes[tail as usize].next;
         let Node { key, next } = self.nodes[node as usize];
-        self.heads[slot] = next;
-        if next == EMPTY {
+        if node == tail {
+            self.tails[slot] = EMPTY;
             self.occupied[slot / 64] &= !(1 << (slot % 64));
+        } else {
+            self.nodes[tail as usize].next = next;
         }
         self.nodes[node as usize].next = self.free;
         self.free = node;
@@ -221,7 +227,7 @@ impl Calendar {
         }
         let mut events: Vec<Key> = self.later.drain().map(|Reverse(key)| key).collect();
         for slot in 0..BUCKETS {
-            while self.heads[slot] != EMPTY {
+            while self.tails[slot] != EMPTY {
                 events.push(self.take(slot));
             }
         }
@@ -287,6 +293,19 @@ mod tests {
                 calendar.push(key(now + gap * 20, order, 0));
                 order += 1;
             }
+        }
+    }
+
+    #[test]
+    fn a_crowd_at_one_instant_goes_in_without_a_walk() {
+        // Walked through one by one, this many would take hours.
+        let crowd = 1_000_000;
+        let mut calendar = Calendar::new();
+        for order in 1..=crowd {
+            calendar.push(key(5, order, 0));
+        }
+        for order in 1..=crowd {
+            assert_eq!(calendar.pop(), key(5, order, 0));
         }
     }
 

@@ -2,19 +2,21 @@
 
 use std::fmt;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use bloatlab_units::Nanos;
+use bloatlab_units::{Interrupt, Nanos, SECOND};
 
 /// Shared between a run and whoever watches it. It never changes what a run computes, only whether it goes on.
 #[derive(Debug, Default)]
 pub struct Control {
-    cancelled: AtomicBool,
+    cancelled: Interrupt,
     done: AtomicU64,
     failure: Mutex<Option<String>>,
     /// When the run looked here, if that is to be known.
     looks: Option<Mutex<Vec<Instant>>>,
+    /// Looks until it cancels itself, if it does.
+    left: Option<AtomicU64>,
 }
 
 /// Why a run ended early.
@@ -24,6 +26,30 @@ pub enum Stopped {
     Cancelled,
     /// A user's algorithm failed, with its message.
     Failed(String),
+    /// Simulated time did not move for more events than any scenario needs.
+    Stalled(Stall),
+}
+
+/// Where simulated time did not move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The instant.
+    pub at: Nanos,
+    /// Events at this instant.
+    pub events: u64,
+    /// What the last of them belonged to, by its name in the plan.
+    pub what: String,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, events, what } = self;
+        let at = *at as f64 / SECOND as f64;
+        write!(
+            f,
+            "{what}: simulated time did not move from {at} s for {events} events; give the path a delay or a lower rate"
+        )
+    }
 }
 
 impl fmt::Display for Stopped {
@@ -31,6 +57,7 @@ impl fmt::Display for Stopped {
         match self {
             Self::Cancelled => f.write_str("cancelled"),
             Self::Failed(message) => f.write_str(message),
+            Self::Stalled(stall) => stall.fmt(f),
         }
     }
 }
@@ -46,7 +73,15 @@ impl Control {
         }
     }
 
-    /// Wall time of each piece of the run so far, ns: of equally many events each, but the last; the same pieces in every run of a scenario and seed.
+    /// One that is cancelled when the run looks for the `number`th time, counted from 1: for tests of where a run can be stopped.
+    pub fn cancelled_at(number: u64) -> Self {
+        Self {
+            left: Some(AtomicU64::new(number)),
+            ..Self::default()
+        }
+    }
+
+    /// Wall time of each piece of the run so far, ns: of equally many events each, except the last; the same pieces in every run of a scenario and seed.
     /// Building the network and summing up the results are in none. Empty unless [`timed`](Self::timed).
     pub fn laps(&self) -> Vec<u64> {
         let looks = self.looks.as_ref().and_then(|looks| looks.lock().ok());
@@ -60,7 +95,12 @@ impl Control {
 
     /// Asks the run to stop.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.cancelled.set();
+    }
+
+    /// What loops look at that may take long within an event.
+    pub(crate) fn interrupt(&self) -> &Interrupt {
+        &self.cancelled
     }
 
     /// Reports that a user's algorithm failed: the run stops soon with this message.
@@ -76,6 +116,7 @@ impl Control {
         self.done.load(Ordering::Relaxed) as f64 / 1e6
     }
 
+    /// Notes how far the run is, and looks whether it is to stop.
     pub(crate) fn check(&self, now: Nanos, end: Nanos) -> Result<(), Stopped> {
         let done = u128::from(now) * 1_000_000 / u128::from(end.max(1));
         self.done.store(done as u64, Ordering::Relaxed);
@@ -84,10 +125,20 @@ impl Control {
         {
             looks.push(Instant::now());
         }
-        if !self.cancelled.load(Ordering::Relaxed) {
+        self.heed()
+    }
+
+    /// Looks whether the run is to stop: for work that takes long and moves no time.
+    pub(crate) fn heed(&self) -> Result<(), Stopped> {
+        if let Some(left) = &self.left
+            && left.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            self.cancel();
+        }
+        if !self.cancelled.is_set() {
             return Ok(());
         }
-        let failure = self.failure.lock().ok().and_then(|mut f| f.take());
+        let failure = self.failure.lock().ok().and_then(|failure| failure.clone());
         Err(failure.map_or(Stopped::Cancelled, Stopped::Failed))
     }
 }

@@ -93,7 +93,7 @@ impl Network {
             }
             self.log.note(now, Step::Dequeue, link.number, &packet);
             passed += 1;
-            packet.hop += 1;
+            packet.cross();
             let arrived = self.forward(&mut packet);
             debug_assert!(!arrived);
         }

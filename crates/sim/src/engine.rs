@@ -6,13 +6,15 @@
 use bloatlab_scenario::Plan;
 use bloatlab_units::{NEVER, Nanos, Streams};
 
+use crate::RunError;
 use crate::build::Plugins;
-use crate::control::{Control, Stopped};
+use crate::control::{Control, Stall, Stopped};
 use crate::flow::Flow;
 use crate::network::{Network, Place};
 use crate::outcome::Series;
 use crate::packet::{Packet, Protocol};
 use crate::schedule::{application, clock, event};
+use crate::watchdog::Watchdog;
 
 /// Events between two looks at whether the run is to stop.
 const CONTROL_PERIOD: u64 = 1 << 14;
@@ -21,9 +23,11 @@ const CONTROL_PERIOD: u64 = 1 << 14;
 pub(crate) struct Engine<'a> {
     pub plan: &'a Plan,
     pub plugins: &'a dyn Plugins,
+    pub control: &'a Control,
+    pub watchdog: Watchdog,
     pub streams: Streams,
-    /// A user's algorithm could not be made.
-    pub failure: Option<String>,
+    /// A connection of the run could not be made.
+    pub failure: Option<RunError>,
     pub end: Nanos,
     pub warmup: Nanos,
     pub sample_interval: Nanos,
@@ -43,10 +47,18 @@ pub(crate) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// Everything but the parts, which `build` fills in.
-    pub fn empty(plan: &'a Plan, plugins: &'a dyn Plugins, seed: u64, log: bool) -> Self {
+    pub fn empty(
+        plan: &'a Plan,
+        plugins: &'a dyn Plugins,
+        control: &'a Control,
+        seed: u64,
+        log: bool,
+    ) -> Self {
         Self {
             plan,
             plugins,
+            control,
+            watchdog: Watchdog::new(plan.flows.len() as u64),
             streams: Streams::new(seed),
             failure: None,
             end: plan.duration,
@@ -66,8 +78,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs to the end, or until told to stop.
-    pub fn run(&mut self, control: &Control) -> Result<(), Stopped> {
-        control.check(self.now(), self.end)?;
+    pub fn run(&mut self) -> Result<(), RunError> {
+        self.control.check(self.now(), self.end)?;
         while let Some((kind, index)) = self.network.schedule.next() {
             // Who may have something to send now: asked in one place, because the code of sending is long and paced flows send at two occasions.
             let mut woken = None;
@@ -92,10 +104,10 @@ impl<'a> Engine<'a> {
                 }
                 event::WAKE => self.network.on_wake(index as usize),
                 event::RELEASE => woken = self.on_release(index as usize / 2, index as usize % 2),
-                _ if index == clock::CELL => self.on_cell(),
+                _ if index == clock::CELL => self.on_cell()?,
                 _ if index >= clock::SCATTER => self.on_rare_box(index),
                 _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
-                _ if index == clock::SAMPLE => self.on_sample(),
+                _ if index == clock::SAMPLE => self.on_sample()?,
                 _ if index == clock::WARMUP => self.on_warmup(),
                 _ => break,
             }
@@ -106,13 +118,29 @@ impl<'a> Engine<'a> {
             }
             self.events += 1;
             if self.events.is_multiple_of(CONTROL_PERIOD) {
-                control.check(self.now(), self.end)?;
+                self.look()?;
             }
         }
-        control.check(self.now(), self.end)?;
-        self.failure
-            .take()
-            .map_or(Ok(()), |message| Err(Stopped::Failed(message)))
+        self.control.check(self.now(), self.end)?;
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Looks whether the run is to stop, is cut short by a failure, or stalls.
+    #[cold]
+    fn look(&mut self) -> Result<(), RunError> {
+        self.control.check(self.now(), self.end)?;
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if self.watchdog.moves(self.now()) {
+            return Ok(());
+        }
+        let stall = Stall {
+            at: self.now(),
+            events: self.watchdog.looks() * CONTROL_PERIOD,
+            what: self.name_next(),
+        };
+        Err(Stopped::Stalled(stall).into())
     }
 
     /// A packet leaves a delay with jitter, or is a copy that follows its original.
@@ -149,7 +177,7 @@ impl<'a> Engine<'a> {
     /// The same, as a part of the event loop; gives the flow and end that are to be pumped then.
     #[inline(always)]
     fn forward_at_once(&mut self, packet: &mut Packet) -> Option<(usize, usize)> {
-        packet.hop += 1;
+        packet.cross();
         if !self.network.forward(packet) {
             return None;
         }
@@ -163,13 +191,15 @@ impl<'a> Engine<'a> {
 
     /// The radio cell's next slot begins, or a block has come through.
     #[inline(never)]
-    fn on_cell(&mut self) {
+    fn on_cell(&mut self) -> Result<(), Stopped> {
         let mut crossed = self.network.on_cell();
         for packet in &mut crossed {
             self.forward(packet);
         }
         crossed.clear();
         self.network.take_back(crossed);
+        // A slot of many UEs is as much work as many events.
+        self.control.heed()
     }
 
     /// A segment reached end 1 (data direction) or end 0.

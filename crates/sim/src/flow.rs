@@ -46,6 +46,8 @@ pub(crate) struct TcpFlow {
     pub past_arrived: u64,
     /// What they waited for.
     pub past_waits: Waits,
+    /// Connections of this flow whose handshake was given up.
+    pub handshakes_given_up: u64,
     pub stats: TcpStats,
 }
 

@@ -31,6 +31,7 @@ mod summary;
 mod time_mean;
 mod traffic;
 mod varying;
+mod watchdog;
 
 use std::fmt;
 
@@ -38,7 +39,7 @@ use bloatlab_scenario::Plan;
 
 pub use boxes::Count;
 pub use build::{NoPlugins, Plugins};
-pub use control::{Control, Stopped};
+pub use control::{Control, Stall, Stopped};
 pub use histogram::{Bin, Histogram};
 pub use metrics::{Better, Metric};
 pub use outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value};
@@ -48,8 +49,10 @@ pub use packet_log::{HOST, PacketEvent, Step};
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// The run could not start.
-    Build(String),
+    /// The plan asks for what the engine does not do; the message starts with the key.
+    Plan(String),
+    /// A user's algorithm could not be made.
+    Plugin(String),
     /// The run was stopped.
     Stopped(Stopped),
 }
@@ -57,7 +60,7 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Build(message) => f.write_str(message),
+            Self::Plan(message) | Self::Plugin(message) => f.write_str(message),
             Self::Stopped(stopped) => stopped.fmt(f),
         }
     }
@@ -65,10 +68,16 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+impl From<Stopped> for RunError {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
 /// Runs a plan: the same (plan, seed) always gives the same outcome.
 ///
 /// # Errors
-/// A user's algorithm that cannot be made or fails, or a cancelled run.
+/// A plan that the engine cannot run, a user's algorithm that cannot be made or fails, or a run that is cancelled or stalls.
 pub fn run(
     plan: &Plan,
     seed: u64,
@@ -76,8 +85,7 @@ pub fn run(
     plugins: &dyn Plugins,
     control: &Control,
 ) -> Result<Outcome, RunError> {
-    let mut engine =
-        engine::Engine::build(plan, seed, plugins, record_packets).map_err(RunError::Build)?;
-    engine.run(control).map_err(RunError::Stopped)?;
-    Ok(engine.finish())
+    let mut engine = engine::Engine::build(plan, seed, plugins, control, record_packets)?;
+    engine.run()?;
+    engine.finish()
 }

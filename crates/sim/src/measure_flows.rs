@@ -17,6 +17,9 @@ impl Engine<'_> {
         let mut sheet = Sheet::default();
         let mut probes = Sheet::default();
         for (index, flow) in self.flows.iter().enumerate() {
+            if self.control.heed().is_err() {
+                return;
+            }
             let planned = &self.plan.flows[index];
             let passage = &self.network.passages[index];
             let distribution = |scope, quantity, histogram: &Histogram| Distribution {
@@ -206,6 +209,8 @@ impl Engine<'_> {
             sent.retransmissions as f64,
         );
         sheet.put(rank, F_TOTAL_RTOS_L4, sent.rtos as f64);
+        let given_up = flow.handshakes_given_up as f64;
+        sheet.put(rank, F_HANDSHAKES_GIVEN_UP_L4, given_up);
         sheet.put(rank, F_TOTAL_TAIL_LOSS_PROBES_L4, sent.probes as f64);
         sheet.put(rank, F_TOTAL_ECN_REDUCTIONS_L4, sent.ecn_reductions as f64);
         sheet.put(rank, F_TOTAL_UNDONE_REDUCTIONS_L4, sent.undone as f64);

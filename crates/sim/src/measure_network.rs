@@ -14,6 +14,7 @@ impl Engine<'_> {
     pub(crate) fn measure_links(&self, outcome: &mut Outcome) {
         let mut sheet = Sheet::default();
         let span = self.end - self.warmup;
+        let greedy_flows = self.greedy_flows();
         for (index, link) in self.network.links.iter().enumerate() {
             let stats = &link.stats;
             sheet.put(index, L_MEAN_QUEUE_LENGTH, stats.length.mean());
@@ -52,7 +53,7 @@ impl Engine<'_> {
             sheet.put(index, L_MEAN_LOSS_INTERVAL, interval);
             sheet.put(index, L_LOSS_EVENTS, losses.events as f64);
             sheet.put(index, L_MEAN_LOSS_EVENT_SIZE, losses.mean_size());
-            let flows = self.greedy_flows(link.number as usize);
+            let flows = greedy_flows[link.number as usize];
             let together = losses.synchronization(flows).filter(|_| flows > 1);
             sheet.put(index, L_LOSS_SYNCHRONIZATION, together);
             sheet.put(index, L_THROUGHPUT, mbps(stats.sent_bytes as f64, span));
@@ -80,14 +81,15 @@ impl Engine<'_> {
         outcome.link_metrics = sheet.0;
     }
 
-    /// Greedy TCP flows whose data crosses a box.
-    fn greedy_flows(&self, number: usize) -> u64 {
-        let crossing = self.plan.flows.iter().zip(&self.network.passages);
+    /// By box: the number of greedy TCP flows whose data crosses it.
+    fn greedy_flows(&self) -> Vec<u64> {
+        let mut crossing = vec![0; self.plan.boxes.len()];
+        for (flow, passage) in self.plan.flows.iter().zip(&self.network.passages) {
+            if passage.greedy_rtt != NOT_GREEDY {
+                flow.forward.iter().for_each(|&i| crossing[i] += 1);
+            }
+        }
         crossing
-            .filter(|(flow, passage)| {
-                passage.greedy_rtt != NOT_GREEDY && flow.forward.contains(&number)
-            })
-            .count() as u64
     }
 
     pub(crate) fn measure_network(&self, outcome: &mut Outcome) {

@@ -87,6 +87,8 @@ metrics! {
             "segments sent again", "CCPerf";
         F_TOTAL_RTOS_L4 = "total_rtos_l4", "", Lower,
             "retransmission timeouts", "RFC 6298";
+        F_HANDSHAKES_GIVEN_UP_L4 = "handshakes_given_up_l4", "", Lower,
+            "connections whose SYN or SYN-ACK was sent again six times without an answer, in the whole run", "RFC 9293 section 3.8.3, RFC 4022 tcpAttemptFails";
         F_TOTAL_TAIL_LOSS_PROBES_L4 = "total_tail_loss_probes_l4", "", None,
             "tail-loss probes sent", "RFC 8985";
         F_TOTAL_ECN_REDUCTIONS_L4 = "total_ecn_reductions_l4", "", None,

@@ -142,7 +142,7 @@ impl Network {
     #[inline]
     fn next_place(&self, packet: &Packet) -> Place {
         let first = self.passages[packet.flow_index()].routes[packet.direction()];
-        self.routes[first as usize + usize::from(packet.hop)]
+        self.routes[first as usize + packet.hop()]
     }
 
     /// The same where the next box is one that few paths have.
@@ -171,7 +171,7 @@ impl Network {
             Place::CheckingHost => return self.check(packet),
             Place::Link(_) | Place::Delay(_) | Place::Host => return self.forward(packet),
         }
-        packet.hop += 1;
+        packet.cross();
         self.forward(packet)
     }
 

@@ -23,11 +23,9 @@ pub struct Packet {
     enqueued_at: Nanos,
     /// Flow index in bits 0-17, differentiated services code point in bits 18-23, connection count of the flow in bits 24-31.
     owner: u32,
-    size: u16,
-    /// ECN in bits 0-1, direction in bit 2, protocol in bits 3-4, damage in bit 5, whether it follows in bit 6.
-    meta: u8,
-    /// Boxes crossed so far.
-    pub(crate) hop: u8,
+    /// Bytes in bits 0-16 (an IP packet of 65,535 and a link layer's header of up to 255), ECN in bits 17-18, direction in bit 19, protocol in bits
+    /// 20-21, damage in bit 22, whether it follows in bit 23, boxes crossed so far in bits 24-31.
+    head: u32,
     /// The header.
     pub segment: Segment,
 }
@@ -35,10 +33,17 @@ pub struct Packet {
 /// Most flows a packet can name.
 pub(crate) const MAX_FLOWS: usize = 1 << 18;
 
-const DAMAGED: u8 = 1 << 5;
-const FOLLOWS: u8 = 1 << 6;
+const SIZE: u32 = (1 << 17) - 1;
+const ECN_SHIFT: u32 = 17;
+const DIRECTION_SHIFT: u32 = 19;
+const PROTOCOL_SHIFT: u32 = 20;
+const DAMAGED: u32 = 1 << 22;
+const FOLLOWS: u32 = 1 << 23;
+const HOP_SHIFT: u32 = 24;
 /// Direction and protocol.
-const KIND: u8 = 0b111 << 2;
+const KIND: u32 = 0b111 << DIRECTION_SHIFT;
+/// The largest IP packet (RFC 791 section 3.1: total length).
+const LARGEST: u32 = 65_535;
 const FLOW: u32 = MAX_FLOWS as u32 - 1;
 const DSCP_SHIFT: u32 = 18;
 const DSCP: u32 = 0x3f << DSCP_SHIFT;
@@ -54,9 +59,7 @@ impl Packet {
         Self {
             enqueued_at: 0,
             owner: flow | u32::from(connection) << 24,
-            size: 0,
-            meta: direction << 2 | (protocol as u8) << 3,
-            hop: 0,
+            head: u32::from(direction) << DIRECTION_SHIFT | (protocol as u32) << PROTOCOL_SHIFT,
             segment: Segment::default(),
         }
     }
@@ -64,7 +67,8 @@ impl Packet {
     /// Sets the bytes of the IP packet.
     #[inline]
     pub(crate) fn set_length(&mut self, bytes: u32) {
-        self.size = bytes.min(65_535) as u16;
+        debug_assert!(bytes <= LARGEST);
+        self.head = self.head & !SIZE | bytes;
     }
 
     /// Index of the flow.
@@ -82,53 +86,65 @@ impl Packet {
     /// 0 from the data sender to the receiver, 1 back.
     #[inline]
     pub fn direction(&self) -> usize {
-        usize::from(self.meta >> 2 & 1)
+        (self.head >> DIRECTION_SHIFT & 1) as usize
     }
 
     /// What it carries.
     #[inline]
     pub fn protocol(&self) -> Protocol {
-        match self.meta >> 3 & 3 {
+        match self.head >> PROTOCOL_SHIFT & 3 {
             0 => Protocol::Tcp,
             1 => Protocol::Udp,
             _ => Protocol::Echo,
         }
     }
 
-    /// Bytes of the IP packet.
+    /// Bytes of the IP packet; in a queue, with the link layer's header.
     #[inline]
     pub fn length(&self) -> u32 {
-        u32::from(self.size)
+        self.head & SIZE
+    }
+
+    /// Boxes crossed so far.
+    #[inline]
+    pub(crate) fn hop(&self) -> usize {
+        (self.head >> HOP_SHIFT) as usize
+    }
+
+    /// It has crossed a box.
+    #[inline]
+    pub(crate) fn cross(&mut self) {
+        self.head += 1 << HOP_SHIFT;
     }
 
     /// The link layer's header is added.
     #[inline]
     pub(crate) fn lengthen(&mut self, header: u32) {
-        self.size = self.size.saturating_add(header as u16);
+        self.head += header;
     }
 
     /// The link layer's header is taken off.
     #[inline]
     pub(crate) fn shorten(&mut self, header: u32) {
-        self.size -= header as u16;
+        self.head -= header;
     }
 
     /// A new packet in its place leaves the host with so many bytes; `follows`: together with the segment before it, which it continues.
     #[inline]
     pub(crate) fn set_out(&mut self, bytes: u32, ecn: Ecn, follows: bool) {
-        self.set_length(bytes);
-        self.meta = self.meta & KIND | ecn as u8 | if follows { FOLLOWS } else { 0 };
-        self.hop = 0;
+        debug_assert!(bytes <= LARGEST);
+        let follows = if follows { FOLLOWS } else { 0 };
+        self.head = self.head & KIND | bytes | (ecn as u32) << ECN_SHIFT | follows;
     }
 
     /// Some of its bits are wrong.
     pub(crate) fn damage(&mut self) {
-        self.meta |= DAMAGED;
+        self.head |= DAMAGED;
     }
 
     /// Whether its checksum is wrong.
     pub fn is_damaged(&self) -> bool {
-        self.meta & DAMAGED != 0
+        self.head & DAMAGED != 0
     }
 
     #[inline]
@@ -151,17 +167,17 @@ impl Packet {
 impl bloatlab_aqm::Packet for Packet {
     #[inline]
     fn size(&self) -> u32 {
-        u32::from(self.size)
+        self.length()
     }
 
     #[inline]
     fn flow(&self) -> u64 {
-        u64::from(self.owner & !DSCP) << 1 | u64::from(self.meta >> 2 & 1)
+        u64::from(self.owner & !DSCP) << 1 | u64::from(self.head >> DIRECTION_SHIFT & 1)
     }
 
     #[inline]
     fn ecn(&self) -> Ecn {
-        match self.meta & 3 {
+        match self.head >> ECN_SHIFT & 3 {
             0 => Ecn::NotEct,
             1 => Ecn::Ect1,
             2 => Ecn::Ect0,
@@ -171,7 +187,7 @@ impl bloatlab_aqm::Packet for Packet {
 
     #[inline]
     fn set_ce(&mut self) {
-        self.meta |= 3;
+        self.head |= 3 << ECN_SHIFT;
     }
 
     #[inline]
@@ -196,7 +212,7 @@ impl bloatlab_aqm::Packet for Packet {
 
     #[inline]
     fn follows(&self) -> bool {
-        self.meta & FOLLOWS != 0
+        self.head & FOLLOWS != 0
     }
 
     fn pure_ack(&self) -> Option<PureAck> {
@@ -254,6 +270,14 @@ mod tests {
         assert_eq!(p.ecn(), Ecn::Ce);
         assert_eq!((p.flow(), flow_of(flow)), (flow, (12_345, 1)));
         assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));
+        // The largest packet, the largest header and the longest path.
+        p.set_out(LARGEST, Ecn::Ect1, false);
+        p.lengthen(255);
+        (0..255).for_each(|_| p.cross());
+        assert_eq!((p.size(), p.hop(), p.ecn()), (65_790, 255, Ecn::Ect1));
+        assert_eq!((p.direction(), p.protocol()), (1, Protocol::Udp));
+        p.shorten(255);
+        assert_eq!((p.length(), p.hop(), p.is_damaged()), (LARGEST, 255, false));
         p.stamp(u64::MAX - 5);
         assert_eq!(p.stamped(), u64::MAX - 5);
     }

@@ -3,6 +3,7 @@
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
 use crate::boxes::Interval;
+use crate::control::Stopped;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow};
 use crate::schedule::{clock, event};
@@ -27,12 +28,14 @@ pub(crate) fn mean_ms(sum: u64, count: u64) -> f64 {
 
 impl Engine<'_> {
     #[cold]
-    pub(crate) fn on_sample(&mut self) {
+    pub(crate) fn on_sample(&mut self) -> Result<(), Stopped> {
         self.sample();
         let next = self.now() + self.sample_interval;
         if next < self.end {
             self.schedule(next, event::CLOCK, clock::SAMPLE);
         }
+        // A sample of many flows is as much work as many events.
+        self.control.heed()
     }
 
     /// Adds a row for every link and every flow that is alive.

@@ -84,8 +84,9 @@ impl Schedule {
         Slot((self.registers_used - 1) as u8)
     }
 
-    /// Takes the earliest event off, sets the clock to it and returns its kind and index.
-    #[inline]
+    /// Takes the earliest event off, sets the clock to it and returns its kind and index. Always a part of the event loop: as a call it takes a
+    /// hundred instructions more per packet.
+    #[inline(always)]
     pub fn next(&mut self) -> Option<(u32, u32)> {
         let from = self.earliest();
         let key = if let Some(register) = self.registers.get_mut(from) {

@@ -2,7 +2,7 @@
 
 use bloatlab_link::{Course, gilbert_elliott::Chain};
 use bloatlab_scenario::{LossSpacing, PlanBox, PlanBoxKind};
-use bloatlab_units::{Nanos, Rng, Streams};
+use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
 use crate::boxes::{Count, Flight};
 use crate::packet::Packet;
@@ -32,7 +32,12 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     /// From a box of the plan; `None`: it hits nothing by chance.
-    pub fn new(number: usize, planned: &PlanBox, streams: &Streams) -> Option<Self> {
+    pub fn new(
+        number: usize,
+        planned: &PlanBox,
+        streams: &Streams,
+        interrupt: &Interrupt,
+    ) -> Option<Self> {
         let (what, probability, spacing, vary) = match &planned.kind {
             PlanBoxKind::Loss {
                 probability,
@@ -58,7 +63,8 @@ impl Stretch {
         let name = &planned.name;
         let varying = vary.as_ref().map(|vary| {
             let stream = format!("vary/{name}/{what}");
-            vary.course(*probability, streams.stream(&stream))
+            let course = vary.course(*probability, streams.stream(&stream));
+            course.interrupted_by(interrupt)
         });
         Some(Self {
             number: number as u32,

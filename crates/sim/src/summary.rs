@@ -2,6 +2,7 @@
 
 use bloatlab_scenario::{PlanBoxKind, Traffic};
 
+use crate::RunError;
 use crate::boxes::Count;
 use crate::engine::Engine;
 use crate::flow::Flow;
@@ -39,7 +40,7 @@ impl Sheet {
 
 impl Engine<'_> {
     /// Ends the run: the last sample, the averages, the metrics.
-    pub(crate) fn finish(mut self) -> Outcome {
+    pub(crate) fn finish(mut self) -> Result<Outcome, RunError> {
         self.network.schedule.now = self.end;
         let end = self.end;
         self.sample();
@@ -60,19 +61,29 @@ impl Engine<'_> {
             events: self.events,
             ..Outcome::default()
         };
-        self.describe(&mut outcome);
-        self.measure_flows(&mut outcome);
-        self.measure_links(&mut outcome);
-        self.measure_network(&mut outcome);
+        let stages = [
+            Self::describe,
+            Self::measure_flows,
+            Self::measure_links,
+            Self::measure_network,
+        ];
+        for stage in stages {
+            // A stage of a run that is cancelled ends early.
+            stage(&self, &mut outcome);
+            self.control.heed()?;
+        }
         outcome.flow_series = self.flow_series;
         outcome.link_series = self.link_series;
         outcome.probe_series = self.probe_series;
         outcome.packets = self.network.log.into_events();
-        outcome
+        Ok(outcome)
     }
 
     fn describe(&self, outcome: &mut Outcome) {
         for (index, planned) in self.plan.flows.iter().enumerate() {
+            if self.control.heed().is_err() {
+                return;
+            }
             let passage = &self.network.passages[index];
             outcome.flow_names.push(planned.name.clone());
             outcome.handshakes.push(match &self.flows[index] {

@@ -2,7 +2,7 @@
 
 use bloatlab_link::{Carrier, Course, Pauses, Reading, jitter};
 use bloatlab_scenario::{Part, PlanLink, VaryDelay};
-use bloatlab_units::{Nanos, Rng, Streams};
+use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
 /// A delay that changes over time, from packet to packet or both.
 pub(crate) struct VaryingDelay {
@@ -26,10 +26,10 @@ impl VaryingDelay {
     }
 
     /// It changes over time.
-    pub fn varied(mut self, vary: &VaryDelay, streams: &Streams) -> Self {
+    pub fn varied(mut self, vary: &VaryDelay, streams: &Streams, interrupt: &Interrupt) -> Self {
         let rng = streams.stream(&vary.stream);
         let course = vary.how.course(vary.nominal as f64, rng);
-        self.course = Some((course, vary.part));
+        self.course = Some((course.interrupted_by(interrupt), vary.part));
         self.pauses = vary.how.pauses();
         self
     }
@@ -75,13 +75,20 @@ pub(crate) struct VaryingLink {
 
 impl VaryingLink {
     /// Nothing, if nothing of the link changes.
-    pub fn new(name: &str, link: &PlanLink, streams: &Streams, end: Nanos) -> Option<Box<Self>> {
+    pub fn new(
+        name: &str,
+        link: &PlanLink,
+        streams: &Streams,
+        end: Nanos,
+        interrupt: &Interrupt,
+    ) -> Option<Box<Self>> {
         let carrier = link.vary_rate.as_ref().map(|vary| {
             let rng = streams.stream(&format!("vary/{name}/rate"));
-            vary.carrier(link.rate, &rng, end)
+            vary.carrier(link.rate, &rng, end).interrupted_by(interrupt)
         });
         let delay = link.vary_delay.as_ref();
-        let delay = delay.map(|vary| VaryingDelay::new(link.delay).varied(vary, streams));
+        let delay =
+            delay.map(|vary| VaryingDelay::new(link.delay).varied(vary, streams, interrupt));
         (carrier.is_some() || delay.is_some()).then(|| {
             Box::new(Self {
                 carrier,

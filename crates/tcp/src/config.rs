@@ -97,6 +97,9 @@ pub struct TcpConfig {
     /// ECN and how marks are told: `false`, `true` (RFC 3168: an echo until the sender has reduced), `dctcp` (RFC 8257: the echo follows the marks
     /// exactly), `accecn` (RFC 9768: counters). `dctcp` and `prague` negotiate what they need by themselves.
     pub ecn: EcnFeedback,
+    /// A repeated SYN withdraws the offer of ECN, as Linux's `tcp_ecn_fallback` (RFC 3168 section 6.1.1.1); that of `accecn` is made once more first
+    /// (RFC 9768 section 3.1.4.1).
+    pub ecn_fallback: bool,
     /// How the retransmission timeout follows the RTT.
     pub timeout: Timeout,
     /// Smallest retransmission timeout (1 s in RFC 6298; 200 ms in Linux), or with `timeout` `linux` how far above sRTT it lies at least.
@@ -140,6 +143,7 @@ impl Default for TcpConfig {
             receive_buffer: Bytes(32_000_000),
             receive_window: ReceiveWindow::Full,
             ecn: EcnFeedback::Off,
+            ecn_fallback: true,
             timeout: Timeout::Linux,
             min_rto: Duration(200 * MILLISECOND),
             initial_rto: Duration(SECOND),

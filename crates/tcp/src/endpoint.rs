@@ -295,14 +295,15 @@ impl Endpoint {
             return Some(self.codes.1);
         }
         segment.ack = 0;
-        match self.ecn.wanted {
+        let offer = self.ecn.offer(self.syn_tries);
+        match offer {
             EcnFeedback::Off => {}
             // RFC 3168 section 6.1.1: an ECN-setup SYN.
             EcnFeedback::Classic | EcnFeedback::Dctcp => segment.set_ace(0b011),
             // RFC 9768 section 3.1.1.
             EcnFeedback::Accurate => segment.set_ace(0b111),
         }
-        Some(self.ecn.of_control(self.ecn.wanted))
+        Some(self.ecn.of_control(offer))
     }
 
     /// How often this end sent its SYN, or SYN-ACK, again.

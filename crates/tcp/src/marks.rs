@@ -22,6 +22,8 @@ pub struct EcnPlan {
     pub needed: EcnFeedback,
     /// The law may say ECT(1).
     pub l4s: bool,
+    /// A repeated SYN withdraws the offer.
+    pub fallback: bool,
 }
 
 impl EcnPlan {
@@ -32,6 +34,22 @@ impl EcnPlan {
             wanted: config.ecn.with_law(needed),
             needed,
             l4s: law.is_l4s(),
+            fallback: config.ecn_fallback,
+        }
+    }
+
+    /// The feedback that the SYN asks for at this try, counted from 1.
+    pub(crate) fn offer(&self, tries: u32) -> EcnFeedback {
+        // RFC 3168 section 6.1.1.1: a SYN without an answer is repeated without ECN. RFC 9768 section 3.1.4.1: AccECN is asked for once more.
+        let offers = if self.wanted == EcnFeedback::Accurate {
+            2
+        } else {
+            1
+        };
+        if self.fallback && tries > offers {
+            EcnFeedback::Off
+        } else {
+            self.wanted
         }
     }
 
@@ -314,6 +332,7 @@ mod tests {
             wanted: Accurate,
             needed: Accurate,
             l4s: true,
+            fallback: true,
         };
         assert_eq!(
             (law.of_data(Accurate), law.of_control(Accurate)),

@@ -2,13 +2,17 @@
 //!
 //! Nothing here reads a clock. Time is a count of nanoseconds since the start of the run.
 
+mod interrupt;
 mod nearest;
 mod quantity;
 mod random;
+mod shown;
 
+pub use interrupt::Interrupt;
 pub use nearest::{nearest, suggestion};
 pub use quantity::{Bytes, Duration, Frequency, Limit, ParseError, Rate};
 pub use random::{Rng, Streams};
+pub use shown::{is_hidden, shown};
 
 /// An instant: nanoseconds since the start of the run.
 pub type Nanos = u64;

@@ -22,8 +22,9 @@ impl Streams {
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
+        // One to one in the seed: each of its 2^64 values gives other streams.
         Rng(Pcg64Mcg::seed_from_u64(
-            self.seed.rotate_left(32) ^ name ^ self.seed,
+            self.seed ^ (self.seed << 32) ^ name,
         ))
     }
 }
@@ -75,6 +76,16 @@ mod tests {
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(1, "b"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
+    }
+
+    #[test]
+    fn every_bit_of_a_seed_counts() {
+        let mut drawn = std::collections::BTreeMap::new();
+        let bits = (0..64).map(|bit| 1_u64 << bit);
+        for seed in bits.chain([0, 3 << 31, u64::MAX, u64::MAX >> 32, u64::MAX << 32]) {
+            let value = Streams::new(seed).stream("a").bits();
+            assert_eq!(drawn.insert(value, seed), None, "seed {seed}");
+        }
     }
 
     #[test]

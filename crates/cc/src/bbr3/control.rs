@@ -10,7 +10,9 @@ use crate::{Ack, Window};
 fn set_quantum(window: &mut Window) {
     // 1.2 Mbit/s, in bytes per second.
     let least = if window.pacing < 150_000 { 1 } else { 2 };
-    window.quantum = (window.pacing / 1000).clamp(least * window.mss, 64 * 1024);
+    // The floor comes last: two segments may be more than 64 KiB.
+    let wanted = (window.pacing / 1000).min(64 * 1024);
+    window.quantum = wanted.max(least * window.mss);
 }
 
 impl Bbr3 {

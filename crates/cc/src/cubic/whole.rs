@@ -67,10 +67,13 @@ impl Whole {
     pub fn befriend(&mut self, cwnd: u64, alpha: f64, mss: u64) {
         // Linux counts the windows in eighths.
         let windows = (8.0 / alpha) as u64;
-        let step = ((cwnd * windows) >> 3) * mss;
-        while self.reno_acked > step {
-            self.reno_acked -= step;
-            self.reno += 1;
+        // A window of one or two segments can be less than a segment this way; an acknowledged segment never buys more than one.
+        let step = ((cwnd * windows) >> 3).max(1) * mss;
+        if self.reno_acked > step {
+            // Every step but the last, of which at least a byte is kept.
+            let steps = (self.reno_acked - 1) / step;
+            self.reno_acked -= steps * step;
+            self.reno += steps;
         }
         if self.reno > cwnd {
             self.price = self.price.min(cwnd / (self.reno - cwnd));
@@ -141,5 +144,42 @@ mod tests {
             assert_eq!(whole.reno, 8 + u64::from(acked > 15));
         }
         assert_eq!(whole.price, 8);
+    }
+
+    #[test]
+    fn renos_window_grows_by_a_segment_for_a_segment_at_most() {
+        // beta 0.15: alpha 2.217, 3 eighths of a window, which of two segments is less than one.
+        let alpha = 3.0 * 0.85 / 1.15;
+        for cwnd in 1..=2 {
+            let mut whole = Whole::default();
+            whole.start(cwnd);
+            whole.look(0, cwnd, cwnd, false);
+            whole.acknowledge(1000);
+            whole.befriend(cwnd, alpha, 1);
+            assert_eq!((whole.reno, whole.reno_acked), (cwnd + 999, 1));
+        }
+    }
+
+    #[test]
+    fn many_steps_at_once_are_as_many_as_one_by_one() {
+        for (cwnd, acked) in [
+            (1, 10),
+            (8, 1),
+            (8, 15),
+            (8, 16),
+            (8, 30),
+            (8, 31),
+            (100, 12_345),
+        ] {
+            let (mut reno, mut left, step) = (cwnd, acked, cwnd * 15 / 8);
+            while left > step {
+                (reno, left) = (reno + 1, left - step);
+            }
+            let mut whole = Whole::default();
+            whole.start(cwnd);
+            whole.acknowledge(acked);
+            whole.befriend(cwnd, 0.9 / 1.7, 1);
+            assert_eq!((whole.reno, whole.reno_acked), (reno, left));
+        }
     }
 }

@@ -170,3 +170,12 @@ fn a_probe_that_loses_two_percent_sets_the_long_term_bound() {
         assert_eq!(d.state("mode"), if bound.is_some() { DOWN } else { UP });
     }
 }
+
+#[test]
+fn bursts_hold_two_segments_however_large() {
+    for mss in [32_768, 32_769, 65_000] {
+        let config = crate::harness::config(r#""bbr3""#);
+        let d = Driver::with_mss(&config, mss, 10);
+        assert_eq!(d.window.quantum, 2 * mss);
+    }
+}

@@ -188,3 +188,17 @@ fn time_without_a_full_window_does_not_count() {
     };
     assert_eq!(drive(0), drive(60_000 * MS));
 }
+
+#[test]
+fn the_smallest_windows_of_linux_grow_under_any_beta() {
+    for beta in [0.1, 0.15, 0.2] {
+        let law = format!(r#"{{"kind": "cubic", "variant": "linux", "beta": {beta}}}"#);
+        let mut d = Driver::new(&law, 2);
+        d.congestion(Signal::Loss);
+        for _ in 0..20 {
+            d.now += 100 * MS;
+            d.on_ack(MSS, 100 * MS);
+        }
+        assert!(d.window.cwnd > 2 * MSS, "beta {beta}: {}", d.window.cwnd);
+    }
+}

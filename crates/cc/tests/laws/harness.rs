@@ -28,8 +28,12 @@ impl Driver {
     }
 
     pub fn of(config: &CcConfig, initial_segments: u64) -> Self {
+        Self::with_mss(config, MSS, initial_segments)
+    }
+
+    pub fn with_mss(config: &CcConfig, mss: u64, initial_segments: u64) -> Self {
         let mut law = config.build(Streams::new(1).stream("cc")).unwrap();
-        let mut window = Window::new(MSS, initial_segments);
+        let mut window = Window::new(mss, initial_segments);
         law.on_negotiated(law.needs_ecn());
         law.on_start(&mut window, 0);
         Self {

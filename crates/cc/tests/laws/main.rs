@@ -20,7 +20,6 @@ mod ledbat;
 mod ledbat_plus_plus;
 mod lp;
 mod nice;
-mod operations;
 mod prague;
 mod registry;
 mod reno;

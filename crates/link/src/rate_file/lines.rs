@@ -3,7 +3,6 @@
 use bloatlab_units::{Nanos, Rate};
 
 use super::{Format, Params};
-use crate::file::shown;
 use crate::timeline::Piece;
 
 /// Lines that a file may have.
@@ -57,7 +56,7 @@ fn looks_like_instants(lines: &[&str]) -> bool {
 fn intervals(params: &Params, lines: &[&str]) -> Result<Vec<Piece>, Wrong> {
     let piece = |line: &str| -> Result<Piece, String> {
         let Some((rate, interval)) = line.split_once(',') else {
-            return Err(expected("a rate, a comma and seconds", line));
+            return Err("must be a rate, a comma and seconds".to_owned());
         };
         let mut interval = interval.trim();
         if params.interval_loses_digit {
@@ -91,13 +90,12 @@ fn instants(params: &Params, lines: &[&str]) -> Result<Vec<Piece>, Wrong> {
             .split(|c: char| c == ',' || c.is_whitespace())
             .filter(|word| !word.is_empty());
         let (Some(time), Some(rate), None) = (words.next(), words.next(), words.next()) else {
-            return Err(wrong(expected("seconds and a rate", line)));
+            return Err(wrong("must be seconds and a rate".to_owned()));
         };
         let at = nanos(time).map_err(wrong)?;
         if let (Some(before), Some(last)) = (before, pieces.last_mut()) {
             if at <= before {
-                let why = format!("`{time}` s is not after the line before it");
-                return Err(wrong(why));
+                return Err(wrong("its time is not after the line before it".to_owned()));
             }
             last.span = at - before;
         }
@@ -115,10 +113,6 @@ fn instants(params: &Params, lines: &[&str]) -> Result<Vec<Piece>, Wrong> {
     Ok(pieces)
 }
 
-fn expected(what: &str, line: &str) -> String {
-    format!("must be {what}, not `{}`", shown(line))
-}
-
 /// The rate that a line sets, if it sets one.
 fn set(params: &Params, text: &str) -> Result<Option<Rate>, String> {
     let unit = params.unit;
@@ -126,10 +120,7 @@ fn set(params: &Params, text: &str) -> Result<Option<Rate>, String> {
     let Some(rate) = rate else {
         let most = 1e13 / unit.bits();
         let unit = unit.name();
-        return Err(format!(
-            "`{}` is not a rate of 0 to {most} {unit}",
-            shown(text)
-        ));
+        return Err(format!("the rate must be a number from 0 to {most} {unit}"));
     };
     Ok((rate.0 > 0 || !params.zero_keeps_rate).then_some(rate))
 }
@@ -139,9 +130,6 @@ fn nanos(text: &str) -> Result<Nanos, String> {
     let seconds: Option<f64> = text.trim().parse().ok();
     match seconds.filter(|seconds| (0.0..=LONGEST).contains(seconds)) {
         Some(seconds) => Ok((seconds * 1e9).round() as Nanos),
-        None => Err(format!(
-            "`{}` is not seconds from 0 to 1000000",
-            shown(text)
-        )),
+        None => Err("the time must be a number of seconds from 0 to 1000000".to_owned()),
     }
 }

@@ -43,8 +43,11 @@ pub struct Dip {
 
 impl TraceFile {
     /// What there is to know; dips are below a rate, or below half of the median. Deliveries are counted over intervals of this length.
-    pub fn info(&self, below: Option<Rate>, interval: Duration) -> Info {
-        let rates = self.rates(interval);
+    ///
+    /// # Errors
+    /// The interval is so short that the trace has too many of them.
+    pub fn info(&self, below: Option<Rate>, interval: Duration) -> Result<Info, String> {
+        let rates = self.rates(interval)?;
         let whole: u128 = rates.iter().map(|(span, _)| u128::from(*span)).sum();
         let work: u128 = rates
             .iter()
@@ -81,7 +84,7 @@ impl TraceFile {
             at += span;
         }
         let bound = |found: Option<&(Nanos, Rate)>| found.map_or(0.0, |(_, rate)| rate.0 as f64);
-        Info {
+        Ok(Info {
             format: self.format,
             entries: self.entries(),
             seconds: seconds(at),
@@ -92,7 +95,7 @@ impl TraceFile {
             below: megabits(below as f64),
             share_below: under as f64 / whole.max(1) as f64,
             dips,
-        }
+        })
     }
 }
 

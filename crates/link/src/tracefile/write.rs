@@ -17,11 +17,11 @@ impl TraceFile {
     pub fn text(&self, format: Format, unit: Unit, interval: Duration) -> Result<String, String> {
         match format {
             Format::RateInterval => Ok(self
-                .rates(interval)
+                .rates(interval)?
                 .into_iter()
                 .map(|(span, rate)| format!("{},{}\n", number(rate, unit), decimal(span, SECOND)))
                 .collect()),
-            Format::TimeRate => Ok(instants(&self.rates(interval), unit)),
+            Format::TimeRate => Ok(instants(&self.rates(interval)?, unit)),
             Format::Mahimahi => {
                 let milliseconds = match &self.content {
                     Content::Rates(rates) => deliveries(rates)?,

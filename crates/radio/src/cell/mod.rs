@@ -14,7 +14,7 @@ mod scheduling;
 mod transmission;
 mod uplink;
 
-use bloatlab_units::{MICROSECOND, Nanos, Rng, Streams};
+use bloatlab_units::{Interrupt, MICROSECOND, Nanos, Rng, Streams};
 
 use self::allocate::{Candidate, Policy};
 use self::bearer::{Bearer, Numbered, serve};
@@ -88,6 +88,8 @@ pub struct Cell<T> {
     /// The first slot that has not been looked at.
     fresh: u64,
     rng: Rng,
+    /// Once this is set no slot does anything more.
+    interrupt: Interrupt,
 }
 
 impl<T: Copy> Cell<T> {
@@ -146,7 +148,17 @@ impl<T: Copy> Cell<T> {
             next_slot: None,
             fresh: 0,
             rng: streams.stream("radio/errors"),
+            interrupt: Interrupt::default(),
         })
+    }
+
+    /// Once this is set no slot does anything more.
+    pub fn interrupted_by(mut self, interrupt: &Interrupt) -> Self {
+        for ue in &mut self.ues {
+            ue.channel.heed(interrupt);
+        }
+        self.interrupt = interrupt.clone();
+        self
     }
 
     /// Something was put before a bearer: the cell looks at its next slot.
@@ -188,6 +200,9 @@ impl<T: Copy> Cell<T> {
     /// A slot begins.
     fn slot(&mut self, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
         for ue in &mut self.ues {
+            if self.interrupt.is_set() {
+                return;
+            }
             ue.snr = ue.channel.snr_db(now);
         }
         self.transmit_uplink(slot, now, above);

@@ -1,6 +1,6 @@
 //! How a user moves.
 
-use bloatlab_units::{Duration, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, MICROSECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -206,6 +206,9 @@ impl Walker {
     }
 }
 
+/// No way takes less than the shortest time between two looks at it, so that few ways lie between them, however short they are.
+const SHORTEST: Nanos = 100 * MICROSECOND;
+
 /// A random walk from point to point.
 #[derive(Clone, Debug)]
 pub(crate) struct Waypoints {
@@ -230,9 +233,8 @@ impl Waypoints {
             self.from = self.to;
             self.to = next;
             self.begin = self.leave;
-            // At least 1 ns, so that time goes on whatever is drawn.
             let seconds = distance(self.from, self.to) / speed;
-            self.arrive = self.begin + ((seconds * 1e9) as Nanos).max(1);
+            self.arrive = self.begin + ((seconds * 1e9) as Nanos).max(SHORTEST);
             self.leave = self.arrive + walk.pause.0;
         }
         if now >= self.arrive {
@@ -277,6 +279,22 @@ mod tests {
                 assert!(distance(at, [3.0, y]) < 1e-9, "{seconds} s: {at:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_point_of_an_area_is_walked_through_in_few_ways() {
+        // Each way takes less than a nanosecond: one by one, ten minutes would take 6 * 10^11 of them.
+        let walk = RandomWaypoint {
+            min_speed_mps: 300.0,
+            max_speed_mps: 300.0,
+            pause: Duration(0),
+            from_m: [0.0, 0.0],
+            to_m: [1e-9, 0.0],
+        };
+        let mut walker = Walker::new(&Mobility::RandomWaypoint(walk), [0.0, 0.0]);
+        let mut rng = Streams::new(5).stream("test");
+        let at = walker.position(600 * SECOND, &mut rng);
+        assert!((0.0..=1e-9).contains(&at[0]) && at[1] == 0.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The radio channel of a user: its signal-to-noise ratio over time, fixed, computed from a scenario, or recorded.
 
-use bloatlab_units::{Nanos, Rng};
+use bloatlab_units::{Interrupt, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,14 @@ impl ChannelParams {
         }))
     }
 
+    /// The file that it names, if it names one.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Trace(trace) => trace.file.as_deref(),
+            Self::Fixed(_) | Self::Scenario(_) => None,
+        }
+    }
+
     /// Refuses a carrier for which the scenario's path loss does not hold: `rma` ends at 30 GHz (TR 38.901 table 7.4.1-1).
     ///
     /// # Errors
@@ -148,6 +156,13 @@ impl Channel {
             }
             Source::Trace(trace) => Kind::Trace(trace::Player::new(trace.clone())),
         })
+    }
+
+    /// Once this is set the channel no longer follows what moves, so that a walk through much time ends.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        if let Kind::Scenario(course) = &mut self.0 {
+            course.heed(interrupt);
+        }
     }
 
     /// The signal-to-noise ratio, dB. `now` never decreases; what is answered does not depend on when it was asked before.

@@ -1,6 +1,6 @@
 //! The link budget along a user's way.
 
-use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Nanos, Rng, SECOND, Streams};
+use bloatlab_units::{Duration, Interrupt, MICROSECOND, MILLISECOND, Nanos, Rng, SECOND, Streams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -145,6 +145,8 @@ pub(crate) struct Course {
     step: u64,
     /// The answer for this interval; `None` before the first.
     snr_db: Option<f64>,
+    /// Once this is set the walk through the intervals ends.
+    interrupt: Interrupt,
 }
 
 impl Course {
@@ -170,10 +172,15 @@ impl Course {
             seeing,
             step: 0,
             snr_db: None,
+            interrupt: Interrupt::default(),
             params: params.clone(),
         };
         course.line_of_sight = course.sees();
         course
+    }
+
+    pub(crate) fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
     }
 
     pub(crate) fn snr_db(&mut self, now: Nanos) -> f64 {
@@ -186,7 +193,7 @@ impl Course {
         if is_still {
             self.step = step;
         }
-        while self.step < step {
+        while self.step < step && !self.interrupt.is_set() {
             self.step += 1;
             self.advance();
         }

@@ -107,6 +107,11 @@ impl DynRlc {
             }
             self.size = self.size.clamp(low, high);
             (self.sojourns, self.packets) = (0, 0);
+            if self.size == high && now >= self.next {
+                // Nothing went out since, so it stays there.
+                let interval = self.params.interval.0;
+                self.next += ((now - self.next) / interval + 1) * interval;
+            }
         }
     }
 }
@@ -141,6 +146,19 @@ mod tests {
             after(&mut law, at, &[]);
         }
         assert_eq!(law.limit(), 20);
+    }
+
+    #[test]
+    fn a_long_silence_costs_few_steps() {
+        let params = Params {
+            interval: Duration(MILLISECOND),
+            ..Params::default()
+        };
+        let mut law = DynRlc::new(&params);
+        // 300 years of 1 ms: step by step it would take a day of computing.
+        let now = 9_000_000_000 * SECOND + 1;
+        law.on_tti_end(now);
+        assert_eq!((law.limit(), law.next), (20, now - 1 + MILLISECOND));
     }
 
     #[test]

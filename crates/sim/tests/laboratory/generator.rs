@@ -65,7 +65,7 @@ fn law() -> impl Strategy<Value = CcConfig> {
 
 fn tcp() -> impl Strategy<Value = TcpConfig> {
     let segments = (
-        select(vec![536_u32, 1000, 1448, 8948]),
+        select(vec![536_u32, 1000, 1448, 8948, 65_000]),
         1_u32..=4,
         millis(0, 60),
         select(vec![0_u32, 0, 16]),
@@ -93,37 +93,40 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         buffers,
         recovery,
         timers,
-        select(FEEDBACK.to_vec()),
+        (select(FEEDBACK.to_vec()), any::<bool>()),
     )
-        .prop_map(|(segments, buffers, recovery, timers, ecn)| {
-            let (mss, ack_every, delayed_ack, quick_acks, initial_window) = segments;
-            let least = 2 * u64::from(mss);
-            TcpConfig {
-                mss,
-                ack_every,
-                delayed_ack,
-                quick_acks,
-                initial_window,
-                // From the smallest that is accepted, with odd bytes.
-                send_buffer: Bytes(least + buffers.0),
-                receive_buffer: Bytes(least + buffers.1),
-                receive_window: buffers.2,
-                ecn,
-                timeout: timers.2,
-                min_rto: Duration(timers.0 * MILLISECOND),
-                initial_rto: Duration(timers.1 * MILLISECOND),
-                loss_detection: recovery.0,
-                tail_loss_probe: recovery.1.0,
-                frto: recovery.1.1,
-                undo: recovery.1.2,
-                byte_counting: recovery.1.3,
-                recovery: recovery.2,
-                pacing: recovery.3,
-                gso_max_segs: recovery.4.0,
-                receive_offload: recovery.4.1,
-                segmentation_offload: recovery.4.2,
-            }
-        })
+        .prop_map(
+            |(segments, buffers, recovery, timers, (ecn, ecn_fallback))| {
+                let (mss, ack_every, delayed_ack, quick_acks, initial_window) = segments;
+                let least = 2 * u64::from(mss);
+                TcpConfig {
+                    mss,
+                    ack_every,
+                    delayed_ack,
+                    quick_acks,
+                    initial_window,
+                    // From the smallest that is accepted, with odd bytes.
+                    send_buffer: Bytes(least + buffers.0),
+                    receive_buffer: Bytes(least + buffers.1),
+                    receive_window: buffers.2,
+                    ecn,
+                    ecn_fallback,
+                    timeout: timers.2,
+                    min_rto: Duration(timers.0 * MILLISECOND),
+                    initial_rto: Duration(timers.1 * MILLISECOND),
+                    loss_detection: recovery.0,
+                    tail_loss_probe: recovery.1.0,
+                    frto: recovery.1.1,
+                    undo: recovery.1.2,
+                    byte_counting: recovery.1.3,
+                    recovery: recovery.2,
+                    pacing: recovery.3,
+                    gso_max_segs: recovery.4.0,
+                    receive_offload: recovery.4.1,
+                    segmentation_offload: recovery.4.2,
+                }
+            },
+        )
 }
 
 fn traffic() -> impl Strategy<Value = Traffic> {

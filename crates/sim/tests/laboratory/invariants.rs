@@ -1,5 +1,6 @@
 //! What holds in every run of every scenario.
 
+use bloatlab_fuzz_model::outcome;
 use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
 use bloatlab_sim::{Control, NoPlugins, Outcome, run};
 use bloatlab_tcp::Reduction;
@@ -19,8 +20,7 @@ proptest! {
         let plan = compiled(&scenario);
         let outcome = logged(&plan, seed);
         let flows = wire::check(&plan, &outcome)?;
-        conserved(&outcome)?;
-        values_are_numbers(&outcome)?;
+        sound(&outcome)?;
         links(&plan, &outcome)?;
         for (rank, index) in data_flows(&plan).enumerate() {
             throughput(&plan, &outcome, rank, index, &flows[index])?;
@@ -38,47 +38,9 @@ fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
         .map(|(i, _)| i)
 }
 
-/// What enters a box or is made in it leaves it, is dropped in it, or is in it.
-pub fn conserved(outcome: &Outcome) -> Verdict {
-    for (name, count) in &outcome.counts {
-        prop_assert_eq!(
-            count.arrivals + count.duplicates,
-            count.departures + count.drops + count.held,
-            "{}: {:?}",
-            name,
-            count
-        );
-    }
-    Ok(())
-}
-
-pub fn values_are_numbers(outcome: &Outcome) -> Verdict {
-    let metrics = [
-        &outcome.flow_metrics,
-        &outcome.link_metrics,
-        &outcome.probe_metrics,
-        &outcome.network_metrics,
-    ];
-    for value in metrics.into_iter().flatten() {
-        prop_assert!(value.value.is_finite(), "{:?}", value);
-        let signed = ["utility", "est_qdelay"];
-        let negative = signed.iter().any(|part| value.metric.name.contains(part));
-        prop_assert!(negative || value.value >= 0.0, "{:?}", value);
-    }
-    for series in [
-        &outcome.flow_series,
-        &outcome.link_series,
-        &outcome.probe_series,
-    ] {
-        prop_assert!(series.time.is_sorted());
-        for (name, column) in &series.columns {
-            prop_assert_eq!(column.len(), series.time.len());
-            // Absent is NaN; what is there is a number that can be.
-            let possible = |v: &f64| v.is_nan() || (v.is_finite() && *v >= 0.0);
-            prop_assert!(column.iter().all(possible), "{}: {:?}", name, column);
-        }
-    }
-    Ok(())
+/// Packets are conserved, and all metrics and samples are numbers that can be.
+pub fn sound(outcome: &Outcome) -> Verdict {
+    outcome::sound(outcome).map_err(TestCaseError::fail)
 }
 
 fn links(plan: &Plan, outcome: &Outcome) -> Verdict {

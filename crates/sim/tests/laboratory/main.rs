@@ -5,13 +5,16 @@ mod behaviour;
 mod buffers;
 mod cell;
 mod generator;
+mod handshakes;
 mod idle_links;
 mod impaired;
 mod independence;
 mod invariants;
+mod largest;
 mod queueing_theory;
 mod scalable;
 mod shapers;
+mod stopping;
 mod varying;
 mod wire;
 

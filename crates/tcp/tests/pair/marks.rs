@@ -8,7 +8,7 @@ use bloatlab_tcp::segment::{FIN, SYN};
 use bloatlab_tcp::{Endpoint, TcpConfig};
 use bloatlab_units::Bytes;
 
-use crate::world::{Fate, LONG, RTT, Sent, World, at_once};
+use crate::world::{Fate, LONG, RTT, Sent, Sieve, World, at_once};
 
 const MSS: u64 = 1448;
 
@@ -141,6 +141,67 @@ fn the_handshake_agrees_on_what_both_ends_know() {
         let ace = |end: usize, index: usize| world.sent[end][index].segment.ace();
         assert_eq!([ace(0, 0), ace(1, 0), ace(0, 1)], fields, "{wanted:?}");
     }
+}
+
+/// Loses so many of the first segments of an end.
+fn lose_first(end: usize, mut count: usize) -> Sieve {
+    Box::new(move |from, _| {
+        if from == end && count > 0 {
+            count -= 1;
+            return Fate::Lose;
+        }
+        Fate::Pass
+    })
+}
+
+#[test]
+fn a_repeated_syn_withdraws_the_offer_of_ecn() {
+    use EcnFeedback::{Accurate, Classic, Dctcp, Off};
+    // Feedback, whether the offer is withdrawn, SYNs lost, ACE of each SYN, and what both ends then work with.
+    for (wanted, ecn_fallback, lost, fields, agreed) in [
+        // RFC 3168 section 6.1.1.1.
+        (Classic, true, 1, vec![3, 0], Off),
+        (Dctcp, true, 2, vec![3, 0, 0], Off),
+        (Classic, false, 2, vec![3, 3, 3], Classic),
+        // RFC 9768 section 3.1.4.1: once more, then no longer.
+        (Accurate, true, 1, vec![7, 7], Accurate),
+        (Accurate, true, 2, vec![7, 7, 0], Off),
+        (Accurate, false, 2, vec![7, 7, 7], Accurate),
+    ] {
+        let config = TcpConfig {
+            ecn_fallback,
+            ..config(wanted)
+        };
+        let laws = [wanted; 2].map(|needs| Witness {
+            needs,
+            ..Witness::default()
+        });
+        let mut world = pair([&config; 2], [&laws[0], &laws[1]], MSS);
+        world.sieve = Some(lose_first(0, lost));
+        world.open();
+        assert!(world.run(LONG, 1000));
+        let syns = world.sent[0].iter().filter(|s| s.segment.has(SYN));
+        let (found, codes): (Vec<u8>, Vec<Ecn>) = syns.map(|s| (s.segment.ace(), s.ecn)).unzip();
+        assert_eq!(found, fields, "{wanted:?}");
+        // A SYN that offers nothing is not ECN-capable either.
+        for (field, code) in found.iter().zip(codes) {
+            assert_eq!(*field == 0, code == Ecn::NotEct, "{wanted:?}");
+        }
+        let found = laws.map(|law| law.notes.lock().unwrap().agreed);
+        assert_eq!(found, [Some(agreed); 2], "{wanted:?}");
+    }
+}
+
+#[test]
+fn an_offer_that_arrived_counts_though_its_answer_was_lost() {
+    let config = config(EcnFeedback::Classic);
+    let laws = [Witness::default(), Witness::default()];
+    let mut world = pair([&config; 2], [&laws[0], &laws[1]], MSS);
+    world.sieve = Some(lose_first(1, 1));
+    world.open();
+    assert!(world.run(LONG, 1000));
+    let found = laws.map(|law| law.notes.lock().unwrap().agreed);
+    assert_eq!(found, [Some(EcnFeedback::Classic); 2]);
 }
 
 /// Code points of SYN, new data, a retransmission and a pure ACK.

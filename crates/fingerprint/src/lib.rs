@@ -1,0 +1,163 @@
+//! Names the engine by everything that decides its results.
+//!
+//! A stored run belongs to the engine that made it. So the name of an engine covers the files of every workspace crate that it depends on, directly or
+//! not, and the versions of the third-party crates below them. Both lists are read from the manifests and from `Cargo.lock`: no list has to be kept.
+
+mod lock;
+mod manifest;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lock::Package;
+use manifest::Manifest;
+
+/// What decides the results of an engine.
+#[derive(Debug)]
+pub struct Engine {
+    workspace: PathBuf,
+    /// The workspace's crates in the dependency closure, by name.
+    members: BTreeMap<String, Manifest>,
+    /// The third-party crates below them.
+    packages: BTreeSet<Package>,
+    /// Files of the root crate that decide nothing.
+    glue: Vec<PathBuf>,
+}
+
+impl Engine {
+    /// Reads the workspace at a folder. Of the root crate, the files called `glue` and its own third-party dependencies do not count.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a dependency that `Cargo.lock` does not have.
+    pub fn read(workspace: &Path, root: &str, glue: &[&str]) -> Result<Self, String> {
+        let manifests = manifest::of_workspace(workspace)?;
+        let mut members = BTreeMap::new();
+        let mut direct = BTreeSet::new();
+        let mut waiting = VecDeque::from([root.to_owned()]);
+        while let Some(name) = waiting.pop_front() {
+            if members.contains_key(&name) {
+                continue;
+            }
+            let found = manifests.get(&name);
+            let found = found.ok_or_else(|| format!("{name}: is no crate of the workspace"))?;
+            for dependency in found.dependencies() {
+                if manifests.contains_key(dependency) {
+                    waiting.push_back(dependency.to_owned());
+                } else if name != root {
+                    direct.insert(dependency.to_owned());
+                }
+            }
+            members.insert(name, found.clone());
+        }
+        let source = members[root].folder.join("src");
+        let glue = glue.iter().map(|file| source.join(file)).collect();
+        let packages = lock::below(&text(&workspace.join("Cargo.lock"))?, direct)?;
+        Ok(Self {
+            workspace: workspace.to_owned(),
+            members,
+            packages,
+            glue,
+        })
+    }
+
+    /// The workspace's crates that count, by name.
+    pub fn members(&self) -> impl Iterator<Item = &str> {
+        self.members.keys().map(String::as_str)
+    }
+
+    /// The third-party crates that count: name and version.
+    pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.packages
+            .iter()
+            .map(|package| (package.name.as_str(), package.version.as_str()))
+    }
+
+    /// What a build has to watch: a change below any of these paths may change the fingerprint.
+    pub fn watched(&self) -> Vec<PathBuf> {
+        let members = self.members.values();
+        let own = members.flat_map(|m| [m.folder.join("src"), m.folder.join("Cargo.toml")]);
+        own.chain([self.workspace.join("Cargo.lock")]).collect()
+    }
+
+    /// Every file that counts, sources and data alike.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, String> {
+        let mut found = Vec::new();
+        for member in self.members.values() {
+            gather(&member.folder.join("src"), &mut found)?;
+        }
+        found.retain(|file| !self.glue.contains(file));
+        found.sort();
+        Ok(found)
+    }
+
+    /// A hash of all that counts: names and contents of files, dependencies as manifests write them, versions as locked.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn fingerprint(&self) -> Result<u64, String> {
+        let mut hash = Hash::default();
+        for file in self.files()? {
+            let name = file.strip_prefix(&self.workspace).unwrap_or(&file);
+            let steps = name.components().map(|step| step.as_os_str());
+            steps.for_each(|step| hash.add(step.as_encoded_bytes()));
+            hash.add(&fs::read(&file).map_err(|why| format!("{}: {why}", file.display()))?);
+        }
+        for (name, member) in &self.members {
+            hash.add(name.as_bytes());
+            member
+                .lines
+                .iter()
+                .for_each(|line| hash.add(line.as_bytes()));
+        }
+        for package in &self.packages {
+            let Package {
+                name,
+                version,
+                checksum,
+            } = package;
+            for part in [name, version, checksum] {
+                hash.add(part.as_bytes());
+            }
+        }
+        Ok(hash.0)
+    }
+}
+
+/// FNV-1a over parts, each with its length, so that moving a byte from one part to the next changes the hash.
+struct Hash(u64);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hash {
+    fn add(&mut self, part: &[u8]) {
+        let length = (part.len() as u64).to_le_bytes();
+        for byte in length.iter().chain(part) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))
+}
+
+fn gather(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
+    let wrong = |why: std::io::Error| format!("{}: {why}", folder.display());
+    for entry in fs::read_dir(folder).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        if path.is_dir() {
+            gather(&path, found)?;
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! Any queue of the registry under any operations: the operation model of `bloatlab-aqm-model`.
+
+use arbitrary::{Arbitrary, Unstructured};
+use bloatlab_aqm_model::Episode;
+
+/// Runs the episode that these bytes choose, twice.
+///
+/// # Panics
+/// If the queue does not keep what every queue promises.
+pub fn queue(bytes: &[u8]) {
+    if let Ok(episode) = Episode::arbitrary_take_rest(Unstructured::new(bytes)) {
+        episode.run(true);
+    }
+}

@@ -1,0 +1,139 @@
+//! Any words of tc: they are refused in one line, or read as a queue that is printed and read back.
+
+use bloatlab_aqm::{Form, QueueConfig, Tc};
+use serde_json::{Value, json};
+
+use crate::choices::Choices;
+use crate::repair::repaired_algorithm;
+use crate::schema::Schema;
+use crate::shared_schema;
+
+/// Reads the text, the words or the queue that these bytes choose.
+///
+/// # Panics
+/// If a reader does, or if what is printed is not read back.
+pub fn tc(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let text = match choices.byte() % 4 {
+        0 => String::from_utf8_lossy(choices.rest()).into_owned(),
+        1 => {
+            if let Some(queue) = queue(&mut choices) {
+                round_trip(&queue);
+            }
+            return;
+        }
+        _ => words(&mut choices),
+    };
+    match read(&text) {
+        Ok(queue) => round_trip(&queue),
+        Err(why) => assert!(
+            !why.is_empty() && !why.contains(['\n', '\r']),
+            "one line: {why:?} of {text:?}"
+        ),
+    }
+}
+
+/// What is printed is read back.
+fn round_trip(queue: &QueueConfig) {
+    for every in [false, true] {
+        let Ok(lines) = queue.to_tc("eth0", every) else {
+            // Linux lacks the queue, or something of it.
+            continue;
+        };
+        let back = read(&lines.join("\n")).map(|queue| used(json!(queue)));
+        assert_eq!(back, Ok(used(json!(queue))), "{lines:?}");
+    }
+}
+
+/// A queue as tc can say it: bands with queues of their own do not use the one for all of them, which says it where they are all alike.
+fn used(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(table) => {
+            table
+                .values_mut()
+                .for_each(|inner| *inner = used(inner.take()));
+            let queues = table.get("queues").and_then(Value::as_array).cloned();
+            if let Some([first, others @ ..]) = queues.as_deref() {
+                if others.iter().all(|other| other == first) {
+                    table.insert("queue".to_owned(), first.clone());
+                    table.insert("queues".to_owned(), json!([]));
+                } else {
+                    table.remove("queue");
+                }
+            }
+        }
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|inner| *inner = used(inner.take())),
+        _ => {}
+    }
+    value
+}
+
+fn read(text: &str) -> Result<QueueConfig, String> {
+    let read = serde_json::from_value::<QueueConfig>(Value::from(text));
+    let queue = read.map_err(|error| error.to_string())?;
+    queue.validate().map(|()| queue)
+}
+
+/// A valid queue of any kind.
+pub fn queue(choices: &mut Choices) -> Option<QueueConfig> {
+    let mut value = Schema::new(shared_schema()).value("Queue", choices);
+    repaired_algorithm(&mut value, QueueConfig::validate)
+}
+
+/// Lines of words that some qdisc knows, each with a value that may suit it.
+fn words(choices: &mut Choices) -> String {
+    let all = QueueConfig::all();
+    let qdiscs: Vec<&Tc> = all.iter().flat_map(QueueConfig::tc).collect();
+    let lines = 1 + choices.below(3);
+    let line = |number: usize, choices: &mut Choices| {
+        let tc = *choices.one_of(&qdiscs);
+        let place = match (choices.byte() % 6, number) {
+            (_, 0) => "",
+            (0, _) => "tc class add dev lo parent 1: classid 1:1 ",
+            (1, _) => "tc qdisc add dev lo root handle 1: ",
+            (2, _) => "tc qdisc add dev lo parent 1:1 ",
+            _ => "parent 1:1 handle 2: ",
+        };
+        let mut line = format!("{place}{}", tc.name);
+        for _ in 0..choices.below(8) {
+            let word = choices.one_of(tc.words);
+            line.push(' ');
+            line.push_str(word.tc);
+            line.push(' ');
+            line.push_str(&value(word.form, choices));
+        }
+        line
+    };
+    let mut text = Vec::new();
+    for number in 0..lines {
+        text.push(line(number, choices));
+    }
+    text.join("\n")
+}
+
+/// Something to write after a word of this form.
+fn value(form: Form, choices: &mut Choices) -> String {
+    let units: &[&str] = match form {
+        Form::Flag(_) | Form::Several(_) | Form::Nothing => return String::new(),
+        Form::Time => &["us", "ms", "s", "", "usec", "min"],
+        Form::Rate | Form::Rate32 => &["mbit", "bit", "kbps", "gbit", "", "tibit", "Bps"],
+        Form::Size | Form::LimitBytes | Form::PacketsAsSize => &["", "k", "kb", "mbit", "g", "b"],
+        _ => &["", "%", "k"],
+    };
+    let unit = if choices.once_in(8) {
+        "x"
+    } else {
+        choices.one_of(units)
+    };
+    let number = match choices.byte() % 8 {
+        0 => format!("{:#x}", choices.bits(4)),
+        1 => format!("-{}", choices.whole(0, 100)),
+        2 => format!("{}", choices.number(0.0, 1.0)),
+        3 => format!("{}", choices.number(0.0, 1e20)),
+        4 => format!("{}", choices.whole(0, u64::MAX)),
+        _ => format!("{}", choices.whole(0, 100_000)),
+    };
+    format!("{number}{unit}")
+}

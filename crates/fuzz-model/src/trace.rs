@@ -1,0 +1,186 @@
+//! Any file as a trace, in any format and with any switches: it is refused in one line, or replayed and written and read back.
+
+use std::path::PathBuf;
+
+use bloatlab_link::rate_file::Unit;
+use bloatlab_link::tracefile::{Format, Reading, TraceFile};
+use bloatlab_link::{Quantity, RateVariation, rate_file};
+use bloatlab_radio::channel;
+use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
+use serde_json::json;
+
+use crate::choices::Choices;
+
+const FORMATS: [Format; 3] = [Format::RateInterval, Format::TimeRate, Format::Mahimahi];
+const UNITS: [Unit; 4] = [Unit::Bit, Unit::Kilobit, Unit::Megabit, Unit::Gigabit];
+/// Packets that a link sends by the trace, and until when.
+const PACKETS: usize = 200;
+const HORIZON: u64 = 100 * SECOND;
+/// Intervals over which deliveries are counted, at most.
+const INTERVALS: u64 = 20_000;
+/// Times and spans that a file may have.
+const LONGEST: u64 = 1_000_000 * SECOND;
+
+/// Reads the file that these bytes are, as the first of them say.
+///
+/// # Panics
+/// If a reader does, or if what is written is not read back.
+pub fn trace(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let how = Reading {
+        format: [None, Some(FORMATS[0]), Some(FORMATS[1]), Some(FORMATS[2])][choices.below(4)],
+        unit: *choices.one_of(&UNITS),
+        zero_keeps_rate: choices.once_in(4),
+        interval_loses_digit: choices.once_in(4),
+        skips_unfinished_line: choices.once_in(4),
+    };
+    let interval = Duration(choices.whole(MILLISECOND, 1_000 * SECOND));
+    let ends = *choices.one_of(&["loop", "hold"]);
+    let file = File::new(choices.rest());
+    recording(&file);
+    let trace = match TraceFile::read(file.name(), &how) {
+        Ok(trace) => trace,
+        Err(why) => return one_line(&why),
+    };
+    // Not so short that most of the time goes into counting.
+    let interval = Duration(interval.0.max(trace.span() / INTERVALS));
+    replay(&file, &how, ends);
+    let info = match trace.info(None, interval) {
+        Ok(info) => info,
+        Err(why) => return one_line(&why),
+    };
+    let numbers = [info.seconds, info.mean, info.median, info.least, info.most];
+    assert!(
+        numbers.iter().all(|n| n.is_finite() && *n >= 0.0),
+        "{info:?}"
+    );
+    assert!(
+        info.share_below <= 1.0 && info.least <= info.most,
+        "{info:?}"
+    );
+    for format in FORMATS {
+        written(&trace, format, how.unit, interval);
+    }
+}
+
+/// What is written in a format is read back.
+fn written(trace: &TraceFile, format: Format, unit: Unit, interval: Duration) {
+    let text = match trace.text(format, unit, interval) {
+        Ok(text) => text,
+        Err(why) => return one_line(&why),
+    };
+    let how = Reading {
+        format: Some(format),
+        unit,
+        ..Reading::default()
+    };
+    let rates = trace
+        .rates(interval)
+        .expect("as many intervals as were written");
+    let file = File::new(text.as_bytes());
+    let again = match TraceFile::read(file.name(), &how) {
+        Ok(again) => again,
+        // Longer than a file may be, or in more lines.
+        Err(why) => {
+            let short = trace.span() <= LONGEST && rates.len() > 1;
+            let in_time = rates
+                .iter()
+                .all(|(span, rate)| *span > 0 && *rate <= Rate::GREATEST);
+            assert!(
+                !short || !in_time || format == Format::Mahimahi,
+                "{why}: {text:?}"
+            );
+            return;
+        }
+    };
+    match format {
+        Format::RateInterval => assert_eq!(again.rates(interval).as_ref(), Ok(&rates), "{text:?}"),
+        Format::TimeRate => assert!(trace.span() - again.span() <= 1, "{text:?}"),
+        Format::Mahimahi => {
+            let back = again.text(format, unit, interval);
+            assert_eq!(back.as_ref(), Ok(&text));
+        }
+    }
+}
+
+/// A link sends by the trace.
+fn replay(file: &File, how: &Reading, ends: &str) {
+    let mut document = match how.format {
+        Some(Format::Mahimahi) => json!({ "kind": "mahimahi" }),
+        format => {
+            let format = format.map_or(rate_file::Format::Auto, |format| match format {
+                Format::TimeRate => rate_file::Format::TimeRate,
+                _ => rate_file::Format::RateInterval,
+            });
+            json!({
+                "kind": "file", "format": format, "unit": how.unit, "at_end": ends,
+                "zero_keeps_rate": how.zero_keeps_rate,
+                "interval_loses_digit": how.interval_loses_digit,
+                "skips_unfinished_line": how.skips_unfinished_line,
+            })
+        }
+    };
+    document["file"] = json!(file.name());
+    let mut variation: RateVariation = serde_json::from_value(document).expect("a variation");
+    let loaded = match variation.load() {
+        Ok(loaded) => loaded,
+        Err(why) => return one_line(&why),
+    };
+    let nominal = Rate(10_000_000);
+    let rng = Streams::new(1).stream("trace");
+    let mut link = loaded.carrier(nominal, &rng, HORIZON);
+    let mut now = 0;
+    for packet in 0..PACKETS {
+        let end = link.transmit(now, 1 + packet as u64 * 301 % 65_535);
+        assert!(end >= now, "{end} is before {now}");
+        // The run is over.
+        if end > HORIZON {
+            break;
+        }
+        now = end;
+    }
+}
+
+/// The same file as the recording of a signal-to-noise ratio.
+fn recording(file: &File) {
+    let mut params = channel::trace::Params {
+        file: Some(file.name().to_owned()),
+        ..Default::default()
+    };
+    if let Err(why) = params.read() {
+        one_line(&why);
+    }
+}
+
+fn one_line(why: &str) {
+    assert!(
+        !why.is_empty() && !why.contains(['\n', '\r']),
+        "one line: {why:?}"
+    );
+}
+
+/// A file that goes with its owner.
+struct File(PathBuf);
+
+impl File {
+    fn new(bytes: &[u8]) -> Self {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bloatlab-fuzz-{}-{number}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, bytes).expect("a file in the temporary directory");
+        Self(file)
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().expect("a name that is text")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // The test is over all the same.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,25 @@
+//! Every target holds under random cases: the same at every run, and more of them in a soak.
+
+use bloatlab_fuzz_model::{TARGETS, corpus, mutate};
+use bloatlab_units::Streams;
+
+/// Cases of each target.
+fn cases(target: &str) -> u64 {
+    match target {
+        "scenario" => 150,
+        "congestion_control" => 6_000,
+        _ => 1_500,
+    }
+}
+
+#[test]
+fn no_random_case_is_a_finding() {
+    for target in &TARGETS {
+        for number in 0..cases(target.name) {
+            let mut rng = Streams::new(number).stream(target.name);
+            let case = mutate::case(&[], &mut rng);
+            println!("{}: {}", target.name, corpus::line(&case));
+            (target.run)(&case);
+        }
+    }
+}

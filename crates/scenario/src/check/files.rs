@@ -1,0 +1,56 @@
+//! The files that a document names, all together: each is bounded where it is read, but a document can name one many times.
+
+use std::fs;
+
+use bloatlab_link::RateVariation;
+use bloatlab_units::Bytes;
+
+use super::{Check, fail};
+use crate::{BoxSpec, Scenario};
+
+/// Bytes of all of them, each counted as often as it is named; what they hold takes up to eight times as much.
+const MOST_BYTES: u64 = 1_000_000_000;
+
+/// Refuses a document whose files are too large together.
+pub(super) fn check(s: &Scenario) -> Check {
+    let mut total = 0_u64;
+    for (path, file) in files(s) {
+        // What cannot be read is refused where it is read.
+        let length = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        total = total.saturating_add(length);
+        if total > MOST_BYTES {
+            let [total, most] = [total, MOST_BYTES].map(Bytes);
+            let why =
+                format!("brings the files of this scenario to {total}; at most {most} are read");
+            return fail(path, why);
+        }
+    }
+    Ok(())
+}
+
+/// The files, with their paths in the document.
+fn files<'a>(s: &'a Scenario) -> Vec<(String, &'a str)> {
+    let mut found = Vec::new();
+    let mut note =
+        |path: String, file: Option<&'a str>| found.extend(file.map(|file| (path, file)));
+    if let Some(d) = &s.dumbbell {
+        for (key, rate) in [
+            ("rate", &d.vary.rate),
+            ("reverse_rate", &d.vary.reverse_rate),
+        ] {
+            let file = rate.as_ref().and_then(RateVariation::file);
+            note(format!("dumbbell.vary.{key}.file"), file);
+        }
+    }
+    for (place, spec) in s.boxes.iter().enumerate() {
+        if let BoxSpec::Link { vary, .. } = spec {
+            let file = vary.rate.as_ref().and_then(RateVariation::file);
+            note(format!("boxes[{place}].vary.rate.file"), file);
+        }
+    }
+    let ues = s.cell.iter().flat_map(|cell| &cell.radio.ues);
+    for (place, ue) in ues.enumerate() {
+        note(format!("cell.radio.ues[{place}].file"), ue.file());
+    }
+    found
+}

@@ -1,0 +1,143 @@
+//! What all flows put on the links of a plan: packets in all, on the way at once, and waiting in queues.
+
+use std::collections::BTreeMap;
+
+use bloatlab_units::{Limit, Nanos};
+use serde_json::Value;
+
+use super::load::{Load, rtts};
+use super::{link, per_second, seconds};
+use crate::{Plan, PlanFlow, PlanLink};
+
+/// What comes to a link.
+#[derive(Clone, Default)]
+struct Arrivals {
+    /// Elastic packets by their size.
+    elastic: BTreeMap<u32, f64>,
+    /// Of elastic flows for which this is the slowest link: their windows fill its queue and what propagates behind it.
+    window: f64,
+    rtt: Nanos,
+    /// Open packets, their bytes, and the smallest size of a packet.
+    open: f64,
+    open_bytes: f64,
+    smallest: f64,
+}
+
+impl Arrivals {
+    /// Elastic packets that the link lets through in this time: the smallest first, as that is the most.
+    fn passed(&self, link: &PlanLink, duration: Nanos) -> f64 {
+        let (mut left, mut passed) = (seconds(duration), 0.0);
+        for (&size, &packets) in &self.elastic {
+            let size = f64::from(size) + f64::from(link.overhead + link.header);
+            let rate = per_second(link.greatest_rate(), size);
+            let fit = packets.min(rate * left);
+            passed += fit;
+            left = (left - fit / rate).max(0.0);
+        }
+        passed
+    }
+
+    /// Elastic packets that propagate behind the link at once.
+    fn in_flight(&self, link: &PlanLink) -> f64 {
+        let smallest = self.elastic.keys().next().map_or(1, |&size| size.max(1));
+        let rate = per_second(link.greatest_rate(), f64::from(smallest));
+        self.window.min(rate * seconds(self.rtt) + 1.0)
+    }
+
+    /// Packets that wait in the link's queue at once.
+    fn queued(&self, link: &PlanLink, duration: Nanos) -> f64 {
+        let needed = self.open_bytes * 8.0 / link.rate.0 as f64;
+        let excess = match (link.vary_rate.is_some(), seconds(duration) / needed) {
+            // A rate that varies may fail for all the time.
+            (true, _) => self.open,
+            (false, share) => self.open * (1.0 - share).max(0.0),
+        };
+        let room = capacity(&serde_json::json!(link.queue), self.smallest);
+        let buffer = link
+            .radio
+            .map_or(f64::INFINITY, |port| port.buffer as f64 / self.smallest);
+        (self.window + excess).min(room).min(buffer)
+    }
+}
+
+/// Packets that fit into a queue, as its parameters say.
+fn capacity(queue: &Value, smallest: f64) -> f64 {
+    let limit = queue["limit"].as_str().and_then(|text| text.parse().ok());
+    match (limit, queue["queues"].as_array()) {
+        (Some(Limit::Packets(n) | Limit::Buffers(n)), _) => n as f64,
+        (Some(Limit::Bytes(n)), _) => n as f64 / smallest,
+        (None, Some(inner)) => inner.iter().map(|queue| capacity(queue, smallest)).sum(),
+        (None, None) if queue["queue"].is_object() => capacity(&queue["queue"], smallest),
+        (None, None) => f64::INFINITY,
+    }
+}
+
+/// Packets of all flows, summed up flow by flow.
+pub(super) struct Packets<'a> {
+    plan: &'a Plan,
+    links: Vec<Arrivals>,
+    /// Packets on all links, and those of flows that cross none.
+    pub total: f64,
+    /// Packets that propagate at once.
+    pub in_flight: f64,
+}
+
+impl<'a> Packets<'a> {
+    pub fn new(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            links: vec![Arrivals::default(); plan.boxes.len()],
+            total: 0.0,
+            in_flight: 0.0,
+        }
+    }
+
+    /// Adds a flow; what links hold back of it comes with [`Self::settle`].
+    pub fn add(&mut self, flow: &PlanFlow, load: &Load) {
+        let links = flow.forward.iter();
+        let links = links.filter_map(|&i| link(self.plan, i).map(|link| (i, link)));
+        match links.clone().min_by_key(|(_, link)| link.greatest_rate()) {
+            Some((slowest, _)) => {
+                let sum = &mut self.links[slowest];
+                sum.window += load.window;
+                sum.rtt = sum.rtt.max(rtts(self.plan, flow).1);
+            }
+            None => {
+                let elastic = load.elastic.iter().map(|(_, packets)| packets);
+                self.total += load.open + elastic.sum::<f64>();
+                self.in_flight += load.window;
+            }
+        }
+        for (i, _) in links {
+            self.total += load.open;
+            let sum = &mut self.links[i];
+            sum.open += load.open;
+            sum.open_bytes += load.open * load.open_size;
+            let sizes = load.elastic.iter().filter(|(_, packets)| *packets > 0.0);
+            let open = (load.open > 0.0).then_some(load.open_size);
+            let smallest = sizes.clone().map(|(size, _)| f64::from(*size)).chain(open);
+            sum.smallest = smallest.fold(sum.smallest, |least, size| match least > 0.0 {
+                true => least.min(size),
+                false => size,
+            });
+            for &(size, packets) in sizes {
+                *sum.elastic.entry(size).or_default() += packets;
+            }
+        }
+        self.in_flight += load.open_in_flight;
+    }
+
+    /// Adds what links let through; says how many packets wait in queues at once.
+    pub fn settle(&mut self) -> f64 {
+        let mut queued = 0.0;
+        for (i, sum) in self.links.iter().enumerate() {
+            let Some(link) = link(self.plan, i).filter(|_| sum.smallest > 0.0) else {
+                continue;
+            };
+            self.total += sum.passed(link, self.plan.duration);
+            self.in_flight += sum.in_flight(link);
+            queued += sum.queued(link, self.plan.duration);
+        }
+        queued
+    }
+}

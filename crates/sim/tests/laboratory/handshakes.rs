@@ -1,0 +1,32 @@
+//! Connections that cannot be opened are counted.
+
+use bloatlab_scenario::Scenario;
+use serde_json::{Value, json};
+
+use crate::{compiled, measured, value};
+
+/// How many handshakes of the first flow were given up, on a path that loses this share.
+fn given_up(loss: f64, flow: &Value) -> Option<f64> {
+    let document = json!({
+        "duration": "300s",
+        "dumbbell": { "rate": "1Mbit/s", "rtt": "20ms", "loss": loss },
+        "flows": [flow],
+    });
+    let scenario: Scenario = serde_json::from_value(document).expect("a scenario");
+    let outcome = measured(&compiled(&scenario), 1);
+    value(&outcome.flow_metrics, 0, "handshakes_given_up_l4")
+}
+
+#[test]
+fn a_handshake_that_is_given_up_is_counted_once() {
+    let download = json!({ "traffic": { "kind": "finite", "bytes": "10kB" } });
+    assert_eq!(given_up(0.0, &download), Some(0.0));
+    // RFC 6298 section 5: 1 + 2 + ... + 64 s, then no more.
+    assert_eq!(given_up(0.9999, &download), Some(1.0));
+    // A client that fetches pages tries again with a new connection: one each 128 s.
+    let pages = json!({ "traffic": { "kind": "fetch", "response": "10kB", "interval": "1s" } });
+    assert_eq!(given_up(0.9999, &pages), Some(2.0));
+    // What opens no connection has no such count.
+    let datagrams = json!({ "traffic": { "kind": "cbr", "rate": "8kbit/s", "packet": "100B" } });
+    assert_eq!(given_up(0.0, &datagrams), None);
+}

@@ -1,0 +1,35 @@
+//! What a user wrote, as it may be shown: in one line, and with nothing hidden in it.
+
+/// Whether a character is not seen, ends the line, or changes the direction of the text round it (Unicode's Bidi_Control).
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The beginning of a text in one line, hidden characters as their code.
+pub fn shown(text: &str, longest: usize) -> String {
+    let mut shown = String::new();
+    for (place, c) in text.chars().enumerate() {
+        if place == longest {
+            shown.push_str("...");
+            break;
+        }
+        match is_hidden(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hidden_is_shown_and_no_more_than_was_asked_for() {
+        assert_eq!(shown("a\r\nb\u{202e}é", 9), "a\\r\\nb\\u{202e}é");
+        assert_eq!(shown("abcdef", 3), "abc...");
+        assert_eq!(shown("abc", 3), "abc");
+    }
+}
