@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs golden bench soak soak-queues soak-grid clean
+.PHONY: demo test test-rust test-python lint format models docs golden bench soak soak-queues soak-cases soak-hostile soak-grid soak-store clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -51,17 +51,32 @@ BENCH ?=
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py $(BENCH)
 
-soak: soak-queues soak-grid
+soak: soak-queues soak-cases soak-hostile soak-grid soak-store
 
 # Every queue under ten million operations of the model (make soak-queues SOAK="--kind codel --seed 7").
 SOAK ?= --operations 10000000
 soak-queues:
 	cargo run --quiet --profile soak -p bloatlab-aqm --example soak -- $(SOAK)
 
+# Every fuzz target, with the stable compiler: an hour of random cases (make soak-cases CASES="--target scenario --seconds 600 --seed 7").
+CASES ?= --seconds 3600
+soak-cases:
+	cargo run --quiet --profile soak -p bloatlab-fuzz-model --example soak -- $(CASES)
+
+# Crafted stores and scenario files, read for ten minutes (make soak-hostile HOSTILE="--seconds 60 --seed 7").
+HOSTILE ?= --seconds 600
+soak-hostile: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python tests/soak/hostile.py $(HOSTILE)
+
 # The survey's 57,600 runs, left alone and killed five times (make soak-grid GRID="plan.toml --kills 9 --seed 7").
 GRID ?= examples/aqm-survey-grid.toml
 soak-grid: $(VENV)/.installed $(VENV)/.built
 	$(BIN)/python tests/soak/grid.py $(GRID)
+
+# Faults at every call of small sweeps, 200 kills, 12,000 flipped bits (make soak-store STORE="--every 10 --kills 20").
+STORE ?=
+soak-store: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python tests/soak/store.py $(STORE)
 
 clean:
 	rm -rf $(VENV) target python/bloatlab/_core*.so

@@ -7,7 +7,6 @@ import multiprocessing
 from typing import Any
 
 import undisturbed
-
 from bloatlab import _core
 
 RATE = "100Mbit/s"

@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 import shell
-
 from bloatlab.store import Keep
 from bloatlab.sweeps import ScenarioSource, execute, plan
 

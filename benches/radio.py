@@ -9,7 +9,6 @@ from statistics import fmean, median
 from typing import Any
 
 import undisturbed
-
 from bloatlab import _core
 from bloatlab.experiments import get
 

@@ -11,19 +11,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
 import laws
 import overhead
 import packets
 import queues
 import radio
 import shell
-from rich.console import Console
-from rich.table import Table
-
+import store
 from bloatlab._core import engine_version
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "radio", "report", "sweep")
+PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "radio", "report", "sweep", "store")
 
 
 def packet_table(results: list[dict[str, Any]]) -> Table:
@@ -213,6 +214,14 @@ def main() -> None:
         with console.status("executors ..."):
             results["executors"] = overhead.measure(500 if given.quick else 3000, 1 if given.quick else 5)
         console.print(overhead_table(results["executors"]))
+    if "store" in given.only:
+        with console.status("store ..."):
+            results["store"] = taken = store.measure(2 if given.quick else 7)
+        console.print(
+            f"a store of {taken['runs']:,} runs, every row checked: open {taken['open_s']:.2f} s "
+            f"(best {taken['open_s_best']:.2f} s; aim: below {taken['aim_s']:g} s), "
+            f"all metrics {taken['metrics_s']:.2f} s (best {taken['metrics_s_best']:.2f} s)"
+        )
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=2) + "\n")
     console.print(f"written: {os.path.relpath(given.out)}")

@@ -36,7 +36,7 @@ _HOME = {
     "sweep": "api",
 }
 _MODULES = {"experiments", "figures", "metrics", "plugins", "report", "scenario", "store", "units"}
-_CORE = {"Cancelled", "PluginError", "ScenarioError"}
+_CORE = {"Cancelled", "PluginError", "ScenarioError", "StalledError"}
 
 __all__ = [
     "BloatlabError",

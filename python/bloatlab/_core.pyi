@@ -12,6 +12,9 @@ class Cancelled(Exception):  # noqa: N818
 class PluginError(RuntimeError):
     """A user's own congestion control or queue raised, or answered what cannot be."""
 
+class StalledError(RuntimeError):
+    """Simulated time did not move for more events than any scenario needs; the text names box or flow, time and seed."""
+
 class Control:
     """Cancels a run from another thread and tells how far it is."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
+from bloatlab.loading import AllowedPlugins
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
 from bloatlab.store import Keep, Store
@@ -36,6 +37,7 @@ def run(
     seed: int = 42,
     out: Path | str | None = None,
     packets: bool = False,
+    allow_plugins: bool = False,
     **parameters: Any,
 ) -> Result:
     """Runs an experiment or a scenario once.
@@ -45,6 +47,8 @@ def run(
         seed: Seed of the random streams.
         out: Results directory (or URL) to store the run in; a run that is there already is read. Absent: nothing is stored.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
+        allow_plugins: Import whatever plugin (`"module:Class"`) the document names. Classes, and those that `parameters` name,
+            need no permission.
         **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, as
             `**{"flows.0.cca": "bbr"}`.
 
@@ -55,9 +59,10 @@ def run(
         ParameterError: An unknown experiment or parameter, or a value that is not allowed.
         ScenarioError: The engine refuses the scenario; the text is `path: message`.
         PluginError: The user's own congestion control or queue failed.
+        StalledError: Simulated time did not move; the text names box or flow, time and seed.
         StoreError: `out` cannot be written or read.
     """
-    source = _source(scenario)
+    source = _source(scenario, AllowedPlugins.named_in(parameters, all=allow_plugins))
     planned = plan(source, parameters, seed=seed, keep=Keep.usual(packets))
     if out is None:
         return simulate_one(planned[0], packets=packets)
@@ -65,20 +70,29 @@ def run(
     _raise_interrupt(summary.interrupted)
     if summary.failed:
         raise RuntimeError(summary.failed[0][1])
-    return Store(out).run(planned[0].run_id)
+    result = Store(out).run(planned[0].run_id)
+    # What this call ran may run again.
+    result.plugins = AllowedPlugins(frozenset(planned[0].plugins))
+    return result
 
 
 def simulate(
-    path: Path | str, *, seed: int = 42, out: Path | str | None = None, packets: bool = False, **paths: Any
+    path: Path | str,
+    *,
+    seed: int = 42,
+    out: Path | str | None = None,
+    packets: bool = False,
+    allow_plugins: bool = False,
+    **paths: Any,
 ) -> Result:
     """Runs the scenario in a TOML or JSON file once; otherwise as `run`.
 
     Raises:
-        ParameterError: The file cannot be read.
+        ParameterError: The file cannot be read, or names a plugin that is not allowed.
         ScenarioError: The engine refuses the scenario.
     """
     document = {"name": Path(path).stem, **read(path)}
-    return run(document, seed=seed, out=out, packets=packets, **paths)
+    return run(document, seed=seed, out=out, packets=packets, allow_plugins=allow_plugins, **paths)
 
 
 def sweep(
@@ -92,6 +106,7 @@ def sweep(
     jobs: int | None = None,
     scheduler: str | Client | None = None,
     packets: bool = False,
+    allow_plugins: bool = False,
     **parameters: Any,
 ) -> Store:
     """Runs the cartesian product of the axes, in parallel; what the store holds already is not run again.
@@ -108,6 +123,8 @@ def sweep(
         scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
             `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
+        allow_plugins: Import whatever plugin (`"module:Class"`) the document or the plan names. Classes, and those that `axes`
+            and `parameters` name, need no permission.
         **parameters: Parameters that all runs share.
 
     Returns:
@@ -123,10 +140,11 @@ def sweep(
     if isinstance(scenario, Plan):
         if axes or parameters or replications is not None or seed is not None or packets:
             raise ParameterError("sweep: a plan says itself what is swept, set, replicated, seeded and kept")
-        planned, name, command = scenario.runs(), scenario.source().name, f"bloatlab.sweep({scenario!r})"
+        planned = scenario.runs(AllowedPlugins(all=allow_plugins))
+        name, command = scenario.source().name, f"bloatlab.sweep({scenario!r})"
         out = out if out is not None else scenario.out
     else:
-        source = _source(scenario)
+        source = _source(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins))
         planned, axes = plan_all(
             source,
             parameters,
@@ -151,13 +169,13 @@ def open(directory: Path | str) -> Store:  # noqa: A001
     return Store(directory)
 
 
-def _source(scenario: Scenario) -> Source:
+def _source(scenario: Scenario, plugins: AllowedPlugins) -> Source:
     if isinstance(scenario, str):
-        return ExperimentSource(get(scenario))
+        return ExperimentSource(get(scenario), plugins)
     if isinstance(scenario, Mapping):
-        return ScenarioSource(scenario)
+        return ScenarioSource(scenario, plugins=plugins)
     if hasattr(scenario, "model_dump"):
-        return ScenarioSource(scenario.model_dump(mode="json", exclude_none=True, by_alias=True))
+        return ScenarioSource(scenario.model_dump(mode="json", exclude_none=True, by_alias=True), plugins=plugins)
     raise ParameterError(f"scenario: `{scenario}` is neither an experiment's name nor a scenario document")
 
 

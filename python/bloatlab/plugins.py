@@ -3,27 +3,16 @@
 Subclass `CongestionControl` or `Queue` and pass the class (or `"module:Class"`) where a name is expected:
 `bloatlab.run("deep-buffers", cca=MyControl)`. Parameters come with `configured(MyControl, gain=2)`.
 
-Every call crosses from Rust to Python under the GIL and costs a quarter to half a microsecond plus what the method does, so runs
-with plugins are slower by their calls (an `on_ack` an ACK; an `enqueue` and a `dequeue` a packet) and do not run in parallel.
-The source of the class is part of the run's identity: an edited class runs again.
+Every call crosses from Rust to Python under the GIL and costs a quarter to half a microsecond plus what the method does. So runs
+with plugins are slower by their calls (one `on_ack` per ACK; one `enqueue` and one `dequeue` per packet) and do not run in
+parallel. The source of the class is part of the run's identity: an edited class runs again. `bloatlab.loading` says who may name
+a class.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import inspect
-import re
-import sys
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
-
-from bloatlab.errors import ParameterError
-
-_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
-_KEYS = ("cca", "congestion_control", "queue", "reverse_queue")
 
 
 class Window(Protocol):
@@ -164,93 +153,3 @@ class Configured:
 def configured(plugin: type, **parameters: Any) -> Configured:
     """A plugin class with parameters (JSON values), which arrive as keyword arguments of its `__init__`."""
     return Configured(plugin, parameters)
-
-
-@dataclass(frozen=True)
-class Factory:
-    """Makes instances of a plugin class. Unlike a closure it can be compared, and sent to another process."""
-
-    plugin: type
-
-    def __call__(self, params: dict[str, Any]) -> object:
-        """An instance with these parameters."""
-        return self.plugin(**params)
-
-
-Factories = dict[str, Callable[[dict[str, Any]], object]]
-
-
-def resolve(document: Mapping[str, Any]) -> tuple[dict[str, Any], Factories]:
-    """Replaces every class, `Configured` and `"module:Class"` in a scenario by its table, and collects their factories.
-
-    Raises:
-        ParameterError: A class cannot be imported, or is neither a congestion control nor a queue.
-    """
-    factories: Factories = {}
-    resolved = _walk(document, "", factories)
-    assert isinstance(resolved, dict)
-    return resolved, factories
-
-
-def _walk(value: Any, key: str, factories: Factories) -> Any:
-    if isinstance(value, type):
-        return _table(value, {}, factories)
-    if isinstance(value, Configured):
-        return _table(value.plugin, value.parameters, factories)
-    if isinstance(value, str) and key in _KEYS and _REFERENCE.match(value):
-        return _table(load(value), {}, factories)
-    if isinstance(value, Mapping):
-        if value.get("kind") == "python" and isinstance(value.get("class"), str):
-            return _table(load(value["class"]), value.get("params", {}), factories)
-        return {name: _walk(item, name, factories) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_walk(item, key, factories) for item in value]
-    return value
-
-
-def _table(plugin: type, parameters: Mapping[str, Any], factories: Factories) -> dict[str, Any]:
-    if not issubclass(plugin, CongestionControl | Queue):
-        raise ParameterError(
-            f"{plugin.__qualname__}: must be a subclass of bloatlab.CongestionControl or bloatlab.Queue"
-        )
-    reference = f"{plugin.__module__}:{plugin.__qualname__}"
-    factories[reference] = Factory(plugin)
-    return {"kind": "python", "class": reference, "source": fingerprint(plugin), "params": dict(parameters)}
-
-
-def load(reference: str) -> type:
-    """The class that `module:Class` names; modules of the working directory are found as well."""
-    module_name, _, path = reference.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module_name)
-        for name in path.split("."):
-            found = getattr(found, name)
-    except Exception as error:
-        raise ParameterError(f"`{reference}`: cannot be imported ({type(error).__name__}: {error})") from error
-    if not isinstance(found, type):
-        raise ParameterError(f"`{reference}`: is not a class")
-    return found
-
-
-def fingerprint(plugin: type) -> str:
-    """SHA-256 of the class's source: of its whole module, whose helpers it may use, or else of the classes themselves."""
-    digest = hashlib.sha256()
-    for part in plugin.__mro__:
-        if part is object or part.__module__ == __name__:
-            continue
-        try:
-            file = inspect.getsourcefile(part)
-            source = Path(file).read_bytes() if file else inspect.getsource(part).encode()
-        except (OSError, TypeError):
-            # Typed at a prompt: there is no source, but there is its code.
-            source = repr([(name, _code(item)) for name, item in sorted(vars(part).items())]).encode()
-        digest.update(source)
-    return digest.hexdigest()
-
-
-def _code(item: object) -> tuple[bytes, str] | str:
-    code = getattr(item, "__code__", None)
-    return (code.co_code, repr([c for c in code.co_consts if not inspect.iscode(c)])) if code else type(item).__name__

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.errors import StoreError
+from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.tables import Table
 
 if TYPE_CHECKING:
@@ -63,9 +64,16 @@ class Result:
         """Metrics that the experiment itself defines, `{metric: value}`."""
         self.recorded = recorded
         """Whether `packets` holds every packet."""
+        self.plugins = NO_PLUGINS
+        """Plugins of the scenario that may be imported to simulate again what was not kept."""
         self._load = load
         self._outcome = outcome
         self._tables: dict[str, Table] = {}
+
+    def allow_plugins(self) -> Result:
+        """Lets what was not kept be simulated again with whatever plugin the scenario names. That imports its module."""
+        self.plugins = AllowedPlugins(all=True)
+        return self
 
     def table(self, name: str) -> Table:
         """A table of docs/architecture.md by name."""
@@ -121,7 +129,8 @@ class Result:
             link: Name of the link to listen at; absent: the first.
 
         Raises:
-            StoreError: The engine is not the one that made this result, or the file cannot be written.
+            StoreError: The engine is not the one that made this result, the scenario names a plugin that is not allowed
+                (`allow_plugins`), or the file cannot be written.
         """
         from bloatlab.sweeps.one import simulate_again
 

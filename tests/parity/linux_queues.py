@@ -62,7 +62,7 @@ EXPLANATIONS = {
         ALL - {"jain"},
         "windows of one to six segments, where every timeout and every delayed ACK counts. At 10 Mbit/s and 20 ms with 16 flows "
         "ours drops less often than Linux's under fq_pie (0.049, 0.080), cake (0.21, 0.24) and pfifo with 1000 packets (0.018, "
-        "0.025) and marks more under red (0.39, 0.10); at 80 ms fq_codel with ECN uses 0.98 of the link, Linux's 0.91. Six "
+        "0.025); at 80 ms fq_codel with ECN uses 0.98 of the link, Linux's 0.91. Six "
         "seeds of ours show no chance; not explained. All other cells of such windows agree, most within 1 %.",
     ),
     "c": Explanation(
@@ -91,9 +91,10 @@ EXPLANATIONS = {
     "f": Explanation(
         lambda r: uses(r, "red", "dualpi2", "codel", "pie") and r["ecn"] == "1",
         frozenset({"drop_rate"}),
-        "with ECN only pings, SYNs and retransmissions are dropped, since they cannot be marked: few packets in a "
-        "run, of which one lost retransmission brings others (red, 10 Mbit/s, 20 ms, 16 flows: Linux's own two "
-        "seeds drop 713 and 1091). Marks agree.",
+        "with ECN a run has few drops: of pings, SYNs and retransmissions, and of connections that go on without ECN "
+        "because their SYN was lost (RFC 3168 section 6.1.1.1, as in Linux). Which SYN is lost is a matter of chance, and "
+        "one such connection brings most of a run's drops (red, 10 Mbit/s, 20 ms, 16 flows: Linux's own two seeds drop 713 "
+        "and 1091). Marks agree.",
     ),
     "g": Explanation(
         lambda r: uses(r, "choke") and flows(r) >= 4 and r["rate_mbit"] == "200",

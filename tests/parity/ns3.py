@@ -112,6 +112,8 @@ def scenario(row: Row) -> dict[str, Any]:
         "send_buffer": f"{row['buf']}B",
         "receive_buffer": f"{row['buf']}B",
         "ecn": row["ecn"] == "1",
+        # ns-3 repeats an ECN-setup SYN as it was.
+        "ecn_fallback": False,
         "loss_detection": "dupack",
         "tail_loss_probe": False,
         # It takes no reduction back.

@@ -11,6 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
+import gates
+
+LOOK_EVERY_S = 0.002
+HANGS_AFTER_S = 300.0
+"""No test waits that long; it only keeps one that is wrong from waiting for ever."""
+
 DUMBBELL = {
     "rate", "rtt", "queue", "loss", "loss_spacing", "reverse_rate", "reverse_queue", "reverse_loss", "access_rate",
     "device_packets", "overhead", "header", "vary",
@@ -27,6 +33,10 @@ class Cancelled(Exception):
 
 
 class PluginError(RuntimeError):
+    pass
+
+
+class StalledError(RuntimeError):
     pass
 
 
@@ -165,6 +175,15 @@ def metric_definitions() -> str:
     return json.dumps([{**dict(zip(keys, row, strict=True)), "formula": "f", "source": "s"} for row in rows])
 
 
+def _wait_at_gate(seed: int, control: Control | None) -> None:
+    end = time.monotonic() + HANGS_AFTER_S
+    while not gates.is_open(seed):
+        if (control or Control())._event.wait(LOOK_EVERY_S):
+            raise Cancelled
+        if time.monotonic() > end:
+            raise RuntimeError("nobody opens the gate")
+
+
 def run(
     scenario_json: str,
     seed: int,
@@ -177,12 +196,10 @@ def run(
     name = scenario.get("name", "")
     if name == "fails" and seed % 2:
         raise PluginError("odd seeds fail")
-    if name.startswith("slow"):
-        end = time.monotonic() + float(name.removeprefix("slow") or 0.05)
-        while time.monotonic() < end:
-            if control is not None and control._event.wait(0.002):
-                raise Cancelled
-            time.sleep(0.001)
+    if name == "stalls" and seed % 2:
+        raise StalledError(f"flow `flow_1`: simulated time did not move from 0 s for 4210688 events (seed {seed})")
+    if name == gates.GATED:
+        _wait_at_gate(seed, control)
     for reference, factory in (plugins or {}).items():
         assert ":" in reference
         factory({})

@@ -1,5 +1,6 @@
 """Tables as an engine gives them, from a small fluid model: what figures and reports are tried on."""
 
+import hashlib
 import json
 import math
 import random
@@ -280,20 +281,25 @@ class Outcome:
         return json.dumps(found)
 
 
+def identity(name):
+    """The identity of a run that a test calls by a name."""
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
+
+
 def write_store(
     directory, runs, *, experiment="deep-buffers", command="bloatlab run deep-buffers", claims=(), failures=(), **more
 ):
-    """A results directory of synthetic runs: (run_id, parameters, seed, tables) each."""
+    """A results directory of synthetic runs: (name, parameters, seed, tables) each; `identity` gives the run of a name."""
     from bloatlab.store import Writer
     from bloatlab.sweeps.plan import PlannedRun
     from bloatlab.sweeps.record import done, failed
 
     units = {(row[0], row[1]): row[2] for row in DEFINITIONS}
     with Writer(directory, units) as writer:
-        for run_id, parameters, seed, tables in runs:
+        for name, parameters, seed, tables in runs:
             limit = f"{int(tables['links']['limit_packets'][0])}p"
             scenario = json.dumps({"dumbbell": {"queue": {"kind": "fifo", "limit": limit}}})
-            planned = PlannedRun(run_id, experiment, scenario, seed, "0.1.0", parameters, {}, **more)
+            planned = PlannedRun(identity(name), experiment, scenario, seed, "0.1.0", parameters, {}, **more)
             outcome = Outcome(tables)
             writer.submit(
                 done(
@@ -305,11 +311,9 @@ def write_store(
                     wall_s=0.25,
                 )
             )
-        for run_id, reason in failures:
-            writer.submit(failed(PlannedRun(run_id, experiment, "{}", 1, "0.1.0", {}, {}), reason, 0.0))
+        for name, reason in failures:
+            writer.submit(failed(PlannedRun(identity(name), experiment, "{}", 1, "0.1.0", {}, {}), reason, 0.0))
         writer.invocation(experiment, command, len(runs))
         if claims:
-            marks = ", ".join("?" * 10)
-            rows = [(experiment, *claim, "") for claim in claims]
-            writer.note(f"INSERT OR REPLACE INTO claims VALUES ({marks})", rows)
+            writer.note("claims", [(experiment, identity(claim[0]), *claim[1:], "") for claim in claims])
     return directory

@@ -154,7 +154,7 @@ def test_replications_become_a_row(capsys: pytest.CaptureFixture[str], tmp_path:
         assert (row["low"], row["high"]) == (pytest.approx(one.t.low), pytest.approx(one.t.high))
         assert (row["bootstrap_low"], row["bootstrap_high"]) == pytest.approx((one.bootstrap.low, one.bootstrap.high))
     assert command(["export", "rows", "--parquet", "--summary"]) == 0
-    assert (tmp_path / "rows" / "parquet" / "summary.parquet").exists()
+    assert (tmp_path / "rows-parquet" / "summary.parquet").exists()
     assert command(["report", "rows"]) == 0
     assert "Means over replications" in (tmp_path / "rows" / "report.html").read_text(encoding="utf-8")
 

@@ -1,7 +1,10 @@
 """Every figure on synthetic tables, and on tables that are awkward."""
 
+import base64
+import hashlib
 import json
 import math
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -434,6 +437,30 @@ def test_saving(tmp_path, one, ending, start):
     if ending == "html":
         HTMLParser().feed(data.decode())
         assert b'src="http' not in data
+
+
+HOSTILE = "</script><script>document.title = 'run'</script><!--\x00\x1b[2J\uffff"
+
+
+def test_names_are_data_in_every_format(tmp_path, one):
+    tables = {
+        name: table.with_columns(
+            pl.lit(HOSTILE).alias(column) for column in ("flow", "link") if column in table.columns
+        )
+        for name, table in one.items()
+    }
+    chart = figures.draw("time_series", tables)
+    for ending in ("svg", "png", "pdf", "json"):
+        assert figures.save(chart, tmp_path / f"x.{ending}").stat().st_size > 0
+    html = figures.save(chart, tmp_path / "x.html").read_text(encoding="utf-8")
+    # The data element and Vega, each closed once.
+    assert html.count("<script") == html.count("</script") == 2
+    assert "<!--" not in html
+    data, script = re.findall(r"<script[^>]*>(.*?)</script>", html, flags=re.DOTALL)
+    assert json.loads(data)["$schema"].startswith("https://vega")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}'; base-uri 'none'" in html
+    assert "unsafe-eval" not in html.partition("<body>")[0]
 
 
 def test_an_unknown_format_is_said(tmp_path):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 
@@ -8,7 +7,9 @@ import pytest
 
 import bloatlab as bl
 from bloatlab.errors import ParameterError
-from bloatlab.plugins import fingerprint, resolve
+from bloatlab.loading import AllowedPlugins, fingerprint, resolve
+
+ANY = AllowedPlugins(all=True)
 
 
 class Halving(bl.CongestionControl):
@@ -31,7 +32,8 @@ def test_classes_become_tables_and_factories() -> None:
         {
             "dumbbell": {"queue": Lifo},
             "flows": [{"cca": bl.configured(Halving, gain=3)}, {"cca": "test_plugins:Halving"}],
-        }
+        },
+        ANY,
     )
     table = document["flows"][0]["cca"]
     assert table == {
@@ -50,7 +52,7 @@ def test_classes_become_tables_and_factories() -> None:
 
 def test_a_stored_table_resolves_to_itself() -> None:
     document, _ = resolve({"flows": [{"cca": Halving}]})
-    again, plugins = resolve(document)
+    again, plugins = resolve(document, ANY)
     assert again == document
     assert set(plugins) == {"test_plugins:Halving"}
 
@@ -66,7 +68,7 @@ def test_a_stored_table_resolves_to_itself() -> None:
 )
 def test_bad_references(reference: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why):
-        resolve({"flows": [{"cca": reference}]})
+        resolve({"flows": [{"cca": reference}]}, ANY)
 
 
 def test_names_and_other_text_stay() -> None:
@@ -78,13 +80,12 @@ def test_modules_of_the_working_directory_are_found_and_edits_change_the_fingerp
     module = tmp_path / "users_module.py"
     module.write_text("import bloatlab\nclass Mine(bloatlab.Queue):\n    limit = 1\n")
     try:
-        before, _ = resolve({"queue": "users_module:Mine"})
+        before, _ = resolve({"queue": "users_module:Mine"}, ANY)
         module.write_text("import bloatlab\nclass Mine(bloatlab.Queue):\n    limit = 2222\n")
-        importlib.reload(sys.modules["users_module"])
-        after, _ = resolve({"queue": "users_module:Mine"})
+        del sys.modules["users_module"]
+        after, _ = resolve({"queue": "users_module:Mine"}, ANY)
     finally:
         sys.modules.pop("users_module", None)
-        sys.path.remove(str(tmp_path))
     assert before["queue"]["source"] != after["queue"]["source"]
 
 

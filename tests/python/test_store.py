@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import fake_core
 from bloatlab.errors import StoreError
-from bloatlab.store import Keep, RunRecord, Store, Writer, canonical, run_id, schema
+from bloatlab.store import Keep, RunRecord, Store, Writer, canonical, run_id
+from bloatlab.store.parts import mark
 from bloatlab.sweeps.plan import PlannedRun
 from bloatlab.sweeps.record import done
 from bloatlab.sweeps.record import failed as failed_record
@@ -150,9 +151,10 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
 def test_orphans_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
     with Writer(tmp_path) as writer:
         writer.submit(record(1))
-    for name in (".tmp-dead", "0123456789abcdef"):
+    for name in (".tmp-fedcba9876543210", "0123456789abcdef"):
         (tmp_path / "parts" / name).mkdir()
         (tmp_path / "parts" / name / "flow_series.parquet").write_bytes(b"half a fi")
+        mark(tmp_path / "parts" / name)
     assert Store(tmp_path).table("flow_series").height == 20
     Writer(tmp_path).close()
     assert len(list((tmp_path / "parts").iterdir())) == 1
@@ -195,7 +197,9 @@ def test_a_damaged_store_is_one_line(tmp_path: Path) -> None:
     (part,) = (tmp_path / "parts").iterdir()
     good = (part / "flow_series.parquet").read_bytes()
     (part / "flow_series.parquet").write_bytes(good[: len(good) // 2])
-    with pytest.raises(StoreError, match=r"flow_series.parquet: cannot be read") as error:
+    with pytest.raises(
+        StoreError, match=r"flow_series.parquet is altered, which holds run \w{16}; `bloatlab store repair"
+    ) as error:
         Store(tmp_path).table("flow_series")
     assert "\n" not in str(error.value)
     (part / "flow_series.parquet").unlink()
@@ -218,18 +222,6 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     for open_it in (Store, Writer):
         with pytest.raises(StoreError, match="newer bloatlab"):
             open_it(tmp_path)
-
-
-def test_an_older_store_is_converted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Writer(tmp_path) as writer:
-        writer.submit(record(1))
-    called = []
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setitem(schema.CONVERTERS, schema.VERSION - 1, lambda connection, _: called.append(connection))
-    Writer(tmp_path).close()
-    Writer(tmp_path).close()
-    assert len(called) == 1
-    assert Store(tmp_path).runs().height == 1
 
 
 FIRST_VERSION = """
@@ -256,29 +248,45 @@ CREATE TABLE invocations (
 PRAGMA application_id = 0x424C4142;
 PRAGMA user_version = 1;
 INSERT INTO runs VALUES
-    ('aa', 'e', '{"x":1}', 1, 'v', 'done', NULL, 'd1', 0.5, 9, 0, '2026-01-01', 'part'),
-    ('bb', 'e', '{"x":1}', 2, 'v', 'done', NULL, 'd2', 0.5, 9, 1, '2026-01-02', 'part'),
-    ('cc', 'e', '{"x":2}', 1, 'v', 'failed', 'it broke', NULL, 0.1, NULL, 0, '2026-01-03', NULL);
-INSERT INTO parameters VALUES ('aa', 'qlen', '"80p"'), ('bb', 'qlen', '"80p"'), ('cc', 'qlen', '"40p"');
+    ('aaaaaaaaaaaaaaaa', 'e', '{"x":1}', 1, 'v', 'done', NULL, 'd1', 0.5, 9, 0, '2026-01-01', '0123456789abcdef'),
+    ('bbbbbbbbbbbbbbbb', 'e', '{"x":1}', 2, 'v', 'done', NULL, 'd2', 0.5, 9, 1, '2026-01-02', '0123456789abcdef'),
+    ('cccccccccccccccc', 'e', '{"x":2}', 1, 'v', 'failed', 'it broke', NULL, 0.1, NULL, 0, '2026-01-03', NULL);
+INSERT INTO parameters VALUES
+    ('aaaaaaaaaaaaaaaa', 'qlen', '"80p"'), ('bbbbbbbbbbbbbbbb', 'qlen', '"80p"'),
+    ('cccccccccccccccc', 'qlen', '"40p"');
 INSERT INTO metrics VALUES
-    ('aa', 'flow', 'flow_1', 'mean_srtt_l4', 58.5, 'ms'), ('aa', 'network', 'network', 'jain', 1.0, ''),
-    ('bb', 'flow', 'flow_1', 'mean_srtt_l4', 59.5, 'ms');
-INSERT INTO claims VALUES ('e', 'aa', 'queue', 'ms', 1.0, 0.9, 0.0, 1, 'RFC');
+    ('aaaaaaaaaaaaaaaa', 'flow', 'flow_1', 'mean_srtt_l4', 58.5, 'ms'),
+    ('aaaaaaaaaaaaaaaa', 'network', 'network', 'jain', 1.0, ''),
+    ('bbbbbbbbbbbbbbbb', 'flow', 'flow_1', 'mean_srtt_l4', 59.5, 'ms');
+INSERT INTO claims VALUES ('e', 'aaaaaaaaaaaaaaaa', 'queue', 'ms', 1.0, 0.9, 0.0, 1, 'RFC');
 """
 
 
-def test_a_store_of_the_first_version_is_converted(tmp_path: Path) -> None:
-    (tmp_path / "parts" / "part").mkdir(parents=True)
-    pl.DataFrame({"run_id": ["aa", "bb"], "time_s": [0.1, 0.2]}).write_parquet(
-        tmp_path / "parts/part/flow_series.parquet"
+A, B, C = ("a" * 16, "b" * 16, "c" * 16)
+PART = "0123456789abcdef"
+
+
+def make_first_version(directory: Path) -> None:
+    (directory / "parts" / PART).mkdir(parents=True)
+    pl.DataFrame({"run_id": [A, B], "time_s": [0.1, 0.2]}).write_parquet(
+        directory / "parts" / PART / "flow_series.parquet"
     )
-    connection = sqlite3.connect(tmp_path / "results.sqlite")
+    connection = sqlite3.connect(directory / "results.sqlite")
     connection.executescript(FIRST_VERSION)
     connection.close()
+
+
+def test_a_store_of_the_first_version_is_upgraded_beside_a_copy(tmp_path: Path) -> None:
+    make_first_version(tmp_path)
+    old = (tmp_path / "results.sqlite").read_bytes()
+    with pytest.raises(StoreError, match=r"older bloatlab .store version 1.; `bloatlab store upgrade"):
+        Store(tmp_path)
+    assert (tmp_path / "results.sqlite").read_bytes() == old
+    Writer(tmp_path).close()
     store = Store(tmp_path)
     assert store.runs()["point"].to_list() == [1, 1, 2]
-    assert store.finished() == {"aa": Keep.TABLES, "bb": Keep.PACKETS}
-    one = store.run("aa")
+    assert store.finished() == {A: Keep.TABLES, B: Keep.PACKETS}
+    one = store.run(A)
     assert (one.parameters, one.scenario, one.digest) == ({"qlen": "80p"}, {"x": 1}, "d1")
     assert (one.flow_metrics, one.network_metrics) == ({"flow_1": {"mean_srtt_l4": 58.5}}, {"jain": 1.0})
     assert one.flow_series.to_polars()["time_s"].to_list() == [0.1]
@@ -286,7 +294,13 @@ def test_a_store_of_the_first_version_is_converted(tmp_path: Path) -> None:
     assert store.parameters()["value"].to_list() == ['"80p"', '"80p"', '"40p"']
     assert store.claims()["bound"].to_list() == [""]
     with pytest.raises(StoreError, match="it broke"):
-        store.run("cc")
+        store.run(C)
+    copy = sqlite3.connect(f"file:{tmp_path}/results.sqlite.version-1?mode=ro", uri=True)
+    assert copy.execute("SELECT count(*) FROM metrics").fetchone() == (3,)
+    copy.close()
+    Writer(tmp_path).close()
+    assert [path.name for path in tmp_path.glob("results.sqlite*")].count("results.sqlite.version-1") == 1
+    assert len(list(tmp_path.glob("results.sqlite.version-*"))) == 1
 
 
 def test_runs_of_a_point_share_scenario_and_parameters(tmp_path: Path) -> None:
@@ -320,7 +334,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(tmp_path: Path, monkey
 
     writer = Writer(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("bloatlab.store.parts._write_durably", full)
+        patch.setattr("bloatlab.store.parts.write_durably", full)
         writer.submit(record(2))
         with pytest.raises(StoreError, match="the disk is full"):
             writer.close()

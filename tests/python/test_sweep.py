@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Standing, execute, plan, plan_points
+from gates import Gate
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -165,6 +165,16 @@ def test_a_failed_run_is_stored_with_its_reason_and_tried_again(tmp_path: Path) 
     assert execute(runs, tmp_path).read == 3
 
 
+def test_a_stalled_run_says_where_and_with_which_seed_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    runs = plan(scenario("stalls"), replications=6)
+    summary = execute(runs, tmp_path, jobs=2)
+    assert (summary.done, len(summary.failed)) == (3, 3)
+    failed = Store(tmp_path).runs().filter(status="failed")
+    for seed, reason in zip(failed["seed"], failed["reason"], strict=True):
+        assert reason.startswith("StalledError: flow `flow_1`: simulated time did not move from 0 s")
+        assert reason.endswith(f"(seed {seed})")
+
+
 def test_a_panic_of_the_engine_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Panic(BaseException):
         pass
@@ -185,14 +195,17 @@ def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     assert one["digest"].to_list() == four["digest"].to_list()
 
 
-def test_progress_is_told_and_ends_at_the_total(tmp_path: Path) -> None:
+def test_progress_is_told_and_ends_at_the_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(tmp_path / "gate", monkeypatch.setenv)
     seen: list[tuple[float, int]] = []
-    execute(
-        plan(scenario("slow0.1"), replications=4),
-        tmp_path,
-        jobs=2,
-        progress=lambda now: seen.append((now.done, now.failed)),
-    )
+
+    def look(now: Standing) -> None:
+        seen.append((now.done, now.failed))
+        # The next run ends once somebody was told of those before it.
+        gate.open_for(int(now.done) + 1)
+
+    execute(plan(scenario("gated"), replications=4), tmp_path / "r", jobs=2, progress=look)
+    assert {0, 1, 2, 3} <= {done for done, _ in seen}
     assert seen[-1] == (4, 0)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -200,18 +213,17 @@ def test_progress_is_told_and_ends_at_the_total(tmp_path: Path) -> None:
 def test_an_interrupt_cancels_what_runs_and_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = [*plan(scenario(), replications=3), *plan(scenario("slow30"), replications=3)]
+    Gate(tmp_path / "gate", monkeypatch.setenv)
+    runs = [*plan(scenario(), replications=3), *plan(scenario("gated"), replications=3)]
 
     def interrupt(now: Standing) -> None:
         if now.done >= 3:
             raise KeyboardInterrupt
 
-    start = time.monotonic()
-    summary = execute(runs, tmp_path, jobs=2, progress=interrupt)
-    assert time.monotonic() - start < 10
+    summary = execute(runs, tmp_path / "r", jobs=2, progress=interrupt)
     assert summary.interrupted
-    assert summary.done == 3
-    assert Store(tmp_path).runs().height == 3
+    assert (summary.done, summary.failed) == (3, [])
+    assert Store(tmp_path / "r").runs().height == 3
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("bloatlab")]
 
 
@@ -219,23 +231,32 @@ def test_a_disk_that_fills_up_stops_the_sweep(tmp_path: Path, monkeypatch: pytes
     from bloatlab.store import parts
 
     written = []
-    whole = parts._write_durably
+    whole = parts.write_durably
 
     def fills_up(path: Path, data: memoryview) -> None:
         written.append(path)
-        if len(written) > 6:
+        if len(written) > 20:
             raise OSError(28, "No space left on device")
         whole(path, data)
 
-    runs = plan(scenario("slow0.01"), replications=200)
+    gate = Gate(tmp_path / "gate", monkeypatch.setenv)
+    gate.open_for(5)
+
+    def look(_: object) -> None:
+        # The next runs wait until those before them are stored.
+        gate.open_for(len(Store(out).finished()) + 5)
+
+    out = tmp_path / "r"
+    runs = plan(scenario("gated"), replications=200)
     with monkeypatch.context() as patch:
-        patch.setattr(parts, "_write_durably", fills_up)
+        patch.setattr(parts, "write_durably", fills_up)
         with pytest.raises(StoreError, match="disk is full"):
-            execute(runs, tmp_path, jobs=2)
-    kept = Store(tmp_path).runs().height
-    assert 0 < kept < 200
-    assert Store(tmp_path).table("flow_series")["run_id"].n_unique() == kept
-    assert execute(runs[: kept + 5], tmp_path, jobs=2).finished == kept + 5
+            execute(runs, out, jobs=2, progress=look)
+    kept = Store(out).runs().height
+    assert 5 <= kept < 100
+    assert Store(out).table("flow_series")["run_id"].n_unique() == kept
+    gate.open_for(200)
+    assert execute(runs[: kept + 5], out, jobs=2).finished == kept + 5
 
 
 def test_jobs_must_be_positive(tmp_path: Path) -> None:

@@ -67,9 +67,9 @@ def test_deliveries(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("10,1\nten,1\n", "line 2: `ten` is not a rate of 0 to 10000000 Mbit/s"),
-        ("1 10\n1 10\n", "line 2: `1` s is not after the line before it"),
-        ("5\n4\n", "line 2: goes back from 5 to 4 ms"),
+        ("10,1\nten,1\n", "line 2: the rate must be a number from 0 to 10000000 Mbit/s"),
+        ("1 10\n1 10\n", "line 2: its time is not after the line before it"),
+        ("5\n4\n", "line 2: must not be earlier than the delivery before it"),
         ("", "holds no line"),
     ],
 )

@@ -9,6 +9,7 @@ runs a second, memory over time and the size of the store.
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import polars as pl
 from bloatlab.errors import StoreError
 from bloatlab.store import Store
 from bloatlab.sweeps.document import read_plan
+from gates import Gate
 
 CLI = (sys.executable, "-m", "bloatlab")
 LOOK_EVERY = 0.05
@@ -67,28 +69,39 @@ def left_alone(plan: Path, directory: Path, jobs: int, cli: Sequence[str] = CLI)
     return taken
 
 
-def killed(plan: Path, directory: Path, jobs: int, kills: int, seed: int, cli: Sequence[str] = CLI) -> Taken:
-    """The sweep killed so often, each time at a random moment after a random number of runs, then left to end."""
+def killed(
+    plan: Path, directory: Path, jobs: int, kills: int, seed: int, cli: Sequence[str] = CLI, gate: Gate | None = None
+) -> Taken:
+    """The sweep killed so often, each time at a random moment after a random number of runs, then left to end.
+
+    With a gate the moment is when exactly that number of runs is stored.
+    """
     draw = random.Random(seed)
     taken = Taken(len(read_plan(plan).runs()))
     start = time.monotonic()
     for share in sorted(draw.uniform(0.02, 0.95) for _ in range(kills)):
         before = finished(directory)
+        count = math.ceil(share * taken.runs)
+        if gate is not None:
+            gate.open_for(count)
         process = _start(plan, directory, jobs, cli)
         while process.poll() is None:
             look = time.monotonic()
-            if len(finished(directory)) >= share * taken.runs:
+            if len(finished(directory)) >= count:
                 break
             _look(process.pid, taken)
             # Counting a large store takes its time, which the sweep shall not pay for.
             time.sleep(max(LOOK_EVERY, 20 * (time.monotonic() - look)))
-        time.sleep(draw.uniform(0.0, 0.3))
+        if gate is None:
+            time.sleep(draw.uniform(0.0, 0.3))
         process.kill()
         process.wait()
         after = finished(directory)
         if not before <= after:
             raise AssertionError(f"{len(before - after)} runs that were stored are gone")
         taken.kills.append(len(after))
+    if gate is not None:
+        gate.open_for(taken.runs)
     rest = left_alone(plan, directory, jobs, cli)
     taken.wall_s = time.monotonic() - start
     taken.memory_mb += rest.memory_mb

@@ -24,7 +24,7 @@ from bloatlab.analysis.space import Vary
 from bloatlab.engines import engine
 from bloatlab.errors import BloatlabError, ParameterError, StoreError
 from bloatlab.scenario.queues import queues_of
-from bloatlab.store import Store, canonical
+from bloatlab.store import Store, Writer, canonical, layout
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps import PlannedRun, Progress, Source, Standing, Summary, execute, plan_points
 
@@ -152,10 +152,9 @@ def _study(problem: Problem, directory: Path) -> optuna.Study:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{directory}: {error.strerror or error}") from error
+    # Refuses a directory that holds something else, before anything is written to it.
+    Writer(directory).close()
+    layout.refuse_link(directory / STUDY)
     settings = problem.settings()
     try:
         study = optuna.create_study(

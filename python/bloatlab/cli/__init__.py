@@ -66,5 +66,7 @@ def _missing(error: ImportError) -> str:
 
 
 def _say(text: str, code: int) -> int:
-    print("bloatlab: " + " ".join(text.split()), file=sys.stderr)
+    from bloatlab.cli.console import complain
+
+    complain(text)
     return code

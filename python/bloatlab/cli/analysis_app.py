@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import Flag, Out, Set
+from bloatlab.cli.options import AllowPlugins, Flag, Out, Set
 
 Vary = Annotated[list[str], Parameter(name="--vary", negative=(), show_default=False, metavar="KEY=LOW..HIGH")]
 Metrics = Annotated[list[str], Parameter(name="--metric", negative=(), show_default=False, metavar="METRIC")]
@@ -60,6 +60,7 @@ def sensitivity(
     out: Out = None,
     jobs: int | None = None,
     json: Flag = False,
+    allow_plugins: AllowPlugins = False,
 ) -> int:
     """Says which inputs a metric depends on. Runs that the results directory holds already are read, so it resumes.
 
@@ -78,10 +79,14 @@ def sensitivity(
         out: Results directory [default: results/NAME-sensitivity].
         jobs: Threads [default: one a processor].
         json: Print one JSON object and nothing else.
+        allow_plugins: Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary
+            name need no flag.
     """
     from bloatlab.cli.sensitivity import Request, run_sensitivity
+    from bloatlab.loading import AllowedPlugins
 
-    request = Request(name, vary, metric, method, samples, set_, replications, seed, out, jobs, json)
+    plugins = AllowedPlugins.named_in(set_, vary, all=allow_plugins)
+    request = Request(name, vary, metric, method, samples, set_, replications, seed, out, jobs, json, plugins)
     return run_sensitivity(request)
 
 
@@ -103,6 +108,7 @@ def tune(
     out: Out = None,
     jobs: int | None = None,
     json: Flag = False,
+    allow_plugins: AllowPlugins = False,
 ) -> int:
     """Searches which queue and parameters suit a link and its traffic, and prints the Pareto front with its tc commands.
 
@@ -121,10 +127,15 @@ def tune(
         out: Results directory [default: results/NAME-tune].
         jobs: Threads [default: one a processor].
         json: Print one JSON object and nothing else.
+        allow_plugins: Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary
+            name need no flag.
     """
     from bloatlab.cli.tune import Request, run_tune
+    from bloatlab.loading import AllowedPlugins
 
-    return run_tune(Request(name, queue, minimise, maximise, vary, set_, trials, replications, seed, out, jobs, json))
+    plugins = AllowedPlugins.named_in(set_, vary, all=allow_plugins)
+    request = Request(name, queue, minimise, maximise, vary, set_, trials, replications, seed, out, jobs, json, plugins)
+    return run_tune(request)
 
 
 def add_to(app: App) -> None:

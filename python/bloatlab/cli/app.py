@@ -10,7 +10,22 @@ from cyclopts import App, Parameter
 
 from bloatlab.cli import analysis_app
 from bloatlab.cli.calc_app import calc
-from bloatlab.cli.options import Flag, Jobs, Out, Results, Scheduler, Set, Stored, Sweep, Traces, with_traces
+from bloatlab.cli.options import (
+    AllowPlugins,
+    Flag,
+    Jobs,
+    Memory,
+    Out,
+    Results,
+    Scheduler,
+    Set,
+    Stored,
+    Sweep,
+    Traces,
+    allow_memory,
+    with_traces,
+)
+from bloatlab.cli.store_app import runs, store
 from bloatlab.cli.trace_app import trace
 
 
@@ -31,6 +46,8 @@ app = App(
 app.command(trace)
 analysis_app.add_to(app)
 app.command(calc)
+app.command(store)
+app.command(runs)
 
 
 @app.command(name="list")
@@ -65,6 +82,7 @@ def run(
     json: Flag = False,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
+    memory: Memory = None,
     packets: Flag = False,
     traces: Traces = None,
 ) -> int:
@@ -80,16 +98,19 @@ def run(
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
         scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
+        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
         packets: Record every packet.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.run import Request, run_request
     from bloatlab.experiments import get
+    from bloatlab.loading import AllowedPlugins
     from bloatlab.sweeps.source import ExperimentSource
 
+    allow_memory(memory)
     experiment = get(name)
     request = Request(
-        ExperimentSource(experiment),
+        ExperimentSource(experiment, AllowedPlugins.named_in(set_, sweep)),
         with_traces(set_, traces),
         sweep,
         replications,
@@ -116,7 +137,9 @@ def simulate(
     json: Flag = False,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
+    memory: Memory = None,
     packets: Flag = False,
+    allow_plugins: AllowPlugins = False,
 ) -> int:
     """Runs a scenario of your own, a TOML (or JSON) file; `bloatlab schema` says what it may hold.
 
@@ -130,13 +153,17 @@ def simulate(
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
         scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
+        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
         packets: Record every packet.
+        allow_plugins: Import the plugins (module:Class) that FILE names: their code runs. Those that --set names need no flag.
     """
     from bloatlab.cli.run import Request, run_request
+    from bloatlab.loading import AllowedPlugins
     from bloatlab.scenario.read import read
     from bloatlab.sweeps.source import ScenarioSource
 
-    source = ScenarioSource(read(file), file.stem)
+    allow_memory(memory)
+    source = ScenarioSource(read(file), file.stem, AllowedPlugins.named_in(set_, sweep, all=allow_plugins))
     return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None, scheduler))
 
 
@@ -152,9 +179,11 @@ def sweep_(
     json: Flag = False,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
+    memory: Memory = None,
     dry_run: Flag = False,
+    allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Makes the runs of a plan, a TOML or Python file (docs/sweeps.md). The same command resumes.
+    """Makes the runs of a plan, a TOML file or a Python program, which it executes (docs/sweeps.md). The same command resumes.
 
     Args:
         file: The plan.
@@ -166,12 +195,18 @@ def sweep_(
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
         scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
-        dry_run: Only say how many runs there are, and list the first points.
+        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
+        dry_run: Only say how many runs there are, and list the first points. This imports no plugin; a plan in Python must be
+            executed even so, which needs --allow-plugins.
+        allow_plugins: Import the plugins (module:Class) that FILE names: their code runs. Those that --set names need no flag.
     """
     from bloatlab.cli.sweep import sweep_plan
 
+    allow_memory(memory)
     changes = {"replications": replications, "seed": seed, "keep": keep, "out": None if out is None else str(out)}
-    return sweep_plan(file, changes, set_, as_json=json, jobs=jobs, scheduler=scheduler, dry_run=dry_run)
+    return sweep_plan(
+        file, changes, set_, as_json=json, jobs=jobs, scheduler=scheduler, dry_run=dry_run, allow_plugins=allow_plugins
+    )
 
 
 @app.command
@@ -183,6 +218,7 @@ def reproduce(
     json: Flag = False,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
+    memory: Memory = None,
     traces: Traces = None,
 ) -> int:
     """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
@@ -194,10 +230,12 @@ def reproduce(
         json: Print one JSON object and nothing else.
         jobs: Threads [default: one a processor].
         scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
+        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.reproduce import reproduce_experiment
 
+    allow_memory(memory)
     return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json, jobs=jobs, scheduler=scheduler)
 
 
@@ -219,7 +257,12 @@ def report(directory: Stored, *, again: Flag = False) -> None:
 
 @app.command
 def figure(
-    directory: Stored, name: str, *, out: Annotated[Path, Parameter(name=["-o", "--out"])], run: str | None = None
+    directory: Stored,
+    name: str,
+    *,
+    out: Annotated[Path, Parameter(name=["-o", "--out"])],
+    run: str | None = None,
+    allow_plugins: AllowPlugins = False,
 ) -> None:
     """Saves one figure of a results directory.
 
@@ -228,10 +271,11 @@ def figure(
         name: The figure.
         out: File to write; .svg, .png, .pdf, .html or .json.
         run: The run it shows (the beginning of its run_id) [default: the first].
+        allow_plugins: A run whose series were not kept is simulated again: import the plugins that it names.
     """
     from bloatlab.cli.figure import save_figure
 
-    print(save_figure(directory, name, out, run))
+    print(save_figure(directory, name, out, run, allow_plugins=allow_plugins))
 
 
 @app.command
@@ -245,6 +289,7 @@ def export(
     summary: Flag = False,
     bootstrap: Flag = False,
     out: Out = None,
+    allow_plugins: AllowPlugins = False,
 ) -> None:
     """Writes the tables of all runs as CSV or Parquet, or the packets of one run as a pcap, and prints the paths.
 
@@ -256,7 +301,8 @@ def export(
         link: Link at which the packets are seen.
         summary: Of the tables only one: a row a point and metric, with the mean over the replications and its 95 % interval.
         bootstrap: In it the bootstrap's interval too.
-        out: Where to: a directory for tables, a file for packets [default: within DIRECTORY].
+        out: Where to: a directory for tables, a file for packets [default: NAME-csv, NAME-parquet or RUN.pcap here].
+        allow_plugins: For --pcap the run is simulated again: import the plugins that it names.
     """
     from bloatlab.cli.export import export_packets, export_summary, export_tables
     from bloatlab.errors import ParameterError
@@ -269,7 +315,7 @@ def export(
         raise ParameterError("export: --bootstrap goes with --summary")
     form = "csv" if csv else "parquet"
     if pcap is not None:
-        print(export_packets(directory, pcap, out, link))
+        print(export_packets(directory, pcap, out, link, allow_plugins=allow_plugins))
     elif summary:
         print(export_summary(directory, form, out, bootstrap=bootstrap))
     else:

@@ -17,9 +17,11 @@ from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
 from bloatlab.store import Store, canonical
 from bloatlab.store.text import readable
+from bloatlab.visible import one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
 MOST_ROWS = 40
 MOST_ALONE = 5
@@ -72,7 +74,7 @@ def differs(row: Row) -> bool:
 def _print(found: Comparison) -> None:
     out = console()
     for name, (one, other) in found.compared.items():
-        out.print(f"{name}: {one} in A, {other} in B", soft_wrap=True, markup=False)
+        out.print(one_line(f"{name}: {one} in A, {other} in B"), soft_wrap=True)
     a, b = found.replications
     how = "paired by seed" if found.paired else "independent"
     points = f"{found.matched} point{'s' * (found.matched != 1)} in both"
@@ -81,7 +83,7 @@ def _print(found: Comparison) -> None:
         if alone:
             more = f" and {len(alone) - MOST_ALONE} more" if len(alone) > MOST_ALONE else ""
             said = "; ".join(alone[:MOST_ALONE])
-            out.print(f"only in {side}, without a partner: {said}{more}", soft_wrap=True, markup=False)
+            out.print(one_line(f"only in {side}, without a partner: {said}{more}"), soft_wrap=True)
     if found.identical:
         out.print(f"identical: all {len(found.rows)} values of A are those of B")
         return
@@ -130,12 +132,14 @@ def comparison_table(found: Comparison) -> Table:
     return table
 
 
-def _judgement(row: Row) -> list[str]:
+def _judgement(row: Row) -> list[str | Text]:
+    from rich.text import Text
+
     of = row.difference
     interval = f"{signed(of.interval.low)} to {signed(of.interval.high)}" if of.interval else "-"
     effect = "-" if of.effect.value is None else f"{of.effect.value:+.2f}"
     p = "-" if row.p_adjusted is None else ("<0.001" if row.p_adjusted < 0.001 else f"{row.p_adjusted:.3f}")
-    word = {True: "[bold]yes[/]", False: "no", None: "-"}[row.differs]
+    word = {True: Text("yes", "bold"), False: Text("no"), None: Text("-")}[row.differs]
     return [interval, effect, f"{of.cliffs_delta:+.2f}", p, word]
 
 

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from bloatlab.visible import one_line, visible
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from bloatlab.sweeps import Progress, Standing
 
@@ -24,10 +27,20 @@ LINE_EVERY_S = 10.0
 
 
 def console() -> Console:
-    """Standard output."""
+    """Standard output. Text is printed as it is: brackets are no markup, and control characters are written out."""
     from rich.console import Console
 
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=WIDTH_OF_A_FILE)
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(visible(text), **options)
+
+    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    return Plain(highlight=False, markup=False, emoji=False, width=width)
+
+
+def complain(text: str) -> None:
+    """Says on standard error, in one line, what is wrong."""
+    print(f"bloatlab: {one_line(text)}", file=sys.stderr)
 
 
 def number(value: float | None) -> str:
@@ -38,6 +51,11 @@ def number(value: float | None) -> str:
         return f"{value:.0f}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     return f"{value:.{min(digits, 6)}f}"
+
+
+def counted(number: int, what: str) -> str:
+    """Such as `1 run` or `2,000 runs`."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 class Pace:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from bloatlab.errors import StoreError
 from bloatlab.store import Store
-from bloatlab.store.remote import Place
+from bloatlab.store.layout import MARKER
+from bloatlab.store.parts import mark
+from bloatlab.store.remote import Place, is_url
+from bloatlab.visible import spreadsheet_safe
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,10 +25,10 @@ def export_tables(place: Place, form: str, out: Path | None) -> list[Path]:
     Args:
         place: Results directory, or its URL.
         form: `csv` or `parquet`.
-        out: Directory to write to; absent: `DIRECTORY/csv` or `DIRECTORY/parquet`.
+        out: Directory to write to; absent: `NAME-csv` or `NAME-parquet` here, where NAME is that of the results directory.
     """
     store = Store(place)
-    target = out if out is not None else store.directory / form
+    target = out if out is not None else _beside(place, form)
     frames = {
         "runs": store.runs(),
         "parameters": store.parameters(),
@@ -33,9 +36,7 @@ def export_tables(place: Place, form: str, out: Path | None) -> list[Path]:
         "claims": store.claims(),
         **{name: store.table(name) for name in TABLES},
     }
-    written = _write_all({name: frame for name, frame in frames.items() if not frame.is_empty()}, target, form)
-    store.publish()
-    return written
+    return _write_all({name: frame for name, frame in frames.items() if not frame.is_empty()}, target, form)
 
 
 def export_summary(place: Place, form: str, out: Path | None, *, bootstrap: bool = False) -> Path:
@@ -44,21 +45,33 @@ def export_summary(place: Place, form: str, out: Path | None, *, bootstrap: bool
     Args:
         place: Results directory, or its URL.
         form: `csv` or `parquet`.
-        out: Directory to write to; absent: `DIRECTORY/csv` or `DIRECTORY/parquet`.
+        out: Directory to write to; absent: `NAME-csv` or `NAME-parquet` here, where NAME is that of the results directory.
         bootstrap: Give the bootstrap's interval too.
     """
     from bloatlab.analysis.aggregate import summary
 
     store = Store(place)
     frame = summary(store, bootstrap=bootstrap)
-    written = _write_all({"summary": frame}, out if out is not None else store.directory / form, form)
-    store.publish()
-    return written[0]
+    (written,) = _write_all({"summary": frame}, out if out is not None else _beside(place, form), form)
+    return written
+
+
+def _beside(place: Place, form: str) -> Path:
+    """Where tables go unless the user says: a directory here, for nothing is written into a store."""
+    name = str(place).rstrip("/").rpartition("/")[2] if is_url(place) else Path(place).resolve().name
+    return Path(f"{name or 'results'}-{form}")
 
 
 def _write_all(frames: Mapping[str, pl.DataFrame], target: Path, form: str) -> list[Path]:
+    """Writes a file for each table. Only a directory that an export made has files written over."""
+    paths = [target / f"{name}.{form}" for name in frames]
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or not any(target.iterdir()):
+            target.mkdir(parents=True, exist_ok=True)
+            mark(target)
+        there = next((path for path in paths if path.exists() or path.is_symlink()), None)
+        if there is not None and not (target / MARKER).is_file():
+            raise StoreError(f"{there}: exists, and bloatlab did not export it; choose another --out")
         return [_write(frame, target / f"{name}.{form}", form) for name, frame in frames.items()]
     except OSError as error:
         raise StoreError(f"{error.filename or target}: {error.strerror or error}") from error
@@ -67,17 +80,20 @@ def _write_all(frames: Mapping[str, pl.DataFrame], target: Path, form: str) -> l
 def _write(frame: pl.DataFrame, path: Path, form: str) -> Path:
     with path.open("wb") as file:
         if form == "csv":
-            frame.write_csv(file)
+            spreadsheet_safe(frame).write_csv(file)
         else:
             frame.write_parquet(file)
     return path
 
 
-def export_packets(place: Place, run_id: str, out: Path | None, link: str | None) -> Path:
+def export_packets(
+    place: Place, run_id: str, out: Path | None, link: str | None, *, allow_plugins: bool = False
+) -> Path:
     """Writes one run's packets as a pcap. The run is simulated again, which gives the same packets."""
     store = Store(place)
     result = store.run(run_id)
-    path = out if out is not None else store.directory / f"{result.run_id}.pcap"
+    if allow_plugins:
+        result.allow_plugins()
+    path = out if out is not None else Path(f"{result.run_id}.pcap")
     result.write_pcap(path, link)
-    store.publish()
     return path

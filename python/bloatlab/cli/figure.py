@@ -9,7 +9,9 @@ from bloatlab.store import Store
 from bloatlab.store.remote import Place
 
 
-def save_figure(directory: Place, name: str, out: Path, run_id: str | None = None) -> Path:
+def save_figure(
+    directory: Place, name: str, out: Path, run_id: str | None = None, *, allow_plugins: bool = False
+) -> Path:
     """Draws a figure over all runs, or of one run, and saves it."""
     from bloatlab.figures import REGISTRY, draw, of_run, of_runs, save
 
@@ -17,7 +19,7 @@ def save_figure(directory: Place, name: str, out: Path, run_id: str | None = Non
     figure = REGISTRY.get(name.replace("-", "_"))
     if figure is None:
         raise unknown("figure", name, REGISTRY)
-    tables = of_runs(store) if figure.of_runs else of_run(store, run_id or _first(store))
+    tables = of_runs(store) if figure.of_runs else of_run(store, run_id or _first(store), allow_plugins=allow_plugins)
     try:
         return save(draw(figure.name, tables), out)
     except OSError as error:

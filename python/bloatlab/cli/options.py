@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +24,15 @@ Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 Jobs = Annotated[int | None, Parameter(name=["--jobs", "-j"])]
 Scheduler = Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")]
+Memory = Annotated[str | None, Parameter(show_default=False, metavar="SIZE")]
+AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), show_default=False)]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
+
+
+def allow_memory(memory: str | None) -> None:
+    """Lets each run of this process take as much memory; the engine reads the variable."""
+    if memory is not None:
+        os.environ["BLOATLAB_MEMORY"] = memory
 
 
 def with_traces(set_: Sequence[str], traces: Path | None) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.console import complain, console, number, progress_bar
 from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
 from bloatlab.cli.values import named, settings, value
 from bloatlab.errors import BloatlabError, ParameterError
@@ -68,7 +67,7 @@ def reproduce_experiment(
     if summary.interrupted:
         return INTERRUPTED
     if summary.failed:
-        print(f"bloatlab: the run failed: {summary.failed[0][1]}", file=sys.stderr)
+        complain(f"the run failed: {summary.failed[0][1]}")
         return 1
     store = Store(directory)
     verdicts = verdicts_on(experiment, published_runs(experiment, runs), store)
@@ -91,12 +90,12 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
         names = [verdict.claim.name for verdict in group]
         who = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} claims)"
         if said:
-            out.print(f"{who}: {said}", soft_wrap=True, markup=False)
+            out.print(f"{who}: {said}", soft_wrap=True)
     for place, finding in enumerate(findings_of_store(Store(directory), experiment), 1):
-        out.print(f"\n{place}. {finding.title}", soft_wrap=True, markup=False)
-        out.print(f"Published: {finding.published}", soft_wrap=True, markup=False)
-        out.print(f"Here: {finding.ours}", soft_wrap=True, markup=False)
-    out.print(report_line(directory), soft_wrap=True, markup=False)
+        out.print(f"\n{place}. {finding.title}", soft_wrap=True)
+        out.print(f"Published: {finding.published}", soft_wrap=True)
+        out.print(f"Here: {finding.ours}", soft_wrap=True)
+    out.print(report_line(directory), soft_wrap=True)
 
 
 def _remark(experiment: Experiment, verdict: Verdict) -> str:
@@ -108,6 +107,7 @@ def _remark(experiment: Experiment, verdict: Verdict) -> str:
 def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
     """Published, ours, tolerance, holds."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=f"{experiment.name}: published and ours")
     table.add_column("claim" if experiment.cases else "metric", no_wrap=not experiment.cases)
@@ -123,7 +123,7 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
             relative = claim.absolute is None and claim.published != 0
             difference = f"{100 * gap / abs(claim.published):+.2f} %" if relative else f"{gap:+.4g}"
         unjudged = "not judged" if verdict.why else ""
-        word = {True: "[green]yes[/]", False: "[bold red]NO[/]", None: unjudged}[verdict.holds]
+        word = {True: Text("yes", "green"), False: Text("NO", "bold red"), None: Text(unjudged)}[verdict.holds]
         table.add_row(
             claim.name, claim.published_text, number(measured), difference, claim.tolerance_text, claim.unit, word
         )

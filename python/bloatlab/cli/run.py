@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bloatlab.cli.console import console, progress_bar
+from bloatlab.cli.console import complain, console, progress_bar
 from bloatlab.cli.values import axis, named, settings, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.claims import claims_of, note_claims
@@ -18,7 +18,8 @@ from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
 from bloatlab.store import Keep, Store, Writer
-from bloatlab.store.remote import Place, is_url
+from bloatlab.store.remote import Place, is_url, shown
+from bloatlab.store.remote.secrets import without_secrets
 from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan_all
 
 INTERRUPTED = 130
@@ -48,8 +49,8 @@ class Request:
 
 
 def command_line() -> str:
-    """The command as it was typed, to be typed again."""
-    return " ".join(["bloatlab", *(shlex.quote(word) for word in sys.argv[1:])])
+    """The command as it was typed, to be typed again; passwords and keys in its URLs are left out."""
+    return without_secrets(" ".join(["bloatlab", *(shlex.quote(word) for word in sys.argv[1:])]))
 
 
 def run_request(request: Request) -> int:
@@ -104,23 +105,19 @@ def carry_out(job: Job) -> int:
             after=after,
         )
     for planned, reason in summary.failed[:10]:
-        print(f"bloatlab: run {planned.run_id} (seed {planned.seed}) failed: {reason}", file=sys.stderr)
+        complain(f"run {planned.run_id} (seed {planned.seed}) failed: {reason}")
     if summary.interrupted:
         return interrupted(f"{summary.finished} of {summary.total} runs", job.directory)
     _tell(job, summary)
     if summary.failed:
-        print(
-            f"bloatlab: {len(summary.failed)} of {summary.total} runs failed; the store holds the reasons",
-            file=sys.stderr,
-        )
+        complain(f"{len(summary.failed)} of {summary.total} runs failed; the store holds the reasons")
         return 1
     return 0
 
 
 def interrupted(kept: str, directory: Place) -> int:
     """Says what an interrupt has left and how to go on; the exit code."""
-    said = f"bloatlab: interrupted; {kept} are kept in {directory}. Resume with: {command_line()}"
-    print(said, file=sys.stderr)
+    complain(f"interrupted; {kept} are kept in {shown(directory)}. Resume with: {command_line()}")
     return INTERRUPTED
 
 
@@ -139,8 +136,8 @@ def _tell(job: Job, summary: Summary) -> None:
 
     out = console()
     ranks = job.experiment is not None and bool(job.experiment.criteria or isinstance(job.experiment, Suite))
-    shown = done if ranks else [planned for row in rows_of(done)[:MOST_ROWS] for planned in row]
-    metrics = store.run_metrics([planned.run_id for planned in shown])
+    listed = done if ranks else [planned for row in rows_of(done)[:MOST_ROWS] for planned in row]
+    metrics = store.run_metrics([planned.run_id for planned in listed])
     ranking = of_plan(job.experiment, done, metrics) if ranks else None
     if ranking is None:
         out.print(summary_table(job.name, done, metrics, job.axes))
@@ -148,8 +145,8 @@ def _tell(job: Job, summary: Summary) -> None:
         out.print(ranking_table(job.name, ranking, len(done)))
     how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
     rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""
-    out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {job.directory}", soft_wrap=True)
-    out.print(report_line(job.directory), soft_wrap=True, markup=False)
+    out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(job.directory)}", soft_wrap=True)
+    out.print(report_line(job.directory), soft_wrap=True)
 
 
 def report_line(directory: Place) -> str:
@@ -165,7 +162,7 @@ def report_line(directory: Place) -> str:
             return "no report: pip install 'bloatlab[report]'"
         return f"no report: {error}"
     page = make_report(directory)
-    return f"report: {page}" + (f" (and in {directory})" if is_url(directory) else "")
+    return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
 
 
 def print_json(

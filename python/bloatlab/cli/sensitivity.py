@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis import sensitivity
 from bloatlab.analysis.sensitivity import Design, Method, Sensitivity
-from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.console import complain, console, number, progress_bar
 from bloatlab.cli.run import command_line, interrupted
 from bloatlab.cli.target import Target
 from bloatlab.cli.values import named, settings, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError, StoreError
+from bloatlab.loading import AllowedPlugins
 from bloatlab.store import Store
 from bloatlab.store.files import write_whole
 from bloatlab.sweeps import execute
@@ -43,11 +44,12 @@ class Request:
     out: Path | None
     jobs: int | None
     as_json: bool
+    plugins: AllowedPlugins
 
 
 def run_sensitivity(request: Request) -> int:
     """Runs the samples and says what came of them."""
-    target = Target.named(request.name)
+    target = Target.named(request.name, request.plugins)
     if not request.metrics:
         raise ParameterError("--metric: give at least one, such as link.mean_sojourn")
     wanted = [target.reading(text) for text in request.metrics]
@@ -61,10 +63,8 @@ def run_sensitivity(request: Request) -> int:
         return interrupted(f"{summary.finished} of {summary.total} runs", directory)
     if summary.failed:
         run, reason = summary.failed[0]
-        print(
-            f"bloatlab: {len(summary.failed)} of {summary.total} runs failed, so there are no indices; "
-            f"run {run.run_id}: {reason}",
-            file=sys.stderr,
+        complain(
+            f"{len(summary.failed)} of {summary.total} runs failed, so there are no indices; run {run.run_id}: {reason}"
         )
         return 1
     metrics = Store(directory).run_metrics([run.run_id for run in sampled.runs])
@@ -78,8 +78,8 @@ def run_sensitivity(request: Request) -> int:
     for of in found:
         out.print(indices_table(made, of))
     how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
-    out.print(f"{how} in {summary.wall_s:.2f} s; indices in {path}", soft_wrap=True, markup=False)
-    out.print(_figure_line(made, found, directory), soft_wrap=True, markup=False)
+    out.print(f"{how} in {summary.wall_s:.2f} s; indices in {path}", soft_wrap=True)
+    out.print(_figure_line(made, found, directory), soft_wrap=True)
     return 0
 
 

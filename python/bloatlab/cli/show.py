@@ -30,10 +30,11 @@ def show_catalogue() -> None:
 def show_experiment(name: str) -> None:
     """Parameters, claims and figures of one experiment."""
     from rich.table import Table
+    from rich.text import Text
 
     experiment = get(name)
     out = console()
-    out.print(f"[bold]{experiment.name}[/]: {experiment.title}", soft_wrap=True)
+    out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"), soft_wrap=True)
     out.print(experiment.summary, soft_wrap=True)
     out.print(f"source: {experiment.source}", soft_wrap=True)
     table = Table(title="parameters (bloatlab run NAME --set key=value)")
@@ -114,9 +115,10 @@ def _named(catalogue: Mapping[str, list[Any]], names: Sequence[str]) -> dict[str
 
 def _show_algorithm(out: Console, description: Mapping[str, Any]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     also = f" (also {', '.join(description['aliases'])})" if description["aliases"] else ""
-    out.print(f"[bold]{description['kind']}[/]{also}: {description['summary']}")
+    out.print(Text.assemble((description["kind"], "bold"), f"{also}: {description['summary']}"))
     if details := description.get("details"):
         out.print(details)
     out.print(f"source: {description['source']}", soft_wrap=True)

@@ -9,11 +9,13 @@ from typing import Any
 from bloatlab.cli.console import console
 from bloatlab.cli.run import Job, carry_out
 from bloatlab.cli.values import named, settings, value
-from bloatlab.errors import BloatlabError
+from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
+from bloatlab.loading import AllowedPlugins
 from bloatlab.store.remote import place
 from bloatlab.sweeps.document import Plan, read_plan
 from bloatlab.sweeps.plan import PlannedRun
+from bloatlab.visible import one_line
 
 SHOWN = 10
 """Points that a dry run lists."""
@@ -28,6 +30,7 @@ def sweep_plan(
     jobs: int | None,
     scheduler: str | None,
     dry_run: bool,
+    allow_plugins: bool,
 ) -> int:
     """Makes the runs of a plan and gives the exit code.
 
@@ -39,7 +42,16 @@ def sweep_plan(
         jobs: Threads.
         scheduler: Address of a dask scheduler.
         dry_run: Only say what would be run.
+        allow_plugins: Import whatever plugin the plan names.
+
+    Raises:
+        ParameterError: The plan cannot be read, or says what is not allowed.
     """
+    program = file.suffix == ".py"
+    if dry_run and program and not allow_plugins:
+        raise ParameterError(
+            f"{file}: --dry-run would execute this Python file to read its plan; allow it with --allow-plugins"
+        )
     plan = read_plan(file)
     given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
     plan = plan.model_copy(
@@ -50,7 +62,8 @@ def sweep_plan(
         }
     )
     try:
-        runs = plan.runs()
+        # A program imports what it wants; a document needs the user's word.
+        runs = plan.runs(AllowedPlugins.named_in(set_, all=allow_plugins or program), dry=dry_run)
     except BloatlabError as error:
         raise type(error)(f"{file}: {error}") from error
     source = plan.source()
@@ -68,6 +81,6 @@ def _list(plan: Plan, name: str, runs: Sequence[PlannedRun], swept: Sequence[str
     out = console()
     out.print(f"{name}: {len(runs):,} runs, {len(points):,} points, of each the {plan.keep} are kept", highlight=False)
     for parameters in list(points.values())[:SHOWN]:
-        out.print("  " + ", ".join(f"{key}={parameters.get(key)}" for key in swept), markup=False, soft_wrap=True)
+        out.print("  " + one_line(", ".join(f"{key}={parameters.get(key)}" for key in swept)), soft_wrap=True)
     if len(points) > SHOWN:
         out.print(f"  and {len(points) - SHOWN:,} more")

@@ -8,6 +8,7 @@ from pathlib import Path
 from bloatlab.analysis import readings
 from bloatlab.experiments import CATALOGUE, get
 from bloatlab.experiments.base import Experiment
+from bloatlab.loading import AllowedPlugins
 from bloatlab.scenario.read import read
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source
 
@@ -20,13 +21,13 @@ class Target:
     experiment: Experiment | None
 
     @classmethod
-    def named(cls, name: str) -> Target:
-        """An experiment's name, or the path of a TOML or JSON file."""
+    def named(cls, name: str, plugins: AllowedPlugins) -> Target:
+        """An experiment's name, or the path of a TOML or JSON file; with the plugins that may be imported."""
         if name in CATALOGUE or not (Path(name).exists() or Path(name).suffix in (".toml", ".json")):
             experiment = get(name)
-            return cls(ExperimentSource(experiment), experiment)
+            return cls(ExperimentSource(experiment, plugins), experiment)
         file = Path(name)
-        return cls(ScenarioSource(read(file), file.stem), None)
+        return cls(ScenarioSource(read(file), file.stem, plugins), None)
 
     def reading(self, text: str) -> readings.Reading:
         """A metric, or a criterion of the experiment."""

@@ -13,7 +13,7 @@ from bloatlab.errors import ParameterError, unknown
 from bloatlab.experiments import get
 from bloatlab.scenario.queues import queues_of
 from bloatlab.scenario.read import read
-from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, plan
+from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, plan_points
 
 BOTTLENECK = "bottleneck"
 
@@ -44,7 +44,7 @@ def commands(
         ScenarioSource(read(file), file.stem) if file is not None else ExperimentSource(get(str(experiment)))
     )
     given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
-    queues = queues_of(json.loads(plan(source, given)[0].scenario))
+    queues = queues_of(json.loads(plan_points(source, [{}], given, dry=True)[0].scenario))
     name = _choose(queues, box)
     try:
         return engine().tc(json.dumps(queues[name]), device, all_words)

@@ -19,6 +19,7 @@ from bloatlab.cli.target import Target
 from bloatlab.cli.values import named, settings, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
+from bloatlab.loading import AllowedPlugins
 from bloatlab.sweeps import ScenarioSource, plan
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Request:
     out: Path | None
     jobs: int | None
     as_json: bool
+    plugins: AllowedPlugins
 
 
 def run_tune(request: Request) -> int:
@@ -61,10 +63,10 @@ def run_tune(request: Request) -> int:
     out = console()
     out.print(front_table(problem, found))
     failed = f", {found.failed} failed" if found.failed else ""
-    out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True, markup=False)
-    out.print(f"recommended: {found.knee.label}", soft_wrap=True, markup=False)
-    out.print(f"  {tc_of(found.knee.queue)}", soft_wrap=True, markup=False)
-    out.print(_page_line(problem, found, directory), soft_wrap=True, markup=False)
+    out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
+    out.print(f"recommended: {found.knee.label}", soft_wrap=True)
+    out.print(f"  {tc_of(found.knee.queue)}", soft_wrap=True)
+    out.print(_page_line(problem, found, directory), soft_wrap=True)
     return 0
 
 
@@ -74,7 +76,7 @@ def problem_of(request: Request) -> Problem:
     Raises:
         ParameterError: An option does not fit.
     """
-    target = Target.named(request.name)
+    target = Target.named(request.name, request.plugins)
     source = target.source
     if isinstance(source, ScenarioSource):
         path = queue_path(source.document)

@@ -9,6 +9,21 @@ from altair.utils.schemapi import debug_mode
 from bloatlab.figures import network
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import WIDE
+from bloatlab.visible import visible
+
+
+def specification(chart: Any) -> dict[str, Any]:
+    """The Vega-Lite specification of a chart, without characters that end the process that renders them."""
+    plain: dict[str, Any] = _visible(chart.to_dict(validate=False))
+    return plain
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {_visible(key): _visible(item) for key, item in value.items()}
+    return [_visible(item) for item in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

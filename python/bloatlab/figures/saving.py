@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bloatlab.figures import html_page
+from bloatlab.figures.figure import specification
+
 FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 
 
@@ -27,13 +30,13 @@ def save(chart: Any, path: str | Path) -> Path:
     kind = path.suffix.lower()
     if kind not in FORMATS:
         raise ValueError(f"{path.name}: a figure's name must end in {', '.join(FORMATS)}")
-    spec = chart.to_dict(validate=False)
+    spec = specification(chart)
     if kind == ".json":
         path.write_text(json.dumps(spec, separators=(",", ":")) + "\n", encoding="utf-8")
     elif kind == ".svg":
         path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
     elif kind == ".html":
-        path.write_text(vl_convert.vegalite_to_html(spec, bundle=True), encoding="utf-8")
+        path.write_text(html_page.page(spec), encoding="utf-8")
     elif kind == ".pdf":
         path.write_bytes(vl_convert.vegalite_to_pdf(on_white(spec)))
     else:

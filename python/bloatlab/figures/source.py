@@ -24,7 +24,7 @@ RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_s
 _PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
 
 
-def of_run(store: Store, run_id: str) -> dict[str, pl.DataFrame]:
+def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[str, pl.DataFrame]:
     """Tables of one run; `links` has the queue's limit besides, `limit_packets`, where it is one of packets.
 
     What was not kept is simulated again.
@@ -32,8 +32,14 @@ def of_run(store: Store, run_id: str) -> dict[str, pl.DataFrame]:
     Args:
         store: The results.
         run_id: Identity of the run, or an unambiguous beginning of it.
+        allow_plugins: A run that is simulated again may import the plugins that its scenario names.
+
+    Raises:
+        StoreError: There is no such run, or what was not kept cannot be simulated again.
     """
     result = store.run(run_id)
+    if allow_plugins:
+        result.allow_plugins()
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     return {**tables, "links": with_limits(tables["links"], result.scenario)}
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import bloatlab
-from bloatlab.store import schema
+from bloatlab.store import layout
 from bloatlab.store.files import write_whole
 
 STAMP = ".page"
+_PAGE = re.compile(r"[a-z0-9][a-z0-9_-]*\.html\Z")
 
 
 def note(directory: Path, page: Path) -> None:
@@ -25,12 +27,13 @@ def page(directory: Path) -> Path | None:
     except (OSError, ValueError):
         return None
     made = directory / name
-    return made if made.exists() and state == _state(directory) else None
+    ours = _PAGE.match(name) is not None and made.is_file() and not made.is_symlink()
+    return made if ours and state == _state(directory) else None
 
 
 def _state(directory: Path) -> str:
     """Of the database's files, and of the sources that make the page."""
-    database = [directory / schema.DATABASE, directory / f"{schema.DATABASE}-wal"]
+    database = [directory / layout.DATABASE, directory / f"{layout.DATABASE}-wal"]
     package = Path(bloatlab.__file__).parent
     sources = sorted(path for path in package.rglob("*") if path.suffix in {".py", ".so", ".html", ".css", ".js"})
     digest = hashlib.sha256()

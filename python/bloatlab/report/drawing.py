@@ -10,6 +10,9 @@ from typing import Any, Self
 
 import vl_convert
 
+from bloatlab.figures.figure import specification
+
+_TAG = re.compile(r"<[^<>]*>")
 _NOISE = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events|stroke-miterlimit|xmlns(?::xlink)?|version)="[^"]*"')
 _EMPTY = re.compile(r'<path(?: aria-hidden="true")? d="M0,0h0v0h0Z"/>|<path(?: display="none")? d=""/>')
 _SOLID = re.compile(r' (?:opacity|stroke-opacity|fill-opacity)="1"| display="none"')
@@ -29,19 +32,27 @@ def slim(svg: str, prefix: str, label: str) -> str:
         prefix: Unique on the page.
         label: Says what the figure shows, for those who do not see it; must be escaped for an attribute.
     """
-    svg = _NOISE.sub("", svg)
-    svg = _EMPTY.sub("", _SOLID.sub("", svg))
-    svg = _COORDINATES.sub(lambda match: _FINE.sub(r"\1", match.group()), svg)
-    # Vega counts its clip paths over the life of a process: counted anew, the same figure is the same text.
+    # Only within tags: text that looks like an attribute is text.
+    # Vega counts its clip paths over the life of a process; numbered from 0, the same figure is the same text.
     names: dict[str, str] = {}
-    svg = _ID.sub(lambda match: match[1] + names.setdefault(match[2], f"{prefix}-{len(names)}"), svg)
+
+    def renamed(match: re.Match[str]) -> str:
+        return match[1] + names.setdefault(match[2], f"{prefix}-{len(names)}")
+
+    svg = _TAG.sub(lambda tag: _ID.sub(renamed, _slim_tag(tag.group())), svg)
+    svg = _EMPTY.sub("", svg)
     svg = re.sub(r"<g>(<g></g>)*</g>", "", svg)
 
     def root(match: re.Match[str]) -> str:
         width, _, box = match.groups()
-        return f'<svg role="img" aria-label="{label}" viewBox="{box}" style="max-width:{width}px">'
+        return f'<svg role="img" aria-label="{label}" viewBox="{box}" width="{width}">'
 
     return _ROOT.sub(root, svg, count=1)
+
+
+def _slim_tag(tag: str) -> str:
+    tag = _SOLID.sub("", _NOISE.sub("", tag))
+    return _COORDINATES.sub(lambda match: _FINE.sub(r"\1", match.group()), tag)
 
 
 class Renderer:
@@ -62,7 +73,7 @@ class Renderer:
 
     def render(self, chart: Any, prefix: str, label: str) -> Future[str]:
         """Begin to render a chart; the future holds the slim SVG."""
-        spec = json.dumps(chart.to_dict(validate=False), separators=(",", ":"))
+        spec = json.dumps(specification(chart), separators=(",", ":"))
         return self._pool.submit(lambda: slim(self._svg(spec), prefix, label))
 
     def _svg(self, spec: str) -> str:

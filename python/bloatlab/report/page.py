@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -11,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import polars as pl
+from markupsafe import Markup
 
 from bloatlab.engines import engine
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.experiments.claims import answers_of_store, findings_of_store
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
+from bloatlab.figures.policy import policy
+from bloatlab.loading import names_plugins
 from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.store import Keep, Store
-from bloatlab.store.files import FILES, write_whole
+from bloatlab.store.files import write_page
+from bloatlab.store.layout import FILES
+from bloatlab.visible import visible
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -127,8 +133,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
-    there = set(mine.filter(_has_tables())["run_id"])
-    picks = {run: why for run, why in picks.items() if run in there}
+    picks = {run: why for run, why in picks.items() if _has_tables(store, run)}
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
     details = [
         _run(store, renderer, swept, run, why, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
@@ -181,9 +186,12 @@ def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[
     return picks or {runs[0]: "the first run"}
 
 
-def _has_tables() -> pl.Expr:
-    """Of a run: its series are stored, or this engine can make them again."""
-    return (pl.col("kept") >= Keep.TABLES) | (pl.col("engine_version") == engine().engine_version())
+def _has_tables(store: Store, run_id: str) -> bool:
+    """Whether a run's series are stored, or this engine can make them again without importing a plugin."""
+    run = store.find(run_id)
+    if run["kept"] >= Keep.TABLES:
+        return True
+    return run["engine_version"] == engine().engine_version() and not names_plugins(json.loads(run["scenario"]))
 
 
 def _ranked_picks(ranked: Ranked) -> dict[str, str]:
@@ -303,14 +311,20 @@ def render(template: str, **values: Any) -> str:
 @cache
 def _template(name: str) -> jinja2.Template:
     loader = jinja2.PackageLoader("bloatlab.report")
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
+    )
+    script, style = (loader.get_source(environment, part)[0] for part in ("page.js", "style.css"))
+    environment.globals |= {"policy": policy([script], [style]), "script": Markup(script), "style": Markup(style)}
     return environment.get_template(name)
 
 
+def _finalize(value: Any) -> Any:
+    """What is not markup of ours comes from a store, and is shown without control characters."""
+    return visible(value) if type(value) is str else value
+
+
 def write(path: Path, page: str) -> Path:
-    """Writes a page whole or not at all; raises `StoreError` where it cannot."""
-    try:
-        write_whole(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}") from error
+    """Writes a page; raises `StoreError` where it cannot, or where a page of another origin is in its place."""
+    write_page(path, page)
     return path

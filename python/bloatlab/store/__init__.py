@@ -2,7 +2,8 @@
 
 from bloatlab.store.identity import canonical, run_id
 from bloatlab.store.keep import Keep
+from bloatlab.store.records import RunRecord
 from bloatlab.store.store import Store
-from bloatlab.store.writer import RunRecord, Writer
+from bloatlab.store.writer import Writer
 
 __all__ = ["Keep", "RunRecord", "Store", "Writer", "canonical", "run_id"]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from bloatlab.store import schema
+from bloatlab.errors import StoreError
+from bloatlab.store import layout
+from bloatlab.store.database import clear_errors
+from bloatlab.store.layout import FILES, TEMPORARY
 
-FILES = "files"
+GENERATOR = b'<meta name="generator" content="bloatlab">'
+"""What every page of ours says of itself."""
+_BEGINNING = 2000
 
 
 def write_files(directory: Path, makers: Mapping[str, Callable[[Path], object]], created: str) -> None:
@@ -22,21 +26,42 @@ def write_files(directory: Path, makers: Mapping[str, Callable[[Path], object]],
         created: When the run finished, as the store has it.
 
     Raises:
-        StoreError: A file cannot be written.
+        StoreError: A file cannot be written, or a name leads out of the directory.
     """
     since = datetime.fromisoformat(created).timestamp()
-    with schema.clear_errors(directory):
+    with clear_errors(directory):
+        paths = {layout.file_path(directory, name): make for name, make in makers.items()}
         (directory / FILES).mkdir(exist_ok=True)
-        for name, make in makers.items():
-            path = directory / FILES / name
+        for path, make in paths.items():
             if not (path.exists() and path.stat().st_mtime >= since):
                 write_whole(path, make)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Writes a page whole or not at all; one that bloatlab did not make is never written over.
+
+    Raises:
+        StoreError: Something else is there, or the page cannot be written.
+    """
+    try:
+        if path.is_symlink() or (path.exists() and GENERATOR not in _beginning(path)):
+            raise StoreError(f"{path}: was not made by bloatlab, so it is not written over; move it away")
+        write_whole(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def _beginning(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(_BEGINNING)
 
 
 def write_whole(path: Path, make: Callable[[Path], object]) -> None:
     """Writes under another name and renames: a reader never sees half a file."""
     # The ending stays: by it figures choose their format.
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    temporary = path.with_name(f"{TEMPORARY}{layout.new_name()}{path.suffix}")
     try:
         make(temporary)
         temporary.replace(path)

@@ -1,23 +1,45 @@
-"""Parquet parts: one directory a group of runs, one file a table, seen whole or not at all."""
+"""Parquet parts: a directory for a group of runs, a file for a table, a manifest with their hashes; seen whole or not at all."""
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bloatlab.errors import StoreError
+from bloatlab.store import layout, metrics
+from bloatlab.store.layout import MANIFEST, MARKER
+from bloatlab.store.records import NOTES, RECORDS, frame_of_notes, frame_of_records
 
 if TYPE_CHECKING:
     import polars as pl
 
     from bloatlab.engines import ArrowTable
 
-TEMPORARY = ".tmp-"
+_COLUMNS = {
+    metrics.TABLE: lambda: metrics.frame([]),
+    RECORDS: lambda: frame_of_records([]),
+    NOTES: lambda: frame_of_notes([]),
+}
+"""Our own tables, each without rows; others have a `run_id`, and then what the engine gave."""
+MANIFEST_LIMIT = 1 << 20
+"""Bytes of a manifest that are read; ours have some hundreds."""
+
+
+class DamagedError(Exception):
+    """A file of a part is missing or is not what was written; the text is its path within the store and what is wrong."""
+
+    def __init__(self, part: str, file: str, why: str) -> None:
+        super().__init__(f"{layout.PARTS}/{part}/{file} {why}".replace("/ ", " "))
+        self.part = part
+
+
+class UnreadableError(DamagedError):
+    """The system does not give a file of a part; it may be whole."""
 
 
 def concatenate(tables: Sequence[tuple[str, ArrowTable]]) -> pl.DataFrame:
@@ -35,42 +57,65 @@ def concatenate(tables: Sequence[tuple[str, ArrowTable]]) -> pl.DataFrame:
     return frame.insert_column(0, column.cast(pl.String))
 
 
-def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> str:
-    """Writes the frames durably under a new name; nobody sees the part before it is whole."""
-    name = secrets.token_hex(8)
-    temporary = parts / f"{TEMPORARY}{name}"
+def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> tuple[str, str]:
+    """Writes the frames durably under a new name, and gives that and the hash of the manifest.
+
+    Nobody sees the part before it is whole.
+    """
+    name = layout.new_name()
+    temporary = layout.temporary(parts)
     temporary.mkdir()
     try:
+        mark(temporary)
         for table, frame in frames.items():
-            _write_frame(temporary / f"{table}.parquet", frame)
+            write_durably(temporary / f"{table}.parquet", encoded(frame))
+        digest = write_manifest(temporary)
         _sync_directory(temporary)
         temporary.rename(parts / name)
         _sync_directory(parts)
     except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+        layout.remove_part(temporary)
         raise
-    return name
+    return name, digest
 
 
-def add_table(parts: Path, part: str, table: str, frame: pl.DataFrame) -> None:
-    """Writes one more table into a part that is there."""
-    temporary = parts / part / f"{TEMPORARY}{table}"
-    _write_frame(temporary, frame)
-    temporary.rename(parts / part / f"{table}.parquet")
-    _sync_directory(parts / part)
+def mark(part: Path) -> None:
+    """Says in a part that bloatlab made it: only what carries this mark is ever removed."""
+    replace_durably(part / MARKER, b"a part of a bloatlab results directory\n")
 
 
-def _write_frame(path: Path, frame: pl.DataFrame) -> None:
+def write_manifest(part: Path) -> str:
+    """Writes the hash of every table of a part into its manifest; gives the manifest's own."""
+    tables = {
+        path.stem: {"sha256": digest_of(data := path.read_bytes()), "bytes": len(data)}
+        for path in sorted(part.glob("*.parquet"))
+    }
+    text = json.dumps({"bloatlab": "part", "tables": tables}, sort_keys=True, indent=1).encode()
+    replace_durably(part / MANIFEST, text)
+    return digest_of(text)
+
+
+def encoded(frame: pl.DataFrame) -> memoryview:
+    """A frame as the bytes of a Parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=1)
-    _write_durably(path, buffer.getbuffer())
+    return buffer.getbuffer()
 
 
-def _write_durably(path: Path, data: memoryview) -> None:
-    with path.open("wb") as file:
+def write_durably(path: Path, data: bytes | memoryview) -> None:
+    """Writes a new file and waits until it is on disk; an existing file or link is refused."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        os.fsync(descriptor)
+
+
+def replace_durably(path: Path, data: bytes | memoryview) -> None:
+    """Writes a file in place of one of the same name, whole or not at all."""
+    temporary = layout.temporary(path.parent)
+    write_durably(temporary, data)
+    temporary.replace(path)
 
 
 def _sync_directory(path: Path) -> None:
@@ -81,31 +126,114 @@ def _sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def remove_parts(parts: Path, names: Iterable[str]) -> None:
-    """Removes parts that no run names any more."""
-    for name in names:
-        shutil.rmtree(parts / name, ignore_errors=True)
+def digest_of(data: bytes | memoryview) -> str:
+    """SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
 
 
-def read_table(parts: Path, table: str, runs_by_part: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """The named runs' rows of a table, from the parts that hold them; empty when no run has such a table.
+class Part:
+    """A part that is read. Every file is checked against its hash before a value of it counts."""
 
-    Raises:
-        FileNotFoundError: A part is gone.
-        StoreError: A part is damaged.
-    """
+    def __init__(self, parts: Path, name: str, manifest: str | None) -> None:
+        """Reads the manifest.
+
+        Args:
+            parts: The directory of all parts.
+            name: The part's name.
+            manifest: Hash of its manifest; absent: whatever the manifest says counts.
+
+        Raises:
+            FileNotFoundError: There is no such part.
+            DamagedError: The manifest is missing or altered.
+            StoreError: The name is not of our form, or a symbolic link is in the way.
+        """
+        self.path = layout.part_path(parts, name)
+        self.name = name
+        if not self.path.is_dir():
+            raise FileNotFoundError(self.path)
+        text = self._bytes(MANIFEST, MANIFEST_LIMIT)
+        self.digest = digest_of(text)
+        if manifest is not None and self.digest != manifest:
+            raise DamagedError(name, MANIFEST, "is altered")
+        try:
+            self.tables: dict[str, tuple[str, int]] = {
+                table: (str(about["sha256"]), int(about["bytes"]))
+                for table, about in json.loads(text)["tables"].items()
+            }
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise DamagedError(name, MANIFEST, "is altered") from error
+        if not all(map(layout.is_table, self.tables)):
+            raise DamagedError(name, MANIFEST, "names a table that no part has")
+
+    def read(self, table: str) -> pl.DataFrame | None:
+        """A table, or `None` where the part has no such table.
+
+        Raises:
+            DamagedError: Its file is missing or altered.
+        """
+        import polars as pl
+
+        data = self.checked(table)
+        if data is None:
+            return None
+        try:
+            frame = pl.read_parquet(io.BytesIO(data))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DamagedError(self.name, f"{table}.parquet", "is no Parquet file") from error
+        # Whoever makes a store can hash it as well.
+        wanted = _COLUMNS[table]().schema if table in _COLUMNS else {"run_id": pl.String}
+        if not wanted.items() <= frame.schema.items():
+            raise DamagedError(self.name, f"{table}.parquet", f"has not the columns {', '.join(wanted)}")
+        return frame
+
+    def checked(self, table: str) -> bytes | None:
+        """The bytes of a table's file, once they are found to be those that were written."""
+        if table not in self.tables:
+            return None
+        expected, size = self.tables[table]
+        data = self._bytes(f"{table}.parquet", size + 1)
+        if digest_of(data) != expected:
+            raise DamagedError(self.name, f"{table}.parquet", "is altered")
+        return data
+
+    def check(self) -> None:
+        """Checks every file of the part; raises `DamagedError`."""
+        for table in self.tables:
+            self.checked(table)
+
+    def _bytes(self, file: str, most: int) -> bytes:
+        try:
+            descriptor = os.open(self.path / file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError):
+                raise DamagedError(self.name, file, "is missing") from error
+            raise UnreadableError(self.name, file, f"cannot be read ({error.strerror})") from error
+        with os.fdopen(descriptor, "rb") as opened:
+            try:
+                return opened.read(most)
+            except OSError as error:
+                raise UnreadableError(self.name, file, f"cannot be read ({error.strerror})") from error
+
+
+def of_runs(frame: pl.DataFrame, run_ids: Iterable[str]) -> pl.DataFrame:
+    """The rows of these runs. A part may hold rows of a run that was made again since; those do not count."""
     import polars as pl
 
-    frames = []
-    for part, run_ids in runs_by_part.items():
-        directory, file = parts / part, parts / part / f"{table}.parquet"
-        if not directory.is_dir():
-            raise FileNotFoundError(directory)
-        if not file.exists():
-            continue
-        try:
-            # A part may hold rows of a run that was made again since; they count no more.
-            frames.append(pl.scan_parquet(file, glob=False).filter(pl.col("run_id").is_in(list(run_ids))).collect())
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise StoreError(f"{file}: cannot be read, it is damaged ({str(error).splitlines()[0]})") from error
+    return frame.filter(pl.col("run_id").is_in(list(run_ids)))
+
+
+def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Frames of several parts as one; without any, an empty one with `run_id`."""
+    import polars as pl
+
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"run_id": []}, {"run_id": pl.String})
+
+
+def damage(directory: object, runs: Sequence[str], what: DamagedError) -> StoreError:
+    """The error for a damaged part, with the runs that it holds and the command that makes them again."""
+    named = ", ".join(runs[:2]) + (f" and {len(runs) - 2} more" if len(runs) > 2 else "")
+    whose = f"run{'s' * (len(runs) > 1)} {named}" if runs else "no run"
+    return StoreError(
+        f"{directory}: {what}, which holds {whose}; `bloatlab store repair {directory}` makes "
+        f"{'them' if len(runs) > 1 else 'it'} again"
+    )

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from bloatlab.store.database import Database
 from bloatlab.store.identity import canonical
+from bloatlab.store.records import Note
+from bloatlab.store.tables import POINTS, RUNS
 
 
 class Points:
     """The points of a store that is written to; numbers them as they come."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, database: Database) -> None:
         """Reads those that are there."""
-        self._connection = connection
+        self._database = database
         self._numbers: dict[bytes, int] = {}
         self._known: dict[tuple[int, str], int] = {}
-        for point, scenario, parameters in connection.execute("SELECT point, scenario, parameters FROM points"):
-            self._numbers[_key(scenario, parameters)] = point
+        for point, scenario, parameters in database.rows(POINTS):
+            self._numbers[_key(str(scenario), str(parameters))] = int(point or 0)
+        self._next = max(self._numbers.values(), default=0) + 1
 
     def of(self, scenario: str, parameters: Mapping[str, Any]) -> int:
         """The point's number; a new one is stored within the transaction that is open."""
@@ -28,8 +31,9 @@ class Points:
         key = _key(scenario, text)
         point = self._numbers.get(key)
         if point is None:
-            point = self._numbers[key] = len(self._numbers) + 1
-            self._connection.execute("INSERT INTO points VALUES (?, ?, ?)", (point, scenario, text))
+            point = self._numbers[key] = self._next
+            self._next += 1
+            self._database.put(POINTS, [(point, scenario, text)])
         return point
 
     def besides(self, point: int, parameters: Mapping[str, Any]) -> int:
@@ -37,10 +41,18 @@ class Points:
         text = canonical(dict(parameters))
         known = self._known.get((point, text))
         if known is None:
-            query = "SELECT scenario, parameters FROM points WHERE point = ?"
-            scenario, there = self._connection.execute(query, (point,)).fetchone()
-            known = self._known[point, text] = self.of(scenario, {**parameters, **json.loads(there)})
+            ((_, scenario, there),) = self._database.rows(POINTS, "point = ?", point)
+            known = self._known[point, text] = self.of(str(scenario), {**parameters, **json.loads(str(there))})
         return known
+
+    def are_new(self, note: Note) -> bool:
+        """Whether a run lacks one of the parameters that a note says it is asked for under."""
+        run_id, text = note.row
+        found = self._database.rows(RUNS, "run_id = ?", run_id)
+        if not found:
+            return False
+        ((_, _, there),) = self._database.rows(POINTS, "point = ?", found[0][2])
+        return not json.loads(str(text)).keys() <= json.loads(str(there)).keys()
 
 
 def _key(scenario: str, parameters: str) -> bytes:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.errors import StoreError
-from bloatlab.store import metrics, schema
+from bloatlab.store import metrics
+from bloatlab.store.content import Content
 from bloatlab.store.keep import Keep
-from bloatlab.store.parts import read_table
-from bloatlab.store.remote import Mirror, Place, is_url, local
+from bloatlab.store.layout import DATABASE, PARTS
+from bloatlab.store.parts import DamagedError, Part, damage, joined, of_runs
+from bloatlab.store.remote import Mirror, Place, is_url, local, shown
+from bloatlab.store.tables import CLAIMS, INVOCATIONS, POINTS, RUNS, UNITS
 from bloatlab.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -23,41 +25,30 @@ if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable
     from bloatlab.result import Result
 
-_COLUMNS = {
-    "run_id": str, "experiment": str, "point": int, "seed": int, "engine_version": str, "status": str, "reason": str,
-    "digest": str, "wall_s": float, "events": int, "kept": int, "created": str,
-}  # fmt: skip
-_CLAIMS = {
-    "experiment": str, "run_id": str, "name": str, "unit": str, "published": float, "measured": float, "tolerance": float,
-    "holds": int, "source": str, "bound": str,
-}  # fmt: skip
-
 ATTEMPTS = 10
 """Looks at which parts there are before one that is missing is an error: a store at a URL may change while much is fetched."""
 
 
 class Store:
-    """A results directory, opened for reading. Many processes may read while one writes."""
+    """A results directory, opened for reading. Many processes may read while one writes; reading writes nothing."""
 
     def __init__(self, place: Place) -> None:
-        """Opens an existing store; one of an older version is converted.
+        """Opens an existing store.
 
         Args:
             place: The results directory, or a URL as `s3://bucket/path`, from which comes what is needed.
 
         Raises:
-            StoreError: There is no store, it is damaged, or a newer bloatlab wrote it.
+            StoreError: There is no store, it is damaged, or another version of bloatlab wrote it.
         """
         self.directory = local(place)
         self._mirror = Mirror.at(self.directory)
         if self._mirror is not None and is_url(place):
             self._mirror.pull()
             if not Store.exists(self.directory):
-                raise StoreError(f"{place}: holds no results (no {schema.DATABASE})")
-        with self._connection() as connection:
-            older = schema.is_older(connection)
-        if older:
-            Writer(self.directory).close()
+                raise StoreError(f"{shown(place)}: holds no results (no {DATABASE})")
+        self._last: Content | None = None
+        self._content()
 
     @classmethod
     def exists(cls, place: Place) -> bool:
@@ -65,7 +56,7 @@ class Store:
         directory = local(place)
         if is_url(place) and (mirror := Mirror.at(directory)) is not None:
             mirror.pull()
-        return (directory / schema.DATABASE).exists()
+        return (directory / DATABASE).exists()
 
     def fetch_files(self) -> None:
         """Of a store at a URL: brings the files here that runs left beside their tables (`files/`)."""
@@ -87,20 +78,20 @@ class Store:
         `run_id`, `experiment`, `point` (equal for runs that differ in their seed alone), `seed`, `engine_version`, `status`
         (`done` or `failed`), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
         """
-        return self._frame(f"SELECT {', '.join(_COLUMNS)} FROM runs ORDER BY created, run_id", _COLUMNS)
+        names = [name for name in RUNS.columns if name != "part"]
+        return self._content().frame(RUNS, names).sort("created", "run_id", maintain_order=True)
 
     def points(self) -> pl.DataFrame:
         """One row a point: `point`, `scenario` and `parameters`, both as JSON."""
-        query = "SELECT point, scenario, parameters FROM points ORDER BY point"
-        return self._frame(query, {"point": int, "scenario": str, "parameters": str})
+        return self._content().frame(POINTS).sort("point")
 
     def parameters(self) -> pl.DataFrame:
         """`run_id`, `name`, `value` (JSON) of every run's parameters."""
         import polars as pl
 
-        with self._connection() as connection:
-            points = connection.execute("SELECT point, parameters FROM points").fetchall()
-            runs = connection.execute("SELECT run_id, point FROM runs ORDER BY run_id").fetchall()
+        content = self._content()
+        points = [(point, parameters) for point, (_, parameters) in sorted(content.points.items())]
+        runs = [(run_id, run["point"]) for run_id, run in sorted(content.runs.items())]
         values = [
             (point, name, json.dumps(value, sort_keys=True))
             for point, text in points
@@ -123,18 +114,17 @@ class Store:
         for name, value in {"scope": scope, "metric": metric}.items():
             if value is not None:
                 frame = frame.filter(pl.col(name) == value)
-        units = self._frame("SELECT scope, metric, unit FROM units", dict.fromkeys(("scope", "metric", "unit"), str))
+        units = self._content().frame(UNITS)
         frame = frame.join(units, on=["scope", "metric"], how="left", maintain_order="left")
         return frame.with_columns(pl.col("unit").fill_null(""))
 
     def claims(self) -> pl.DataFrame:
         """Published values against ours; `holds` is null where the source states no tolerance."""
-        return self._frame(f"SELECT {', '.join(_CLAIMS)} FROM claims ORDER BY rowid", _CLAIMS)
+        return self._content().frame(CLAIMS)
 
     def invocations(self) -> pl.DataFrame:
         """The commands that asked for runs, oldest first."""
-        columns = {"created": str, "experiment": str, "command": str, "runs": int}
-        return self._frame(f"SELECT {', '.join(columns)} FROM invocations ORDER BY id", columns)
+        return self._content().frame(INVOCATIONS).sort("created", "id").drop("id")
 
     def table(self, name: str, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
         """A table of docs/architecture.md over many runs, with `run_id` first.
@@ -143,25 +133,68 @@ class Store:
             name: `flow_series`, `histograms`, ...
             run_ids: The runs wanted; absent: all.
         """
-        for attempt in range(1, ATTEMPTS + 1):
+        for _ in range(ATTEMPTS):
+            content = self._content()
+            by_part = _runs_by_part(content, run_ids)
             try:
-                by_part = self._runs_by_part(run_ids)
                 if self._mirror is not None:
                     self._mirror.fetch(by_part)
-                return read_table(self.directory / schema.PARTS, name, by_part)
-            except FileNotFoundError as error:
+                return self._read(name, by_part, content)
+            except (FileNotFoundError, DamagedError) as error:
+                found = error
                 # A writer that closes merges parts; the next look sees their new names.
-                if attempt == ATTEMPTS:
-                    raise StoreError(f"{error}: a part of the store is missing") from error
                 if self._mirror is not None:
                     self._mirror.pull()
-        raise AssertionError
+                elif self._content() is content:
+                    break
+        raise self._damage(found, by_part) from found
+
+    def _read(self, name: str, by_part: Mapping[str, Sequence[str]], content: Content) -> pl.DataFrame:
+        frames = []
+        for part, wanted in by_part.items():
+            frame = Part(self.directory / PARTS, part, content.manifests[part]).read(name)
+            if frame is not None:
+                frames.append(of_runs(frame, wanted))
+        return joined(frames)
+
+    def _damage(self, found: Exception, by_part: Mapping[str, Sequence[str]]) -> StoreError:
+        if not isinstance(found, DamagedError):
+            gone = next((part for part in by_part if not (self.directory / PARTS / part).is_dir()), "")
+            found = DamagedError(gone, "", "is missing")
+        return damage(shown(self.directory), by_part.get(found.part, ()), found)
 
     def finished(self) -> dict[str, Keep]:
         """Identities of the runs that are done, and how much of each is kept."""
-        with self._connection() as connection:
-            rows = connection.execute("SELECT run_id, kept FROM runs WHERE status = 'done'")
-            return {run_id: Keep(kept) for run_id, kept in rows}
+        runs = self._content().runs
+        return {run_id: Keep(run["kept"]) for run_id, run in runs.items() if run["status"] == "done"}
+
+    def runs_by_part(self) -> dict[str, list[str]]:
+        """The parts that hold runs, and which runs each holds."""
+        return _runs_by_part(self._content(), None)
+
+    def manifests(self) -> dict[str, str]:
+        """Every part, with the hash of its manifest."""
+        return dict(self._content().manifests)
+
+    def fetch_part(self, part: str) -> None:
+        """Of a store at a URL: brings a part here, if it is there."""
+        if self._mirror is not None:
+            with suppress(FileNotFoundError):
+                self._mirror.fetch([part])
+
+    def damaged(self, run_ids: Iterable[str]) -> dict[str, str]:
+        """Those of these runs that cannot be read, and why: a file of their part is missing or altered."""
+        content = self._content()
+        found: dict[str, str] = {}
+        for part, held in _runs_by_part(content, run_ids).items():
+            self.fetch_part(part)
+            try:
+                Part(self.directory / PARTS, part, content.manifests[part]).check()
+            except FileNotFoundError:
+                found |= dict.fromkeys(held, f"{PARTS}/{part} is missing")
+            except DamagedError as error:
+                found |= dict.fromkeys(held, str(error))
+        return found
 
     def run_metrics(self, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Metrics of some runs in the form of `--json`: scope, entity, metric."""
@@ -170,19 +203,18 @@ class Store:
     def run_parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
         """Parameters of each finished run of an experiment, as they ended; runs of a point share one dictionary."""
         points, runs = self._done(experiment)
-        read = {point: json.loads(text) for point, text in points.items()}
-        return {run_id: read[point] for run_id, point, _ in runs}
+        read = {point: json.loads(parameters) for point, (_, parameters) in points.items()}
+        return {run["run_id"]: read[run["point"]] for run in runs}
 
     def places(self, experiment: str) -> dict[tuple[str, int], str]:
         """Finished runs of an experiment by their parameters (canonical JSON) and seed."""
         points, runs = self._done(experiment)
-        return {(points[point], seed): run_id for run_id, point, seed in runs}
+        return {(points[run["point"]][1], run["seed"]): run["run_id"] for run in runs}
 
-    def _done(self, experiment: str) -> tuple[dict[int, str], list[tuple[str, int, int]]]:
-        query = "SELECT run_id, point, seed FROM runs WHERE experiment = ? AND status = 'done' ORDER BY created, run_id"
-        with self._connection() as connection:
-            points = dict(connection.execute("SELECT point, parameters FROM points"))
-            return points, connection.execute(query, (experiment,)).fetchall()
+    def _done(self, experiment: str) -> tuple[dict[int, tuple[str, str]], list[dict[str, Any]]]:
+        content = self._content()
+        runs = [run for run in content.runs.values() if run["experiment"] == experiment and run["status"] == "done"]
+        return content.points, runs
 
     def run(self, run_id: str) -> Result:
         """One run's result; an unambiguous beginning of its identity is enough.
@@ -222,40 +254,25 @@ class Store:
 
     def find(self, run_id: str) -> dict[str, Any]:
         """The row of `runs` whose identity begins so, with the `scenario` and the `parameters` of its point."""
-        pattern = run_id.replace("%", "").replace("_", "") + "%"
-        columns = [*_COLUMNS, "scenario", "parameters"]
-        query = f"SELECT {', '.join(columns)} FROM runs JOIN points USING (point) WHERE run_id LIKE ? LIMIT 2"
-        with self._connection() as connection:
-            rows = connection.execute(query, (pattern,)).fetchall()
-        if len(rows) != 1:
-            why = "several runs begin with" if rows else "there is no run"
-            raise StoreError(f"{self.directory}: {why} `{run_id}` (bloatlab export lists them as run_id)")
-        return dict(zip(columns, rows[0], strict=True))
+        content = self._content()
+        found = [row for identity, row in content.runs.items() if identity.startswith(run_id)]
+        if len(found) != 1:
+            why = "several runs begin with" if found else "there is no run"
+            where = shown(self.directory)
+            raise StoreError(f"{where}: {why} `{ascii(run_id)[1:-1]}` (`bloatlab runs {where}` lists them)")
+        scenario, parameters = content.points[found[0]["point"]]
+        return {**found[0], "scenario": scenario, "parameters": parameters}
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        with schema.clear_errors(self.directory):
-            connection = schema.connect_for_reading(self.directory)
-            try:
-                yield connection
-            finally:
-                connection.close()
+    def _content(self) -> Content:
+        self._last = Content.load(self.directory, self._last)
+        return self._last
 
-    def _frame(self, query: str, columns: Mapping[str, type]) -> pl.DataFrame:
-        import polars as pl
 
-        types = {str: pl.String, int: pl.Int64, float: pl.Float64}
-        with self._connection() as connection:
-            rows = connection.execute(query).fetchall()
-        return pl.DataFrame(rows, schema={name: types[of] for name, of in columns.items()}, orient="row")
-
-    def _runs_by_part(self, run_ids: Sequence[str] | None) -> dict[str, list[str]]:
-        wanted = None if run_ids is None else set(run_ids)
-        found: dict[str, list[str]] = defaultdict(list)
-        with self._connection() as connection:
-            for part, run_id in connection.execute(
-                "SELECT part, run_id FROM runs WHERE part IS NOT NULL ORDER BY part"
-            ):
-                if wanted is None or run_id in wanted:
-                    found[part].append(run_id)
-        return found
+def _runs_by_part(content: Content, run_ids: Iterable[str] | None) -> dict[str, list[str]]:
+    """The parts that hold these runs (absent: all), and which runs each holds."""
+    wanted = content.runs if run_ids is None else set(run_ids)
+    found: dict[str, list[str]] = defaultdict(list)
+    for run_id, run in content.runs.items():
+        if run["part"] is not None and run_id in wanted:
+            found[run["part"]].append(run_id)
+    return found

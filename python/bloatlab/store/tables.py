@@ -1,28 +1,87 @@
-"""The tables of the SQLite side of a store."""
+"""The tables of the SQLite side of a store: each defined once, for SQL, for writing and for checking what is read."""
 
-POINTS = """
-CREATE TABLE points (
-    point INTEGER PRIMARY KEY, scenario TEXT NOT NULL, parameters TEXT NOT NULL
-)"""
-RUNS = """
-CREATE TABLE runs (
-    run_id TEXT PRIMARY KEY, experiment TEXT NOT NULL, point INTEGER NOT NULL REFERENCES points, seed INTEGER NOT NULL,
-    engine_version TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('done', 'failed')), reason TEXT, digest TEXT,
-    wall_s REAL, events INTEGER, kept INTEGER NOT NULL, created TEXT NOT NULL, part TEXT
-) WITHOUT ROWID"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+Value = str | int | float | None
+Row = tuple[Value, ...]
+
+_SQL: dict[type, str] = {str: "TEXT", int: "INTEGER", float: "REAL"}
+SEAL = "seal"
+"""Last column of every table: a hash of the row (`seals.seal_of`)."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its columns in order, which may be null, and its key."""
+
+    name: str
+    columns: Mapping[str, type]
+    key: tuple[str, ...]
+    nullable: frozenset[str] = frozenset()
+
+    @property
+    def create(self) -> str:
+        """The statement that makes it."""
+        columns = [
+            f"{name} {_SQL[of]}" + ("" if name in self.nullable else " NOT NULL") for name, of in self.columns.items()
+        ]
+        return f"CREATE TABLE {self.name} ({', '.join(columns)}, {SEAL} INTEGER NOT NULL, PRIMARY KEY ({', '.join(self.key)}))"
+
+    @property
+    def insert(self) -> str:
+        """The statement that writes a row with its seal, in place of one with the same key."""
+        return f"INSERT OR REPLACE INTO {self.name} VALUES ({', '.join('?' * (len(self.columns) + 1))})"
+
+    @property
+    def select(self) -> str:
+        """The statement that reads every row with its seal, in the order in which they were first written."""
+        return f"SELECT {', '.join(self.columns)}, {SEAL} FROM {self.name} ORDER BY rowid"
+
+    def key_of(self, row: Sequence[Value]) -> tuple[Value, ...]:
+        """A row's key."""
+        return tuple(row[place] for place in self.key_places)
+
+    @property
+    def key_places(self) -> tuple[int, ...]:
+        """Places of the key among the columns."""
+        names = list(self.columns)
+        return tuple(names.index(name) for name in self.key)
+
+    def accepts(self, column: str, kinds: set[type]) -> bool:
+        """Whether values of these types may be in a column."""
+        allowed = {self.columns[column]} | ({type(None)} if column in self.nullable else set())
+        return kinds <= allowed
+
+
+RUNS = Table(
+    "runs",
+    {
+        "run_id": str, "experiment": str, "point": int, "seed": int, "engine_version": str, "status": str, "reason": str,
+        "digest": str, "wall_s": float, "events": int, "kept": int, "created": str, "part": str,
+    },
+    ("run_id",),
+    frozenset({"reason", "digest", "wall_s", "events", "part"}),
+)  # fmt: skip
+POINTS = Table("points", {"point": int, "scenario": str, "parameters": str}, ("point",))
+UNITS = Table("units", {"scope": str, "metric": str, "unit": str}, ("scope", "metric"))
+CLAIMS = Table(
+    "claims",
+    {
+        "experiment": str, "run_id": str, "name": str, "unit": str, "published": float, "measured": float,
+        "tolerance": float, "holds": int, "source": str, "bound": str,
+    },
+    ("experiment", "run_id", "name"),
+    frozenset({"measured", "tolerance", "holds"}),
+)  # fmt: skip
+INVOCATIONS = Table("invocations", {"id": int, "created": str, "experiment": str, "command": str, "runs": int}, ("id",))
+PARTS = Table("parts", {"part": str, "manifest": str, "notes": int}, ("part",))
+"""Every part with the hash of its manifest, and how many notes (rows of small tables) it holds."""
+SEALS = Table("seals", {"name": str, "rows": int, "total": int}, ("name",))
+"""Of every other table the number of rows and the sum of their seals: no row can vanish unseen."""
+
+CONTENT = {table.name: table for table in (RUNS, POINTS, UNITS, CLAIMS, INVOCATIONS, PARTS)}
 RUNS_BY_PART = "CREATE INDEX runs_by_part ON runs (part)"
-UNITS = """
-CREATE TABLE units (
-    scope TEXT NOT NULL, metric TEXT NOT NULL, unit TEXT NOT NULL, PRIMARY KEY (scope, metric)
-) WITHOUT ROWID"""
-CLAIMS = """
-CREATE TABLE claims (
-    experiment TEXT NOT NULL, run_id TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, published REAL NOT NULL,
-    measured REAL, tolerance REAL, holds INTEGER, source TEXT NOT NULL, bound TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (experiment, run_id, name)
-)"""
-INVOCATIONS = """
-CREATE TABLE invocations (
-    id INTEGER PRIMARY KEY, created TEXT NOT NULL, experiment TEXT NOT NULL, command TEXT NOT NULL, runs INTEGER NOT NULL
-)"""
-ALL = (POINTS, RUNS, RUNS_BY_PART, UNITS, CLAIMS, INVOCATIONS)
+STATEMENTS = (*(table.create for table in (*CONTENT.values(), SEALS)), RUNS_BY_PART)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import queue
 import secrets
@@ -11,14 +10,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.engines import engine
 from bloatlab.errors import ClusterError, ParameterError
-from bloatlab.plugins import Factories, Factory
+from bloatlab.loading import Factories, Factory
 from bloatlab.sweeps import shipping
 from bloatlab.sweeps.collector import Collector
+from bloatlab.sweeps.connection import connect, said
 from bloatlab.sweeps.plan import PlannedRun
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ COUNT_EVERY = 1.0
 """Seconds between two counts of the workers."""
 GRACE_S = 3.0
 """What an interrupt waits for runs to hear of it, so that what their batches have finished comes back."""
-CONNECT_S = 10
-"""Seconds in which a scheduler must answer, and in which a lost one may come back."""
 
 
 class Cluster:
@@ -97,7 +94,7 @@ class Cluster:
             raise ClusterError(f"scheduler {self._name}: {error}") from error
         for worker, answer in answers.items():
             if isinstance(answer, BaseException):
-                raise ClusterError(f"worker {worker}: {_said(answer)}")
+                raise ClusterError(f"worker {worker}: {said(answer)}")
             if answer:
                 raise ClusterError(answer)
 
@@ -234,7 +231,7 @@ class _Dispatch:
         except CancelledError as error:
             raise self._lost() from error
         except Exception as error:
-            raise ClusterError(f"scheduler {self.name}: a worker failed: {_said(error)}") from error
+            raise ClusterError(f"scheduler {self.name}: a worker failed: {said(error)}") from error
         else:
             self._hand_in(indices, answer)
         future.release()
@@ -289,7 +286,7 @@ class _Plugins:
                     self._pickled[key] = cloudpickle.dumps(factories)
             except Exception as error:
                 names = ", ".join(f"`{name}`" for name in sorted(factories))
-                raise ParameterError(f"plugin {names}: cannot be sent to a cluster ({_said(error)})") from error
+                raise ParameterError(f"plugin {names}: cannot be sent to a cluster ({said(error)})") from error
         return self._pickled[key]
 
 
@@ -309,35 +306,3 @@ def _by_value(factories: Factories) -> Iterator[None]:
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
-
-
-def connect(scheduler: str) -> Client:
-    """A client of the scheduler at an address, or of the one that a scheduler file (`file:PATH`) names.
-
-    Raises:
-        ClusterError: Nothing answers there, or what answers is no scheduler.
-    """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ClusterError(f"a cluster needs {error.name}: pip install 'bloatlab[cluster]'") from error
-    # Its log would tell on many lines what is told here on one.
-    for name in ("distributed", "distributed.client", "tornado"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    where: dict[str, str] = {"address": scheduler}
-    if scheduler.startswith("file:"):
-        path = Path(scheduler.removeprefix("file://").removeprefix("file:"))
-        if not path.is_file():
-            raise ClusterError(f"scheduler {scheduler}: there is no such file (dask scheduler --scheduler-file PATH)")
-        where = {"scheduler_file": str(path)}
-    elif "://" not in scheduler:
-        raise ClusterError(f"scheduler `{scheduler}`: must be as tcp://host:8786 or file:PATH")
-    try:
-        return Client(**where, timeout=CONNECT_S, set_as_default=False)
-    except Exception as error:
-        raise ClusterError(f"scheduler {scheduler}: {_said(error)}") from error
-
-
-def _said(error: BaseException | None) -> str:
-    """What an error says, on one line."""
-    return " ".join(str(error).split()) or type(error).__name__

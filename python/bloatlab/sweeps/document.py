@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import runpy
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.suite import Suite
-from bloatlab.scenario.read import read as read_scenario
+from bloatlab.loading import NO_PLUGINS, AllowedPlugins
+from bloatlab.scenario.read import read as read_document
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps.conditions import Condition, condition
 from bloatlab.sweeps.plan import PlannedRun, Seeds, Source, plan_points, product
@@ -56,8 +55,11 @@ class Plan(BaseModel):
     out: str | None = None
     """Results directory; absent: results/NAME."""
 
-    def source(self) -> Source:
+    def source(self, plugins: AllowedPlugins = NO_PLUGINS) -> Source:
         """Where its scenarios come from.
+
+        Args:
+            plugins: The plugins that they may name.
 
         Raises:
             ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment.
@@ -69,13 +71,17 @@ class Plan(BaseModel):
             if isinstance(experiment, Suite):
                 names = ", ".join(member.name for member in experiment.members)
                 raise ParameterError(f"experiment: {experiment.name} sweeps by itself; name one of its own ({names})")
-            return ExperimentSource(experiment)
+            return ExperimentSource(experiment, plugins)
         if isinstance(self.scenario, str):
-            return ScenarioSource(read_scenario(Path(self.scenario)), Path(self.scenario).stem)
-        return ScenarioSource(self.scenario or {})
+            return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins)
+        return ScenarioSource(self.scenario or {}, plugins=plugins)
 
-    def runs(self) -> list[PlannedRun]:
+    def runs(self, plugins: AllowedPlugins = NO_PLUGINS, *, dry: bool = False) -> list[PlannedRun]:
         """The runs, each once: points outermost, then the axes (the last varies fastest), replications innermost.
+
+        Args:
+            plugins: The plugins that it may name as `module:Class`. Classes need no permission.
+            dry: The runs are only listed, and no plugin is imported (`plan_points`).
 
         Raises:
             ParameterError: A value is not allowed, something is both set and swept, or no point meets the conditions.
@@ -89,7 +95,7 @@ class Plan(BaseModel):
         named = self.points or [{}]
         points = [{**point, **values} for point, values in itertools.product(named, combined)]
         runs = plan_points(
-            self.source(),
+            self.source(plugins),
             points,
             self.fixed,
             replications=self.replications,
@@ -97,6 +103,7 @@ class Plan(BaseModel):
             seeds=self.seeds,
             keep=Keep.named(self.keep),
             where=_conditions([self.where] if isinstance(self.where, str) else self.where),
+            dry=dry,
         )
         if not runs:
             raise ParameterError("where: no point of the plan meets the conditions")
@@ -108,7 +115,7 @@ def _conditions(where: Sequence[str | Condition]) -> list[Condition]:
 
 
 def read_plan(path: Path | str) -> Plan:
-    """The plan in a TOML file, or the one called `plan` in a Python file.
+    """The plan in a TOML file, or the one called `plan` in a Python file, which is a program: it is executed.
 
     Raises:
         ParameterError: The file cannot be read, or holds no plan; the text names file and key.
@@ -120,14 +127,13 @@ def read_plan(path: Path | str) -> Plan:
             if not isinstance(found, Plan):
                 raise ParameterError(f"{path}: defines no `plan = bloatlab.Plan(...)`")
             return found
-        text = path.read_text(encoding="utf-8")
-        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ParameterError(f"{path}: {error.strerror or error}") from error
     except (ValueError, SyntaxError) as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(f"{path}: cannot be read ({error})") from error
+    document = read_document(path)
     try:
         plan = Plan.model_validate(document)
     except ValidationError as error:

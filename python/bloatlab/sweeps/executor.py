@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from bloatlab.errors import ParameterError
+from bloatlab.loading import AllowedPlugins
 from bloatlab.metrics import units
-from bloatlab.store import Store, Writer
+from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.files import write_files
 from bloatlab.store.remote import Place, local
 from bloatlab.sweeps.collector import Collector, Progress, Summary
@@ -84,7 +85,7 @@ def execute(
     own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
     executor = executor_for(runs, jobs, scheduler)
     with contextlib.closing(executor), Writer(directory, units() | own) as writer:
-        finished = Store(directory).finished()
+        finished = _whole(Store(directory), runs)
         todo = []
         for planned in runs:
             recorded = finished.get(planned.run_id)
@@ -109,6 +110,14 @@ def execute(
     return summary
 
 
+def _whole(store: Store, runs: Sequence[PlannedRun]) -> dict[str, Keep]:
+    """The finished runs of a plan, with how much of each is kept. A run whose files are missing or altered is made again."""
+    finished = store.finished()
+    wanted = [planned.run_id for planned in runs if planned.run_id in finished]
+    damaged = store.damaged(wanted)
+    return {run_id: finished[run_id] for run_id in wanted if run_id not in damaged}
+
+
 def _leave_files(runs: Sequence[PlannedRun], writer: Writer, summary: Summary) -> None:
     """Files of the runs that are done; those of an earlier call are made again only where they are missing."""
     failed = {planned.run_id for planned, _ in summary.failed}
@@ -120,4 +129,7 @@ def _leave_files(runs: Sequence[PlannedRun], writer: Writer, summary: Summary) -
     for planned in leaving:
         assert planned.files is not None
         created = store.find(planned.run_id)["created"]
-        write_files(writer.directory, planned.files(store.run(planned.run_id)), created)
+        result = store.run(planned.run_id)
+        # Those that it was planned with, and no others that the store may name.
+        result.plugins = AllowedPlugins(frozenset(planned.plugins))
+        write_files(writer.directory, planned.files(result), created)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bloatlab.engines import OutcomeLike, engine
-from bloatlab.errors import StoreError
-from bloatlab.plugins import resolve
+from bloatlab.errors import ParameterError, StoreError
+from bloatlab.loading import resolve
 from bloatlab.result import Result
 from bloatlab.store.identity import canonical
 from bloatlab.sweeps.plan import PlannedRun
@@ -55,7 +55,7 @@ def simulate_again(result: Result, *, packets: bool = True) -> OutcomeLike:
     """Runs a stored run once more; the same engine gives the same tables and packets.
 
     Raises:
-        StoreError: The engine, or a plugin, is not the one that made the run.
+        StoreError: The engine, or a plugin, is not the one that made the run, or the plugin is not allowed.
     """
     version = engine().engine_version()
     if version != result.engine_version:
@@ -63,7 +63,10 @@ def simulate_again(result: Result, *, packets: bool = True) -> OutcomeLike:
             f"run {result.run_id}: what was not kept is simulated again, but engine {result.engine_version} made it "
             f"and this is {version}"
         )
-    document, plugins = resolve(result.scenario)
+    try:
+        document, plugins = resolve(result.scenario, result.plugins)
+    except ParameterError as error:
+        raise StoreError(f"run {result.run_id}: what was not kept is simulated again: {error}") from error
     if document != result.scenario:
         raise StoreError(f"run {result.run_id}: the source of its plugin has changed since")
     return engine().run(canonical(result.scenario), result.seed, record_packets=packets, plugins=plugins or None)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
-from bloatlab.plugins import Factories, resolve
+from bloatlab.loading import AllowedPlugins, Factories, outline, resolve
+from bloatlab.scenario.sound import check
 from bloatlab.store.identity import canonical, run_id
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps.conditions import Condition
@@ -39,6 +40,8 @@ class Source(Protocol):
     """Metrics of its own, if it has any."""
     measures: Mapping[str, str]
     """Their units."""
+    plugins: AllowedPlugins
+    """Which plugins its scenarios may name."""
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
@@ -112,6 +115,7 @@ def plan_points(
     seeds: Seeds = "common",
     keep: Keep = Keep.TABLES,
     where: Sequence[Condition] = (),
+    dry: bool = False,
 ) -> list[PlannedRun]:
     """The runs of points that are named one by one, each once.
 
@@ -125,6 +129,7 @@ def plan_points(
             random numbers. `independent`: every run has a seed of its own, a hash of `seed`, scenario and `r`.
         keep: How much of each run is stored.
         where: Conditions on a point's parameters, all of which it must meet.
+        dry: The runs are only listed. No plugin is imported, so the identities of runs with plugins are not their real ones.
 
     Raises:
         ParameterError: A value is not allowed; the text names the parameter.
@@ -141,10 +146,13 @@ def plan_points(
     version = engine().engine_version()
     runs: dict[str, PlannedRun] = {}
     for point in points:
-        parameters, document = source.point({**(base or {}), **point})
+        given = {**(base or {}), **point}
+        check(given)
+        parameters, document = source.point(given)
         if not all(holds(parameters) for holds in where):
             continue
-        document, plugins = resolve(document)
+        check(document)
+        document, plugins = (outline(document), {}) if dry else resolve(document, source.plugins)
         scenario = canonical(json.loads(engine().normalise(_dump(document))))
         for replication in range(replications):
             of_run = seed + replication if seeds == "common" else _seed_of_its_own(seed, scenario, replication)

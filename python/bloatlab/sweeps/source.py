@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bloatlab.experiments.base import Experiment, plain
+from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.scenario.paths import with_values
+from bloatlab.scenario.sound import check
 from bloatlab.sweeps.plan import FilesOf, Measure
 
 
 class ExperimentSource:
     """An experiment of the catalogue; what is set are its parameters."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, plugins: AllowedPlugins = NO_PLUGINS) -> None:
+        """With the plugins that its parameters may name."""
         self.experiment = experiment
+        self.plugins = plugins
         self.name = experiment.name
         self.files: FilesOf | None = experiment.files if experiment.leaves_files else None
         self.measures: Mapping[str, str] = experiment.measures
@@ -33,8 +37,14 @@ class ExperimentSource:
 class ScenarioSource:
     """A user's scenario; what is set are dotted paths into it."""
 
-    def __init__(self, document: Mapping[str, Any], name: str = "scenario") -> None:
+    def __init__(
+        self, document: Mapping[str, Any], name: str = "scenario", plugins: AllowedPlugins = NO_PLUGINS
+    ) -> None:
+        """With the name that it has if the document says none, and the plugins that it may name."""
+        # Before it is copied, which takes a stack as deep as the document.
+        check(document)
         self.document = document
+        self.plugins = plugins
         self.files: FilesOf | None = None
         self.measures: Mapping[str, str] = {}
         self.measure: Measure | None = None

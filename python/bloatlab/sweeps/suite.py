@@ -40,6 +40,6 @@ def plan_all(
     runs: list[PlannedRun] = []
     replications = 1 if replications is None else replications
     for part in experiment.parts(experiment.resolve(base)):
-        member = ExperimentSource(part.experiment)
+        member = ExperimentSource(part.experiment, source.plugins)
         runs += plan(member, part.base, part.axes, replications=replications, seed=seed, keep=keep)
     return runs, {}

@@ -7,8 +7,12 @@ from functools import lru_cache
 from math import exp, sqrt
 from pathlib import Path
 
+from bloatlab.scenario.read import read_text
+
 DELIVERY_BITS = 12_000
 LENGTH_MS = 15_000
+MOST_BYTES = 256_000_000
+"""Of a file; as in the engine."""
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +42,7 @@ def generated() -> tuple[int, ...]:
 def mean_rate(file: str) -> float | None:
     """bit/s over one pass of a trace; `None`: it holds none, which the engine says line by line."""
     try:
-        times = [int(line) for line in Path(file).read_text(encoding="utf-8").split()]
-    except (OSError, ValueError):
+        times = [int(line) for line in read_text(Path(file), MOST_BYTES).split()]
+    except ValueError:
         return None
     return len(times) * DELIVERY_BITS * 1e3 / times[-1] if times and times[-1] > 0 else None

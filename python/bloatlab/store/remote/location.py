@@ -9,12 +9,17 @@ import secrets
 from pathlib import Path
 
 from bloatlab.errors import StoreError
+from bloatlab.store import layout
+from bloatlab.store.remote.secrets import has_secrets, without_secrets
 
 STATE = ".mirror.json"
 """In a staging directory: which URL it mirrors, and how far the two agree."""
 
 Place = Path | str
 """A directory, or a URL as `s3://bucket/path`."""
+
+_given: dict[Path, str] = {}
+"""URLs with secrets, by their staging directories: only this process knows them."""
 
 
 def is_url(place: Place) -> bool:
@@ -35,8 +40,8 @@ def cache() -> Path:
 
 
 def staging(url: str) -> Path:
-    """The staging directory of a URL, by its hash."""
-    return cache() / "stores" / hashlib.sha256(normal(url).encode()).hexdigest()[:16]
+    """The staging directory of a URL, by the hash of the URL without its secrets."""
+    return cache() / "stores" / hashlib.sha256(without_secrets(normal(url)).encode()).hexdigest()[:16]
 
 
 def normal(url: str) -> str:
@@ -52,11 +57,16 @@ def local(place: Place) -> Path:
     """
     if not is_url(place):
         return Path(place)
-    directory = staging(str(place))
+    url = normal(str(place))
+    directory = staging(url)
+    if has_secrets(url):
+        _given[directory] = url
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (directory / STATE).exists():
-            write_state(directory, {"url": normal(str(place)), "id": secrets.token_hex(8)})
+            write_state(
+                directory, {"url": without_secrets(url), "secrets": has_secrets(url), "id": secrets.token_hex(8)}
+            )
     except OSError as error:
         raise StoreError(
             f"{directory}: {error.strerror or error} (BLOATLAB_CACHE says where results are staged)"
@@ -65,9 +75,22 @@ def local(place: Place) -> Path:
 
 
 def shown(directory: Place) -> str:
-    """What a user calls it: the URL of a staging directory, else the path."""
-    state = read_state(Path(directory)) if not is_url(directory) else None
+    """What a user calls it: the URL (of a staging directory too) without its secrets, else the path."""
+    if is_url(directory):
+        return without_secrets(str(directory))
+    state = read_state(Path(directory))
     return str(state["url"]) if state else str(directory)
+
+
+def url_of(directory: Path, state: dict[str, object]) -> str:
+    """The whole URL of a staging directory.
+
+    Raises:
+        StoreError: It held a password or a key, which is not stored, and this process was not given it.
+    """
+    if state.get("secrets") and directory not in _given:
+        raise StoreError(f"{state['url']}: its password or key is not stored; give the whole URL")
+    return _given.get(directory, str(state["url"]))
 
 
 def read_state(directory: Path) -> dict[str, object] | None:
@@ -84,12 +107,20 @@ def read_state(directory: Path) -> dict[str, object] | None:
         raise StoreError(
             f"{directory / STATE}: cannot be read ({error}); remove {directory} to pull it again"
         ) from error
-    assert isinstance(state, dict)
+    if not isinstance(state, dict) or not {"url", "id"} <= state.keys():
+        raise StoreError(f"{directory / STATE}: is damaged; remove {directory} to pull it again")
     return state
 
 
 def write_state(directory: Path, state: dict[str, object]) -> None:
-    """Writes it whole or not at all."""
-    temporary = directory / f"{STATE}.{os.getpid()}"
-    temporary.write_text(json.dumps(state, indent=1) + "\n")
-    temporary.replace(directory / STATE)
+    """Writes it whole or not at all, for its owner alone to read."""
+    write_private(directory / STATE, json.dumps(state, indent=1) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that only its owner may read, whole or not at all."""
+    temporary = layout.temporary(path.parent)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    temporary.replace(path)

@@ -12,7 +12,6 @@ import hashlib
 import json
 import logging
 import os
-import shutil
 import sqlite3
 import threading
 import time
@@ -22,12 +21,14 @@ from typing import Any
 from urllib.parse import quote
 
 from bloatlab.errors import StoreError
-from bloatlab.store import schema
-from bloatlab.store.files import FILES
+from bloatlab.store import layout
+from bloatlab.store.database import VERSION, clear_errors, version_of
+from bloatlab.store.layout import DATABASE, FILES, MARKER, PARTS, TEMPORARY
 from bloatlab.store.lock import WriteLock
-from bloatlab.store.remote.lease import Lease
-from bloatlab.store.remote.location import read_state, write_state
-from bloatlab.store.remote.objects import TEMPORARY, Objects
+from bloatlab.store.parts import mark
+from bloatlab.store.remote.lease import LOCK, Lease
+from bloatlab.store.remote.location import read_state, url_of, write_private, write_state
+from bloatlab.store.remote.objects import Objects
 
 PUSH_EVERY = 30.0
 """Seconds between two pushes while runs are made."""
@@ -44,9 +45,10 @@ class Mirror:
     def __init__(self, directory: Path, state: dict[str, Any]) -> None:
         """Made by `at`."""
         self.directory = directory
-        self.url = str(state["url"])
         self._state = state
-        self._objects = Objects(self.url)
+        self._objects = Objects(url_of(directory, state))
+        self.url = self._objects.url
+        """The URL without its secrets."""
         self._lease = Lease(self._objects, str(state["id"]))
         self._up: dict[str, int] = {}
         self._pushing = threading.Lock()
@@ -77,7 +79,7 @@ class Mirror:
                 lock = WriteLock(self.directory)
             except StoreError:
                 # The writer's own copy is never older than what it has pushed.
-                if (self.directory / schema.DATABASE).exists() or time.monotonic() > end:
+                if (self.directory / DATABASE).exists() or time.monotonic() > end:
                     self._reload()
                     return
                 time.sleep(0.1)
@@ -96,38 +98,42 @@ class Mirror:
             FileNotFoundError: One is gone, or may be half gone, as there is a newer state, which may not need it.
             StoreError: The URL cannot be read.
         """
-        local = self.directory / schema.PARTS
+        local = self.directory / PARTS
         missing = [part for part in parts if not (local / part).is_dir()]
         if not missing:
             return
-        found = self._objects.find(schema.PARTS)
+        found = self._objects.find(PARTS)
         for part in missing:
-            names = [name for name in found if name.split("/")[1] == part and TEMPORARY not in name]
+            names = [name for name in found if _part_of(name) == part]
             if not names:
-                raise FileNotFoundError(f"{self.url}/{schema.PARTS}/{part}")
-            temporary = local / f"{TEMPORARY}{part}-{os.getpid()}"
+                raise FileNotFoundError(f"{self.url}/{PARTS}/{part}")
+            local.mkdir(exist_ok=True)
+            temporary = layout.temporary(local)
+            temporary.mkdir()
             try:
+                mark(temporary)
                 self._objects.get(names, [temporary / name.rpartition("/")[2] for name in names])
                 # Parts are removed only once another database is there.
-                if self._objects.token(schema.DATABASE) != self._state.get("token"):
-                    raise FileNotFoundError(f"{self.url}/{schema.PARTS}/{part}")
+                if self._objects.token(DATABASE) != self._state.get("token"):
+                    raise FileNotFoundError(f"{self.url}/{PARTS}/{part}")
                 # Another process may have fetched it meanwhile.
                 with contextlib.suppress(OSError):
-                    temporary.rename(local / part)
+                    temporary.rename(layout.part_path(local, part))
             finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+                layout.remove_part(temporary)
 
     def fetch_files(self) -> None:
         """Downloads the files that runs left and that are not here."""
-        found = [name for name in self._objects.find(FILES) if TEMPORARY not in name]
-        missing = [name for name in found if not (self.directory / name).exists()]
+        found = [name.split("/") for name in self._objects.find(FILES) if TEMPORARY not in name]
+        paths = {"/".join(way): layout.file_path(self.directory, way[1]) for way in found if len(way) == 2}
+        missing = {name: path for name, path in paths.items() if not path.exists()}
         if missing:
-            self._objects.get(missing, [self.directory / name for name in missing])
+            self._objects.get(list(missing), list(missing.values()))
 
     def _refresh(self) -> None:
         """Takes over the database at the URL if it is not the one known; call it holding the directory's lock."""
-        token = self._objects.token(schema.DATABASE)
-        database = self.directory / schema.DATABASE
+        token = self._objects.token(DATABASE)
+        database = self.directory / DATABASE
         if token is None:
             if self._state.get("token") is not None:
                 self._set_aside("what was at the URL is gone")
@@ -135,10 +141,10 @@ class Mirror:
             return
         if token == self._state.get("token") and database.exists():
             return
-        temporary = self.directory / f"{TEMPORARY}pull-{os.getpid()}"
+        temporary = layout.temporary(self.directory)
         try:
             try:
-                self._objects.get([schema.DATABASE], [temporary])
+                self._objects.get([DATABASE], [temporary])
             except FileNotFoundError as error:
                 raise StoreError(f"{self.url}: was removed while it was read") from error
             digest = _digest(temporary)
@@ -149,7 +155,7 @@ class Mirror:
                 return
             if self._state.get("dirty"):
                 self._set_aside("somebody else has gone on at the URL")
-            for name in (f"{schema.DATABASE}-wal", f"{schema.DATABASE}-shm"):
+            for name in (f"{DATABASE}-wal", f"{DATABASE}-shm"):
                 (self.directory / name).unlink(missing_ok=True)
             temporary.replace(database)
             self._note(token=token, digest=digest, dirty=False)
@@ -158,12 +164,12 @@ class Mirror:
 
     def _set_aside(self, why: str) -> None:
         """Keeps results that never went up as an ordinary directory beside this one."""
-        if not (self.directory / schema.DATABASE).exists():
+        if not (self.directory / DATABASE).exists():
             return
         aside = self.directory.with_name(f"{self.directory.name}-aside-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
         aside.mkdir()
         for path in self.directory.iterdir():
-            if path.name.startswith(schema.DATABASE) or path.name == schema.PARTS:
+            if path.name.startswith(DATABASE) or path.name == PARTS:
                 path.rename(aside / path.name)
         (self.directory / PUBLISHED).unlink(missing_ok=True)
         _log.warning("%s: %s; results of this machine that were not pushed are kept in %s", self.url, why, aside)
@@ -180,20 +186,30 @@ class Mirror:
         self._lease.acquire()
         try:
             self._refresh()
-            self._up = self._objects.find(schema.PARTS)
+            self._refuse_other()
+            self._up = {name: size for name, size in self._objects.find(PARTS).items() if _part_of(name) is not None}
             if self._is_older():
                 # Its conversion adds to every part.
-                self.fetch({name.split("/")[1] for name in self._up if TEMPORARY not in name})
+                self.fetch({part for name in self._up if (part := _part_of(name)) is not None})
             self._note(dirty=True)
         except BaseException:
             self._lease.release()
             raise
 
+    def _refuse_other(self) -> None:
+        """Refuses a URL under which there is something, but no store."""
+        if self._objects.token(DATABASE) is not None:
+            return
+        other = [name for name in self._objects.find("") if not _is_ours(name)]
+        if other:
+            raise StoreError(f"{self.url}: is neither empty nor a results directory; choose another --out")
+
     def _is_older(self) -> bool:
-        if not (self.directory / schema.DATABASE).exists():
+        database = self.directory / DATABASE
+        if not database.exists():
             return False
-        with contextlib.closing(schema.connect_for_reading(self.directory)) as connection:
-            return schema.is_older(connection)
+        with contextlib.closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as connection:
+            return version_of(connection) < VERSION
 
     def start(self, failed: Callable[[StoreError], None]) -> None:
         """Pushes every while from now on; tells when this process has lost the URL to another."""
@@ -219,7 +235,7 @@ class Mirror:
         Raises:
             StoreError: It cannot be written, or another driver has taken it.
         """
-        snapshot = self.directory / f"{TEMPORARY}push-{os.getpid()}"
+        snapshot = layout.temporary(self.directory)
         with self._pushing:
             try:
                 self._push(snapshot)
@@ -235,23 +251,25 @@ class Mirror:
             # Noted before, so that a directory whose driver dies here knows its own snapshot when it sees it.
             self._note(pushing=digest)
             self._lease.renew(now=True)
-            self._objects.put(snapshot, schema.DATABASE)
-            self._note(token=self._objects.token(schema.DATABASE), digest=digest, pushing=None)
-        unnamed = [name for name in self._up if name.split("/")[1] not in named]
-        self._objects.remove(unnamed)
-        for part in {name.split("/")[1] for name in unnamed}:
-            self._objects.prune(f"{schema.PARTS}/{part}")
+            self._objects.put(snapshot, DATABASE)
+            self._note(token=self._objects.token(DATABASE), digest=digest, pushing=None)
+        unnamed = [name for name in self._up if _part_of(name) not in named]
+        # Only parts that carry our mark; it goes last.
+        marked = {_part_of(name) for name in unnamed if _is_mark(name)}
+        self._objects.remove(sorted((name for name in unnamed if _part_of(name) in marked), key=_is_mark))
+        for unneeded in marked:
+            self._objects.prune(f"{PARTS}/{unneeded}")
         self._up = {name: size for name, size in self._up.items() if name not in set(unnamed)}
 
     def _push_part(self, part: str) -> None:
-        directory = self.directory / schema.PARTS / part
+        directory = self.directory / PARTS / part
         if not directory.is_dir() and any(name.split("/")[1] == part for name in self._up):
             # It was pushed from elsewhere, and nobody here has asked for it.
             return
         if not directory.is_dir():
             raise StoreError(f"{directory}: a part of the store is missing")
         for path in sorted(directory.iterdir()):
-            name, size = f"{schema.PARTS}/{part}/{path.name}", path.stat().st_size
+            name, size = f"{PARTS}/{part}/{path.name}", path.stat().st_size
             if self._up.get(name) != size:
                 self._lease.renew()
                 self._objects.put(path, name)
@@ -264,14 +282,14 @@ class Mirror:
         for path in sorted(self.directory.rglob("*")):
             name = path.relative_to(self.directory).as_posix()
             top = name.split("/")[0]
-            if not path.is_file() or top == schema.PARTS or top.startswith((schema.DATABASE, ".")):
+            if path.is_symlink() or not path.is_file() or top == PARTS or top.startswith((DATABASE, ".")):
                 continue
             about = path.stat()
             stamp = [about.st_size, about.st_mtime_ns]
             if published.get(name) != stamp:
                 self._objects.put(path, name)
                 published[name] = stamp
-        notes.write_text(json.dumps(published))
+        write_private(notes, json.dumps(published))
 
     def stop(self) -> None:
         """Pushes no more by itself; before parts are merged, for a push may be reading them."""
@@ -311,16 +329,33 @@ class Mirror:
 def _snapshot(directory: Path, target: Path) -> set[str]:
     """Copies the database as it is at one moment, while it may be written; the parts that it names."""
     target.unlink(missing_ok=True)
-    uri = f"file:{quote(str(directory / schema.DATABASE))}?mode=ro"
+    uri = f"file:{quote(str(directory / DATABASE))}?mode=ro"
     with (
-        schema.clear_errors(directory),
+        clear_errors(directory),
         contextlib.closing(sqlite3.connect(uri, uri=True, timeout=10)) as source,
         contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
         source.backup(copy)
         # One file, which opens where nothing can be written beside it.
         copy.execute("PRAGMA journal_mode = DELETE")
-        return {part for (part,) in copy.execute("SELECT DISTINCT part FROM runs WHERE part IS NOT NULL")}
+        return {part for (part,) in copy.execute("SELECT part FROM parts")}
+
+
+def _part_of(name: str) -> str | None:
+    """The part that a file at a URL belongs to, if its name has our form: `parts/PART/FILE`."""
+    way = name.split("/")
+    if len(way) != 3 or way[0] != PARTS or not layout.is_part(way[1]) or not layout.is_in_part(way[2]):
+        return None
+    return way[1]
+
+
+def _is_mark(name: str) -> bool:
+    return name.endswith(f"/{MARKER}")
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file at a URL without a database may be what a killed driver left there."""
+    return _part_of(name) is not None or name == LOCK or TEMPORARY in name
 
 
 def _digest(path: Path) -> str:

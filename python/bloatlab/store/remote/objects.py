@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bloatlab.errors import StoreError
+from bloatlab.store.remote.secrets import has_secrets, scrubbed, without_secrets
 
 WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss", "memory"})
 """Protocols whose objects appear whole; elsewhere a file is written under another name and renamed."""
@@ -34,11 +35,13 @@ class Objects:
 
     def __init__(self, url: str) -> None:
         """Raises `StoreError` when nothing here reaches such a URL."""
-        self.url = url
+        self._whole_url = url
+        self.url = without_secrets(url)
+        """What may be shown."""
         try:
             import fsspec
         except ImportError as error:
-            raise StoreError(f"{url}: needs fsspec: pip install 'bloatlab[cluster]'") from error
+            raise StoreError(f"{self.url}: needs fsspec: pip install 'bloatlab[cluster]'") from error
         with self._clear():
             self._fs, self._root = fsspec.core.url_to_fs(url)
             self._root = self._root.rstrip("/")
@@ -140,10 +143,10 @@ class Objects:
             yield
         except StoreError:
             raise
-        except ImportError as error:
-            raise StoreError(f"{self.url}: {error}") from error
         except Exception as error:
             if gone and isinstance(error, FileNotFoundError):
                 raise
             text = " ".join(str(error).split()) or type(error).__name__
-            raise StoreError(f"{self.url}: {text}") from error
+            # What a library says may hold the URL with its key; neither the message nor the chain of causes shows that.
+            cause = None if has_secrets(self._whole_url) else error
+            raise StoreError(f"{self.url}: {scrubbed(text, self._whole_url)}") from cause

@@ -1,0 +1,77 @@
+"""`store repair` and `runs`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from bloatlab.cli.console import complain, counted, progress_bar
+from bloatlab.cli.run import command_line
+from bloatlab.loading import AllowedPlugins
+from bloatlab.store import Keep, Store, canonical
+from bloatlab.store.remote import Place, is_url, local, shown
+from bloatlab.store.repair import needs_database, rebuild
+from bloatlab.store.text import readable
+from bloatlab.sweeps import execute
+from bloatlab.sweeps.again import planned_again
+from bloatlab.visible import visible
+
+MOST_REASONS = 10
+
+
+def repair_store(place: Place, *, allow_plugins: bool) -> int:
+    """Mends what can be mended, says what was done and gives the exit code."""
+    where = shown(place)
+    unmended = 0
+    directory = local(place)
+    if not is_url(place) and needs_database(directory):
+        rebuilt = rebuild(directory)
+        kept = f"; the damaged one is kept as {rebuilt.aside.name}" if rebuilt.aside is not None else ""
+        print(f"{where}: database rebuilt from {counted(rebuilt.parts, 'part')}: {counted(rebuilt.runs, 'run')}{kept}")
+        for problem in rebuilt.damaged:
+            complain(f"{where}: {problem}; runs that only it held are made again by the command that made them")
+        unmended = len(rebuilt.damaged)
+    store = Store(place)
+    damaged = store.damaged(store.runs()["run_id"].to_list())
+    planned, refused = planned_again(store, damaged, AllowedPlugins(all=allow_plugins))
+    for run_id, why in list(refused.items())[:MOST_REASONS]:
+        complain(f"run {run_id} cannot be made again: {why}")
+    if planned:
+        with progress_bar(len(planned)) as tell:
+            summary = execute(planned, place, progress=tell, command=command_line())
+        for run, reason in summary.failed[:MOST_REASONS]:
+            complain(f"run {run.run_id} (seed {run.seed}) failed: {reason}")
+        print(f"{where}: {counted(summary.done, 'run')} made again")
+        unmended += len(summary.failed)
+    else:
+        # Closing a writer removes the parts that nothing needs any more.
+        Store(place).writer().close()
+    if not damaged and not unmended:
+        print(f"{where}: every run can be read")
+    return 1 if refused or unmended else 0
+
+
+def list_runs(place: Place, *, as_json: bool) -> None:
+    """Prints every run: identity, state, seed, experiment and parameters."""
+    store = Store(place)
+    points = {row["point"]: json.loads(row["parameters"]) for row in store.points().iter_rows(named=True)}
+    rows = [
+        {
+            "run_id": row["run_id"],
+            "state": row["status"],
+            "kept": Keep(row["kept"]).name.lower() if row["status"] == "done" else None,
+            "reason": row["reason"],
+            "seed": row["seed"],
+            "experiment": row["experiment"],
+            "parameters": points[row["point"]],
+            "created": row["created"],
+        }
+        for row in store.runs().iter_rows(named=True)
+    ]
+    if as_json:
+        sys.stdout.write(json.dumps({"runs": rows}) + "\n")
+        return
+    for row in rows:
+        given = " ".join(f"{name}={readable(canonical(value))}" for name, value in row["parameters"].items())
+        state = f"{row['state']}: {row['reason']}" if row["reason"] else f"{row['state']} ({row['kept']})"
+        print(visible(f"{row['run_id']}  {state}  seed {row['seed']}  {row['experiment']}  {given}").rstrip())

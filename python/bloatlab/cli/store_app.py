@@ -1,0 +1,84 @@
+"""The commands that look after a results directory: `store check`, `store repair`, `store upgrade`, and `runs`."""
+
+from __future__ import annotations
+
+from cyclopts import App
+
+from bloatlab.cli.options import AllowPlugins, Flag, Stored
+
+store = App(name="store", help="Looks after a results directory: check, repair, upgrade.")
+
+
+@store.command
+def check(directory: Stored) -> int:
+    """Checks every file of a results directory and says what is missing or altered; exit code 1 if anything is.
+
+    Args:
+        directory: Results directory, or its URL.
+    """
+    from bloatlab.cli.console import complain, counted
+    from bloatlab.store import Store
+    from bloatlab.store.check import problems
+    from bloatlab.store.remote import shown
+
+    opened = Store(directory)
+    found = 0
+    for problem in problems(opened):
+        print(problem)
+        found += 1
+    where = shown(directory)
+    if not found:
+        held = f"{counted(opened.runs().height, 'run')} in {counted(len(opened.manifests()), 'part')}"
+        print(f"{where}: {held}, every file is as it was written")
+        return 0
+    complain(f"{where}: {counted(found, 'problem')}; `bloatlab store repair {where}` mends what can be mended")
+    return 1
+
+
+@store.command
+def upgrade(directory: Stored) -> None:
+    """Brings a results directory of an older bloatlab up to this version. A copy of its database stays beside the new one.
+
+    Args:
+        directory: Results directory, or its URL.
+    """
+    from bloatlab.store import Store, Writer
+    from bloatlab.store.layout import Kind, kind
+    from bloatlab.store.remote import is_url, local, shown
+
+    if not is_url(directory) and kind(local(directory)) is Kind.EMPTY:
+        Store(directory)
+    with Writer(directory) as writer:
+        copy = writer.upgraded
+    print(
+        f"{shown(directory)}: is up to date already"
+        if copy is None
+        else f"{shown(directory)}: upgraded; the old database is kept as {copy.name}"
+    )
+
+
+@store.command
+def repair(directory: Stored, *, allow_plugins: AllowPlugins = False) -> int:
+    """Rebuilds a missing or damaged database from the parts, and makes runs again whose files are missing or altered.
+
+    Nothing is deleted but the damaged parts whose runs were made again. Exit code 1 if something could not be mended.
+
+    Args:
+        directory: Results directory, or its URL.
+        allow_plugins: Import the plugins (module:Class) that the runs name: their code runs.
+    """
+    from bloatlab.cli.repair import repair_store
+
+    return repair_store(directory, allow_plugins=allow_plugins)
+
+
+def runs(directory: Stored, *, json: Flag = False) -> None:
+    """Lists the runs of a results directory: identity, state, seed, experiment and parameters.
+
+    Args:
+        directory: Results directory, or its URL.
+        json: Print one JSON object and nothing else.
+    """
+    from bloatlab.cli.repair import list_runs
+
+    list_runs(directory, as_json=json)

@@ -1,0 +1,29 @@
+"""The Content-Security-Policy of a page: it runs the one script that it was written with, and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+
+def policy(scripts: Sequence[str] = (), styles: Sequence[str] = ()) -> str:
+    """The policy for the `content` of a `<meta>`.
+
+    Args:
+        scripts: What is between the tags of each inline script.
+        styles: What is between the tags of each inline style.
+    """
+    directives = {
+        "default-src": ["'none'"],
+        "script-src": [_source(text) for text in scripts],
+        "style-src": [_source(text) for text in styles],
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+    }
+    return "; ".join(" ".join([name, *sources]) for name, sources in directives.items() if sources)
+
+
+def _source(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

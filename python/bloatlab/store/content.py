@@ -1,0 +1,115 @@
+"""What the database of a store holds at one moment, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.errors import StoreError
+from bloatlab.store import seals
+from bloatlab.store.database import reading
+from bloatlab.store.layout import DATABASE
+from bloatlab.store.remote import shown
+from bloatlab.store.tables import POINTS, RUNS, Row, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOOKS = 5
+"""Looks at a database that changes while it is read, before what is found there counts as an error."""
+
+
+class Content:
+    """The rows of every table, each found to be what was written."""
+
+    def __init__(self, directory: Path, sums: tuple[Row, ...], rows: Mapping[str, Sequence[Row]]) -> None:
+        """Made by `load`."""
+        self._directory = directory
+        self.sums = sums
+        self._rows = rows
+
+    @classmethod
+    def load(cls, directory: Path, before: Content | None = None) -> Content:
+        """Reads a store's database; gives `before` back where nothing has changed since.
+
+        Raises:
+            StoreError: There is no store, or it is damaged.
+        """
+        for look in range(1, LOOKS + 1):
+            stamp = _stamp(directory)
+            try:
+                with reading(directory) as connection:
+                    sums = seals.sums(connection)
+                    if before is not None and before.sums == sums:
+                        return before
+                    return cls(directory, sums, seals.read(connection, sums))
+            except StoreError:
+                # A writer that opens or closes the database changes how it must be read.
+                if look == LOOKS or _stamp(directory) == stamp:
+                    raise
+        raise AssertionError
+
+    def rows(self, table: Table) -> list[Row]:
+        """A table's rows, without their seals."""
+        return [row[:-1] for row in self._rows[table.name]]
+
+    @cached_property
+    def runs(self) -> dict[str, dict[str, Any]]:
+        """Every run by its identity, in the order in which they ended."""
+        rows = sorted(self.rows(RUNS), key=lambda row: (str(row[11]), str(row[0])))
+        return {str(row[0]): dict(zip(RUNS.columns, row, strict=True)) for row in rows}
+
+    @cached_property
+    def points(self) -> dict[int, tuple[str, str]]:
+        """Scenario and parameters of every point, both tables in JSON.
+
+        Raises:
+            StoreError: One of them is something else: whoever makes a store can seal it as well.
+        """
+        for point, scenario, parameters, _ in self._rows["points"]:
+            for name, text in (("scenario", scenario), ("parameters", parameters)):
+                if not _is_table(str(text)):
+                    raise StoreError(
+                        f"{shown(self._directory)}: the {name} of its point {point} is no table in JSON, so bloatlab did "
+                        "not write it; run the sweep again into another directory"
+                    )
+        return {point: (scenario, parameters) for point, scenario, parameters, _ in self._rows["points"]}  # type: ignore[misc]
+
+    @cached_property
+    def manifests(self) -> dict[str, str]:
+        """Hash of the manifest of every part."""
+        return {str(part): str(manifest) for part, manifest, *_ in self._rows["parts"]}
+
+    def frame(self, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """A table, or some of its columns, as a frame."""
+        import polars as pl
+
+        if table is POINTS:
+            self.points  # noqa: B018 (checks them)
+        types = {str: pl.String, int: pl.Int64, float: pl.Float64}
+        names = {name: types[of] for name, of in table.columns.items()}
+        frame = pl.DataFrame(self.rows(table), schema=names, orient="row")
+        return frame if columns is None else frame.select(*columns)
+
+
+def _is_table(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _stamp(directory: Path) -> list[tuple[int, int] | None]:
+    """What changes when the database does."""
+    found: list[tuple[int, int] | None] = []
+    for end in ("", "-wal", "-journal"):
+        try:
+            stat = (directory / f"{DATABASE}{end}").stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((stat.st_size, stat.st_mtime_ns))
+    return found

@@ -1,0 +1,206 @@
+"""What a results directory holds: names of our own form, paths that stay inside, and what we may delete.
+
+Names that come from a database, a file or a URL are untrusted. They are checked against a form before they become a path,
+symbolic links are refused, and a deletion touches only what carries our marker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from enum import Enum
+from pathlib import Path
+
+from bloatlab.errors import StoreError
+
+DATABASE = "results.sqlite"
+PARTS = "parts"
+FILES = "files"
+LOCK = ".lock"
+MARKER = ".bloatlab"
+"""In every part: says that bloatlab made it."""
+MANIFEST = "manifest.json"
+TEMPORARY = ".tmp-"
+APPLICATION_ID = 0x424C4142
+
+_HEX = "[0-9a-f]{16}"
+_PART = re.compile(rf"{_HEX}\Z")
+_TEMPORARY = re.compile(rf"\.tmp-{_HEX}\Z")
+_TABLE = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
+_IN_PART = re.compile(rf"(?:\.bloatlab|manifest\.json|\.tmp-{_HEX}|[a-z][a-z0-9_]{{0,63}}\.parquet)\Z")
+_FILE = re.compile(r"[^\x00-\x1f\x7f/\\]{1,200}\Z")
+_LEFT_BEFORE_THE_DATABASE = re.compile(rf"(?:\.lock|\.published\.json|\.mirror\.json(?:\.\d+)?|\.tmp-{_HEX}|parts)\Z")
+_LOCK = re.compile(rb"(?:\d{1,20}\n)?")
+_HEADER = b"SQLite format 3\0"
+_HEADER_BYTES = 72
+
+
+class Kind(Enum):
+    """What a directory is to the store."""
+
+    EMPTY = "empty"
+    """It does not exist, or holds nothing but what a killed start left."""
+    STORE = "store"
+    LOST = "lost"
+    """Parts without a database."""
+
+
+def kind(directory: Path) -> Kind:
+    """Looks at a directory without opening anything in it.
+
+    Raises:
+        StoreError: It is a file, holds a symbolic link where the store has a file, or holds what the store did not make.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(directory.stat().st_mode):
+            raise StoreError(f"{directory}: is a file, not a results directory")
+        names = {path.name for path in directory.iterdir()}
+        for name in (LOCK, PARTS, FILES, *(f"{DATABASE}{end}" for end in ("", "-wal", "-shm", "-journal"))):
+            refuse_link(directory / name)
+        if LOCK in names and not _LOCK.fullmatch(_beginning(directory / LOCK)):
+            raise StoreError(f"{directory / LOCK}: is not a lock of bloatlab's; choose another --out")
+        if DATABASE in names and _is_database(directory / DATABASE):
+            return Kind.STORE
+        if _has_parts(directory / PARTS):
+            return Kind.LOST
+        if not all(_LEFT_BEFORE_THE_DATABASE.match(name) for name in names) or _has_any(directory / PARTS):
+            raise StoreError(f"{directory}: is neither empty nor a results directory; choose another --out")
+    return Kind.EMPTY
+
+
+def _beginning(path: Path) -> bytes:
+    if not path.is_file():
+        raise StoreError(f"{path}: is not a regular file")
+    with path.open("rb") as file:
+        return file.read(_HEADER_BYTES)
+
+
+def _is_database(path: Path) -> bool:
+    header = _beginning(path)
+    if not header:
+        return False
+    if not header.startswith(_HEADER) or len(header) < _HEADER_BYTES:
+        raise StoreError(f"{path}: damaged, or not a bloatlab store (its first bytes are not those of a database)")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise StoreError(f"{path}: is a database, but not a bloatlab store")
+    return True
+
+
+def _has_parts(parts: Path) -> bool:
+    return any((parts / name / MARKER).is_file() for name in _listed(parts) if _PART.match(name))
+
+
+def _has_any(parts: Path) -> bool:
+    return any(not _TEMPORARY.match(name) for name in _listed(parts))
+
+
+def _listed(directory: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in directory.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def lost(directory: object) -> StoreError:
+    """The error for parts without a database."""
+    return StoreError(
+        f"{directory}: {DATABASE} is missing while parts are there; `bloatlab store repair {directory}` rebuilds it from them"
+    )
+
+
+def refuse_link(path: Path) -> None:
+    """Raises `StoreError` where the path is a symbolic link."""
+    if path.is_symlink():
+        raise StoreError(f"{path}: is a symbolic link; links inside a results directory are not followed")
+
+
+def part_path(parts: Path, name: object) -> Path:
+    """The directory of a part that a database or a URL names.
+
+    Raises:
+        StoreError: The name has not the form of a part's, or the path is a symbolic link.
+    """
+    if not isinstance(name, str) or not _PART.match(name):
+        raise StoreError(f"{parts.parent}: names a part {quoted(name)}; a part has 16 hexadecimal digits")
+    refuse_link(parts)
+    refuse_link(parts / name)
+    return parts / name
+
+
+def is_part(name: str) -> bool:
+    """Whether a name has the form of a part's."""
+    return _PART.match(name) is not None
+
+
+is_run_id = is_part
+"""Whether a name has the form of a run's identity; it is that of a part's."""
+
+
+def is_table(name: str) -> bool:
+    """Whether a name has the form of a table's."""
+    return _TABLE.match(name) is not None
+
+
+def is_in_part(name: str) -> bool:
+    """Whether a part may hold a file of this name."""
+    return _IN_PART.match(name) is not None
+
+
+def file_path(directory: Path, name: str) -> Path:
+    """The path of a file that a run leaves beside its tables.
+
+    Raises:
+        StoreError: The name could lead out of the directory.
+    """
+    if not _FILE.match(name) or name.startswith("."):
+        raise StoreError(f"{directory}: {quoted(name)} is no name of a file of a run")
+    refuse_link(directory / FILES)
+    refuse_link(directory / FILES / name)
+    return directory / FILES / name
+
+
+def quoted(name: object) -> str:
+    """A name for a message: on one line, and not too long."""
+    return ascii(name)[:80]
+
+
+def new_name() -> str:
+    """A name that nobody can foresee."""
+    return secrets.token_hex(8)
+
+
+def temporary(directory: Path) -> Path:
+    """A path for something that is written before it gets its name."""
+    return directory / f"{TEMPORARY}{new_name()}"
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a name has the form of something that is not written to its end."""
+    return _TEMPORARY.match(name) is not None
+
+
+def remove_part(path: Path) -> bool:
+    """Removes one part, if bloatlab made it and it holds nothing else; says whether it is gone.
+
+    Files are removed one by one through the open directory, so no link is followed on the way.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return not path.exists()
+    try:
+        names = os.listdir(descriptor)  # noqa: PTH208 - of the directory that is open
+        if names and (MARKER not in names or not all(map(is_in_part, names))):
+            return False
+        # The marker goes last: what is left of an interrupted removal still carries it.
+        for name in sorted(names, key=MARKER.__eq__):
+            os.unlink(name, dir_fd=descriptor)
+        path.rmdir()
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

@@ -1,0 +1,116 @@
+"""What a part says of its runs and of the small tables, so that the database can be rebuilt from the parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.store.identity import canonical
+from bloatlab.store.keep import Keep
+from bloatlab.store.tables import Row, Value
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.engines import ArrowTable
+
+RECORDS = "records"
+"""Table of a part: a row for each run, with its scenario and its parameters."""
+NOTES = "notes"
+"""Table of a part: rows of the small tables, as JSON, in the order in which they were written."""
+PARAMETERS = "parameters"
+"""In the notes: parameters under which a run that was there already was asked for."""
+_TYPES = {
+    "run_id": str, "experiment": str, "scenario": str, "parameters": str, "seed": int, "engine_version": str,
+    "status": str, "reason": str, "digest": str, "wall_s": float, "events": int, "kept": int, "created": str,
+}  # fmt: skip
+_NOTE_TYPES = {"created": str, "table": str, "row": str}
+
+
+def now() -> str:
+    """The time as the store has it, UTC."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run that has ended: what was asked and what came of it."""
+
+    run_id: str
+    experiment: str
+    scenario: str
+    """Canonical JSON."""
+    seed: int
+    engine_version: str
+    parameters: Mapping[str, Any]
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """`{scope}_metrics` by entity and name, as `--json` has them."""
+    tables: Mapping[str, ArrowTable] = field(default_factory=dict)
+    """Series, histograms and, if they are kept, packets."""
+    digest: str | None = None
+    events: int | None = None
+    reason: str | None = None
+    """Why it failed; absent: it did not."""
+    wall_s: float = 0.0
+    keep: Keep = Keep.TABLES
+    created: str = field(default_factory=now)
+
+    @property
+    def status(self) -> str:
+        """`done` or `failed`."""
+        return "done" if self.reason is None else "failed"
+
+    def row(self) -> Row:
+        """Its row of the table `records`."""
+        return (
+            self.run_id, self.experiment, self.scenario, canonical(dict(self.parameters)), self.seed, self.engine_version,
+            self.status, self.reason, self.digest, self.wall_s, self.events, int(self.keep), self.created,
+        )  # fmt: skip
+
+    def run_row(self, point: int, part: str) -> Row:
+        """Its row of the database's table `runs`."""
+        return (
+            self.run_id, self.experiment, point, self.seed, self.engine_version, self.status, self.reason, self.digest,
+            self.wall_s, self.events, int(self.keep), self.created, part,
+        )  # fmt: skip
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> RunRecord:
+        """The record that a row of the table `records` holds, without metrics and tables."""
+        values = {name: row[name] for name in _TYPES if name not in ("status", "kept", "parameters")}
+        return cls(**values, parameters=json.loads(row["parameters"]), keep=Keep(row["kept"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A row of a small table (`units`, `claims`, `invocations`), or `PARAMETERS` of a run."""
+
+    table: str
+    row: tuple[Value, ...]
+    created: str = field(default_factory=now)
+
+
+def frame_of_records(rows: Iterable[Row]) -> pl.DataFrame:
+    """The table `records`."""
+    return _frame(rows, _TYPES)
+
+
+def frame_of_notes(notes: Sequence[Note]) -> pl.DataFrame:
+    """The table `notes`."""
+    return _frame([(note.created, note.table, json.dumps(note.row)) for note in notes], _NOTE_TYPES)
+
+
+def notes_of(frame: pl.DataFrame) -> list[Note]:
+    """The notes of a table."""
+    rows = frame.select(*_NOTE_TYPES).iter_rows()
+    return [Note(table, tuple(json.loads(row)), created) for created, table, row in rows]
+
+
+def _frame(rows: Iterable[Row], types: Mapping[str, type]) -> pl.DataFrame:
+    import polars as pl
+
+    kinds = {str: pl.String, int: pl.Int64, float: pl.Float64}
+    return pl.DataFrame(list(rows), schema={name: kinds[of] for name, of in types.items()}, orient="row")

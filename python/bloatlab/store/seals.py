@@ -1,0 +1,113 @@
+"""Seals: every row of the database carries a hash, every table a sum of them, so that no altered bit is read as a value."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+
+from bloatlab.store import layout
+from bloatlab.store.tables import CONTENT, SEALS, STATEMENTS, Row, Table, Value
+
+_MODULUS = 1 << 62
+STATUS = ("done", "failed")
+
+
+class AlteredError(Exception):
+    """The database does not hold what was written to it; the text says where."""
+
+
+def seal_of(table: str, row: Sequence[Value]) -> int:
+    """48 bits of BLAKE2b over a row's values and their types."""
+    digest = blake2b(repr(tuple(row)).encode("utf-8", "surrogatepass"), digest_size=6, person=table.encode())
+    return int.from_bytes(digest.digest(), "big")
+
+
+def sum_of(seals: Iterable[int]) -> int:
+    """The sum that stands for a table's rows."""
+    return sum(seals) % _MODULUS
+
+
+def stored(table: Table, values: Sequence[Value]) -> Row:
+    """The values as SQLite gives them back: whole numbers in a column of floats are floats, truth values are 0 or 1."""
+    return tuple(_stored(of, value) for of, value in zip(table.columns.values(), values, strict=True))
+
+
+def _stored(of: type, value: Value) -> Value:
+    if value is None or value != value:
+        # SQLite knows no NaN.
+        return None
+    if of is str:
+        # A message of somebody's code may hold half a character (a lone surrogate), which UTF-8 cannot.
+        return str(value).encode("utf-8", "backslashreplace").decode()
+    return int(value) if of is int else float(value)
+
+
+def sums(connection: sqlite3.Connection) -> tuple[Row, ...]:
+    """The sums of all tables; they differ whenever anything in the database does.
+
+    Raises:
+        AlteredError: They are not what was written.
+    """
+    found = connection.execute(SEALS.select).fetchall()
+    _check_rows(SEALS, found)
+    if {row[0] for row in found} != set(CONTENT):
+        raise AlteredError("the sums of its tables are not those that were written")
+    return tuple(row[:-1] for row in found)
+
+
+def check_schema(connection: sqlite3.Connection) -> None:
+    """Raises `AlteredError` where the database holds another table, index, view or trigger than ours."""
+    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql is not None}
+    if found != set(STATEMENTS):
+        raise AlteredError("its tables are not those of a results directory")
+
+
+def read(connection: sqlite3.Connection, sealed: Iterable[Row]) -> dict[str, list[Row]]:
+    """Every table, with the seal of each row as its last value.
+
+    Raises:
+        AlteredError: A row or a sum is not what was written, or a value has not the form that it must have.
+    """
+    expected: Mapping[Value, Row] = {row[0]: row for row in sealed}
+    content = {}
+    for name, table in CONTENT.items():
+        rows: list[Row] = connection.execute(table.select).fetchall()
+        _check_rows(table, rows)
+        if (name, len(rows), sum_of(int(row[-1] or 0) for row in rows)) != expected[name]:
+            raise AlteredError(f"rows of its table `{name}` are missing or were added")
+        content[name] = rows
+    _check_names(content)
+    return content
+
+
+def _check_rows(table: Table, rows: Sequence[Row]) -> None:
+    for row in rows:
+        if seal_of(table.name, row[:-1]) != row[-1]:
+            raise AlteredError(f"a row of its table `{table.name}` is altered")
+    for column, values in zip(table.columns, zip(*rows, strict=True), strict=False):
+        if not table.accepts(column, set(map(type, values))):
+            raise AlteredError(
+                f"its table `{table.name}` holds a value in `{column}` that has not the type of that column"
+            )
+    if len({table.key_of(row) for row in rows}) != len(rows):
+        raise AlteredError(f"its table `{table.name}` holds a row twice")
+
+
+def _check_names(content: Mapping[str, Sequence[Row]]) -> None:
+    """What becomes a path or a key elsewhere has the form of our own names."""
+    points = {row[0] for row in content["points"]}
+    parts = {row[0] for row in content["parts"]}
+    for run_id, _, point, _, _, status, _, _, _, _, kept, _, part, _ in content["runs"]:
+        if not layout.is_run_id(str(run_id)):
+            raise AlteredError(f"it names a run {ascii(run_id)[:80]}; a run has 16 hexadecimal digits")
+        if (
+            status not in STATUS
+            or kept not in range(4)
+            or point not in points
+            or (part is not None and part not in parts)
+        ):
+            raise AlteredError(f"its run {run_id} refers to what is not there")
+    for part in parts:
+        if not layout.is_part(str(part)):
+            raise AlteredError(f"it names a part {ascii(part)[:80]}; a part has 16 hexadecimal digits")

@@ -1,0 +1,76 @@
+"""Joins a dask cluster, with TLS where the scheduler speaks it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bloatlab.errors import ClusterError
+
+if TYPE_CHECKING:
+    from distributed import Client, Security
+
+CONNECT_S = 10
+"""Seconds in which a scheduler must answer, and in which a lost one may come back."""
+_NEEDED = {"tls_ca_file": "ca-file", "tls_client_cert": "client.cert"}
+"""What TLS needs, and its key below `distributed.comm.tls` in dask's configuration. The key may be in the certificate's file."""
+
+
+def connect(scheduler: str) -> Client:
+    """A client of the scheduler at an address, or of the one that a scheduler file (`file:PATH`) names.
+
+    Certificates of a `tls://` scheduler are those of dask's configuration.
+
+    Raises:
+        ClusterError: Nothing answers there, what answers is no scheduler, or there are no certificates for it.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs {error.name}: pip install 'bloatlab[cluster]'") from error
+    # Its log would tell on many lines what is told here on one.
+    for name in ("distributed", "distributed.client", "tornado"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    address = _address(scheduler)
+    security = _security(scheduler) if address.startswith("tls://") else None
+    try:
+        return Client(address, security=security, timeout=CONNECT_S, set_as_default=False)
+    except Exception as error:
+        raise ClusterError(f"scheduler {scheduler}: {said(error)}") from error
+
+
+def _address(scheduler: str) -> str:
+    """The address itself, or what the scheduler file says."""
+    if not scheduler.startswith("file:"):
+        if "://" not in scheduler:
+            raise ClusterError(f"scheduler `{scheduler}`: must be as tcp://host:8786, tls://host:8786 or file:PATH")
+        return scheduler
+    path = Path(scheduler.removeprefix("file://").removeprefix("file:"))
+    if not path.is_file():
+        raise ClusterError(f"scheduler {scheduler}: there is no such file (dask scheduler --scheduler-file PATH)")
+    try:
+        address = json.loads(path.read_bytes())["address"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ClusterError(f"scheduler {scheduler}: is no scheduler file, it has no `address`") from error
+    return str(address)
+
+
+def _security(scheduler: str) -> Security:
+    """TLS as dask is configured; a connection that is not encrypted is refused."""
+    from distributed import Security
+
+    security = Security(require_encryption=True)
+    missing = [f"distributed.comm.tls.{key}" for name, key in _NEEDED.items() if getattr(security, name) is None]
+    if missing:
+        raise ClusterError(
+            f"scheduler {scheduler}: TLS needs certificates, and dask's configuration has no {' and no '.join(missing)} "
+            "(docs/security.md says how to set them)"
+        )
+    return security
+
+
+def said(error: BaseException | None) -> str:
+    """What an error says, on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,43 @@
+"""Text from a document or a store, made safe to look at: in a terminal, on a page, in a spreadsheet."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters and bidirectional controls as escapes (`\x1b`, `\u202e`); newlines and tabs stay."""
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line."""
+    return visible(" ".join(text.split()))
+
+
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$"
+
+
+def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with a `'` before each text that a spreadsheet would take for a formula; numbers stay numbers.
+
+    Source: OWASP, CSV Injection.
+    """
+    import polars as pl
+
+    def safe(column: str) -> pl.Expr:
+        text = pl.col(column).cast(pl.String)
+        formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+        return pl.when(formula).then(pl.concat_str(pl.lit("'"), text)).otherwise(text).alias(column)
+
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    return frame.with_columns(safe(name) for name, of in frame.schema.items() if isinstance(of, texts))
