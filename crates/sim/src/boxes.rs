@@ -7,6 +7,7 @@ use bloatlab_units::Nanos;
 
 use crate::calendar::{Key, NO_EVENT};
 use crate::histogram::Histogram;
+use crate::lengths::Lengths;
 use crate::loss_events::LossEvents;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
@@ -141,7 +142,7 @@ pub(crate) struct LinkStats {
     pub busy: Nanos,
     pub sojourn: Histogram,
     /// Queue length in packets, weighted by time.
-    pub length: Histogram,
+    pub length: Lengths,
     pub bytes: TimeMean,
     pub max_bytes: u64,
     pub losses: LossEvents,

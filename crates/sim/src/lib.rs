@@ -13,6 +13,7 @@ mod engine;
 mod flow;
 mod gate;
 mod histogram;
+mod lengths;
 mod loss_events;
 mod measure_flows;
 mod measure_network;

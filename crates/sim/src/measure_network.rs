@@ -17,13 +17,10 @@ impl Engine<'_> {
         let greedy_flows = self.greedy_flows();
         for (index, link) in self.network.links.iter().enumerate() {
             let stats = &link.stats;
-            sheet.put(index, L_MEAN_QUEUE_LENGTH, stats.length.mean());
-            sheet.put(index, L_P95_QUEUE_LENGTH, stats.length.quantile(0.95));
-            sheet.put(
-                index,
-                L_MAX_QUEUE_LENGTH,
-                stats.length.max().map(|v| v as f64),
-            );
+            let lengths = stats.length.histogram();
+            sheet.put(index, L_MEAN_QUEUE_LENGTH, lengths.mean());
+            sheet.put(index, L_P95_QUEUE_LENGTH, lengths.quantile(0.95));
+            sheet.put(index, L_MAX_QUEUE_LENGTH, lengths.max().map(|v| v as f64));
             sheet.put(index, L_MEAN_QUEUE_BYTES, stats.bytes.mean());
             sheet.put(index, L_MAX_QUEUE_BYTES, stats.max_bytes as f64);
             sheet.put(index, L_MEAN_SOJOURN, stats.sojourn.mean().map(|v| v * MS));
@@ -66,10 +63,9 @@ impl Engine<'_> {
             );
             let name = &self.box_names[link.number as usize];
             for (quantity, histogram) in [
-                ("sojourn", &stats.sojourn),
-                ("queue_packets", &stats.length),
+                ("sojourn", stats.sojourn.clone()),
+                ("queue_packets", lengths),
             ] {
-                let histogram = histogram.clone();
                 outcome.distributions.push(Distribution {
                     scope: "link",
                     name: name.clone(),

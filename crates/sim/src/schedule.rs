@@ -138,7 +138,7 @@ impl Schedule {
     fn first_made(&self) -> usize {
         let mut best = self.calendar.peek();
         let mut from = REGISTERS;
-        for (i, &register) in self.registers.iter().enumerate() {
+        for (i, &register) in self.registers[..self.registers_used].iter().enumerate() {
             if register < best {
                 best = register;
                 from = i;
