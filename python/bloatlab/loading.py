@@ -12,6 +12,7 @@ import importlib
 import inspect
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +111,7 @@ def names_plugins(document: Any) -> bool:
     return isinstance(document, list) and any(names_plugins(item) for item in document)
 
 
-class _Walk:
+class _Walk(ABC):
     """Goes through a document and replaces what names a plugin."""
 
     def __init__(self) -> None:
@@ -143,9 +144,9 @@ class _Walk:
         self.factories[reference] = Factory(plugin)
         return _table(reference, fingerprint(plugin), parameters)
 
+    @abstractmethod
     def named(self, reference: str, parameters: Any, path: tuple[str, ...]) -> dict[str, Any]:
         """The table of a class that a text names."""
-        raise NotImplementedError
 
 
 class _Resolving(_Walk):

@@ -45,7 +45,8 @@ fn round_trip(queue: &QueueConfig) {
     }
 }
 
-/// A queue as tc can say it: bands with queues of their own do not use the one for all of them, which says it where they are all alike.
+/// Normalizes a queue to what tc can express. If each band has its own queue, the common queue is unused and dropped; if all bands have the same
+/// queue, the common queue replaces them.
 fn used(mut value: Value) -> Value {
     match &mut value {
         Value::Object(table) => {

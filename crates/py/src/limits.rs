@@ -1,5 +1,5 @@
-//! What a run may cost on this machine. The environment says so, not the scenario: what a machine can hold changes no result, so it is no part of a run's
-//! identity, and each worker of a cluster has a limit of its own.
+//! What a run may cost on this machine. The limits come from the environment, not from the scenario: they change no result, so they are not part of
+//! a run's identity, and each worker of a cluster can have other limits.
 
 use std::env;
 

@@ -69,7 +69,7 @@ pub(crate) fn check(plan: &Plan, document: &Scenario, limits: &Limits) -> Check 
     let mut packets = Packets::new(plan);
     let mut parts = Vec::new();
     let (mut rows, mut writes, mut busiest) = (0.0, 0.0, (0.0, 0));
-    // Flows that the document writes as one are alike but for their start.
+    // Flows of one entry of the document (`count`) differ only in their start.
     let (mut place, mut first, mut replies, mut under_way) = (0, 0, 0.0, 0.0);
     for (index, flow) in plan.flows.iter().enumerate() {
         let path = || format!("flows[{place}]");

@@ -93,7 +93,7 @@ fn many_flows_with_links_of_their_own_fit() {
     many["duration"] = json!("2s");
     many["dumbbell"]["access_rate"] = json!("1Gbit/s");
     accepted(&many);
-    // Here every flow fills the queue of its own link.
+    // Now the access links are the bottlenecks: each flow fills a queue.
     many["dumbbell"]["rate"] = json!("10Tbit/s");
     assert!(refusal(&many).starts_with("flows[0]: the run needs about"));
 }
@@ -333,7 +333,7 @@ fn text_is_refused_by_its_key() {
 #[test]
 fn depth_is_bounded_in_values_too() {
     let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({ "params": [inner] }));
-    // The document, `flows`, the flow, its congestion control and `params` are levels of their own.
+    // Five levels lie above `deep`: the document, `flows`, the flow, its congestion control, `params`.
     let of = |levels| {
         document(json!([{ "cca": { "kind": "python", "class": "a:B", "params": deep(levels) } }]))
     };

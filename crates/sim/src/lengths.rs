@@ -4,7 +4,7 @@ use bloatlab_units::Nanos;
 
 use crate::histogram::Histogram;
 
-/// Lengths, in packets, that have a count each: 32 kB at most. Longer ones share the histogram's bins.
+/// Lengths below this are counted exactly (32 kB at most); longer ones go into the histogram.
 const SHORT: u64 = 4096;
 
 /// Time by queue length.
@@ -24,7 +24,7 @@ impl Lengths {
         }
     }
 
-    /// A length that is longer than all before, or has no count of its own.
+    /// Slow path of `add`: the length is beyond all counts so far.
     #[cold]
     fn widen(&mut self, packets: u64, span: Nanos) {
         if packets < SHORT {

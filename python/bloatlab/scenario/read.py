@@ -36,7 +36,7 @@ def read(path: Path | str) -> dict[str, Any]:
 
 
 def read_text(file: Path, most: int = MOST_BYTES) -> str:
-    """The text of a regular file of at most so many bytes.
+    """The text of a regular file of at most `most` bytes.
 
     Raises:
         ParameterError: It cannot be read, or is something else.

@@ -143,7 +143,7 @@ fn the_handshake_agrees_on_what_both_ends_know() {
     }
 }
 
-/// Loses so many of the first segments of an end.
+/// Loses the first `count` segments that an end sends.
 fn lose_first(end: usize, mut count: usize) -> Sieve {
     Box::new(move |from, _| {
         if from == end && count > 0 {
