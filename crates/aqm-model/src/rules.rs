@@ -27,6 +27,8 @@ pub(crate) struct Rules {
     pub fair: bool,
     /// Most flows that may take turns to fill the link without keeping the others from it.
     pub rivals: u32,
+    /// How many packets of rivals may leave for each of a class that is served: some classes have 1/64 of the link, or a weight says it.
+    pub weight: u64,
     /// How many queues stand inside each other: each may mark a packet once.
     pub levels: u32,
     /// Whether packets of a flow leave in the order in which they came.
@@ -52,6 +54,7 @@ impl Rules {
             // CAKE's flows are new again once they have been found empty, as in Linux, without RFC 8290 section 4.2's pass through the old
             // ones: two that come in turn, each found empty before its next packet, keep the link.
             rivals: if seen.associates { 1 } else { u32::MAX },
+            weight: seen.weight.max(64),
             levels: seen.levels,
             in_order: !seen.reorders && (flows <= WAYS || !seen.associates),
             // The largest packet with its overhead in full, and again for tokens that others took.
@@ -80,6 +83,7 @@ struct Seen {
     strict: bool,
     reorders: bool,
     associates: bool,
+    weight: u64,
     levels: u32,
 }
 
@@ -101,6 +105,8 @@ impl Seen {
                 // A packet that a queue around it marked changes over to DualPI2's other queue.
                 self.reorders |= kind == Some("dualpi2") && level > 0;
                 self.associates |= kind == Some("cake");
+                let weight = table.get("non_hh_weight").and_then(Value::as_u64);
+                self.weight = self.weight.max(weight.unwrap_or(0));
                 let level = level + u32::from(kind.is_some());
                 self.levels = self.levels.max(level);
                 table.values().for_each(|value| self.walk(value, level));
