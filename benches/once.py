@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from pathlib import Path
@@ -13,13 +14,22 @@ from bloatlab import _core
 def main() -> None:
     """Times `run`: from the document's text to an outcome with every metric, histogram and series."""
     text = Path(sys.argv[1]).read_text()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.perf_counter_ns()
     outcome = _core.run(text, 42)
     took = time.perf_counter_ns() - began
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     link = json.loads(outcome.metrics_json())["link_metrics"]["bottleneck"]
     # What the queue still holds at the end (at most one limit of it) counts as passed; ns-2's does not.
     packets = int(link["arrivals"] - link["drops"])
-    json.dump({"ns": took, "packets": packets, "drops": int(link["drops"]), "events": outcome.events}, sys.stdout)
+    report = {
+        "ns": took,
+        "packets": packets,
+        "drops": int(link["drops"]),
+        "events": outcome.events,
+        "memory_kb": memory,
+    }
+    json.dump(report, sys.stdout)
 
 
 if __name__ == "__main__":

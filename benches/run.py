@@ -19,12 +19,13 @@ import overhead
 import packets
 import queues
 import radio
+import scale
 import shell
 import store
 from bloatlab._core import engine_version
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "radio", "report", "sweep", "store")
+PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "radio", "scale", "report", "sweep", "store")
 
 
 def packet_table(results: list[dict[str, Any]]) -> Table:
@@ -102,6 +103,29 @@ def law_table(result: dict[str, Any]) -> Table:
             str(one["packets"]),
             str(one["drops"]),
         )
+    return table
+
+
+def scale_table(result: dict[str, Any]) -> Table:
+    """ns per bottleneck packet by number of flows, and relative to one flow."""
+    table = Table(
+        title="ns per packet through the bottleneck, CUBIC, RTT 20 ms, by number of flows: median, and relative to one",
+        caption=(
+            f"!: above the aim; memory per flow, of {result['memory_flows']:,}: {result['memory_kb']:.1f} kB "
+            f"(aim: at most {result['memory_aim_kb']:g} kB)"
+        ),
+    )
+    table.add_column("bottleneck", no_wrap=True)
+    counts = list(dict.fromkeys(one["flows"] for one in result["rows"]))
+    for count in counts:
+        aim = next(one["aim"] for one in result["rows"] if one["flows"] == count)
+        table.add_column(f"{count:,}" + (f" (<= {aim:g})" if aim else ""), justify="right", no_wrap=True)
+    for place in dict.fromkeys((one["rate"], one["queue"]) for one in result["rows"]):
+        cells = []
+        for one in (one for one in result["rows"] if (one["rate"], one["queue"]) == place):
+            missed = " !" if one["aim"] is not None and one["ratio"] > one["aim"] else ""
+            cells.append(f"{one['ns']:.0f}" + (f" ({one['ratio']:.2f}{missed})" if one["aim"] else ""))
+        table.add_row(", ".join(place), *cells)
     return table
 
 
@@ -199,6 +223,10 @@ def main() -> None:
                 f"(best {one['seconds_best']:.3f} s); undisturbed {one['seconds_undisturbed']:.3f} s, by parts of it "
                 f"(each {one['undisturbed']} times or more, of {one['runs']} runs); aim: below {one['aim']:g} s"
             )
+    if "scale" in given.only:
+        with console.status("scale ..."):
+            results["scale"] = scale.measure(1 if given.quick else 5)
+        console.print(scale_table(results["scale"]))
     if "report" in given.only:
         with console.status("report ..."):
             results["report"] = taken = shell.report(2 if given.quick else 7)

@@ -371,6 +371,10 @@ impl CongestionControl for Bbr {
         window.cwnd = window.mss;
     }
 
+    fn heeds_sends(&self) -> bool {
+        true
+    }
+
     fn on_send(&mut self, window: &mut Window, now: Nanos, in_flight: u64, app_limited: bool) {
         // Section 4.3.4.4: restart from idle at the estimated rate, neither probing nor draining.
         if app_limited && in_flight <= window.mss {

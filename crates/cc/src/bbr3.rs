@@ -311,6 +311,10 @@ impl CongestionControl for Bbr3 {
         window.cwnd = window.mss;
     }
 
+    fn heeds_sends(&self) -> bool {
+        true
+    }
+
     fn on_send(&mut self, window: &mut Window, now: Nanos, in_flight: u64, app_limited: bool) {
         self.model.flights.on_send(in_flight);
         // Section 5.4.1: restart from idle at the estimated rate.

@@ -203,7 +203,13 @@ pub trait CongestionControl: Send {
     /// Sending resumes after an idle period longer than the RTO.
     fn on_idle_restart(&mut self, _window: &mut Window, _now: Nanos, _idle: Nanos) {}
 
-    /// A segment leaves; `in_flight` includes it.
+    /// Whether [`on_send`](Self::on_send) does anything; asked once. A sender calls it only then, and may let several segments leave in one step
+    /// otherwise.
+    fn heeds_sends(&self) -> bool {
+        false
+    }
+
+    /// A segment leaves; `in_flight` includes it. Called only if [`heeds_sends`](Self::heeds_sends).
     fn on_send(&mut self, _window: &mut Window, _now: Nanos, _in_flight: u64, _app_limited: bool) {}
 
     /// The ECN feedback that the law needs; it is negotiated whether the user asked for ECN or not, and then every packet of the connection is

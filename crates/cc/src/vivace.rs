@@ -346,6 +346,10 @@ impl CongestionControl for Vivace {
         self.void();
     }
 
+    fn heeds_sends(&self) -> bool {
+        true
+    }
+
     fn on_send(&mut self, window: &mut Window, _: Nanos, _: u64, _: bool) {
         self.sent += window.mss;
     }

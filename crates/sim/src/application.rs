@@ -1,8 +1,6 @@
 //! What runs on top of a TCP connection: a bulk sender, a source of messages, or a client that fetches pages.
 
-use std::collections::VecDeque;
-
-use bloatlab_units::{Nanos, float};
+use bloatlab_units::{Nanos, Ring, float};
 
 use crate::traffic::Source;
 
@@ -46,7 +44,7 @@ pub(crate) struct WriteLog {
     /// The write that is being read: the offset after it, and its instant.
     front: (u64, Nanos),
     /// Those after it, ascending.
-    writes: VecDeque<(u64, Nanos)>,
+    writes: Ring<(u64, Nanos)>,
     written: u64,
     read: u64,
 }

@@ -9,10 +9,11 @@ use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::RunError;
-use crate::boxes::{Count, DelayLine, Fate, Flight, Link, LinkStats};
+use crate::boxes::{Count, DelayLine, Fate, Link, LinkStats};
 use crate::calendar::NO_EVENT;
 use crate::control::Control;
 use crate::engine::Engine;
+use crate::flight::Flight;
 use crate::network::{Network, Place};
 use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
@@ -100,6 +101,9 @@ impl<'a> Engine<'a> {
         engine.add_cell(plan).map_err(RunError::Plan)?;
         engine.add_flows(plan)?;
         engine.assign_registers(plan);
+        if control.fast_paths() {
+            engine.find_common_ways();
+        }
         engine.start_clock();
         Ok(engine)
     }
@@ -250,6 +254,36 @@ impl<'a> Engine<'a> {
                 Place::Delay(i) => delays[i as usize].flight.reserve(schedule),
                 _ => {}
             }
+        }
+    }
+
+    /// Tells a link or delay whose packets all go to the same place where that is.
+    fn find_common_ways(&mut self) {
+        let network = &mut self.network;
+        let mut link_ways = vec![Vec::new(); network.links.len()];
+        let mut delay_ways = vec![Vec::new(); network.delays.len()];
+        for way in network.routes.windows(2) {
+            let known = match way[0] {
+                Place::Link(i) => &mut link_ways[i as usize],
+                Place::Delay(i) => &mut delay_ways[i as usize],
+                _ => continue,
+            };
+            if !known.contains(&way[1]) {
+                known.push(way[1]);
+            }
+        }
+        let only = |ways: Vec<Place>| {
+            if let [way] = ways[..] {
+                Some(way)
+            } else {
+                None
+            }
+        };
+        for (link, ways) in network.links.iter_mut().zip(link_ways) {
+            link.flight.next = only(ways);
+        }
+        for (line, ways) in network.delays.iter_mut().zip(delay_ways) {
+            line.flight.next = only(ways);
         }
     }
 

@@ -182,10 +182,11 @@ impl<'a> Engine<'a> {
             .ok_or_else(|| missing("reno"))?;
         // The receiving end gives the feedback that the sender's law needs.
         let ecn = EcnPlan::of(&planned.tcp, law.as_ref());
-        Ok([
-            Endpoint::with_ecn(&planned.tcp, law, ecn),
-            Endpoint::with_ecn(&planned.tcp, other, ecn),
-        ])
+        let mut ends = [law, other].map(|cca| Endpoint::with_ecn(&planned.tcp, cca, ecn));
+        if !self.control.fast_paths() {
+            ends.iter_mut().for_each(Endpoint::avoid_fast_paths);
+        }
+        Ok(ends)
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Control {
     looks: Option<Mutex<Vec<Instant>>>,
     /// Looks until it cancels itself, if it does.
     left: Option<AtomicU64>,
+    avoids_fast_paths: bool,
 }
 
 /// Why a run ended early.
@@ -79,6 +80,19 @@ impl Control {
             left: Some(AtomicU64::new(number)),
             ..Self::default()
         }
+    }
+
+    /// One whose run takes every slow path: for the tests that show that fast paths change no result.
+    pub fn without_fast_paths() -> Self {
+        Self {
+            avoids_fast_paths: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the run may take fast paths.
+    pub(crate) fn fast_paths(&self) -> bool {
+        !self.avoids_fast_paths
     }
 
     /// Wall time of each piece of the run so far, ns: of equally many events each, except the last; the same pieces in every run of a scenario and seed.

@@ -86,13 +86,13 @@ impl<'a> Engine<'a> {
             match kind {
                 event::LINK_DONE => self.network.on_link_done(index as usize),
                 event::LINK_FLIGHT | event::DELAY => {
-                    let arrived = if kind == event::LINK_FLIGHT {
+                    let (arrived, next) = if kind == event::LINK_FLIGHT {
                         self.network.on_link_flight(index as usize)
                     } else {
                         self.network.on_delay(index as usize)
                     };
                     if let Some(mut packet) = arrived {
-                        woken = self.forward_at_once(&mut packet);
+                        woken = self.forward_at_once(next, &mut packet);
                     }
                 }
                 event::TIMER => self.on_timer(index as usize / 2, index as usize % 2),
@@ -169,16 +169,20 @@ impl<'a> Engine<'a> {
 
     /// A packet left a box: it goes on to the next, or is received by the host at the end of its path.
     fn forward(&mut self, packet: &mut Packet) {
-        if let Some((index, end)) = self.forward_at_once(packet) {
+        if let Some((index, end)) = self.forward_at_once(None, packet) {
             self.pump(index, end);
         }
     }
 
-    /// The same, as a part of the event loop; gives the flow and end that are to be pumped then.
+    /// The same, as a part of the event loop; `next` is where it goes, if that is known. Gives the flow and end that are to be pumped then.
     #[inline(always)]
-    fn forward_at_once(&mut self, packet: &mut Packet) -> Option<(usize, usize)> {
+    fn forward_at_once(
+        &mut self,
+        next: Option<Place>,
+        packet: &mut Packet,
+    ) -> Option<(usize, usize)> {
         packet.cross();
-        if !self.network.forward(packet) {
+        if !self.network.forward_ahead(next, packet) {
             return None;
         }
         match packet.protocol() {

@@ -1,6 +1,6 @@
 //! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
 
-use bloatlab_aqm::Packet as _;
+use bloatlab_aqm::{Ecn, Packet as _};
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
@@ -190,6 +190,9 @@ impl TcpFlow {
     /// Lets an endpoint send what it may, and sets its timer.
     #[inline(always)]
     pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
+        if self.ends[end].only_acknowledges() {
+            return self.acknowledge(network, index, end);
+        }
         if !self.ends[end].is_silent() {
             self.send(network, end);
         }
@@ -199,12 +202,41 @@ impl TcpFlow {
         self.set_timers(&mut network.schedule, index, end);
     }
 
+    /// Fast path of [`pump`](Self::pump) for an end that only acknowledges.
+    #[inline(always)]
+    fn acknowledge(&mut self, network: &mut Network, index: usize, end: usize) {
+        let now = network.schedule.now;
+        let (endpoint, packet) = (&mut self.ends[end], &mut self.packets[end]);
+        if endpoint.poll_ack(now, &mut packet.segment) {
+            packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
+            network.send(packet);
+        }
+        if end == 0 {
+            self.observe(now);
+        }
+        let deadline = self.ends[end].ack_deadline();
+        self.set_timer(&mut network.schedule, index, end, deadline);
+    }
+
     /// Sends what an endpoint may send now.
     #[inline(always)]
     fn send(&mut self, network: &mut Network, end: usize) {
         let now = network.schedule.now;
         // Where a segment has to begin to lie in one buffer with the one before it, and the most it may hold then.
         let (mut next, mut most) = (0, 0);
+        let packet = &mut self.packets[end];
+        let train = self.ends[end].poll_train(now, &mut packet.segment);
+        if train.segments > 0 {
+            packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
+            network.send_train(packet, train.segments);
+            (next, most) = (packet.segment.seq, packet.segment.length);
+            if end == 0 {
+                (0..train.segments).for_each(|_| self.on_departure(now));
+            }
+            if train.fills_window {
+                return;
+            }
+        }
         while let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) {
             if end == 0 && self.packets[end].segment.length > 0 {
                 self.on_departure(now);
@@ -226,10 +258,7 @@ impl TcpFlow {
     fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
         let (now, own) = (schedule.now, (index * 2 + end) as u32);
         let deadline = self.ends[end].deadline();
-        if deadline < self.scheduled[end] {
-            self.scheduled[end] = deadline;
-            schedule.at(deadline, event::TIMER, own);
-        }
+        self.set_timer(schedule, index, end, deadline);
         let standing = &mut self.releases[end];
         let release = self.ends[end].release(now, standing.at);
         if release < standing.at {
@@ -237,6 +266,15 @@ impl TcpFlow {
             let slot = *standing.slot.get_or_insert_with(|| schedule.reserve());
             let key = schedule.key(release, event::RELEASE, own);
             schedule.reset(slot, key);
+        }
+    }
+
+    /// Sees to it that an endpoint is called at `deadline` or before.
+    #[inline(always)]
+    fn set_timer(&mut self, schedule: &mut Schedule, index: usize, end: usize, deadline: Nanos) {
+        if deadline < self.scheduled[end] {
+            self.scheduled[end] = deadline;
+            schedule.at(deadline, event::TIMER, (index * 2 + end) as u32);
         }
     }
 

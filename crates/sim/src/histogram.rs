@@ -1,11 +1,17 @@
 //! A log-linear histogram in the manner of HDR: every value is counted, within 1/64 of its size.
 
+use std::iter::repeat_n;
+
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
+/// Bins are added in groups of this many.
+const STEP: usize = 32;
 
 /// Counts (or weights) of non-negative integers; mean, minimum and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    /// Number of the first bin that is kept. The bins below the smallest value would take most of the memory.
+    first: usize,
     weights: Vec<u64>,
     sum: u128,
     min: u64,
@@ -15,6 +21,7 @@ pub struct Histogram {
 impl Default for Histogram {
     fn default() -> Self {
         Self {
+            first: 0,
             weights: Vec::new(),
             sum: 0,
             min: u64::MAX,
@@ -66,7 +73,7 @@ impl Histogram {
             self.widen(value);
         }
         let bin = bin_of(value);
-        if let Some(counted) = self.weights.get_mut(bin) {
+        if let Some(counted) = self.weights.get_mut(bin.wrapping_sub(self.first)) {
             *counted += weight;
         }
         self.sum += u128::from(value) * u128::from(weight);
@@ -77,8 +84,16 @@ impl Histogram {
     fn widen(&mut self, value: u64) {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        let bins = (bin_of(self.max) + 1).next_multiple_of(SUB as usize);
+        let lowest = bin_of(self.min) / STEP * STEP;
+        if self.weights.is_empty() {
+            self.first = lowest;
+        }
+        let missing = self.first.saturating_sub(lowest);
+        self.weights.splice(..0, repeat_n(0, missing));
+        self.first -= missing;
+        let bins = (bin_of(self.max) + 1 - self.first).next_multiple_of(STEP);
         if bins > self.weights.len() {
+            self.weights.reserve_exact(bins - self.weights.len());
             self.weights.resize(bins, 0);
         }
     }
@@ -122,7 +137,8 @@ impl Histogram {
             .iter()
             .enumerate()
             .filter(|(_, w)| **w > 0)
-            .map(|(i, &weight)| Bin {
+            .map(|(i, &weight)| (i + self.first, weight))
+            .map(|(i, weight)| Bin {
                 lower: lower_edge(i).max(self.min),
                 upper: lower_edge(i + 1).min(self.max.saturating_add(1)),
                 weight,

@@ -10,6 +10,7 @@ mod calendar;
 mod control;
 mod descent;
 mod engine;
+mod flight;
 mod flow;
 mod gate;
 mod histogram;

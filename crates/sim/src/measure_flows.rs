@@ -1,5 +1,7 @@
 //! Metrics of flows and probes.
 
+use std::mem::take;
+
 use bloatlab_aqm::DropReason;
 use bloatlab_scenario::PlanBoxKind;
 use bloatlab_units::{NEVER, Nanos};
@@ -20,14 +22,7 @@ impl Engine<'_> {
             if self.control.heed().is_err() {
                 return;
             }
-            let planned = &self.plan.flows[index];
             let passage = &self.network.passages[index];
-            let distribution = |scope, quantity, histogram: &Histogram| Distribution {
-                scope,
-                name: planned.name.clone(),
-                quantity,
-                histogram: histogram.clone(),
-            };
             match flow {
                 Flow::Tcp(tcp) => {
                     let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
@@ -35,9 +30,6 @@ impl Engine<'_> {
                     };
                     let lifetime = self.lifetime(index, tcp);
                     self.measure_tcp(&mut sheet, rank, index, tcp, lifetime);
-                    outcome
-                        .distributions
-                        .push(distribution("flow", "rtt", &tcp.stats.rtt));
                     if let Some(probe) = self.ranks[index].1 {
                         measure_probe(
                             &mut probes,
@@ -49,11 +41,6 @@ impl Engine<'_> {
                         let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
                         probes.put(probe as usize, P_SYN_RETRANSMISSIONS, syns as f64);
                         probes.put(probe as usize, P_RTOS, rtos as f64);
-                        outcome.distributions.push(distribution(
-                            "probe",
-                            "fetch_time",
-                            &tcp.stats.fetches,
-                        ));
                     }
                 }
                 Flow::Udp(udp) => {
@@ -63,9 +50,6 @@ impl Engine<'_> {
                     let lifetime = passage.stop.min(self.end).saturating_sub(udp.since);
                     let lost = passage.drops + passage.discards;
                     measure_udp(&mut sheet, rank, udp, lost, lifetime);
-                    outcome
-                        .distributions
-                        .push(distribution("flow", "one_way_delay", &udp.delay));
                 }
                 Flow::Echo(echo) => {
                     let Some(probe) = self.ranks[index].1 else {
@@ -73,9 +57,6 @@ impl Engine<'_> {
                     };
                     let lost = echo.sent - echo.rtt.total().min(echo.sent);
                     measure_probe(&mut probes, probe as usize, &echo.rtt, lost);
-                    outcome
-                        .distributions
-                        .push(distribution("probe", "rtt", &echo.rtt));
                 }
             }
             if let Some(rank) = self.ranks[index].0.map(|r| r as usize) {
@@ -111,13 +92,49 @@ impl Engine<'_> {
                         (0.99, F_P99_SOJOURN_L4),
                     ],
                 );
-                outcome
-                    .distributions
-                    .push(distribution("flow", "sojourn", &passage.sojourn));
             }
         }
         outcome.flow_metrics = sheet.0;
         outcome.probe_metrics = probes.0;
+    }
+
+    /// Moves the flows' histograms into the outcome.
+    pub(crate) fn hand_over_distributions(&mut self, outcome: &mut Outcome) {
+        let passages = &mut self.network.passages;
+        for (index, (flow, passage)) in self.flows.iter_mut().zip(passages).enumerate() {
+            let (rank, probe) = self.ranks[index];
+            let mut hand_over = |scope, quantity, histogram: &mut Histogram| {
+                outcome.distributions.push(Distribution {
+                    scope,
+                    name: self.plan.flows[index].name.clone(),
+                    quantity,
+                    histogram: take(histogram),
+                });
+            };
+            match flow {
+                Flow::Tcp(tcp) => {
+                    if rank.is_some() {
+                        hand_over("flow", "rtt", &mut tcp.stats.rtt);
+                    }
+                    if rank.is_some() && probe.is_some() {
+                        hand_over("probe", "fetch_time", &mut tcp.stats.fetches);
+                    }
+                }
+                Flow::Udp(udp) => {
+                    if rank.is_some() {
+                        hand_over("flow", "one_way_delay", &mut udp.delay);
+                    }
+                }
+                Flow::Echo(echo) => {
+                    if probe.is_some() {
+                        hand_over("probe", "rtt", &mut echo.rtt);
+                    }
+                }
+            }
+            if rank.is_some() {
+                hand_over("flow", "sojourn", &mut passage.sojourn);
+            }
+        }
     }
 
     /// From when a flow counts to when it ends.

@@ -1,5 +1,7 @@
 //! Metrics of links and of the network as a whole.
 
+use std::mem::take;
+
 use bloatlab_scenario::PlanFlow;
 
 use crate::engine::Engine;
@@ -11,11 +13,11 @@ use crate::sample::mbps;
 use crate::summary::{MS, Sheet};
 
 impl Engine<'_> {
-    pub(crate) fn measure_links(&self, outcome: &mut Outcome) {
+    pub(crate) fn measure_links(&mut self, outcome: &mut Outcome) {
         let mut sheet = Sheet::default();
         let span = self.end - self.warmup;
         let greedy_flows = self.greedy_flows();
-        for (index, link) in self.network.links.iter().enumerate() {
+        for (index, link) in self.network.links.iter_mut().enumerate() {
             let stats = &link.stats;
             let lengths = stats.length.histogram();
             sheet.put(index, L_MEAN_QUEUE_LENGTH, lengths.mean());
@@ -63,7 +65,7 @@ impl Engine<'_> {
             );
             let name = &self.box_names[link.number as usize];
             for (quantity, histogram) in [
-                ("sojourn", stats.sojourn.clone()),
+                ("sojourn", take(&mut link.stats.sojourn)),
                 ("queue_packets", lengths),
             ] {
                 outcome.distributions.push(Distribution {

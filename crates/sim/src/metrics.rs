@@ -29,8 +29,8 @@ pub struct Metric {
 macro_rules! metrics {
     ($(#[$doc:meta])* $all:ident { $($id:ident = $name:literal, $unit:literal, $better:ident, $formula:literal, $source:literal;)+ }) => {
         $(#[$doc])*
-        pub const $all: &[Metric] = &[$($id),+];
-        $(pub(crate) const $id: Metric = Metric { name: $name, unit: $unit, better: Better::$better, formula: $formula, source: $source };)+
+        pub const $all: &[&Metric] = &[$($id),+];
+        $(pub(crate) const $id: &Metric = &Metric { name: $name, unit: $unit, better: Better::$better, formula: $formula, source: $source };)+
     };
 }
 

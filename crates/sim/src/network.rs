@@ -17,7 +17,7 @@ use crate::stretch::{Duplicator, Stretch};
 use bloatlab_units::{NEVER, Nanos};
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Link(u32),
     Delay(u32),
@@ -115,6 +115,36 @@ impl Network {
                 debug_assert!(!arrived);
             }
         }
+    }
+
+    /// A host sends a train: `count` packets that differ only in their sequence numbers. `packet`, the first of them, becomes the one that would
+    /// follow the last.
+    #[inline(always)]
+    pub fn send_train(&mut self, packet: &mut Packet, count: u64) {
+        let passage = &mut self.passages[packet.flow_index()];
+        packet.set_dscp(passage.dscp);
+        if packet.direction() == 0 {
+            passage.sent += count;
+        }
+        let place = self.next_place(packet);
+        for _ in 0..count {
+            self.log.note(self.schedule.now, Step::Send, HOST, packet);
+            match place {
+                Place::Link(i) => self.enter_link(i as usize, packet),
+                place => {
+                    let arrived = self.forward_to(place, &mut packet.clone());
+                    debug_assert!(!arrived);
+                }
+            }
+            packet.follow();
+        }
+    }
+
+    /// Takes a packet to `next`, or else to the next box of its path; true if it is at the host at the end.
+    #[inline(always)]
+    pub fn forward_ahead(&mut self, next: Option<Place>, packet: &mut Packet) -> bool {
+        let place = next.unwrap_or_else(|| self.next_place(packet));
+        self.forward_to(place, packet)
     }
 
     /// Takes a packet to the next box of its path that holds it; true if it is at the host at the end.
@@ -296,20 +326,20 @@ impl Network {
         }
     }
 
-    /// Takes the packet that has crossed a link.
+    /// Takes the packet that has crossed a link; says where it goes, if all go there.
     #[inline]
-    pub fn on_link_flight(&mut self, index: usize) -> Option<Packet> {
+    pub fn on_link_flight(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
         let link = &mut self.links[index];
         link.count.departures += 1;
-        link.flight.pop(&mut self.schedule)
+        (link.flight.pop(&mut self.schedule), link.flight.next)
     }
 
-    /// Takes the packet that leaves a delay line.
+    /// Takes the packet that leaves a delay line; says where it goes, if all go there.
     #[inline]
-    pub fn on_delay(&mut self, index: usize) -> Option<Packet> {
+    pub fn on_delay(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
         let line = &mut self.delays[index];
         line.count.departures += 1;
-        line.flight.pop(&mut self.schedule)
+        (line.flight.pop(&mut self.schedule), line.flight.next)
     }
 
     /// Takes the packet that leaves a delay which lets packets overtake each other.

@@ -13,7 +13,7 @@ pub struct Value {
     /// Index of the entity.
     pub entity: usize,
     /// Which metric.
-    pub metric: Metric,
+    pub metric: &'static Metric,
     /// The value.
     pub value: f64,
 }

@@ -17,7 +17,7 @@ pub enum Protocol {
 }
 
 /// One packet. `segment` is TCP's header; datagrams and echoes use its sequence number and timestamps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Packet {
     enqueued_at: Nanos,
@@ -135,6 +135,13 @@ impl Packet {
         debug_assert!(bytes <= LARGEST);
         let follows = if follows { FOLLOWS } else { 0 };
         self.head = self.head & KIND | bytes | (ecn as u32) << ECN_SHIFT | follows;
+    }
+
+    /// The next packet of a train takes its place.
+    #[inline]
+    pub(crate) fn follow(&mut self) {
+        self.segment.seq = self.segment.seq.wrapping_add(self.segment.length.into());
+        self.head |= FOLLOWS;
     }
 
     /// Some of its bits are wrong.

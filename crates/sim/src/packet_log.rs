@@ -46,7 +46,7 @@ impl Step {
 }
 
 /// One line of the log. `place` is a box's index, or `HOST`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketEvent {
     /// When.
     pub at: Nanos,

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::boxes::{Count, InFlight};
+use crate::boxes::Count;
+use crate::flight::InFlight;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, clock, event};
 use crate::varying::VaryingDelay;

@@ -88,13 +88,18 @@ impl Schedule {
     /// hundred instructions more per packet.
     #[inline(always)]
     pub fn next(&mut self) -> Option<(u32, u32)> {
-        let from = self.earliest();
-        let key = if let Some(register) = self.registers.get_mut(from) {
-            std::mem::replace(register, NO_EVENT)
-        } else if self.calendar.peek() == NO_EVENT {
-            return None;
-        } else {
-            self.calendar.pop()
+        let key = loop {
+            let from = self.earliest();
+            if let Some(register) = self.registers.get_mut(from) {
+                break std::mem::replace(register, NO_EVENT);
+            }
+            if self.calendar.settle() {
+                continue;
+            }
+            if self.calendar.peek() == NO_EVENT {
+                return None;
+            }
+            break self.calendar.pop();
         };
         self.now = instant(key);
         self.current = key as u64;

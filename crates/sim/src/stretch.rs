@@ -4,7 +4,8 @@ use bloatlab_link::{Course, gilbert_elliott::Chain};
 use bloatlab_scenario::{LossSpacing, PlanBox, PlanBoxKind};
 use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
-use crate::boxes::{Count, Flight};
+use crate::boxes::Count;
+use crate::flight::Flight;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, clock, event};
 

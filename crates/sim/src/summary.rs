@@ -20,7 +20,7 @@ pub(crate) struct Sheet(pub Vec<Value>);
 
 impl Sheet {
     /// Notes a value, if it exists.
-    pub fn put(&mut self, entity: usize, metric: Metric, value: impl Into<Option<f64>>) {
+    pub fn put(&mut self, entity: usize, metric: &'static Metric, value: impl Into<Option<f64>>) {
         if let Some(value) = value.into().filter(|v| v.is_finite()) {
             self.0.push(Value {
                 entity,
@@ -31,7 +31,12 @@ impl Sheet {
     }
 
     /// Notes quantiles of times.
-    pub fn quantiles(&mut self, entity: usize, histogram: &Histogram, metrics: &[(f64, Metric)]) {
+    pub fn quantiles(
+        &mut self,
+        entity: usize,
+        histogram: &Histogram,
+        metrics: &[(f64, &'static Metric)],
+    ) {
         for &(fraction, metric) in metrics {
             self.put(entity, metric, histogram.quantile(fraction).map(|v| v * MS));
         }
@@ -61,15 +66,16 @@ impl Engine<'_> {
             events: self.events,
             ..Outcome::default()
         };
-        let stages = [
-            Self::describe,
-            Self::measure_flows,
+        let stages: [fn(&mut Self, &mut Outcome); 5] = [
+            |engine, outcome| engine.describe(outcome),
+            |engine, outcome| engine.measure_flows(outcome),
+            Self::hand_over_distributions,
             Self::measure_links,
-            Self::measure_network,
+            |engine, outcome| engine.measure_network(outcome),
         ];
         for stage in stages {
             // A stage of a run that is cancelled ends early.
-            stage(&self, &mut outcome);
+            stage(&mut self, &mut outcome);
             self.control.heed()?;
         }
         outcome.flow_series = self.flow_series;

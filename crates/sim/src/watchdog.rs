@@ -53,7 +53,7 @@ impl Engine<'_> {
                 format!("link `{}`", self.link_name(index))
             }
             event::DELAY => {
-                let packet = self.network.on_delay(index);
+                let (packet, _) = self.network.on_delay(index);
                 let flow = packet.map(|packet| self.flow_name(packet.flow_index()));
                 flow.unwrap_or_else(|| format!("delay `{}`", self.delay_name(index)))
             }

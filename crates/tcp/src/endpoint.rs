@@ -9,7 +9,7 @@ use crate::marks::{self, EcnPlan};
 use crate::receiver::Receiver;
 use crate::segment::{ACK, FIN, SYN, Segment, time_stamp, unwrap};
 use crate::sender::Sender;
-use crate::transmit::Sent;
+use crate::transmit::{Sent, Train};
 
 /// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
@@ -37,6 +37,8 @@ pub struct Endpoint {
     syn_wanted: bool,
     /// When the handshake was over; `NEVER` before.
     established_at: Nanos,
+    /// The end has never had anything to send and feeds no marks back: all it does is acknowledge.
+    only_acknowledges: bool,
     ecn: EcnPlan,
     /// What the handshake agreed on, and the code points that follow: of new data, of everything else.
     feedback: EcnFeedback,
@@ -64,12 +66,19 @@ impl Endpoint {
             syn_tries: 0,
             syn_wanted: false,
             established_at: NEVER,
+            only_acknowledges: false,
             ecn,
             feedback: EcnFeedback::Off,
             codes: (Ecn::NotEct, Ecn::NotEct),
             syn_came: Ecn::NotEct,
             tells_syn: false,
         }
+    }
+
+    /// Takes every slow path. The results are the same: this is for the tests that show it.
+    pub fn avoid_fast_paths(&mut self) {
+        self.sender.fast_paths = false;
+        self.receiver.fast_paths = false;
     }
 
     /// Starts the handshake.
@@ -87,6 +96,7 @@ impl Endpoint {
     #[inline]
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.sender.fin_wanted);
+        self.only_acknowledges = false;
         self.sender.limit += bytes;
     }
 
@@ -97,6 +107,8 @@ impl Endpoint {
 
     /// The application will write no more.
     pub fn close(&mut self) {
+        self.only_acknowledges = false;
+        self.sender.fast_path = false;
         self.sender.fin_wanted = true;
     }
 
@@ -130,6 +142,17 @@ impl Endpoint {
     /// Takes a segment from the network; `ecn` is the code point it came with. Returns the payload bytes now readable in order.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
+        if self.only_acknowledges && segment.flags & (SYN | FIN) == 0 && segment.length > 0 {
+            // Nothing was sent that the segment could acknowledge, and nothing waits for the window that it offers.
+            let rto = self.sender.rtt.rto();
+            return self.receiver.on_data(now, segment, false, ecn, rto);
+        }
+        self.on_any_segment(now, segment, ecn)
+    }
+
+    /// Slow path of [`on_segment`](Self::on_segment).
+    #[inline(always)]
+    fn on_any_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
         if self.phase != Phase::Established && !self.on_handshake(now, segment, ecn) {
             return 0;
         }
@@ -198,6 +221,9 @@ impl Endpoint {
     fn establish(&mut self, now: Nanos, segment: &Segment) {
         self.phase = Phase::Established;
         self.established_at = now;
+        self.only_acknowledges = self.sender.fast_paths
+            && self.feedback == EcnFeedback::Off
+            && self.sender.has_never_written();
         self.syn_deadline = NEVER;
         self.syn_wanted = false;
         let sender = &mut self.sender;
@@ -257,6 +283,44 @@ impl Endpoint {
             segment.set_ace(marks::handshake_ace(self.syn_came));
         }
         Some(code)
+    }
+
+    /// Fast path of [`poll`](Self::poll): lets all full segments of new data leave that may, and writes the first of them; the others differ from it
+    /// only in their sequence numbers. They leave Not-ECT. What else may leave is left to `poll`.
+    #[inline(always)]
+    pub fn poll_train(&mut self, now: Nanos, segment: &mut Segment) -> Train {
+        if self.receiver.has_report() {
+            return Train::default();
+        }
+        let train = self.sender.poll_train(now, segment);
+        if train.segments > 0 {
+            self.receiver.stamp(segment);
+        }
+        train
+    }
+
+    /// Whether all this end does is acknowledge. Then [`poll_ack`](Self::poll_ack) stands for `poll`, and [`ack_deadline`](Self::ack_deadline) for
+    /// `deadline` and `release`.
+    #[inline]
+    pub fn only_acknowledges(&self) -> bool {
+        self.only_acknowledges
+    }
+
+    /// Writes the ACK that is due, if one is; it leaves Not-ECT.
+    #[inline(always)]
+    pub fn poll_ack(&mut self, now: Nanos, segment: &mut Segment) -> bool {
+        if !self.receiver.ack_now {
+            return false;
+        }
+        self.write_ack(now, segment);
+        self.receiver.stamp(segment);
+        true
+    }
+
+    /// When a delayed ACK must leave; [`NEVER`] if none waits.
+    #[inline]
+    pub fn ack_deadline(&self) -> Nanos {
+        self.receiver.ack_deadline
     }
 
     #[inline]

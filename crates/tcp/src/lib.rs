@@ -23,3 +23,4 @@ pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use segment::Segment;
 pub use sender::{Sender, SenderStats, State};
+pub use transmit::Train;

@@ -62,6 +62,22 @@ impl Rack {
         }
     }
 
+    /// Segments that were each sent once were delivered in sequence; this is the newest of them.
+    #[inline]
+    pub fn on_delivered_in_sequence(&mut self, now: Nanos, newest: &Record) {
+        if (newest.sent_at, newest.end()) > (self.sent_at, self.end) {
+            self.sent_at = newest.sent_at;
+            self.end = newest.end();
+            self.repeated = false;
+            self.rtt = now - newest.sent_at;
+        }
+    }
+
+    /// Whether no retransmission waits for a judgment.
+    pub fn is_at_rest(&self) -> bool {
+        self.retransmissions.is_empty()
+    }
+
     /// A spurious retransmission was reported: wait longer (RFC 8985 section 6.2 step 4).
     pub fn on_duplicate(&mut self) {
         self.reordering = true;

@@ -28,6 +28,10 @@ const JOINING: Nanos = MILLISECOND;
 /// What arrived, in order, and what waits behind holes.
 #[derive(Clone, Debug)]
 pub struct Receiver {
+    /// The fast path may be taken; else every segment takes the slow one, with the same result.
+    pub(crate) fast_paths: bool,
+    /// All data came in order, the window is fully open, and ACKs are due by count or delay alone: the next segment may take the fast path.
+    fast_path: bool,
     /// Next sequence number expected.
     pub(crate) next: u64,
     /// Ranges received beyond `next`, ascending, disjoint, never adjacent.
@@ -88,6 +92,8 @@ impl Receiver {
         // RFC 7323 section 2.3: the shift lets 16 bits carry the buffer.
         let scale = (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14);
         Self {
+            fast_paths: true,
+            fast_path: false,
             next: 0,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -144,6 +150,49 @@ impl Receiver {
     /// `rto` is this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
     #[inline(always)]
     pub(crate) fn on_data(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        fin: bool,
+        ecn: Ecn,
+        rto: Nanos,
+    ) -> u64 {
+        let start = unwrap(self.next, segment.seq);
+        let is_usual =
+            !fin & (start == self.next) & (segment.length <= self.largest) & !segment.has(MORE);
+        if self.fast_path & is_usual {
+            self.on_data_in_sequence(now, segment, start);
+            return segment.length.into();
+        }
+        let delivered = self.on_any_data(now, segment, fin, ecn, rto);
+        self.fast_path = self.fast_paths
+            && self.held.is_empty()
+            && self.quick == 0
+            && self.quick_acks == 0
+            && self.offer >= self.most
+            && self.fin.is_none()
+            && self.echo.feedback == EcnFeedback::Off;
+        delivered
+    }
+
+    /// Fast path of [`on_any_data`](Self::on_any_data): the segment is the next one, and nothing else is to be noted.
+    #[inline(always)]
+    fn on_data_in_sequence(&mut self, now: Nanos, segment: &Segment, start: u64) {
+        let is_first = start == self.last_ack;
+        let is_later = segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0;
+        self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
+        self.next = start + u64::from(segment.length);
+        self.unacked += 1;
+        if self.unacked >= self.ack_every {
+            self.ack_now = true;
+        } else if self.ack_deadline == NEVER {
+            self.ack_deadline = now + self.delayed_ack;
+        }
+    }
+
+    /// Slow path: any segment with payload or FIN.
+    #[inline(never)]
+    fn on_any_data(
         &mut self,
         now: Nanos,
         segment: &Segment,
@@ -260,6 +309,12 @@ impl Receiver {
         self.prior.is_some()
     }
 
+    /// Whether the next segment to leave reports more than how far everything came.
+    #[inline]
+    pub(crate) fn has_report(&self) -> bool {
+        self.duplicate.is_some() || !self.held.is_empty()
+    }
+
     /// Writes that ACK.
     #[cold]
     pub(crate) fn stamp_prior(&mut self, segment: &mut Segment) {
@@ -371,7 +426,7 @@ impl Receiver {
         segment.ack = self.next as u32;
         segment.window = self.window();
         segment.tsecr = self.ts_recent;
-        if self.duplicate.is_some() || !self.held.is_empty() {
+        if self.has_report() {
             self.report(segment);
         }
         self.forget_ack();

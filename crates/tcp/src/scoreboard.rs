@@ -1,8 +1,6 @@
 //! What is outstanding: one record a segment in sequence order, marked as SACKed, lost or retransmitted, and the pipe (RFC 6675).
 
-use std::collections::VecDeque;
-
-use bloatlab_units::Nanos;
+use bloatlab_units::{Nanos, Ring};
 
 /// Delivered out of order.
 pub(crate) const SACKED: u8 = 1;
@@ -46,10 +44,18 @@ impl Record {
     }
 }
 
+/// Segments acknowledged in sequence, each of which was sent once.
+pub(crate) struct InSequence {
+    /// When the oldest was sent.
+    pub oldest: Nanos,
+    pub newest: Record,
+    pub bytes: u64,
+}
+
 /// The outstanding segments of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    records: VecDeque<Record>,
+    records: Ring<Record>,
     /// Bytes in flight.
     pub pipe: u64,
     /// Segments SACKed and not yet acknowledged in sequence.
@@ -113,6 +119,32 @@ impl Scoreboard {
             self.pop_marked(&record);
         }
         Some(record)
+    }
+
+    /// Takes off all records that lie wholly below `ack`. None, and nothing is taken off, if there is no such record or one of them was ever
+    /// marked.
+    #[inline]
+    pub fn pop_in_sequence(&mut self, ack: u64) -> Option<InSequence> {
+        let &oldest = self.records.front()?;
+        let (mut newest, mut count, mut flags) = (oldest, 0, 0);
+        while let Some(record) = self.records.get(count)
+            && record.end() <= ack
+        {
+            newest = *record;
+            flags |= record.flags;
+            count += 1;
+        }
+        if count == 0 || flags & (SACKED | LOST | EVER_RETRANSMITTED) != 0 {
+            return None;
+        }
+        let bytes = newest.end() - oldest.seq;
+        self.records.drop_front(count);
+        self.pipe -= bytes;
+        Some(InSequence {
+            oldest: oldest.sent_at,
+            newest,
+            bytes,
+        })
     }
 
     fn pop_marked(&mut self, record: &Record) {
@@ -206,7 +238,8 @@ impl Scoreboard {
         if self.to_retransmit == 0 {
             return;
         }
-        for record in &mut self.records {
+        for index in 0..self.records.len() {
+            let record = &mut self.records[index];
             if record.flags & (LOST | SACKED | RETRANSMITTED) == LOST {
                 record.flags &= !LOST;
                 self.pipe += u64::from(record.length);

@@ -9,10 +9,10 @@ use crate::offload::Offload;
 use crate::pacing::PacingClock;
 use crate::prr::Prr;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{EVER_RETRANSMITTED, Record, SACKED, Scoreboard};
+use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, InSequence, Record, SACKED, Scoreboard};
 use crate::segment::{ECE, Segment, unwrap};
 use crate::undo::{Signs, Undo};
-use crate::{LossDetection, TcpConfig};
+use crate::{LossDetection, Pacing, TcpConfig};
 
 /// What the sender is doing about congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,13 @@ pub struct Sender {
     pub rate: RateSample,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) owns_recovery: bool,
+    /// Fast paths may be taken; else every ACK and segment takes the slow one, with the same result.
+    pub(crate) fast_paths: bool,
+    /// Nothing is SACKed, lost, reordered, sent again, probed or marked, and the stream goes on: the next ACK may take the fast path, and segments
+    /// may leave as a train. Whatever changes one of these clears it; [`Sender::update_fast_path`] sets it.
+    pub(crate) fast_path: bool,
+    /// Single segments matter to nobody: neither to the congestion control nor to pacing nor to offload.
+    pub(crate) sends_trains: bool,
     pub(crate) una: u64,
     pub(crate) next: u64,
     /// Sequence number after the last byte that the application wrote.
@@ -136,6 +143,7 @@ pub(crate) struct Delivery {
 impl Sender {
     pub(crate) fn new(config: &TcpConfig, cc: Box<dyn CongestionControl>) -> Self {
         let mss = u64::from(config.mss);
+        let offload = Offload::new(config);
         Self {
             window: Window::new(mss, u64::from(config.initial_window)),
             rtt: RttEstimator::new(config),
@@ -143,6 +151,9 @@ impl Sender {
             ack_rtt: 0,
             rate: RateSample::default(),
             owns_recovery: cc.owns_recovery(),
+            fast_paths: true,
+            fast_path: false,
+            sends_trains: !cc.heeds_sends() && config.pacing != Pacing::On && !offload.is_on(),
             cc,
             una: 0,
             next: 0,
@@ -160,7 +171,7 @@ impl Sender {
             use_rack: config.loss_detection == LossDetection::Rack,
             use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
             pacing: PacingClock::new(config),
-            offload: Offload::new(config),
+            offload,
             delivered: 0,
             delivered_at: 0,
             first_sent: 0,
@@ -232,6 +243,90 @@ impl Sender {
             return;
         }
         self.edge = self.edge.max(ack + u64::from(segment.window));
+        if self.fast_path
+            && segment.blocks == 0
+            && let Some(acked) = self.board.pop_in_sequence(ack)
+        {
+            return self.on_ack_in_sequence(now, segment, ack, &acked);
+        }
+        self.on_any_ack(now, segment, ack);
+        self.update_fast_path();
+    }
+
+    /// Sees whether the next ACK may take the fast path.
+    fn update_fast_path(&mut self) {
+        self.fast_path = self.fast_paths
+            && self.state == State::Open
+            && self.feedback == EcnFeedback::Off
+            && self.board.sacked == 0
+            && self.board.to_retransmit == 0
+            && self.board.highest_sacked <= self.una
+            && self.reorder_timer == NEVER
+            && self.rack.is_at_rest()
+            && !self.probe_wanted
+            && self.probe_end == 0
+            && !self.undo.all_needless()
+            && !self.fin_wanted;
+    }
+
+    /// Fast path of [`on_any_ack`](Self::on_any_ack): the ACK covers segments in sequence that were sent once, and all is well.
+    #[inline(always)]
+    fn on_ack_in_sequence(&mut self, now: Nanos, segment: &Segment, ack: u64, acked: &InSequence) {
+        let before = self.una;
+        let newest = &acked.newest;
+        self.una = ack;
+        self.rtt.reset_back_off();
+        self.rtt.sample(now - acked.oldest, ack, self.next);
+        self.ack_rtt = now - newest.sent_at;
+        self.delivered += acked.bytes;
+        self.first_sent = newest.sent_at;
+        if self.use_rack {
+            self.rack.on_delivered_in_sequence(now, newest);
+        }
+        let delivery = Delivery {
+            prior_delivered: newest.delivered,
+            prior_at: newest.delivered_at,
+            send_elapsed: newest.sent_at - newest.first_sent,
+            app_limited: newest.is(APP_LIMITED),
+            any: true,
+            ..Delivery::default()
+        };
+        self.rate = self.sample_rate(now, &delivery);
+        let told = Ack {
+            now,
+            acked: ack - before,
+            delivered_now: acked.bytes,
+            most: self.most,
+            delivered: self.delivered,
+            lost_now: 0,
+            lost: self.lost,
+            rtt: self.ack_rtt,
+            one_way: one_way(segment),
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            prior_in_flight: self.board.pipe + acked.bytes,
+            in_flight: self.board.pipe,
+            una: ack,
+            next: self.next,
+            cwnd_limited: self.limited_at >= before,
+            in_recovery: false,
+            ecn_echo: false,
+            marked_now: 0,
+            rate: self.rate,
+        };
+        self.undo.sends_new = false;
+        self.cc.observe(&self.window, &told);
+        self.cc.on_ack(&mut self.window, &told);
+        if self.board.is_empty() {
+            self.timer = NEVER;
+        } else {
+            self.arm_timer(now);
+        }
+    }
+
+    /// Slow path: any ACK.
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: Nanos, segment: &Segment, ack: u64) {
         let mut echo = self.tells_cwr() && segment.has(ECE);
         if self.board.is_empty() && self.at_rest(segment, echo) {
             self.ack_rtt = 0;
@@ -377,7 +472,7 @@ impl Sender {
             delivery.prior_delivered = record.delivered;
             delivery.prior_at = record.delivered_at;
             delivery.send_elapsed = record.sent_at - record.first_sent;
-            delivery.app_limited = record.is(crate::scoreboard::APP_LIMITED);
+            delivery.app_limited = record.is(APP_LIMITED);
             self.first_sent = record.sent_at;
         }
         if self.use_rack {

@@ -17,7 +17,72 @@ pub(crate) enum Sent {
     Again,
 }
 
+/// New full segments that leave back to back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Train {
+    /// Number of segments.
+    pub segments: u64,
+    /// The congestion window lets no other segment follow.
+    pub fills_window: bool,
+}
+
 impl Sender {
+    /// Fast path of [`poll`](Self::poll): sends all full segments that both windows allow and writes the first of them. What else may leave, such as
+    /// a last short segment, is left to `poll`.
+    #[inline(always)]
+    pub(crate) fn poll_train(&mut self, now: Nanos, segment: &mut Segment) -> Train {
+        let is_plain = self.fast_path
+            && self.sends_trains
+            && self.window.pacing == 0
+            && self.pacing.next_send <= now
+            && !self.board.is_empty();
+        if !is_plain {
+            return Train::default();
+        }
+        let (first, mss) = (self.next, self.window.mss);
+        let open = first + self.window.cwnd.saturating_sub(self.board.pipe);
+        let end = open.min(self.edge).min(self.limit);
+        let mut record = Record {
+            seq: first,
+            sent_at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            length: mss as u32,
+            flags: if self.app_limited != 0 {
+                APP_LIMITED
+            } else {
+                0
+            },
+        };
+        let mut segments = 0;
+        while record.seq + mss <= end {
+            self.board.push(record);
+            record.seq += mss;
+            segments += 1;
+        }
+        if segments == 0 {
+            return Train::default();
+        }
+        self.next = record.seq;
+        let fills_window = self.next + mss > open && self.next + mss <= self.limit;
+        if fills_window {
+            self.limited_at = self.next;
+        }
+        self.stats.segments += segments;
+        self.stats.bytes += self.next - first;
+        self.last_sent = now;
+        if self.timer == NEVER || self.timer_is_probe {
+            self.arm_timer(now);
+        }
+        record.seq = first;
+        write(segment, &record, now);
+        Train {
+            segments,
+            fills_window,
+        }
+    }
+
     /// Writes the next segment to send now, if there is one. The endpoint fills in acknowledgment and window.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
@@ -179,6 +244,7 @@ impl Sender {
     }
 
     fn transmit_again(&mut self, now: Nanos, index: usize, segment: &mut Segment) {
+        self.fast_path = false;
         if self.board.pipe == 0 {
             self.first_sent = now;
             self.delivered_at = now;
@@ -228,6 +294,7 @@ impl Sender {
     /// The retransmission, probe or reordering timer may be due.
     #[cold]
     pub(crate) fn on_timer(&mut self, now: Nanos) {
+        self.fast_path = false;
         if self.reorder_timer <= now {
             self.reorder_timer = NEVER;
             let lost = self.detect_losses(now);
@@ -258,6 +325,7 @@ impl Sender {
             return Sent::Nothing;
         }
         self.stats.probes += 1;
+        self.fast_path = false;
         let length = self.window.mss.min(self.limit.saturating_sub(self.next));
         let fresh =
             (length > 0 || (self.fin_wanted && !self.fin_sent)) && self.next + length <= self.edge;

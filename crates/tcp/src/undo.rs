@@ -109,7 +109,7 @@ impl Undo {
     }
 
     /// Every repetition came twice.
-    fn all_needless(&self) -> bool {
+    pub fn all_needless(&self) -> bool {
         self.repeated == Some(0)
     }
 

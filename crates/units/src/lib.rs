@@ -6,12 +6,14 @@ mod interrupt;
 mod nearest;
 mod quantity;
 mod random;
+mod ring;
 mod shown;
 
 pub use interrupt::Interrupt;
 pub use nearest::{nearest, suggestion};
 pub use quantity::{Bytes, Duration, Frequency, Limit, ParseError, Rate};
 pub use random::{Rng, Streams};
+pub use ring::Ring;
 pub use shown::{is_hidden, shown};
 
 /// An instant: nanoseconds since the start of the run.

@@ -2,7 +2,7 @@ use bloatlab_cc::{CcConfig, cubic, describe, newreno, reno};
 use bloatlab_units::Streams;
 use serde_json::json;
 
-use crate::harness::config;
+use crate::harness::{Driver, MS, MSS, Path, config};
 
 fn refusal(json: &str) -> String {
     serde_json::from_str::<CcConfig>(json)
@@ -140,4 +140,29 @@ fn the_schema_takes_names_aliases_and_tables() {
         .iter()
         .filter(|variant| variant["properties"]["kind"] != json!(null));
     assert_eq!(tables.count(), CcConfig::all().len() + 1);
+}
+
+/// A sender calls `on_send` only where sends are heeded, so nothing else may depend on it.
+#[test]
+fn what_does_not_heed_sends_is_not_changed_by_them() {
+    let path = Path {
+        rate: 1e6,
+        base_rtt: 40 * MS,
+        buffer: 20 * MSS,
+    };
+    let mut heed = Vec::new();
+    for config in CcConfig::all() {
+        let (mut told, mut untold) = (Driver::of(&config, 10), Driver::of(&config, 10));
+        if told.law.heeds_sends() {
+            heed.push(config.kind());
+            continue;
+        }
+        for _ in 0..100 {
+            path.round(&mut told, None);
+            path.round(&mut untold, None);
+            told.law.on_send(&mut told.window, told.now, MSS, true);
+            assert_eq!(told.window, untold.window, "{}", config.kind());
+        }
+    }
+    assert_eq!(heed, ["bbr", "bbr3", "vivace"]);
 }

@@ -4,6 +4,7 @@
 mod behaviour;
 mod buffers;
 mod cell;
+mod fast_paths;
 mod generator;
 mod handshakes;
 mod idle_links;
