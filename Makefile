@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs golden bench soak soak-queues soak-cases soak-hostile soak-grid soak-store clean
+.PHONY: demo test test-rust test-python lint format models docs golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -47,6 +47,11 @@ golden: $(VENV)/.dev $(VENV)/.built
 models: $(VENV)/.dev $(VENV)/.built
 	$(PIP) install -e '.[models]' --no-build-isolation
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bloatlab.scenario.generate
+
+# A wheel optimized with a profile of benches/training.py, in dist/. It needs llvm-profdata of the compiler's version.
+release: $(VENV)/.dev
+	@command -v rustup >/dev/null && rustup component add llvm-tools || echo "make: without rustup, llvm-profdata of the compiler's LLVM version must be on the PATH"
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --pgo --out dist
 
 # All that is timed, or parts of it (make bench BENCH="--only laws radio").
 BENCH ?=
