@@ -1,7 +1,5 @@
 //! A log-linear histogram in the manner of HDR: every value is counted, within 1/64 of its size.
 
-use std::iter::repeat_n;
-
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 /// Bins are added in groups of this many.
@@ -85,16 +83,17 @@ impl Histogram {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         let lowest = bin_of(self.min) / STEP * STEP;
+        let end = (bin_of(self.max) + 1).next_multiple_of(STEP);
+        // Exactly as many as are needed: a growing vector would keep up to twice that.
         if self.weights.is_empty() {
             self.first = lowest;
-        }
-        let missing = self.first.saturating_sub(lowest);
-        self.weights.splice(..0, repeat_n(0, missing));
-        self.first -= missing;
-        let bins = (bin_of(self.max) + 1 - self.first).next_multiple_of(STEP);
-        if bins > self.weights.len() {
-            self.weights.reserve_exact(bins - self.weights.len());
-            self.weights.resize(bins, 0);
+            self.weights = vec![0; end - lowest];
+        } else if lowest < self.first || end > self.first + self.weights.len() {
+            let mut weights = vec![0; end - lowest];
+            let at = self.first - lowest;
+            weights[at..at + self.weights.len()].copy_from_slice(&self.weights);
+            self.first = lowest;
+            self.weights = weights;
         }
     }
 
