@@ -11,7 +11,8 @@ use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow, Waits};
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
-use crate::network::{Passage, Place};
+use crate::network::Place;
+use crate::passage::Passage;
 use crate::schedule::{application, event};
 
 /// What `Packet::hop` counts.

@@ -6,9 +6,10 @@ use bloatlab_aqm::Packet as _;
 use bloatlab_units::NEVER;
 
 use crate::gate::Keeper;
-use crate::network::{Network, mark, settle};
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::packet_log::Step;
+use crate::passage::{mark, settle};
 use crate::radio::Bearers;
 use crate::schedule::{clock, event};
 

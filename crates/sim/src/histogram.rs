@@ -2,8 +2,6 @@
 
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
-/// Bins are added in groups of this many.
-const STEP: usize = 32;
 
 /// Counts (or weights) of non-negative integers; mean, minimum and maximum are exact.
 #[derive(Clone, Debug)]
@@ -82,9 +80,10 @@ impl Histogram {
     fn widen(&mut self, value: u64) {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        let lowest = bin_of(self.min) / STEP * STEP;
-        let end = (bin_of(self.max) + 1).next_multiple_of(STEP);
-        // Exactly as many as are needed: a growing vector would keep up to twice that.
+        let octave = SUB as usize;
+        let lowest = bin_of(self.min) / octave * octave;
+        let end = (bin_of(self.max) + 1).next_multiple_of(octave);
+        // No more than the octaves that are needed: a growing vector would keep up to twice that.
         if self.weights.is_empty() {
             self.first = lowest;
             self.weights = vec![0; end - lowest];

@@ -23,6 +23,7 @@ mod network;
 mod outcome;
 mod packet;
 mod packet_log;
+mod passage;
 mod radio;
 mod sample;
 mod scatter;

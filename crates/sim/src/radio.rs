@@ -9,9 +9,9 @@ use bloatlab_units::{Nanos, Rng};
 
 use crate::boxes::Link;
 use crate::gate::{Descent, Gate, Keeper};
-use crate::network::{Passage, discard, settle};
 use crate::packet::Packet;
 use crate::packet_log::{PacketLog, Step};
+use crate::passage::{Passage, discard, settle};
 use crate::schedule::{Schedule, clock, event};
 
 /// A cell, and which links are its bearers.

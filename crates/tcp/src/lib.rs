@@ -1,5 +1,6 @@
 //! TCP endpoints round a congestion control. Sans-IO: segments, timers and the instant come in, segments go out.
 
+mod ack;
 mod config;
 mod endpoint;
 mod loss;

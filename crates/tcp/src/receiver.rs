@@ -1,5 +1,7 @@
 //! The receiving half: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, the ECN echo.
 
+mod reassembly;
+
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -9,7 +11,7 @@ use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use crate::marks::Echo;
 use crate::offload::LARGEST_BUFFER;
-use crate::segment::{ACK, Block, CWR, ECE, MORE, Segment, unwrap};
+use crate::segment::{ACK, CWR, ECE, MORE, Segment, unwrap};
 use crate::{ReceiveWindow, TcpConfig};
 
 /// A half-open range of sequence numbers.
@@ -178,9 +180,7 @@ impl Receiver {
     /// Fast path of [`on_any_data`](Self::on_any_data): the segment is the next one, and nothing else is to be noted.
     #[inline(always)]
     fn on_data_in_sequence(&mut self, now: Nanos, segment: &Segment, start: u64) {
-        let is_first = start == self.last_ack;
-        let is_later = segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0;
-        self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
+        self.note_time(segment, start);
         self.next = start + u64::from(segment.length);
         self.unacked += 1;
         if self.unacked >= self.ack_every {
@@ -215,11 +215,7 @@ impl Receiver {
         if fin {
             self.fin = Some(end - 1);
         }
-        // RFC 7323 section 4.3: the echo is of the earliest segment that an ACK covers, so that it tells of the ACK's delay as well; of a repeated
-        // one, so that it tells how long the repetition took.
-        let is_first = start <= self.last_ack;
-        let is_later = segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0;
-        self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
+        self.note_time(segment, start);
         let before = self.next;
         if start == before && self.held.is_empty() {
             self.next = end;
@@ -231,6 +227,15 @@ impl Receiver {
         let delivered = self.next - before;
         // The FIN takes a sequence number but is no payload.
         delivered - u64::from(delivered > 0 && self.finished())
+    }
+
+    /// RFC 7323 section 4.3: the next ACK echoes the earliest segment that it covers, so that it tells of the ACK's delay as well; of a segment that
+    /// was sent again, so that it tells how long that took.
+    #[inline]
+    fn note_time(&mut self, segment: &Segment, start: u64) {
+        let is_first = start <= self.last_ack;
+        let is_later = segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0;
+        self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
     }
 
     /// Linux delays no ACK that a sender with a small window may be waiting for: after a silence, a duplicate, a reduction.
@@ -348,78 +353,6 @@ impl Receiver {
         }
     }
 
-    #[cold]
-    fn out_of_order(&mut self, start: u64, end: u64) {
-        let at = self.held.partition_point(|&(_, e)| e < end);
-        if end <= self.next {
-            self.duplicate = Some((start, end));
-            self.quick = self.quick.max(self.quick_acks);
-            return;
-        }
-        if let Some(&(s, _)) = self.held.get(at)
-            && s <= start
-        {
-            self.duplicate = Some((start, end));
-            // RFC 2883 section 4: the block that encloses a duplicate follows it; without it the duplicate passes for news.
-            self.forget(s);
-            self.report_first(s);
-            return;
-        }
-        if start <= self.next {
-            self.next = end;
-            while let Some(&(s, e)) = self.held.front()
-                && s <= self.next
-            {
-                self.held.pop_front();
-                self.held_bytes -= e - s;
-                self.forget(s);
-                self.next = self.next.max(e);
-            }
-            return;
-        }
-        if end > self.advertised.max(self.next + self.buffer) {
-            return;
-        }
-        self.hold(start, end);
-    }
-
-    fn hold(&mut self, start: u64, end: u64) {
-        let first = self.held.partition_point(|&(_, e)| e < start);
-        let (mut low, mut high) = (start, end);
-        let mut last = first;
-        while last < self.held.len() && self.held[last].0 <= end {
-            let (s, e) = self.held[last];
-            low = low.min(s);
-            high = high.max(e);
-            self.held_bytes -= e - s;
-            self.forget(s);
-            last += 1;
-        }
-        self.held_bytes += high - low;
-        if last == first {
-            self.held.insert(first, (low, high));
-        } else {
-            self.held[first] = (low, high);
-            self.held.drain(first + 1..last);
-        }
-        self.report_first(low);
-    }
-
-    /// The range that starts here is the first of the next report.
-    fn report_first(&mut self, start: u64) {
-        self.recent.rotate_right(1);
-        self.recent[0] = start;
-        self.recent_len = (self.recent_len + 1).min(3);
-    }
-
-    fn forget(&mut self, start: u64) {
-        let length = usize::from(self.recent_len);
-        if let Some(at) = self.recent[..length].iter().position(|&s| s == start) {
-            self.recent[at..length].rotate_left(1);
-            self.recent_len -= 1;
-        }
-    }
-
     /// Writes acknowledgment, window, echo and SACK blocks into a segment about to leave, and forgets that an ACK was due.
     #[inline(always)]
     pub(crate) fn stamp(&mut self, segment: &mut Segment) {
@@ -439,32 +372,6 @@ impl Receiver {
         let free = free >> self.scale << self.scale;
         self.advertised = self.advertised.max(self.next + free);
         (self.advertised - self.next) as u32
-    }
-
-    #[cold]
-    fn report(&mut self, segment: &mut Segment) {
-        let mut count = 0;
-        let mut push = |range: Range| {
-            let block: Block = (range.0 as u32, range.1 as u32);
-            segment.sack[count] = block;
-            count += 1;
-        };
-        let room = if let Some(range) = self.duplicate.take() {
-            push(range);
-            2
-        } else {
-            3
-        };
-        for &start in self.recent[..usize::from(self.recent_len)]
-            .iter()
-            .take(room)
-        {
-            let at = self.held.partition_point(|&(s, _)| s < start);
-            if let Some(&range) = self.held.get(at) {
-                push(range);
-            }
-        }
-        segment.blocks = count as u8;
     }
 }
 

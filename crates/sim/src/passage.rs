@@ -1,0 +1,131 @@
+//! What the network did to each flow's packets: drops, marks, times in queues.
+
+use std::mem::take;
+
+use bloatlab_units::Nanos;
+
+use crate::boxes::Link;
+use crate::histogram::Histogram;
+use crate::loss_events::NOT_GREEDY;
+use crate::packet::Packet;
+use crate::packet_log::{PacketLog, Step};
+use crate::sample::mean_ms;
+
+/// What the network did to a flow's data, and where it travels.
+#[derive(Default)]
+pub(crate) struct Passage {
+    /// First entry in the route table, by direction.
+    pub routes: [u32; 2],
+    /// Differentiated services code point of its packets, both ways.
+    pub dscp: u8,
+    pub start: Nanos,
+    pub stop: Nanos,
+    /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
+    pub greedy_rtt: Nanos,
+    pub drops: u64,
+    /// Of these, what queues dropped: because their limit was reached, and because the law asked for it.
+    pub dropped: [u64; 2],
+    pub marks: u64,
+    /// Data that the receiver discarded by its checksum.
+    pub discards: u64,
+    /// Packets that entered the first box of the path, data direction.
+    pub sent: u64,
+    /// Packets that reached the host at its end, data direction.
+    pub received: u64,
+    pub sojourn: Histogram,
+    /// Sum and number of the times in queues since the last sample, data direction.
+    pub waits: (u64, u64),
+}
+
+impl Passage {
+    /// Forgets what was counted: the warm-up is over.
+    pub fn reset(&mut self) {
+        (self.drops, self.marks, self.discards) = (0, 0, 0);
+        (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);
+        self.sojourn = Histogram::default();
+    }
+
+    /// Counts the time of one of its data packets in a queue.
+    #[inline]
+    pub fn waited(&mut self, sojourn: Nanos) {
+        self.sojourn.record(sojourn);
+        self.waits.0 += sojourn;
+        self.waits.1 += 1;
+    }
+
+    /// The mean time in a queue since the last sample, ms; none: not a number.
+    pub fn sample_waits(&mut self) -> f64 {
+        let (sum, count) = take(&mut self.waits);
+        mean_ms(sum, count)
+    }
+
+    pub fn count_drop(&mut self, packet: &Packet) {
+        if packet.direction() == 0 {
+            self.drops += 1;
+        }
+    }
+}
+
+/// Counts what the queue discipline discarded or marked.
+#[cold]
+pub(crate) fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
+    let mut fate = take(&mut link.fate);
+    for (packet, reason) in &mut fate.drops {
+        packet.shorten(link.header);
+        if packet.direction() == 0 {
+            passages[packet.flow_index()].dropped[*reason as usize] += 1;
+        }
+        discard(link, now, passages, log, packet);
+    }
+    for packet in &mut fate.marks {
+        packet.shorten(link.header);
+        mark(link, now, passages, log, packet);
+    }
+    // The lists go back, so that their memory is used again.
+    fate.drops.clear();
+    fate.marks.clear();
+    link.fate = fate;
+}
+
+/// Counts a packet that was marked.
+pub(crate) fn mark(
+    link: &mut Link,
+    now: Nanos,
+    passages: &mut [Passage],
+    log: &mut PacketLog,
+    packet: &Packet,
+) {
+    link.stats.marks += 1;
+    link.stats.interval.marks += 1;
+    log.note(now, Step::Mark, link.number, packet);
+    if packet.direction() == 0 {
+        passages[packet.flow_index()].marks += 1;
+    }
+    signal(link, now, passages, packet);
+}
+
+/// Counts a packet that is gone.
+pub(crate) fn discard(
+    link: &mut Link,
+    now: Nanos,
+    passages: &mut [Passage],
+    log: &mut PacketLog,
+    packet: &Packet,
+) {
+    link.count.drops += 1;
+    link.stats.drops += 1;
+    link.stats.interval.drops += 1;
+    link.stats.losses.drop(now);
+    log.note(now, Step::Drop, link.number, packet);
+    passages[packet.flow_index()].count_drop(packet);
+    signal(link, now, passages, packet);
+}
+
+/// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
+fn signal(link: &mut Link, now: Nanos, passages: &[Passage], packet: &Packet) {
+    let base_rtt = passages[packet.flow_index()].greedy_rtt;
+    if packet.direction() == 0 && base_rtt != NOT_GREEDY {
+        let losses = &mut link.stats.losses;
+        losses.signal(now, packet.flow_index(), passages.len(), base_rtt);
+    }
+}

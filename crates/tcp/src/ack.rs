@@ -1,0 +1,341 @@
+//! What an acknowledgment does to the scoreboard, the estimators and the window.
+
+use bloatlab_cc::{Ack, EcnFeedback, RateSample};
+use bloatlab_units::{MICROSECOND, NEVER, Nanos};
+
+use crate::marks::News;
+use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, InSequence, Record, SACKED};
+use crate::segment::{ECE, Segment, unwrap};
+use crate::sender::{Sender, State};
+use crate::undo::Signs;
+
+/// What one ACK delivered, while it is being worked out.
+#[derive(Default)]
+struct Delivery {
+    bytes: u64,
+    segments: u64,
+    /// RTT of the oldest and of the newest segment, never retransmitted, that this ACK acknowledged.
+    oldest_rtt: Nanos,
+    newest_rtt: Nanos,
+    /// The newest segment's send state.
+    prior_delivered: u64,
+    prior_at: Nanos,
+    send_elapsed: Nanos,
+    app_limited: bool,
+    any: bool,
+    /// Highest end SACKed before this ACK.
+    highest_sacked: u64,
+    /// Something sent only once, before the timer of the last timeout was started.
+    original: bool,
+}
+
+impl Sender {
+    #[inline(always)]
+    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment) {
+        let ack = unwrap(self.una, segment.ack);
+        if ack > self.next || ack < self.una {
+            return;
+        }
+        self.edge = self.edge.max(ack + u64::from(segment.window));
+        if self.fast_path
+            && segment.blocks == 0
+            && let Some(acked) = self.board.pop_in_sequence(ack)
+        {
+            return self.on_ack_in_sequence(now, segment, ack, &acked);
+        }
+        self.on_any_ack(now, segment, ack);
+        self.update_fast_path();
+    }
+
+    /// Sees whether the next ACK may take the fast path.
+    fn update_fast_path(&mut self) {
+        self.fast_path = self.fast_paths
+            && self.state == State::Open
+            && self.feedback == EcnFeedback::Off
+            && self.board.sacked == 0
+            && self.board.to_retransmit == 0
+            && self.board.highest_sacked <= self.una
+            && self.reorder_timer == NEVER
+            && self.rack.is_at_rest()
+            && !self.probe_wanted
+            && self.probe_end == 0
+            && !self.undo.all_needless()
+            && !self.fin_wanted;
+    }
+
+    /// Fast path of [`on_any_ack`](Self::on_any_ack): the ACK covers segments in sequence that were sent once, and all is well.
+    #[inline(always)]
+    fn on_ack_in_sequence(&mut self, now: Nanos, segment: &Segment, ack: u64, acked: &InSequence) {
+        let before = self.una;
+        let newest = &acked.newest;
+        self.una = ack;
+        self.rtt.reset_back_off();
+        self.rtt.sample(now - acked.oldest, ack, self.next);
+        self.ack_rtt = now - newest.sent_at;
+        self.delivered += acked.bytes;
+        self.first_sent = newest.sent_at;
+        if self.use_rack {
+            self.rack.on_delivered_in_sequence(now, newest);
+        }
+        let delivery = Delivery {
+            prior_delivered: newest.delivered,
+            prior_at: newest.delivered_at,
+            send_elapsed: newest.sent_at - newest.first_sent,
+            app_limited: newest.is(APP_LIMITED),
+            any: true,
+            ..Delivery::default()
+        };
+        self.rate = self.sample_rate(now, &delivery);
+        let told = Ack {
+            now,
+            acked: ack - before,
+            delivered_now: acked.bytes,
+            most: self.most,
+            delivered: self.delivered,
+            lost_now: 0,
+            lost: self.lost,
+            rtt: self.ack_rtt,
+            one_way: one_way(segment),
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            prior_in_flight: self.board.pipe + acked.bytes,
+            in_flight: self.board.pipe,
+            una: ack,
+            next: self.next,
+            cwnd_limited: self.limited_at >= before,
+            in_recovery: false,
+            ecn_echo: false,
+            marked_now: 0,
+            rate: self.rate,
+        };
+        self.undo.sends_new = false;
+        self.cc.observe(&self.window, &told);
+        self.cc.on_ack(&mut self.window, &told);
+        if self.board.is_empty() {
+            self.timer = NEVER;
+        } else {
+            self.arm_timer(now);
+        }
+    }
+
+    /// Slow path: any ACK.
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: Nanos, segment: &Segment, ack: u64) {
+        let mut echo = self.tells_cwr() && segment.has(ECE);
+        if self.board.is_empty() && self.at_rest(segment, echo) {
+            self.ack_rtt = 0;
+            self.rate = RateSample::default();
+            if self.feedback == EcnFeedback::Accurate {
+                self.tally.read(segment, News::default());
+            }
+            return;
+        }
+        let before = self.una;
+        let prior_in_flight = self.board.pipe;
+        let mut delivery = Delivery {
+            highest_sacked: self.board.highest_sacked,
+            ..Delivery::default()
+        };
+        if ack > before {
+            let mut repeated = false;
+            while let Some(record) = self.board.pop_acked(ack) {
+                repeated |= record.is(EVER_RETRANSMITTED);
+                if !record.is(SACKED) {
+                    self.on_delivered(now, &record, &mut delivery);
+                }
+            }
+            if repeated {
+                // RFC 6298 section 3: an ACK that a retransmission brought says nothing about what left only once either; its first ACK
+                // may be lost, and the time since would be the timeout's.
+                delivery.oldest_rtt = 0;
+                delivery.newest_rtt = 0;
+            }
+            self.una = ack;
+            self.rtt.reset_back_off();
+        }
+        let in_sequence = delivery.segments;
+        let duplicate = if segment.blocks > 0 {
+            self.on_sack(now, segment, &mut delivery)
+        } else {
+            None
+        };
+        if delivery.oldest_rtt > 0 {
+            self.rtt.sample(delivery.oldest_rtt, self.una, self.next);
+        } else if ack > before {
+            self.sample_by_timestamp(now, segment.tsecr);
+        }
+        self.ack_rtt = delivery.newest_rtt;
+        self.delivered += delivery.bytes;
+        let rate = self.sample_rate(now, &delivery);
+        self.rate = rate;
+        let lost_now = if delivery.any {
+            self.detect_losses(now)
+        } else {
+            0
+        };
+        let mut marked_now = if echo { delivery.bytes } else { 0 };
+        if self.feedback == EcnFeedback::Accurate {
+            let news = News {
+                segments: delivery.segments,
+                bytes: delivery.bytes,
+                mss: self.window.mss,
+            };
+            (echo, marked_now) = self.tally.read(segment, news);
+        }
+        let ack = Ack {
+            now,
+            acked: self.una - before,
+            delivered_now: delivery.bytes,
+            most: self.most,
+            delivered: self.delivered,
+            lost_now,
+            lost: self.lost,
+            rtt: delivery.newest_rtt,
+            one_way: one_way(segment),
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            prior_in_flight,
+            in_flight: self.board.pipe,
+            una: self.una,
+            next: self.next,
+            cwnd_limited: self.limited_at >= before,
+            in_recovery: self.state != State::Open,
+            ecn_echo: echo,
+            marked_now,
+            rate,
+        };
+        let signs = Signs {
+            echo,
+            duplicate,
+            original: delivery.original,
+            sacked: delivery.segments > in_sequence,
+            tsecr: segment.tsecr,
+        };
+        self.respond(ack, &signs);
+        if self.board.is_empty() {
+            self.timer = NEVER;
+            self.reorder_timer = NEVER;
+        } else if self.una > before || (delivery.any && self.restarts_timer(now, &delivery)) {
+            self.arm_timer(now);
+        }
+    }
+
+    /// RFC 7323 section 4.1: where retransmissions make the times of sending ambiguous, the echo tells which one was answered.
+    #[cold]
+    fn sample_by_timestamp(&mut self, now: Nanos, echo: u32) {
+        let micros = ((now / MICROSECOND) as u32).wrapping_sub(echo);
+        // An echo of 0 is none; one from the future belongs to no segment of ours.
+        if echo != 0 && micros > 0 && micros < u32::MAX / 2 {
+            self.rtt
+                .sample(u64::from(micros) * MICROSECOND, self.una, self.next);
+        }
+    }
+
+    /// Whether a segment that comes while nothing is outstanding leaves the sender as it is: all that a pure receiver gets.
+    #[inline]
+    fn at_rest(&self, segment: &Segment, echo: bool) -> bool {
+        debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
+        let calm = self.state == State::Open && self.probe_end == 0 && !echo;
+        segment.blocks == 0 && calm && !self.owns_recovery
+    }
+
+    /// Whether a SACK restarts the timer: not if it is for what left after the oldest segment outstanding did (again), lest a lost
+    /// retransmission wait as long as SACKs come (RFC 6298 section 5.3 lets none restart it; Linux those before).
+    #[cold]
+    fn restarts_timer(&self, now: Nanos, delivery: &Delivery) -> bool {
+        let oldest = self.board.get(0).map_or(now, |head| head.sent_at);
+        self.timer_is_probe || now - oldest < delivery.oldest_rtt
+    }
+
+    /// A segment was delivered that was not known to be.
+    #[inline]
+    fn on_delivered(&mut self, now: Nanos, record: &Record, delivery: &mut Delivery) {
+        delivery.bytes += u64::from(record.length);
+        delivery.segments += 1;
+        if !record.is(EVER_RETRANSMITTED) {
+            delivery.original |= record.sent_at <= self.undo.waited_since;
+            let rtt = now - record.sent_at;
+            if delivery.oldest_rtt == 0 {
+                delivery.oldest_rtt = rtt;
+            }
+            delivery.newest_rtt = rtt;
+        }
+        // Delivery-rate-estimation section 3.3: the sample starts where the newest delivered segment was sent.
+        if !delivery.any || record.delivered >= delivery.prior_delivered {
+            delivery.any = true;
+            delivery.prior_delivered = record.delivered;
+            delivery.prior_at = record.delivered_at;
+            delivery.send_elapsed = record.sent_at - record.first_sent;
+            delivery.app_limited = record.is(APP_LIMITED);
+            self.first_sent = record.sent_at;
+        }
+        if self.use_rack {
+            self.rack
+                .on_delivered(now, record, self.rtt.min, delivery.highest_sacked);
+        }
+    }
+
+    /// Walks the SACK blocks; answers the bytes and the end of a duplicate, if the first reports one (RFC 2883 section 4).
+    #[cold]
+    fn on_sack(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        delivery: &mut Delivery,
+    ) -> Option<(u64, u64)> {
+        let mut blocks = [(0, 0); 3];
+        let mut count = 0;
+        let mut duplicate = None;
+        for (i, &(start, end)) in segment.sack_blocks().iter().enumerate() {
+            let block = (unwrap(self.una, start), unwrap(self.una, end));
+            let inside_next = segment.sack_blocks().get(1).is_some_and(|&(s, e)| {
+                unwrap(self.una, s) <= block.0 && block.1 <= unwrap(self.una, e)
+            });
+            if i == 0 && (block.1 <= self.una || inside_next) {
+                duplicate = Some((block.1.saturating_sub(block.0), block.1));
+            } else if block.0 < block.1 && block.1 <= self.next {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        if duplicate.is_some() {
+            self.rack.on_duplicate();
+        }
+        let mut board = std::mem::take(&mut self.board);
+        board.sack(&blocks[..count], |record| {
+            self.on_delivered(now, record, delivery);
+            self.highest.note(record.seq);
+        });
+        self.board = board;
+        duplicate
+    }
+
+    #[inline]
+    fn sample_rate(&mut self, now: Nanos, delivery: &Delivery) -> RateSample {
+        if !delivery.any {
+            return RateSample::default();
+        }
+        self.delivered_at = now;
+        if self.app_limited != 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let interval = delivery.send_elapsed.max(now - delivery.prior_at);
+        // Section 3.3: an interval shorter than the minimum RTT is an artefact of ACK compression.
+        let valid = interval >= self.rtt.min && interval > 0;
+        RateSample {
+            delivered: self.delivered - delivery.prior_delivered,
+            interval: if valid { interval } else { 0 },
+            prior_delivered: delivery.prior_delivered,
+            app_limited: delivery.app_limited,
+        }
+    }
+}
+
+/// RFC 7323: the ACK's own timestamp less the one that it echoes; both ends of a simulated path have the same clock.
+#[inline]
+fn one_way(segment: &Segment) -> Nanos {
+    match segment.tsecr {
+        0 => 0,
+        echo => u64::from(segment.tsval.wrapping_sub(echo)) * MICROSECOND,
+    }
+}
