@@ -33,7 +33,7 @@ def document(rate: str, queue: str, flows: int) -> dict[str, Any]:
 
 
 def once(path: Path) -> dict[str, Any]:
-    """One run in a process of its own."""
+    """One run in a separate process, so that its memory can be told."""
     done = subprocess.run([sys.executable, HERE / "once.py", path], capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result

@@ -41,7 +41,7 @@ def stored(directory: Path) -> int:
 
 
 def wait_for_runs(directory: Path, count: int, process: subprocess.Popen[bytes]) -> None:
-    """Waits until so many runs are stored; the deadline only ends a test that hangs."""
+    """Waits until this many runs are stored; the deadline only ends a test that hangs."""
     end = time.monotonic() + 300
     while time.monotonic() < end and process.poll() is None:
         if Store.exists(directory):

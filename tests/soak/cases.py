@@ -38,7 +38,7 @@ class Case:
 
 
 def simulate(directory: Path, count: int) -> None:
-    """A sweep of so many runs, left alone."""
+    """A sweep of this many runs, left alone."""
     code = bloatlab("simulate", "s.toml", "--replications", str(count), "--json", "--out", str(directory))
     assert code == 0, code
 

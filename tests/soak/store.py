@@ -65,7 +65,7 @@ class Soak:
         fresh_copy(self.before, self.directory)
 
     def make(self, act: Callable[[], int | None]) -> None:
-        """Makes `before` and `reference` in a process of its own."""
+        """Makes `before` and `reference` in a separate process."""
         for directory in (self.before, self.reference):
             shutil.rmtree(directory, ignore_errors=True)
         fresh_copy(NOTHING, self.directory)
@@ -74,7 +74,7 @@ class Soak:
             raise RuntimeError(f"exit code {ended.code}: {ended.out}{ended.err}")
 
     def fork(self, act: Callable[[], int | None]) -> Ended:
-        """Runs a function in a process of its own, beside the store."""
+        """Runs a function in a separate process, beside the store."""
 
         def there() -> int | None:
             os.chdir(self.directory.parent)
@@ -83,7 +83,7 @@ class Soak:
         return forked(there, self.work)
 
     def complaints(self, check: Callable[[], list[str]]) -> list[str]:
-        """What a check in a process of its own complains of."""
+        """What a check in a separate process complains of."""
 
         def told() -> None:
             found = check()

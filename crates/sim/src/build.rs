@@ -66,6 +66,31 @@ impl Plugins for NoPlugins {
     }
 }
 
+/// Where packets go from a box, as far as the paths have been looked through.
+#[derive(Clone, Copy)]
+enum Way {
+    Unknown,
+    Only(Place),
+    Several,
+}
+
+impl Way {
+    fn and(self, place: Place) -> Self {
+        match self {
+            Self::Unknown => Self::Only(place),
+            Self::Only(known) if known == place => self,
+            _ => Self::Several,
+        }
+    }
+
+    fn only(self) -> Option<Place> {
+        match self {
+            Self::Only(place) => Some(place),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Engine<'a> {
     /// Builds every box and flow of the plan and schedules what starts them.
     pub fn build(
@@ -260,30 +285,21 @@ impl<'a> Engine<'a> {
     /// Tells a link or delay whose packets all go to the same place where that is.
     fn find_common_ways(&mut self) {
         let network = &mut self.network;
-        let mut link_ways = vec![Vec::new(); network.links.len()];
-        let mut delay_ways = vec![Vec::new(); network.delays.len()];
-        for way in network.routes.windows(2) {
-            let known = match way[0] {
-                Place::Link(i) => &mut link_ways[i as usize],
-                Place::Delay(i) => &mut delay_ways[i as usize],
+        let mut links = vec![Way::Unknown; network.links.len()];
+        let mut delays = vec![Way::Unknown; network.delays.len()];
+        for pair in network.routes.windows(2) {
+            let way = match pair[0] {
+                Place::Link(i) => &mut links[i as usize],
+                Place::Delay(i) => &mut delays[i as usize],
                 _ => continue,
             };
-            if !known.contains(&way[1]) {
-                known.push(way[1]);
-            }
+            *way = way.and(pair[1]);
         }
-        let only = |ways: Vec<Place>| {
-            if let [way] = ways[..] {
-                Some(way)
-            } else {
-                None
-            }
-        };
-        for (link, ways) in network.links.iter_mut().zip(link_ways) {
-            link.flight.next = only(ways);
+        for (link, way) in network.links.iter_mut().zip(links) {
+            link.flight.next = way.only();
         }
-        for (line, ways) in network.delays.iter_mut().zip(delay_ways) {
-            line.flight.next = only(ways);
+        for (line, way) in network.delays.iter_mut().zip(delays) {
+            line.flight.next = way.only();
         }
     }
 

@@ -224,7 +224,7 @@ impl Sender {
     #[cold]
     fn sample_by_timestamp(&mut self, now: Nanos, echo: u32) {
         let micros = ((now / MICROSECOND) as u32).wrapping_sub(echo);
-        // An echo of 0 is none; one from the future belongs to no segment of ours.
+        // Zero means that nothing is echoed. A time in the future answers no segment that was sent.
         if echo != 0 && micros > 0 && micros < u32::MAX / 2 {
             self.rtt
                 .sample(u64::from(micros) * MICROSECOND, self.una, self.next);

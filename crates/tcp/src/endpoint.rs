@@ -143,7 +143,7 @@ impl Endpoint {
     #[inline(always)]
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
         if self.only_acknowledges && segment.flags & (SYN | FIN) == 0 && segment.length > 0 {
-            // Nothing was sent that the segment could acknowledge, and nothing waits for the window that it offers.
+            // The segment acknowledges nothing, since nothing was sent, and no data waits for the window that it offers.
             let rto = self.sender.rtt.rto();
             return self.receiver.on_data(now, segment, false, ecn, rto);
         }
