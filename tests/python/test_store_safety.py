@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -20,7 +21,7 @@ from bloatlab.errors import StoreError
 from bloatlab.store import Store, Writer, remote
 from bloatlab.store.database import Database
 from bloatlab.store.files import GENERATOR, write_page
-from bloatlab.store.repair import rebuild
+from bloatlab.store.repair import needs_database, rebuild
 from bloatlab.store.tables import INVOCATIONS, PARTS, RUNS, UNITS
 from bloatlab.store.upgrade import upgrade
 from bloatlab.sweeps import PlannedRun, ScenarioSource, execute, plan
@@ -515,3 +516,12 @@ def test_the_record_of_a_run_survives_its_copy() -> None:
     row = dict(zip(("run_id", "experiment", "scenario", "parameters", "seed", "engine_version", "status", "reason", "digest",
                     "wall_s", "events", "kept", "created"), one.row(), strict=True))  # fmt: skip
     assert type(one).of_row(row) == one
+
+
+def test_a_newer_store_is_not_rebuilt_whatever_its_directory_is_called(tmp_path: Path) -> None:
+    directory = tmp_path / "store repair"
+    Writer(directory).close()
+    with contextlib.closing(sqlite3.connect(directory / "results.sqlite")) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="99"):
+        needs_database(directory)

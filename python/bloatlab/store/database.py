@@ -24,17 +24,26 @@ _HARDENING = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"
 """For a database that somebody else may have made."""
 
 
+class DamagedDatabaseError(StoreError):
+    """The database is not what was written; it can be rebuilt from the parts."""
+
+    def __init__(self, directory: Path, what: str) -> None:
+        super().__init__(
+            f"{directory / DATABASE}: {what}; `bloatlab store repair {directory}` rebuilds it from the parts"
+        )
+
+
 @contextlib.contextmanager
 def clear_errors(directory: Path) -> Iterator[None]:
     """Turns what SQLite and the operating system say into one line about the directory."""
     try:
         yield
     except seals.AlteredError as error:
-        raise StoreError(f"{directory / DATABASE}: {error}; {_repair(directory)}") from error
+        raise DamagedDatabaseError(directory, str(error)) from error
     except UnicodeDecodeError as error:
         # SQLite repeats altered bytes in its messages, and Python cannot decode them.
         why = "is damaged: a text in it is not UTF-8"
-        raise StoreError(f"{directory / DATABASE}: {why}; {_repair(directory)}") from error
+        raise DamagedDatabaseError(directory, why) from error
     except sqlite3.Error as error:
         text = str(error)
         if "full" in text:
@@ -45,18 +54,12 @@ def clear_errors(directory: Path) -> Iterator[None]:
             raise StoreError(f"{directory}: another process holds the store ({text})") from error
         if "disk I/O error" in text:
             raise StoreError(f"{directory}: cannot be written or read ({text}); the same command resumes") from error
-        raise StoreError(
-            f"{directory / DATABASE}: damaged, or not a bloatlab store ({text}); {_repair(directory)}"
-        ) from error
+        raise DamagedDatabaseError(directory, f"damaged, or not a bloatlab store ({text})") from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise disk_full(directory) from error
         where = error.filename or directory
         raise StoreError(f"{where}: {os.strerror(error.errno) if error.errno else error}") from error
-
-
-def _repair(directory: Path) -> str:
-    return f"`bloatlab store repair {directory}` rebuilds it from the parts"
 
 
 def disk_full(directory: Path) -> StoreError:

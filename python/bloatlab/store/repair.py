@@ -11,7 +11,7 @@ from pathlib import Path
 from bloatlab.errors import StoreError
 from bloatlab.store import layout
 from bloatlab.store.content import Content
-from bloatlab.store.database import Database, clear_errors, make
+from bloatlab.store.database import DamagedDatabaseError, Database, clear_errors, make
 from bloatlab.store.index import enter, take
 from bloatlab.store.layout import DATABASE, MANIFEST, MARKER, PARTS, Kind
 from bloatlab.store.lock import WriteLock
@@ -47,10 +47,8 @@ def needs_database(directory: Path) -> bool:
         return True
     try:
         Content.load(directory)
-    except StoreError as error:
-        if "store repair" in str(error):
-            return True
-        raise
+    except DamagedDatabaseError:
+        return True
     return False
 
 
