@@ -237,7 +237,7 @@ impl Link {
         self.busy_until = done;
         self.sending = size;
         self.stats.busy += done - schedule.now;
-        let key = schedule.key(done, event::LINK_DONE, self.flight.index);
+        let key = Schedule::key_of_box(done, event::LINK_DONE, self.flight.index);
         if self.packets > 0 || !self.device.is_empty() || self.heeds_idleness {
             schedule.set(self.done_slot, key);
         } else {

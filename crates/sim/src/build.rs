@@ -304,12 +304,14 @@ impl<'a> Engine<'a> {
     }
 
     fn start_clock(&mut self) {
-        self.schedule(self.end, event::CLOCK, clock::END);
+        self.network.schedule.measure_at(self.end, clock::END);
         if self.warmup > 0 {
-            self.schedule(self.warmup, event::CLOCK, clock::WARMUP);
+            self.network.schedule.measure_at(self.warmup, clock::WARMUP);
         }
         if self.sample_interval < self.end {
-            self.schedule(self.sample_interval, event::CLOCK, clock::SAMPLE);
+            self.network
+                .schedule
+                .measure_at(self.sample_interval, clock::SAMPLE);
         }
         self.flow_series = Series::new(&[
             "throughput_mbps",

@@ -1,7 +1,6 @@
 //! The pending events.
 //!
-//! An event is one 128-bit key: instant, then order of creation, then target. Keys compare as integers, so simultaneous events leave in the order
-//! they were made.
+//! An event is one 128-bit key: instant, then order among those of its instant, then target. Keys compare as integers.
 
 use std::cmp::Reverse;
 use std::mem::replace;
@@ -9,7 +8,7 @@ use std::mem::replace;
 use bloatlab_units::Nanos;
 use dary_heap::QuaternaryHeap;
 
-/// Instant in the high 64 bits, order of creation in the next 40, target in the low 24.
+/// Instant in the high 64 bits, order in the next 40, target in the low 24.
 pub(crate) type Key = u128;
 
 /// No event.
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn simultaneous_events_leave_in_the_order_made() {
+    fn simultaneous_events_leave_in_their_order() {
         let mut calendar = Calendar::new();
         for order in [3_u64, 1, 2] {
             calendar.push(key(5, order, 9));

@@ -68,7 +68,7 @@ impl Flight {
 
     #[inline]
     pub fn push(&mut self, schedule: &mut Schedule, arrival: Nanos, packet: &Packet) {
-        let key = schedule.key(arrival, self.kind, self.index);
+        let key = Schedule::key_of_box(arrival, self.kind, self.index);
         if self.packets.is_empty() {
             schedule.set(self.slot, key);
         }

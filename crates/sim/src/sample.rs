@@ -6,7 +6,7 @@ use crate::boxes::Interval;
 use crate::control::Stopped;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow};
-use crate::schedule::{clock, event};
+use crate::schedule::clock;
 
 /// Bytes over nanoseconds, in Mbit/s.
 pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
@@ -32,7 +32,7 @@ impl Engine<'_> {
         self.sample();
         let next = self.now() + self.sample_interval;
         if next < self.end {
-            self.schedule(next, event::CLOCK, clock::SAMPLE);
+            self.network.schedule.measure_at(next, clock::SAMPLE);
         }
         // A sample of many flows is as much work as many events.
         self.control.heed()

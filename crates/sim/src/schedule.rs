@@ -1,4 +1,11 @@
 //! What happens next: the clock, a register for each source that most packets pass, and the calendar for all other events.
+//!
+//! Events of one instant happen in this order:
+//!
+//! 1. The run's end, the end of the warm-up, a sample: a span of time includes the instant at which it begins, and not the one at which it ends.
+//! 2. Transmissions that end, in the order of the links: what arrives at that instant finds the link free.
+//! 3. Packets that come out of links, then those that come out of delays, in the order of the boxes.
+//! 4. Everything else, in the order in which it was planned.
 
 use std::hint::select_unpredictable;
 
@@ -6,7 +13,7 @@ use bloatlab_units::Nanos;
 
 use crate::calendar::{Calendar, Key, NO_EVENT, instant, key, target};
 
-/// Kinds of event, in the high bits of the target.
+/// Kinds of event, in the high bits of the target. The first three are those of boxes, in their order at one instant.
 pub(crate) mod event {
     pub const LINK_DONE: u32 = 0;
     pub const LINK_FLIGHT: u32 = 1;
@@ -19,11 +26,12 @@ pub(crate) mod event {
     pub const INDEX_BITS: u32 = 21;
 }
 
-/// What the clock event is for; events of rare boxes are among them, with the index of the box in the low bits.
+/// What the clock event is for; events of rare boxes are among them, with the index of the box in the low bits. The first three measure, in their order
+/// at one instant.
 pub(crate) mod clock {
-    pub const SAMPLE: u32 = 0;
+    pub const END: u32 = 0;
     pub const WARMUP: u32 = 1;
-    pub const END: u32 = 2;
+    pub const SAMPLE: u32 = 2;
     pub const CELL: u32 = 3;
     /// The first gate before the radio; the others follow, up to the first scatter.
     pub const GATE: u32 = 4;
@@ -38,6 +46,12 @@ pub(crate) mod application {
     pub const STOP: u32 = 1;
     pub const NEXT: u32 = 2;
     pub const KINDS: u32 = 3;
+}
+
+/// Orders at one instant that go before those of other events; 0 is before every event.
+mod order {
+    pub const MEASURE: u64 = 1;
+    pub const BOX: u64 = 2;
 }
 
 /// Sources of events that are kept in registers; the rest goes to the calendar.
@@ -68,7 +82,7 @@ impl Schedule {
         Self {
             now: 0,
             current: 0,
-            order: 0,
+            order: order::BOX,
             registers: [NO_EVENT; REGISTERS],
             registers_used: 0,
             calendar: Calendar::new(),
@@ -127,7 +141,7 @@ impl Schedule {
         for (i, &register) in self.registers[..USED].iter().enumerate() {
             let at = instant(register);
             if at == best {
-                return self.first_made();
+                return self.first_of_simultaneous();
             }
             // Which source is next cannot be foretold where one of them is a pacing clock, so nothing branches on it.
             let earlier = at < best;
@@ -138,9 +152,9 @@ impl Schedule {
         if best == calendar { REGISTERS } else { from }
     }
 
-    /// The same where events are simultaneous: the one that was made first.
+    /// The same where events are simultaneous.
     #[cold]
-    fn first_made(&self) -> usize {
+    fn first_of_simultaneous(&self) -> usize {
         let mut best = self.calendar.peek();
         let mut from = REGISTERS;
         for (i, &register) in self.registers[..self.registers_used].iter().enumerate() {
@@ -158,11 +172,23 @@ impl Schedule {
         key < u128::from(self.now) << 64 | u128::from(self.current)
     }
 
+    /// The key of an event of a box, which has at most one of a kind pending.
+    #[inline]
+    pub fn key_of_box(at: Nanos, kind: u32, index: u32) -> Key {
+        key(at, order::BOX, kind << event::INDEX_BITS | index)
+    }
+
     /// The key of an event made now.
     #[inline]
     pub fn key(&mut self, at: Nanos, kind: u32, index: u32) -> Key {
         self.order += 1;
         key(at, self.order, kind << event::INDEX_BITS | index)
+    }
+
+    /// Puts an event that measures into the calendar.
+    pub fn measure_at(&mut self, at: Nanos, what: u32) {
+        let target = event::CLOCK << event::INDEX_BITS | what;
+        self.calendar.push(key(at, order::MEASURE, target));
     }
 
     /// Puts an event into the calendar.
