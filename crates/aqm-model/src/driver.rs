@@ -60,6 +60,10 @@ impl Driver {
     pub fn new(episode: &Episode, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Self {
         let flows = episode.flows();
         let rules = Rules::new(config, flows);
+        assert!(
+            queue.is_work_conserving() || !rules.work_conserving,
+            "a queue that knows of no rate is work-conserving"
+        );
         let mut driver = Self {
             queue,
             account: Account::new(flows, &rules),
@@ -204,8 +208,8 @@ impl Driver {
         self.check();
         if self.account.packets > 0 {
             assert!(
-                !self.rules.work_conserving,
-                "a queue that knows of no rate gives a packet whenever it holds one"
+                !self.queue.is_work_conserving(),
+                "a work-conserving queue gives a packet whenever it holds one"
             );
             assert!(
                 self.queue.next_wake().is_some_and(|at| at > self.now),

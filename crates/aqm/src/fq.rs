@@ -339,6 +339,10 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         }
     }
 
+    fn is_work_conserving(&self) -> bool {
+        self.pace.is_none()
+    }
+
     fn packets(&self) -> u64 {
         self.slab.packets()
     }

@@ -238,6 +238,10 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
         Some(packet)
     }
 
+    fn is_work_conserving(&self) -> bool {
+        false
+    }
+
     fn packets(&self) -> u64 {
         self.inner.packets()
     }

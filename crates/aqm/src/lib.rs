@@ -173,6 +173,12 @@ pub trait Qdisc<P: Packet>: Send {
         true
     }
 
+    /// Whether [`dequeue`](Qdisc::dequeue) gives a packet whenever one is held. Then a link may ask for packets later than they leave, in their order and
+    /// with the instants at which they do.
+    fn is_work_conserving(&self) -> bool {
+        true
+    }
+
     /// Packets held.
     fn packets(&self) -> u64;
 

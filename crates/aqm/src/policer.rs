@@ -157,6 +157,10 @@ impl<P: Packet> Qdisc<P> for Policer<P> {
         self.inner.dequeue(now, sink)
     }
 
+    fn is_work_conserving(&self) -> bool {
+        self.inner.is_work_conserving()
+    }
+
     fn packets(&self) -> u64 {
         self.inner.packets()
     }

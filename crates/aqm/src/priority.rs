@@ -146,6 +146,10 @@ impl<P: Packet> Qdisc<P> for Priority<P> {
         bands.find_map(|band| band.dequeue(now, sink))
     }
 
+    fn is_work_conserving(&self) -> bool {
+        self.bands.iter().all(|band| band.is_work_conserving())
+    }
+
     fn packets(&self) -> u64 {
         self.bands.iter().map(|band| band.packets()).sum()
     }

@@ -224,6 +224,10 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
         self.head.take()
     }
 
+    fn is_work_conserving(&self) -> bool {
+        false
+    }
+
     fn packets(&self) -> u64 {
         self.inner.packets() + u64::from(self.head.is_some())
     }

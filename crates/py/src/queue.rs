@@ -185,6 +185,10 @@ impl Qdisc<Packet> for PythonQueue {
         packet
     }
 
+    fn is_work_conserving(&self) -> bool {
+        false
+    }
+
     fn packets(&self) -> u64 {
         self.held.len() as u64
     }

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
 use bloatlab_units::Nanos;
 
-use crate::calendar::{Key, NO_EVENT};
 use crate::flight::Flight;
 use crate::histogram::Histogram;
 use crate::lengths::Lengths;
@@ -120,8 +119,11 @@ pub(crate) struct Link {
     /// Packets that the cell has taken and not delivered.
     pub taken: u64,
     pub done_slot: Slot,
-    /// The end of the transmission under way, while nothing waits for it: then it is no event. `NO_EVENT` if it is one, or there is none.
-    pub unawaited: Key,
+    /// The ends of its transmissions are never events: they are looked at when somebody asks what came of them. So it is where the queue discipline is
+    /// work-conserving, which makes no difference to anybody.
+    pub lazy: bool,
+    /// The end of the transmission under way is an event.
+    pub end_is_planned: bool,
     /// `stats.busy` up to the last sample, as a wrapping count.
     pub busy_sampled: Nanos,
     pub count: Count,
@@ -225,25 +227,35 @@ impl Link {
 
     /// Puts a packet on the wire. Its arrival is known at once, so it goes straight into the ring of the propagation.
     #[inline(always)]
-    pub fn transmit(&mut self, schedule: &mut Schedule, packet: &Packet) {
+    pub fn transmit(&mut self, schedule: &mut Schedule, now: Nanos, packet: &Packet) {
         let size = packet.length() + self.header + self.overhead;
         let (done, arrival) = if self.varying.is_some() {
-            self.vary(schedule.now, size)
+            self.vary(now, size)
         } else {
-            let done = schedule.now + self.wire.next(u64::from(size));
+            let done = now + self.wire.next(u64::from(size));
             (done, done + self.delay)
         };
         self.busy = true;
         self.busy_until = done;
         self.sending = size;
-        self.stats.busy += done - schedule.now;
-        let key = Schedule::key_of_box(done, event::LINK_DONE, self.flight.index);
-        if self.packets > 0 || !self.device.is_empty() || self.heeds_idleness {
-            schedule.set(self.done_slot, key);
-        } else {
-            self.unawaited = key;
-        }
+        self.stats.busy += done - now;
         self.flight.push(schedule, arrival, packet);
+    }
+
+    /// Whether something is to be done when the transmission under way ends.
+    #[inline]
+    pub fn awaits_end(&self) -> bool {
+        self.packets > 0 || !self.device.is_empty() || self.heeds_idleness
+    }
+
+    /// Makes an event of the end of the transmission under way, where it has to be one.
+    #[inline]
+    pub fn plan_end(&mut self, schedule: &mut Schedule) {
+        if !self.lazy && self.busy && !self.end_is_planned && self.awaits_end() {
+            self.end_is_planned = true;
+            let index = self.flight.index;
+            schedule.set(self.done_slot, self.busy_until, event::LINK_DONE, index);
+        }
     }
 
     /// When a packet of this size that is put on the wire now has left, and when it arrives, if something of the link changes.
@@ -288,36 +300,15 @@ impl Link {
         varying.unwrap_or((self.wire.rate.0 as f64, Some(busy)))
     }
 
-    /// Looks at the end of the transmission under way, if that is no event: it has come, or a packet will wait for it.
-    #[inline]
-    pub fn await_end(&mut self, schedule: &mut Schedule) {
-        if self.unawaited != NO_EVENT && !self.notice_end(schedule) {
-            schedule.set(self.done_slot, self.unawaited);
-            self.unawaited = NO_EVENT;
-        }
-    }
-
-    /// Ends the transmission under way if that is no event and has passed; false if it has not.
-    #[inline]
-    pub fn notice_end(&mut self, schedule: &mut Schedule) -> bool {
-        let over = schedule.is_past(self.unawaited);
-        if over {
-            self.unawaited = NO_EVENT;
-            self.finish(schedule);
-            self.rest();
-        }
-        over
-    }
-
     /// The transmission is over: the device's next packet follows.
     #[inline]
-    pub fn finish(&mut self, schedule: &mut Schedule) {
+    pub fn finish(&mut self, schedule: &mut Schedule, now: Nanos) {
         let sent = u64::from(self.sending);
         self.stats.sent_bytes += sent;
         self.stats.interval.bytes += sent;
         self.busy = false;
         if let Some(packet) = self.device.pop_front() {
-            self.transmit(schedule, &packet);
+            self.transmit(schedule, now, &packet);
         }
     }
 

@@ -10,7 +10,6 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::RunError;
 use crate::boxes::{Count, DelayLine, Fate, Link, LinkStats};
-use crate::calendar::NO_EVENT;
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
@@ -161,6 +160,10 @@ impl<'a> Engine<'a> {
         let interrupt = self.control.interrupt();
         let varying = VaryingLink::new(name, link, &self.streams, self.end, interrupt);
         let (is_gate, transit) = (link.gate.is_some(), link.transit);
+        let transmits = link.radio.is_none() && !is_gate;
+        // A log tells what happens in the order in which it happens.
+        let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
+        let lazy = !transmits || may_be_lazy && queue.is_work_conserving();
         let mut link = Link {
             number: number as u32,
             wire: Serialization::new(link.rate),
@@ -178,7 +181,7 @@ impl<'a> Engine<'a> {
             transit,
             taken: 0,
             busy_until: 0,
-            busy: link.radio.is_some() || is_gate,
+            busy: !transmits,
             sending: 0,
             flight: Flight::new(event::LINK_FLIGHT, index),
             packets: 0,
@@ -187,7 +190,8 @@ impl<'a> Engine<'a> {
             wake_at: NEVER,
             busy_sampled: 0,
             done_slot: Slot::CALENDAR,
-            unawaited: NO_EVENT,
+            lazy,
+            end_is_planned: false,
             count: Count::default(),
             stats: LinkStats::default(),
         };

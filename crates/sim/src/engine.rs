@@ -84,7 +84,11 @@ impl<'a> Engine<'a> {
             // Who may have something to send now: asked in one place, because the code of sending is long and paced flows send at two occasions.
             let mut woken = None;
             match kind {
-                event::LINK_DONE => self.network.on_link_done(index as usize),
+                event::LINK_DONE => {
+                    // The network counts it among the ends.
+                    self.network.on_link_done(index as usize);
+                    continue;
+                }
                 event::LINK_FLIGHT | event::DELAY => {
                     let (arrived, next) = if kind == event::LINK_FLIGHT {
                         self.network.on_link_flight(index as usize)

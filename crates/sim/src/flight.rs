@@ -2,38 +2,16 @@
 
 use bloatlab_units::{Nanos, Ring};
 
-use crate::calendar::Key;
 use crate::network::Place;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot};
 
-/// A packet on its way, and the event at which it arrives.
+/// A packet on its way.
 #[derive(Clone, Copy)]
-pub(crate) struct InFlight {
-    pub key: Key,
-    pub packet: Packet,
+struct InFlight {
+    arrival: Nanos,
+    packet: Packet,
 }
-
-/// By their events, no two of which are alike.
-impl Ord for InFlight {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-
-impl PartialOrd for InFlight {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for InFlight {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl Eq for InFlight {}
 
 /// Packets on their way that arrive in the order in which they left: one event, of the first, is pending.
 pub(crate) struct Flight {
@@ -66,14 +44,17 @@ impl Flight {
         self.packets.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     #[inline]
     pub fn push(&mut self, schedule: &mut Schedule, arrival: Nanos, packet: &Packet) {
-        let key = Schedule::key_of_box(arrival, self.kind, self.index);
         if self.packets.is_empty() {
-            schedule.set(self.slot, key);
+            self.announce(schedule, arrival);
         }
         self.packets.push_back(InFlight {
-            key,
+            arrival,
             packet: *packet,
         });
     }
@@ -83,8 +64,14 @@ impl Flight {
     pub fn pop(&mut self, schedule: &mut Schedule) -> Option<Packet> {
         let arrived = self.packets.pop_front()?;
         if let Some(next) = self.packets.front() {
-            schedule.set(self.slot, next.key);
+            self.announce(schedule, next.arrival);
         }
         Some(arrived.packet)
+    }
+
+    /// Makes an event of the first packet's arrival.
+    #[inline]
+    fn announce(&self, schedule: &mut Schedule, arrival: Nanos) {
+        schedule.set(self.slot, arrival, self.kind, self.index);
     }
 }

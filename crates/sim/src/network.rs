@@ -1,7 +1,7 @@
 //! Packets on their way: from box to box of their path, until they reach the host at its end.
 
 use bloatlab_aqm::Packet as _;
-use bloatlab_units::NEVER;
+use bloatlab_units::{NEVER, Nanos};
 
 use crate::boxes::{DelayLine, Link};
 use crate::packet::Packet;
@@ -52,6 +52,8 @@ pub(crate) struct Network {
     /// By flow.
     pub passages: Vec<Passage>,
     pub log: PacketLog,
+    /// Ends of transmissions that something waited for, whether they were events or not.
+    pub ends: u64,
 }
 
 impl Network {
@@ -68,6 +70,7 @@ impl Network {
             routes: Vec::new(),
             passages: Vec::new(),
             log: PacketLog::new(log),
+            ends: 0,
         }
     }
 
@@ -234,24 +237,48 @@ impl Network {
 
     #[inline(always)]
     fn enter_link(&mut self, index: usize, packet: &Packet) {
-        let link = &mut self.links[index];
         let now = self.schedule.now;
-        link.await_end(&mut self.schedule);
+        self.serve(index, now + 1);
+        let link = &mut self.links[index];
         self.log.note(now, Step::Enqueue, link.number, packet);
         link.enqueue(now, *packet);
         if !link.fate.is_empty() {
             settle(link, now, &mut self.passages, &mut self.log);
         }
         if link.has_room() {
-            self.fill_device(index);
+            self.fill_device(index, now);
+        }
+        self.links[index].plan_end(&mut self.schedule);
+    }
+
+    /// Does what a link had to do at the ends of transmissions before this instant that were no events.
+    #[inline(always)]
+    fn serve(&mut self, index: usize, before: Nanos) {
+        while self.links[index].busy && self.links[index].busy_until < before {
+            let at = self.links[index].busy_until;
+            self.end_transmission(index, at);
+        }
+    }
+
+    /// The transmitter is free.
+    #[inline(always)]
+    fn end_transmission(&mut self, index: usize, now: Nanos) {
+        let link = &mut self.links[index];
+        self.ends += u64::from(link.awaits_end());
+        link.finish(&mut self.schedule, now);
+        if link.packets > 0 || link.heeds_idleness {
+            self.fill_device(index, now);
+        }
+        let link = &mut self.links[index];
+        if !link.busy {
+            link.rest();
         }
     }
 
     /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
     #[inline(always)]
-    fn fill_device(&mut self, index: usize) {
+    fn fill_device(&mut self, index: usize, now: Nanos) {
         let link = &mut self.links[index];
-        let now = self.schedule.now;
         while link.has_room() {
             let packet = link.dequeue(now);
             if !link.fate.is_empty() {
@@ -259,6 +286,7 @@ impl Network {
             }
             let Some(packet) = packet else {
                 if link.packets > 0 {
+                    debug_assert!(!link.lazy);
                     link.arrange_wake(&mut self.schedule);
                 }
                 return;
@@ -270,30 +298,31 @@ impl Network {
             if link.busy {
                 link.device.push_back(packet);
             } else {
-                link.transmit(&mut self.schedule, &packet);
+                link.transmit(&mut self.schedule, now, &packet);
             }
         }
     }
 
-    /// Brings the links whose transmission ended unawaited up to now.
-    pub fn notice_ends(&mut self) {
-        for link in &mut self.links {
-            link.notice_end(&mut self.schedule);
+    /// Brings all links up to now, except for what happens at this very instant.
+    pub fn catch_up(&mut self) {
+        for index in 0..self.links.len() {
+            self.catch_up_link(index, self.schedule.now);
         }
     }
 
-    /// The transmitter is free.
+    /// The same of one link, up to an instant. A bearer or gate has a queue, but no transmitter.
+    fn catch_up_link(&mut self, index: usize, before: Nanos) {
+        if !self.links[index].flight.is_empty() {
+            self.serve(index, before);
+        }
+    }
+
+    /// A transmission ends whose end is an event.
     #[inline]
     pub fn on_link_done(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        link.finish(&mut self.schedule);
-        if link.packets > 0 || link.heeds_idleness {
-            self.fill_device(index);
-        }
-        let link = &mut self.links[index];
-        if !link.busy {
-            link.rest();
-        }
+        self.links[index].end_is_planned = false;
+        self.end_transmission(index, self.schedule.now);
+        self.links[index].plan_end(&mut self.schedule);
     }
 
     /// Takes the packet that has crossed a link; says where it goes, if all go there.
@@ -301,7 +330,12 @@ impl Network {
     pub fn on_link_flight(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
         let link = &mut self.links[index];
         link.count.departures += 1;
-        (link.flight.pop(&mut self.schedule), link.flight.next)
+        let packet = link.flight.pop(&mut self.schedule);
+        if link.flight.is_empty() {
+            // Only arrivals of packets that were sent are events.
+            self.serve(index, self.schedule.now + 1);
+        }
+        (packet, self.links[index].flight.next)
     }
 
     /// Takes the packet that leaves a delay line; says where it goes, if all go there.
@@ -328,16 +362,18 @@ impl Network {
     #[inline(never)]
     pub fn on_wake(&mut self, index: usize) {
         let now = self.schedule.now;
-        let link = &mut self.links[index];
-        if link.wake_at != now {
+        if self.links[index].wake_at != now {
             // An earlier wake-up took its place.
             return;
         }
+        self.catch_up_link(index, now + 1);
+        let link = &mut self.links[index];
         link.queue.wake(now);
         link.wake_at = NEVER;
         link.arrange_wake(&mut self.schedule);
         if link.packets > 0 && link.has_room() {
-            self.fill_device(index);
+            self.fill_device(index, now);
         }
+        self.links[index].plan_end(&mut self.schedule);
     }
 }

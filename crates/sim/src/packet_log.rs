@@ -69,6 +69,11 @@ impl PacketLog {
         Self(wanted.then(Vec::new))
     }
 
+    /// Whether anything is noted.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
     #[inline]
     pub fn note(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
         if self.0.is_some() {

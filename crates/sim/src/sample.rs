@@ -40,7 +40,7 @@ impl Engine<'_> {
 
     /// Adds a row for every link and every flow that is alive.
     pub(crate) fn sample(&mut self) {
-        self.network.notice_ends();
+        self.network.catch_up();
         let (now, from) = (self.now(), self.sampled_at);
         let span = now - from;
         if span == 0 {
@@ -111,7 +111,7 @@ impl Engine<'_> {
     #[cold]
     pub(crate) fn on_warmup(&mut self) {
         let now = self.now();
-        self.network.notice_ends();
+        self.network.catch_up();
         for link in &mut self.network.links {
             link.reset(now);
         }

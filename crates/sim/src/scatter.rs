@@ -4,15 +4,42 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::boxes::Count;
-use crate::flight::InFlight;
+use crate::calendar::Key;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, clock, event};
 use crate::varying::VaryingDelay;
 
+/// A packet, and the event at which it leaves.
+struct Held {
+    key: Key,
+    packet: Packet,
+}
+
+/// By their events, no two of which are alike.
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Held {}
+
 /// Holds every packet for a time of its own. Each has an event: they fire in the order in which packets leave.
 pub(crate) struct Scatter {
     delay: VaryingDelay,
-    packets: BinaryHeap<Reverse<InFlight>>,
+    packets: BinaryHeap<Reverse<Held>>,
     index: u32,
     pub count: Count,
 }
@@ -35,7 +62,7 @@ impl Scatter {
         self.count.arrivals += 1;
         let arrival = self.delay.due(schedule.now);
         let key = schedule.push(arrival, event::CLOCK, clock::SCATTER | self.index);
-        self.packets.push(Reverse(InFlight {
+        self.packets.push(Reverse(Held {
             key,
             packet: *packet,
         }));

@@ -69,8 +69,6 @@ impl Slot {
 /// The clock and the pending events.
 pub(crate) struct Schedule {
     pub now: Nanos,
-    /// Order and target of the event that is being handled.
-    current: u64,
     order: u64,
     registers: [Key; REGISTERS],
     registers_used: usize,
@@ -81,7 +79,6 @@ impl Schedule {
     pub fn new() -> Self {
         Self {
             now: 0,
-            current: 0,
             order: order::BOX,
             registers: [NO_EVENT; REGISTERS],
             registers_used: 0,
@@ -116,7 +113,6 @@ impl Schedule {
             break self.calendar.pop();
         };
         self.now = instant(key);
-        self.current = key as u64;
         Some((
             target(key) >> event::INDEX_BITS,
             target(key) & ((1 << event::INDEX_BITS) - 1),
@@ -166,18 +162,6 @@ impl Schedule {
         from
     }
 
-    /// Whether an event with this key would have been handled before the one that is being handled.
-    #[inline]
-    pub fn is_past(&self, key: Key) -> bool {
-        key < u128::from(self.now) << 64 | u128::from(self.current)
-    }
-
-    /// The key of an event of a box, which has at most one of a kind pending.
-    #[inline]
-    pub fn key_of_box(at: Nanos, kind: u32, index: u32) -> Key {
-        key(at, order::BOX, kind << event::INDEX_BITS | index)
-    }
-
     /// The key of an event made now.
     #[inline]
     pub fn key(&mut self, at: Nanos, kind: u32, index: u32) -> Key {
@@ -215,9 +199,10 @@ impl Schedule {
         }
     }
 
-    /// Puts the next event of a source into its register, or the calendar.
+    /// Puts the next event of a box into its register, or the calendar; it has at most one of a kind pending.
     #[inline]
-    pub fn set(&mut self, slot: Slot, key: Key) {
+    pub fn set(&mut self, slot: Slot, at: Nanos, kind: u32, index: u32) {
+        let key = key(at, order::BOX, kind << event::INDEX_BITS | index);
         if let Some(register) = self.registers.get_mut(usize::from(slot.0)) {
             debug_assert_eq!(*register, NO_EVENT);
             *register = key;

@@ -63,7 +63,7 @@ impl Engine<'_> {
             }
         }
         let mut outcome = Outcome {
-            events: self.events,
+            events: self.events + self.network.ends,
             ..Outcome::default()
         };
         let stages: [fn(&mut Self, &mut Outcome); 5] = [

@@ -327,6 +327,10 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         }
     }
 
+    fn is_work_conserving(&self) -> bool {
+        self.shaper.is_none()
+    }
+
     fn packets(&self) -> u64 {
         self.slab.packets()
     }
