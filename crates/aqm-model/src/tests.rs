@@ -26,6 +26,7 @@ enum Fault {
     MiscountsBytes,
     HoldsBack,
     HoldsBackForever,
+    DeniesWork,
     WakesAtOnce,
     Starves,
     NotANumber,
@@ -98,6 +99,10 @@ impl Qdisc<ModelPacket> for Faulty {
             Some(place) if self.fault == Fault::Starves => self.held.remove(place),
             _ => self.held.pop_front(),
         }
+    }
+
+    fn is_work_conserving(&self) -> bool {
+        !matches!(self.fault, Fault::HoldsBackForever | Fault::DeniesWork)
     }
 
     fn packets(&self) -> u64 {
@@ -194,6 +199,7 @@ fn every_fault_is_found_and_named() {
         (Fault::MiscountsBytes, "bytes held"),
         (Fault::HoldsBack, "whenever it holds one"),
         (Fault::HoldsBackForever, "nothing for"),
+        (Fault::DeniesWork, "knows of no rate is work-conserving"),
         (Fault::WakesAtOnce, "ahead of the last"),
         (Fault::Starves, "are still held after"),
         (Fault::NotANumber, "ratio is NaN"),

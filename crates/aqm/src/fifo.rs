@@ -85,6 +85,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         false
     }
 
+    fn tail_drop(&self) -> Option<Capacity> {
+        self.queue.capacity().of_single_packets()
+    }
+
     fn packets(&self) -> u64 {
         self.queue.ring().packets()
     }

@@ -4,7 +4,7 @@ use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Algorithm, Context, Packet, Qdisc, Ring, Sink};
+use crate::{Algorithm, Capacity, Context, Packet, Qdisc, Ring, Sink};
 
 /// First in, first out, without limit: nothing is ever dropped.
 ///
@@ -43,6 +43,10 @@ impl<P: Packet> Qdisc<P> for Infinite<P> {
 
     fn heeds_idleness(&self) -> bool {
         false
+    }
+
+    fn tail_drop(&self) -> Option<Capacity> {
+        Some(Capacity::ENDLESS)
     }
 
     fn packets(&self) -> u64 {

@@ -179,6 +179,11 @@ pub trait Qdisc<P: Packet>: Send {
         true
     }
 
+    /// What it holds at most, if it is first in, first out and drops what finds it full, and does nothing else. Then a link may keep the packets itself.
+    fn tail_drop(&self) -> Option<Capacity> {
+        None
+    }
+
     /// Packets held.
     fn packets(&self) -> u64;
 

@@ -99,6 +99,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// No limit.
+    pub const ENDLESS: Self = Self {
+        packets: u64::MAX,
+        bytes: u64::MAX,
+        segments: 1,
+    };
+
     /// The capacity that a limit describes; `segments` counts only if it is in buffers.
     pub fn new(limit: Limit, segments: u32) -> Self {
         let (packets, bytes, segments) = match limit {
@@ -130,6 +137,11 @@ impl Capacity {
             )),
             Limit::Packets(_) | Limit::Bytes(_) => Ok(()),
         }
+    }
+
+    /// The same, unless a buffer holds several packets.
+    pub fn of_single_packets(self) -> Option<Self> {
+        (self.segments == 1).then_some(self)
     }
 
     /// Whether a packet of `size` bytes fits beside what is held.
@@ -235,6 +247,11 @@ impl<P: Packet> Bounded<P> {
             capacity,
             buffers: (capacity.segments > 1).then(|| Box::new(books())),
         }
+    }
+
+    /// What is held at most.
+    pub fn capacity(&self) -> Capacity {
+        self.capacity
     }
 
     /// What is held.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink};
+use bloatlab_aqm::{Capacity, DropReason, Qdisc, Sink};
 use bloatlab_units::Nanos;
 
 use crate::flight::Flight;
@@ -122,6 +122,8 @@ pub(crate) struct Link {
     /// The ends of its transmissions are never events: they are looked at when somebody asks what came of them. So it is where the queue discipline is
     /// work-conserving, which makes no difference to anybody.
     pub lazy: bool,
+    /// What a lazy link holds at most that keeps the packets of a tail-drop FIFO itself.
+    pub tail_drop: Option<Capacity>,
     /// The end of the transmission under way is an event.
     pub end_is_planned: bool,
     /// `stats.busy` up to the last sample, as a wrapping count.
@@ -185,7 +187,7 @@ impl Link {
         self.fate.dropped(&packet, DropReason::Overflow);
     }
 
-    /// Takes the next packet out of the queue discipline.
+    /// Takes the next packet out of the queue discipline; how long it waited is for the caller to count.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
         let mut packet = self.queue.dequeue(now, &mut self.fate);
@@ -193,15 +195,8 @@ impl Link {
             self.account(now, 0, 0);
         }
         if let Some(packet) = &mut packet {
-            let sojourn = now - packet.enqueued_at();
-            self.stats.sojourn.record(sojourn);
-            self.stats.interval.sojourn_sum += sojourn;
-            self.stats.interval.sojourns += 1;
-            self.set_length(
-                now,
-                self.packets - 1,
-                self.bytes - u64::from(packet.length()),
-            );
+            let length = u64::from(packet.length());
+            self.set_length(now, self.packets - 1, self.bytes - length);
             packet.shorten(self.header);
         }
         packet
@@ -229,6 +224,13 @@ impl Link {
     #[inline(always)]
     pub fn transmit(&mut self, schedule: &mut Schedule, now: Nanos, packet: &Packet) {
         let size = packet.length() + self.header + self.overhead;
+        let arrival = self.occupy(now, size);
+        self.flight.push(schedule, arrival, packet);
+    }
+
+    /// Occupies the transmitter with a packet of this size; says when that arrives.
+    #[inline(always)]
+    pub fn occupy(&mut self, now: Nanos, size: u32) -> Nanos {
         let (done, arrival) = if self.varying.is_some() {
             self.vary(now, size)
         } else {
@@ -239,7 +241,7 @@ impl Link {
         self.busy_until = done;
         self.sending = size;
         self.stats.busy += done - now;
-        self.flight.push(schedule, arrival, packet);
+        arrival
     }
 
     /// Whether something is to be done when the transmission under way ends.

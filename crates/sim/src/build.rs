@@ -164,6 +164,7 @@ impl<'a> Engine<'a> {
         // A log tells what happens in the order in which it happens.
         let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
         let lazy = !transmits || may_be_lazy && queue.is_work_conserving();
+        let is_plain = transmits && lazy && link.device_packets == 0;
         let mut link = Link {
             number: number as u32,
             wire: Serialization::new(link.rate),
@@ -172,6 +173,7 @@ impl<'a> Engine<'a> {
             overhead: link.overhead,
             header: link.header,
             heeds_idleness: queue.heeds_idleness(),
+            tail_drop: queue.tail_drop().filter(|_| is_plain),
             queue,
             fate: Fate::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),
@@ -277,7 +279,9 @@ impl<'a> Engine<'a> {
             match self.places[number] {
                 Place::Link(i) => {
                     let link = &mut links[i as usize];
-                    link.done_slot = schedule.reserve();
+                    if !link.lazy {
+                        link.done_slot = schedule.reserve();
+                    }
                     link.flight.reserve(schedule);
                 }
                 Place::Delay(i) => delays[i as usize].flight.reserve(schedule),

@@ -9,9 +9,10 @@ use crate::gate::Keeper;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::packet_log::Step;
-use crate::passage::{mark, settle};
+use crate::passage::{count_wait, mark, settle};
 use crate::radio::Bearers;
 use crate::schedule::{clock, event};
+use crate::tail_drop::Waited;
 
 impl Network {
     /// A packet comes to a bearer: it may be marked, and is put into its queue.
@@ -89,9 +90,7 @@ impl Network {
             link.count.departures += 1;
             link.stats.sent_bytes += u64::from(packet.length());
             link.stats.interval.bytes += u64::from(packet.length());
-            if packet.direction() == 0 {
-                self.passages[packet.flow_index()].waited(now - packet.enqueued_at());
-            }
+            count_wait(link, &mut self.passages, Waited::of(&packet, now));
             self.log.note(now, Step::Dequeue, link.number, &packet);
             passed += 1;
             packet.cross();

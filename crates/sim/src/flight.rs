@@ -1,6 +1,6 @@
 //! Packets under way between two places.
 
-use bloatlab_units::{Nanos, Ring};
+use bloatlab_units::{NEVER, Nanos, Ring};
 
 use crate::network::Place;
 use crate::packet::Packet;
@@ -13,9 +13,10 @@ struct InFlight {
     packet: Packet,
 }
 
-/// Packets on their way that arrive in the order in which they left: one event, of the first, is pending.
+/// Packets on their way that arrive in the order in which they left: one event, of the first, is pending. Behind them others may wait to set out.
 pub(crate) struct Flight {
     packets: Ring<InFlight>,
+    waiting: usize,
     slot: Slot,
     /// Where every packet goes from here; None: its path says where.
     pub next: Option<Place>,
@@ -28,6 +29,7 @@ impl Flight {
     pub fn new(kind: u32, index: u32) -> Self {
         Self {
             packets: Ring::default(),
+            waiting: 0,
             slot: Slot::CALENDAR,
             next: None,
             kind,
@@ -40,16 +42,21 @@ impl Flight {
         self.slot = schedule.reserve();
     }
 
+    /// Packets under way.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.packets.len() - self.waiting
     }
 
     #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A packet sets out; none waits.
+    #[inline]
     pub fn push(&mut self, schedule: &mut Schedule, arrival: Nanos, packet: &Packet) {
+        debug_assert_eq!(self.waiting, 0);
         if self.packets.is_empty() {
             self.announce(schedule, arrival);
         }
@@ -59,11 +66,51 @@ impl Flight {
         });
     }
 
+    /// A packet comes to wait; gives it in its place.
+    #[inline]
+    pub fn wait(&mut self, packet: &Packet) -> &mut Packet {
+        self.waiting += 1;
+        let entry = InFlight {
+            arrival: NEVER,
+            packet: *packet,
+        };
+        &mut self.packets.push_back(entry).packet
+    }
+
+    /// The packet that has waited longest.
+    #[inline]
+    pub fn first_waiting(&self) -> Option<&Packet> {
+        self.packets.get(self.len()).map(|entry| &entry.packet)
+    }
+
+    /// It sets out.
+    #[inline]
+    pub fn set_out(&mut self, schedule: &mut Schedule, arrival: Nanos) {
+        let ahead = self.len();
+        if let Some(entry) = self.packets.get_mut(ahead) {
+            entry.arrival = arrival;
+            self.waiting -= 1;
+        }
+        if ahead == 0 {
+            self.announce(schedule, arrival);
+        }
+    }
+
+    /// All that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.packets
+            .iter()
+            .skip(self.len())
+            .map(|entry| &entry.packet)
+    }
+
     /// Takes the packet that arrives now.
     #[inline]
     pub fn pop(&mut self, schedule: &mut Schedule) -> Option<Packet> {
         let arrived = self.packets.pop_front()?;
-        if let Some(next) = self.packets.front() {
+        if self.len() > 0
+            && let Some(next) = self.packets.front()
+        {
             self.announce(schedule, next.arrival);
         }
         Some(arrived.packet)

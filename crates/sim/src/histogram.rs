@@ -62,38 +62,48 @@ impl Histogram {
         self.add(value, 1);
     }
 
+    /// Counts a value once in two histograms; its bin is found once.
+    #[inline(always)]
+    pub fn record_in_both(&mut self, other: &mut Self, value: u64) {
+        let bin = bin_of(value);
+        self.add_to(bin, value, 1);
+        other.add_to(bin, value, 1);
+    }
+
     /// Counts a value with a weight (a length of time, for a queue's length).
     #[inline(always)]
     pub fn add(&mut self, value: u64, weight: u64) {
-        if value < self.min || value > self.max {
-            self.widen(value);
-        }
-        let bin = bin_of(value);
-        if let Some(counted) = self.weights.get_mut(bin.wrapping_sub(self.first)) {
-            *counted += weight;
-        }
-        self.sum += u128::from(value) * u128::from(weight);
+        self.add_to(bin_of(value), value, weight);
     }
 
-    /// Makes room for a value that is smaller or larger than all before.
-    #[cold]
-    fn widen(&mut self, value: u64) {
+    /// The same, where the value's bin is known.
+    #[inline(always)]
+    fn add_to(&mut self, bin: usize, value: u64, weight: u64) {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        let octave = SUB as usize;
-        let lowest = bin_of(self.min) / octave * octave;
-        let end = (bin_of(self.max) + 1).next_multiple_of(octave);
-        // No more than the octaves that are needed: a growing vector would keep up to twice that.
-        if self.weights.is_empty() {
-            self.first = lowest;
-            self.weights = vec![0; end - lowest];
-        } else if lowest < self.first || end > self.first + self.weights.len() {
-            let mut weights = vec![0; end - lowest];
-            let at = self.first - lowest;
-            weights[at..at + self.weights.len()].copy_from_slice(&self.weights);
-            self.first = lowest;
-            self.weights = weights;
+        self.sum += u128::from(value) * u128::from(weight);
+        match self.weights.get_mut(bin.wrapping_sub(self.first)) {
+            Some(counted) => *counted += weight,
+            None => self.widen(bin, weight),
         }
+    }
+
+    /// Slow path of `add_to`: makes room for a bin outside all octaves before.
+    #[cold]
+    fn widen(&mut self, bin: usize, weight: u64) {
+        let octave = SUB as usize;
+        let (mut from, mut to) = (bin / octave * octave, (bin / octave + 1) * octave);
+        if !self.weights.is_empty() {
+            from = from.min(self.first);
+            to = to.max(self.first + self.weights.len());
+        }
+        // No more than the octaves that are needed: a growing vector would keep up to twice that.
+        let mut weights = vec![0; to - from];
+        let at = self.first.saturating_sub(from);
+        weights[at..at + self.weights.len()].copy_from_slice(&self.weights);
+        weights[bin - from] += weight;
+        self.first = from;
+        self.weights = weights;
     }
 
     /// Everything counted; summed up anew.

@@ -31,6 +31,7 @@ mod schedule;
 mod serialization;
 mod stretch;
 mod summary;
+mod tail_drop;
 mod time_mean;
 mod traffic;
 mod varying;

@@ -1,16 +1,16 @@
 //! Packets on their way: from box to box of their path, until they reach the host at its end.
 
-use bloatlab_aqm::Packet as _;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::boxes::{DelayLine, Link};
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
-use crate::passage::{Passage, settle};
+use crate::passage::{Passage, count_wait, settle};
 use crate::radio::RadioCell;
 use crate::scatter::Scatter;
 use crate::schedule::Schedule;
 use crate::stretch::{Duplicator, Stretch};
+use crate::tail_drop::Waited;
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,7 +241,10 @@ impl Network {
         self.serve(index, now + 1);
         let link = &mut self.links[index];
         self.log.note(now, Step::Enqueue, link.number, packet);
-        link.enqueue(now, *packet);
+        match link.tail_drop {
+            Some(capacity) => link.wait(now, capacity, packet),
+            None => link.enqueue(now, *packet),
+        }
         if !link.fate.is_empty() {
             settle(link, now, &mut self.passages, &mut self.log);
         }
@@ -279,6 +282,12 @@ impl Network {
     #[inline(always)]
     fn fill_device(&mut self, index: usize, now: Nanos) {
         let link = &mut self.links[index];
+        if link.tail_drop.is_some() {
+            if let Some(waited) = link.set_out(&mut self.schedule, now) {
+                count_wait(link, &mut self.passages, waited);
+            }
+            return;
+        }
         while link.has_room() {
             let packet = link.dequeue(now);
             if !link.fate.is_empty() {
@@ -291,9 +300,7 @@ impl Network {
                 }
                 return;
             };
-            if packet.direction() == 0 && !link.transit {
-                self.passages[packet.flow_index()].waited(now - packet.enqueued_at());
-            }
+            count_wait(link, &mut self.passages, Waited::of(&packet, now));
             self.log.note(now, Step::Dequeue, link.number, &packet);
             if link.busy {
                 link.device.push_back(packet);

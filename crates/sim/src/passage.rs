@@ -10,6 +10,7 @@ use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
 use crate::packet_log::{PacketLog, Step};
 use crate::sample::mean_ms;
+use crate::tail_drop::Waited;
 
 /// What the network did to a flow's data, and where it travels.
 #[derive(Default)]
@@ -45,14 +46,6 @@ impl Passage {
         self.sojourn = Histogram::default();
     }
 
-    /// Counts the time of one of its data packets in a queue.
-    #[inline]
-    pub fn waited(&mut self, sojourn: Nanos) {
-        self.sojourn.record(sojourn);
-        self.waits.0 += sojourn;
-        self.waits.1 += 1;
-    }
-
     /// The mean time in a queue since the last sample, ms; none: not a number.
     pub fn sample_waits(&mut self) -> f64 {
         let (sum, count) = take(&mut self.waits);
@@ -63,6 +56,24 @@ impl Passage {
         if packet.direction() == 0 {
             self.drops += 1;
         }
+    }
+}
+
+/// Counts how long a packet waited in a link's queue, for the link and for the flow.
+#[inline(always)]
+pub(crate) fn count_wait(link: &mut Link, passages: &mut [Passage], waited: Waited) {
+    let sojourn = waited.sojourn;
+    link.stats.interval.sojourn_sum += sojourn;
+    link.stats.interval.sojourns += 1;
+    if waited.direction == 0 && !link.transit {
+        let passage = &mut passages[waited.flow];
+        passage.waits.0 += sojourn;
+        passage.waits.1 += 1;
+        passage
+            .sojourn
+            .record_in_both(&mut link.stats.sojourn, sojourn);
+    } else {
+        link.stats.sojourn.record(sojourn);
     }
 }
 

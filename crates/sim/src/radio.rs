@@ -11,8 +11,9 @@ use crate::boxes::Link;
 use crate::gate::{Descent, Gate, Keeper};
 use crate::packet::Packet;
 use crate::packet_log::{PacketLog, Step};
-use crate::passage::{Passage, discard, settle};
+use crate::passage::{Passage, count_wait, discard, settle};
 use crate::schedule::{Schedule, clock, event};
+use crate::tail_drop::Waited;
 
 /// A cell, and which links are its bearers.
 pub(crate) struct RadioCell {
@@ -197,9 +198,7 @@ impl Above<Packet> for Bearers<'_> {
         }
         let packet = packet?;
         link.taken += 1;
-        if packet.direction() == 0 {
-            self.passages[packet.flow_index()].waited(now - packet.enqueued_at());
-        }
+        count_wait(link, self.passages, Waited::of(&packet, now));
         self.log.note(now, Step::Dequeue, link.number, &packet);
         if bearer.is_multiple_of(2) {
             let descent = &mut self.descents[bearer / 2];

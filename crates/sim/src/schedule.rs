@@ -120,11 +120,10 @@ impl Schedule {
     }
 
     /// The register of the earliest event; `REGISTERS` if it is the calendar's.
-    #[inline]
+    #[inline(always)]
     fn earliest(&self) -> usize {
         match self.registers_used {
             0..=3 => self.earliest_of::<3>(),
-            4 => self.earliest_of::<4>(),
             _ => self.earliest_of::<REGISTERS>(),
         }
     }

@@ -54,6 +54,7 @@ impl Engine<'_> {
             link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
             link.set_length(end, link.packets, link.bytes);
             link.stats.bytes.advance(end);
+            link.put_back(end);
         }
         for flow in &mut self.flows {
             if let Flow::Tcp(flow) = flow

@@ -1,0 +1,70 @@
+//! A tail-drop FIFO that a link keeps itself: what waits stands behind what is under way, in the same ring, so that a packet is written once.
+
+use bloatlab_aqm::{Capacity, DropReason, Packet as _, Sink};
+use bloatlab_units::Nanos;
+
+use crate::boxes::Link;
+use crate::packet::Packet;
+use crate::schedule::Schedule;
+
+impl Link {
+    /// A packet comes to wait, or finds the queue full.
+    #[inline(always)]
+    pub fn wait(&mut self, now: Nanos, capacity: Capacity, packet: &Packet) {
+        self.count.arrivals += 1;
+        self.stats.arrivals += 1;
+        let size = packet.length() + self.header;
+        if !capacity.fits(self.packets, self.bytes, size) {
+            return self.refuse(packet);
+        }
+        self.flight.wait(packet).set_enqueued_at(now);
+        self.set_length(now, self.packets + 1, self.bytes + u64::from(size));
+    }
+
+    #[cold]
+    fn refuse(&mut self, packet: &Packet) {
+        let mut packet = *packet;
+        packet.lengthen(self.header);
+        self.fate.dropped(&packet, DropReason::Overflow);
+    }
+
+    /// The packet that has waited longest sets out. Gives what is counted of it, if there is one.
+    #[inline(always)]
+    pub fn set_out(&mut self, schedule: &mut Schedule, now: Nanos) -> Option<Waited> {
+        let packet = self.flight.first_waiting()?;
+        let length = packet.length() + self.header;
+        let waited = Waited::of(packet, now);
+        self.set_length(now, self.packets - 1, self.bytes - u64::from(length));
+        let arrival = self.occupy(now, length + self.overhead);
+        self.flight.set_out(schedule, arrival);
+        Some(waited)
+    }
+
+    /// The run is over: what still waits goes into the queue discipline, which tells about it.
+    pub fn put_back(&mut self, now: Nanos) {
+        for packet in self.flight.waiting() {
+            let mut packet = *packet;
+            packet.lengthen(self.header);
+            self.queue.enqueue(now, packet, &mut self.fate);
+        }
+    }
+}
+
+/// How long a packet has waited, and whose it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Waited {
+    pub flow: usize,
+    pub direction: usize,
+    pub sojourn: Nanos,
+}
+
+impl Waited {
+    #[inline]
+    pub fn of(packet: &Packet, now: Nanos) -> Self {
+        Self {
+            flow: packet.flow_index(),
+            direction: packet.direction(),
+            sojourn: now - packet.enqueued_at(),
+        }
+    }
+}
