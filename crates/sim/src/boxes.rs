@@ -303,12 +303,19 @@ impl Link {
     }
 
     /// The transmission is over: the device's next packet follows.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&mut self, schedule: &mut Schedule, now: Nanos) {
         let sent = u64::from(self.sending);
         self.stats.sent_bytes += sent;
         self.stats.interval.bytes += sent;
         self.busy = false;
+        if !self.device.is_empty() {
+            self.send_from_device(schedule, now);
+        }
+    }
+
+    #[inline(never)]
+    fn send_from_device(&mut self, schedule: &mut Schedule, now: Nanos) {
         if let Some(packet) = self.device.pop_front() {
             self.transmit(schedule, now, &packet);
         }

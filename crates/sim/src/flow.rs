@@ -1,14 +1,13 @@
 //! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
 
-use bloatlab_aqm::{Ecn, Packet as _};
+use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::application::{Application, WriteLog};
 use crate::histogram::Histogram;
-use crate::network::Network;
 use crate::packet::{Packet, Protocol};
-use crate::schedule::{Schedule, Slot, event};
+use crate::schedule::Slot;
 use crate::time_mean::{TimeMean, TimeSpread};
 use crate::traffic::Source;
 
@@ -187,97 +186,6 @@ impl TcpFlow {
         bytes
     }
 
-    /// Lets an endpoint send what it may, and sets its timer.
-    #[inline(always)]
-    pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
-        if self.ends[end].only_acknowledges() {
-            return self.acknowledge(network, index, end);
-        }
-        if !self.ends[end].is_silent() {
-            self.send(network, end);
-        }
-        if end == 0 {
-            self.observe(network.schedule.now);
-        }
-        self.set_timers(&mut network.schedule, index, end);
-    }
-
-    /// Fast path of [`pump`](Self::pump) for an end that only acknowledges.
-    #[inline(always)]
-    fn acknowledge(&mut self, network: &mut Network, index: usize, end: usize) {
-        let now = network.schedule.now;
-        let (endpoint, packet) = (&mut self.ends[end], &mut self.packets[end]);
-        if endpoint.poll_ack(now, &mut packet.segment) {
-            packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
-            network.send(packet);
-        }
-        if end == 0 {
-            self.observe(now);
-        }
-        let deadline = self.ends[end].ack_deadline();
-        self.set_timer(&mut network.schedule, index, end, deadline);
-    }
-
-    /// Sends what an endpoint may send now.
-    #[inline(always)]
-    fn send(&mut self, network: &mut Network, end: usize) {
-        let now = network.schedule.now;
-        // Where a segment has to begin to lie in one buffer with the one before it, and the most it may hold then.
-        let (mut next, mut most) = (0, 0);
-        let packet = &mut self.packets[end];
-        let train = self.ends[end].poll_train(now, &mut packet.segment);
-        if train.segments > 0 {
-            packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
-            network.send_train(packet, train.segments);
-            (next, most) = (packet.segment.seq, packet.segment.length);
-            if end == 0 {
-                (0..train.segments).for_each(|_| self.on_departure(now));
-            }
-            if train.fills_window {
-                return;
-            }
-        }
-        while let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) {
-            if end == 0 && self.packets[end].segment.length > 0 {
-                self.on_departure(now);
-            }
-            let packet = &mut self.packets[end];
-            let (seq, length) = (packet.segment.seq, packet.segment.length);
-            let follows = seq == next && length.wrapping_sub(1) < most;
-            packet.set_out(packet.segment.wire_size(), ecn, follows);
-            (next, most) = (seq.wrapping_add(length.into()), length);
-            network.send(packet);
-            if !self.ends[end].may_go_on(now) {
-                break;
-            }
-        }
-    }
-
-    /// Sees to it that an endpoint is called when its next timer fires, and when its pacing clock lets a segment go.
-    #[inline(always)]
-    fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
-        let (now, own) = (schedule.now, (index * 2 + end) as u32);
-        let deadline = self.ends[end].deadline();
-        self.set_timer(schedule, index, end, deadline);
-        let standing = &mut self.releases[end];
-        let release = self.ends[end].release(now, standing.at);
-        if release < standing.at {
-            standing.at = release;
-            let slot = *standing.slot.get_or_insert_with(|| schedule.reserve());
-            let key = schedule.key(release, event::RELEASE, own);
-            schedule.reset(slot, key);
-        }
-    }
-
-    /// Sees to it that an endpoint is called at `deadline` or before.
-    #[inline(always)]
-    fn set_timer(&mut self, schedule: &mut Schedule, index: usize, end: usize, deadline: Nanos) {
-        if deadline < self.scheduled[end] {
-            self.scheduled[end] = deadline;
-            schedule.at(deadline, event::TIMER, (index * 2 + end) as u32);
-        }
-    }
-
     /// Brings the averages over time up to now.
     #[inline(always)]
     pub fn observe(&mut self, now: Nanos) {
@@ -292,17 +200,22 @@ impl TcpFlow {
         }
     }
 
-    /// A data segment leaves end 0.
+    /// So many data segments leave this end together.
     #[inline(always)]
-    fn on_departure(&mut self, now: Nanos) {
-        let stats = &mut self.stats;
-        if stats.last_departure != NEVER {
-            let gap = float(now - stats.last_departure);
-            stats.idt += (gap - stats.idt) * 0.125;
-            stats.idt_sum += stats.idt;
-            stats.idts += 1;
+    pub fn on_departures(&mut self, now: Nanos, end: usize, segments: u64) {
+        if end != 0 {
+            return;
         }
-        stats.last_departure = now;
+        let stats = &mut self.stats;
+        for _ in 0..segments {
+            if stats.last_departure != NEVER {
+                let gap = float(now - stats.last_departure);
+                stats.idt += (gap - stats.idt) * 0.125;
+                stats.idt_sum += stats.idt;
+                stats.idts += 1;
+            }
+            stats.last_departure = now;
+        }
     }
 
     /// End 0 took an ACK.

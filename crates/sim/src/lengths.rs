@@ -4,8 +4,8 @@ use bloatlab_units::Nanos;
 
 use crate::histogram::Histogram;
 
-/// Lengths below this are counted exactly (32 kB at most); longer ones go into the histogram.
-const SHORT: u64 = 4096;
+/// Lengths below this are counted exactly (128 kB at most); longer ones go into the histogram.
+const SHORT: u64 = 16_384;
 
 /// Time by queue length.
 #[derive(Clone, Debug, Default)]

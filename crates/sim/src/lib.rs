@@ -28,6 +28,7 @@ mod radio;
 mod sample;
 mod scatter;
 mod schedule;
+mod sending;
 mod serialization;
 mod stretch;
 mod summary;

@@ -337,12 +337,12 @@ impl Network {
     pub fn on_link_flight(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
         let link = &mut self.links[index];
         link.count.departures += 1;
-        let packet = link.flight.pop(&mut self.schedule);
+        let arrived = (link.flight.pop(&mut self.schedule), link.flight.next);
         if link.flight.is_empty() {
             // Only arrivals of packets that were sent are events.
             self.serve(index, self.schedule.now + 1);
         }
-        (packet, self.links[index].flight.next)
+        arrived
     }
 
     /// Takes the packet that leaves a delay line; says where it goes, if all go there.

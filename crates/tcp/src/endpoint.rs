@@ -9,7 +9,7 @@ use crate::marks::{self, EcnPlan};
 use crate::receiver::Receiver;
 use crate::segment::{ACK, FIN, SYN, Segment, time_stamp, unwrap};
 use crate::sender::Sender;
-use crate::transmit::{Sent, Train};
+use crate::transmit::{Buffer, Sent, Train};
 
 /// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
@@ -144,8 +144,8 @@ impl Endpoint {
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
         if self.only_acknowledges && segment.flags & (SYN | FIN) == 0 && segment.length > 0 {
             // The segment acknowledges nothing, since nothing was sent, and no data waits for the window that it offers.
-            let rto = self.sender.rtt.rto();
-            return self.receiver.on_data(now, segment, false, ecn, rto);
+            let rtt = &self.sender.rtt;
+            return self.receiver.on_data(now, segment, false, ecn, rtt);
         }
         self.on_any_segment(now, segment, ecn)
     }
@@ -166,8 +166,8 @@ impl Endpoint {
         }
         let fin = segment.has(FIN);
         let delivered = if segment.length > 0 || fin {
-            let rto = self.sender.rtt.rto();
-            self.receiver.on_data(now, segment, fin, ecn, rto)
+            let rtt = &self.sender.rtt;
+            self.receiver.on_data(now, segment, fin, ecn, rtt)
         } else {
             0
         };
@@ -297,6 +297,25 @@ impl Endpoint {
             self.receiver.stamp(segment);
         }
         train
+    }
+
+    /// Whether segments leave by buffers, which [`poll_buffer`](Self::poll_buffer) gives instead of `poll_train`.
+    #[inline]
+    pub fn sends_buffers(&self) -> bool {
+        self.sender.offload.is_on()
+    }
+
+    /// The same as [`poll_train`](Self::poll_train) for one buffer.
+    #[inline]
+    pub fn poll_buffer(&mut self, now: Nanos, segment: &mut Segment) -> Buffer {
+        if self.receiver.has_report() {
+            return Buffer::default();
+        }
+        let buffer = self.sender.poll_buffer(now, segment);
+        if buffer.train.segments > 0 {
+            self.receiver.stamp(segment);
+        }
+        buffer
     }
 
     /// Whether all this end does is acknowledge. Then [`poll_ack`](Self::poll_ack) stands for `poll`, and [`ack_deadline`](Self::ack_deadline) for

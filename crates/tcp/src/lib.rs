@@ -24,4 +24,4 @@ pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use segment::Segment;
 pub use sender::{Sender, SenderStats, State};
-pub use transmit::Train;
+pub use transmit::{Buffer, Train};

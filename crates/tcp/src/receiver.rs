@@ -12,7 +12,7 @@ use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 use crate::marks::Echo;
 use crate::offload::LARGEST_BUFFER;
 use crate::segment::{ACK, CWR, ECE, MORE, Segment, unwrap};
-use crate::{ReceiveWindow, TcpConfig};
+use crate::{ReceiveWindow, RttEstimator, TcpConfig};
 
 /// A half-open range of sequence numbers.
 type Range = (u64, u64);
@@ -149,7 +149,7 @@ impl Receiver {
 
     /// Takes a segment with payload or FIN; `ecn` is the code point it came with. Returns the payload bytes that it put in order.
     ///
-    /// `rto` is this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
+    /// `rtt` tells this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -157,20 +157,19 @@ impl Receiver {
         segment: &Segment,
         fin: bool,
         ecn: Ecn,
-        rto: Nanos,
+        rtt: &RttEstimator,
     ) -> u64 {
         let start = unwrap(self.next, segment.seq);
         let is_usual =
-            !fin & (start == self.next) & (segment.length <= self.largest) & !segment.has(MORE);
-        if self.fast_path & is_usual {
+            !fin & (start == self.next) & (segment.length <= self.largest) & !segment.has(CWR);
+        if self.fast_path & is_usual && self.hears_no_silence(now, rtt) {
             self.on_data_in_sequence(now, segment, start);
             return segment.length.into();
         }
-        let delivered = self.on_any_data(now, segment, fin, ecn, rto);
+        let delivered = self.on_any_data(now, segment, fin, ecn, rtt);
         self.fast_path = self.fast_paths
             && self.held.is_empty()
             && self.quick == 0
-            && self.quick_acks == 0
             && self.offer >= self.most
             && self.fin.is_none()
             && self.echo.feedback == EcnFeedback::Off;
@@ -184,10 +183,27 @@ impl Receiver {
         self.next = start + u64::from(segment.length);
         self.unacked += 1;
         if self.unacked >= self.ack_every {
-            self.ack_now = true;
+            if segment.has(MORE) && self.next - self.last_ack < LARGEST_BUFFER {
+                self.ack_deadline = now + JOINING;
+            } else {
+                self.ack_now = true;
+            }
         } else if self.ack_deadline == NEVER {
             self.ack_deadline = now + self.delayed_ack;
         }
+    }
+
+    /// Where ACKs may have to be quick: the last data did not come too long ago for that. Else `on_any_data` finds it.
+    #[inline(always)]
+    fn hears_no_silence(&mut self, now: Nanos, rtt: &RttEstimator) -> bool {
+        if self.quick_acks == 0 {
+            return true;
+        }
+        let is_recent = now.saturating_sub(self.last_data) <= rtt.rto();
+        if is_recent {
+            self.last_data = now;
+        }
+        is_recent
     }
 
     /// Slow path: any segment with payload or FIN.
@@ -198,10 +214,10 @@ impl Receiver {
         segment: &Segment,
         fin: bool,
         ecn: Ecn,
-        rto: Nanos,
+        rtt: &RttEstimator,
     ) -> u64 {
         if self.quick_acks > 0 {
-            self.expect_little(now, segment, ecn, rto);
+            self.expect_little(now, segment, ecn, rtt.rto());
         }
         if segment.length > self.largest {
             self.reckon(segment.length);

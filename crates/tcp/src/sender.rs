@@ -132,7 +132,7 @@ impl Sender {
             owns_recovery: cc.owns_recovery(),
             fast_paths: true,
             fast_path: false,
-            sends_trains: !cc.heeds_sends() && config.pacing != Pacing::On && !offload.is_on(),
+            sends_trains: !cc.heeds_sends() && config.pacing != Pacing::On,
             cc,
             una: 0,
             next: 0,

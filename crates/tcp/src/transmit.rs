@@ -26,22 +26,63 @@ pub struct Train {
     pub fills_window: bool,
 }
 
+/// A train of segments that lie in one buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffer {
+    /// The segments.
+    pub train: Train,
+    /// How many of them are to say that another one of the buffer follows ([`MORE`]).
+    pub followed: u64,
+}
+
 impl Sender {
     /// Fast path of [`poll`](Self::poll): sends all full segments that both windows allow and writes the first of them. What else may leave, such as
     /// a last short segment, is left to `poll`.
     #[inline(always)]
     pub(crate) fn poll_train(&mut self, now: Nanos, segment: &mut Segment) -> Train {
-        let is_plain = self.fast_path
+        if !self.may_send_train(now) {
+            return Train::default();
+        }
+        let open = self.next + self.window.cwnd.saturating_sub(self.board.pipe);
+        let end = open.min(self.edge).min(self.limit);
+        self.send_train(now, open, end, segment)
+    }
+
+    /// The same with offload: sends the full segments of one buffer.
+    #[inline(never)]
+    pub(crate) fn poll_buffer(&mut self, now: Nanos, segment: &mut Segment) -> Buffer {
+        let (first, mss) = (self.next, self.window.mss);
+        let open = first + self.window.cwnd.saturating_sub(self.board.pipe);
+        let has_room = first + mss <= open.min(self.edge).min(self.limit);
+        if self.offload.rest > 0 || !has_room || !self.may_send_train(now) {
+            return Buffer::default();
+        }
+        let end = first + self.next_buffer(now, mss);
+        let train = self.send_train(now, open, end, segment);
+        let mut followed = 0;
+        if train.segments > 0 {
+            self.offload.rest = end - self.next;
+            if self.offload.tells_more {
+                followed = train.segments - u64::from(self.offload.rest == 0);
+            }
+        }
+        Buffer { train, followed }
+    }
+
+    /// Whether all that may leave now is new data, nobody looks at single segments, and no clock lets them go.
+    #[inline(always)]
+    fn may_send_train(&self, now: Nanos) -> bool {
+        self.fast_path
             && self.sends_trains
             && self.window.pacing == 0
             && self.pacing.next_send <= now
-            && !self.board.is_empty();
-        if !is_plain {
-            return Train::default();
-        }
+            && !self.board.is_empty()
+    }
+
+    /// Sends full segments up to `end`, where the congestion window is open up to `open`.
+    #[inline(always)]
+    fn send_train(&mut self, now: Nanos, open: u64, end: u64, segment: &mut Segment) -> Train {
         let (first, mss) = (self.next, self.window.mss);
-        let open = first + self.window.cwnd.saturating_sub(self.board.pipe);
-        let end = open.min(self.edge).min(self.limit);
         let mut record = Record {
             seq: first,
             sent_at: now,

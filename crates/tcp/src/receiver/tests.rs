@@ -19,6 +19,11 @@ fn data(seq: u64, length: u16) -> Segment {
     }
 }
 
+/// No RTT is known yet: a timeout of a second.
+fn rtt() -> RttEstimator {
+    RttEstimator::new(&TcpConfig::default())
+}
+
 fn ack(r: &mut Receiver) -> Segment {
     let mut segment = Segment::default();
     r.stamp(&mut segment);
@@ -28,10 +33,10 @@ fn ack(r: &mut Receiver) -> Segment {
 #[test]
 fn acks_every_second_segment_or_after_the_timer() {
     let mut r = receiver(2);
-    assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, SECOND), 100);
+    assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, &rtt()), 100);
     assert!(!r.ack_now);
     assert_eq!(r.ack_deadline, 40_000_000);
-    r.on_data(1, &data(100, 100), false, Ecn::NotEct, SECOND);
+    r.on_data(1, &data(100, 100), false, Ecn::NotEct, &rtt());
     assert!(r.ack_now);
     assert_eq!(ack(&mut r).ack, 200);
     assert_eq!(r.ack_deadline, NEVER);
@@ -47,7 +52,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
     assert_eq!(r.window(), 50_000);
     let mut offered = Vec::new();
     for i in 0..6 {
-        r.on_data(0, &data(i * 1448, 1448), false, Ecn::NotEct, SECOND);
+        r.on_data(0, &data(i * 1448, 1448), false, Ecn::NotEct, &rtt());
         offered.push((r.ack_now, r.window()));
         if r.ack_now {
             ack(&mut r);
@@ -70,7 +75,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
         ..Default::default()
     });
     for i in 0..2 {
-        r.on_data(0, &data(i * 448, 448), false, Ecn::NotEct, SECOND);
+        r.on_data(0, &data(i * 448, 448), false, Ecn::NotEct, &rtt());
     }
     assert_eq!(r.most, 31_640);
     assert!(r.ack_now);
@@ -80,7 +85,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
         receive_window: ReceiveWindow::Growing,
         ..Default::default()
     });
-    r.on_data(0, &data(0, 127), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(0, 127), false, Ecn::NotEct, &rtt());
     assert!(!r.ack_now);
 }
 
@@ -93,7 +98,7 @@ fn the_echo_is_of_the_earliest_segment_acknowledged() {
             tsval,
             ..data(seq, 10)
         };
-        r.on_data(0, &segment, false, Ecn::NotEct, SECOND);
+        r.on_data(0, &segment, false, Ecn::NotEct, &rtt());
         r.ack_now.then(|| ack(r).tsecr)
     };
     assert_eq!(arrive(&mut r, 0, 1), None);
@@ -117,7 +122,7 @@ fn hastens_acks_while_the_sender_may_have_little_in_flight() {
             segment,
             false,
             if ce { Ecn::Ce } else { Ecn::Ect0 },
-            SECOND,
+            &rtt(),
         );
         let at_once = r.ack_now;
         ack(r);
@@ -159,27 +164,27 @@ fn hastens_acks_while_the_sender_may_have_little_in_flight() {
 #[test]
 fn reports_holes_newest_first_and_duplicates() {
     let mut r = receiver(1);
-    r.on_data(0, &data(100, 100), false, Ecn::NotEct, SECOND);
-    r.on_data(0, &data(300, 100), false, Ecn::NotEct, SECOND);
-    r.on_data(0, &data(500, 100), false, Ecn::NotEct, SECOND);
-    r.on_data(0, &data(700, 100), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(100, 100), false, Ecn::NotEct, &rtt());
+    r.on_data(0, &data(300, 100), false, Ecn::NotEct, &rtt());
+    r.on_data(0, &data(500, 100), false, Ecn::NotEct, &rtt());
+    r.on_data(0, &data(700, 100), false, Ecn::NotEct, &rtt());
     let a = ack(&mut r);
     assert_eq!(a.sack_blocks(), [(700, 800), (500, 600), (300, 400)]);
-    r.on_data(0, &data(200, 100), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(200, 100), false, Ecn::NotEct, &rtt());
     assert_eq!(
         ack(&mut r).sack_blocks(),
         [(100, 400), (700, 800), (500, 600)]
     );
-    r.on_data(0, &data(150, 50), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(150, 50), false, Ecn::NotEct, &rtt());
     assert_eq!(
         ack(&mut r).sack_blocks()[0],
         (150, 200),
         "D-SACK comes first"
     );
-    r.on_data(0, &data(520, 80), false, Ecn::NotEct, SECOND);
+    r.on_data(0, &data(520, 80), false, Ecn::NotEct, &rtt());
     let blocks = [(520, 600), (500, 600), (100, 400)];
     assert_eq!(ack(&mut r).sack_blocks(), blocks, "and what encloses it");
-    assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, SECOND), 400);
+    assert_eq!(r.on_data(0, &data(0, 100), false, Ecn::NotEct, &rtt()), 400);
     assert_eq!(ack(&mut r).ack, 400);
     assert_eq!(r.held_bytes(), 200);
 }
@@ -188,13 +193,13 @@ fn reports_holes_newest_first_and_duplicates() {
 fn echoes_congestion_until_told() {
     let mut r = receiver(2);
     r.echo.feedback = EcnFeedback::Classic;
-    r.on_data(0, &data(0, 10), false, Ecn::Ce, SECOND);
+    r.on_data(0, &data(0, 10), false, Ecn::Ce, &rtt());
     assert!(r.echo.on && r.ack_now);
     let cwr = Segment {
         flags: CWR,
         ..data(10, 10)
     };
-    r.on_data(0, &cwr, false, Ecn::NotEct, SECOND);
+    r.on_data(0, &cwr, false, Ecn::NotEct, &rtt());
     assert!(!r.echo.on);
 }
 
@@ -208,7 +213,7 @@ fn answers(r: &mut Receiver, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
         if r.echo.feedback == EcnFeedback::Accurate {
             r.echo.count(&segment, ecn);
         }
-        r.on_data(0, &segment, false, ecn, SECOND);
+        r.on_data(0, &segment, false, ecn, &rtt());
         let mut left = Vec::new();
         if r.has_prior() {
             let mut segment = Segment::default();
@@ -271,7 +276,7 @@ proptest! {
         let mut r = receiver(1);
         let mut delivered = 0;
         for &i in order.iter().chain(&again) {
-            delivered += r.on_data(0, &data(i * 10, 10), false, Ecn::NotEct, SECOND);
+            delivered += r.on_data(0, &data(i * 10, 10), false, Ecn::NotEct, &rtt());
             let a = ack(&mut r);
             prop_assert_eq!(u64::from(a.ack), r.next);
             prop_assert_eq!(delivered, r.next);

@@ -1,0 +1,160 @@
+//! What a TCP flow sends: ACKs, trains, buffers and single segments, and when it is to be called again.
+
+use bloatlab_aqm::Ecn;
+use bloatlab_tcp::segment::MORE;
+use bloatlab_tcp::{Buffer, Segment};
+use bloatlab_units::Nanos;
+
+use crate::flow::TcpFlow;
+use crate::network::Network;
+use crate::schedule::{Schedule, event};
+
+/// The segment that left last: the next one lies in one buffer with it if it begins where that ended and is not longer.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    end: u32,
+    length: u16,
+}
+
+impl Last {
+    #[inline]
+    fn of(segment: &Segment) -> Self {
+        Self {
+            end: segment.seq.wrapping_add(segment.length.into()),
+            length: segment.length,
+        }
+    }
+
+    /// The one before this segment, which would be as long.
+    #[inline]
+    fn before(segment: &Segment) -> Self {
+        Self {
+            end: segment.seq,
+            length: segment.length,
+        }
+    }
+
+    #[inline]
+    fn precedes(self, segment: &Segment) -> bool {
+        segment.seq == self.end && segment.length.wrapping_sub(1) < self.length
+    }
+}
+
+impl TcpFlow {
+    /// Lets an endpoint send what it may, and sets its timer.
+    #[inline(always)]
+    pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
+        if self.ends[end].only_acknowledges() {
+            return self.acknowledge(network, index, end);
+        }
+        if !self.ends[end].is_silent() {
+            self.send(network, end);
+        }
+        if end == 0 {
+            self.observe(network.schedule.now);
+        }
+        self.set_timers(&mut network.schedule, index, end);
+    }
+
+    /// Fast path of [`pump`](Self::pump) for an end that only acknowledges.
+    #[inline(always)]
+    fn acknowledge(&mut self, network: &mut Network, index: usize, end: usize) {
+        let now = network.schedule.now;
+        let (endpoint, packet) = (&mut self.ends[end], &mut self.packets[end]);
+        if endpoint.poll_ack(now, &mut packet.segment) {
+            packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
+            network.send(packet);
+        }
+        if end == 0 {
+            self.observe(now);
+        }
+        let deadline = self.ends[end].ack_deadline();
+        self.set_timer(&mut network.schedule, index, end, deadline);
+    }
+
+    /// Sends what an endpoint may send now.
+    #[inline(always)]
+    fn send(&mut self, network: &mut Network, end: usize) {
+        let now = network.schedule.now;
+        let mut last = Last::default();
+        if self.ends[end].sends_buffers() {
+            if self.send_buffers(network, end, &mut last) {
+                return;
+            }
+        } else {
+            let packet = &mut self.packets[end];
+            let train = self.ends[end].poll_train(now, &mut packet.segment);
+            if train.segments > 0 {
+                packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
+                network.send_train(packet, train.segments);
+                last = Last::before(&packet.segment);
+                self.on_departures(now, end, train.segments);
+                if train.fills_window {
+                    return;
+                }
+            }
+        }
+        while let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) {
+            if self.packets[end].segment.length > 0 {
+                self.on_departures(now, end, 1);
+            }
+            let packet = &mut self.packets[end];
+            let follows = last.precedes(&packet.segment);
+            last = Last::of(&packet.segment);
+            packet.set_out(packet.segment.wire_size(), ecn, follows);
+            network.send(packet);
+            if !self.ends[end].may_go_on(now) {
+                break;
+            }
+        }
+    }
+
+    /// Sends buffers of full segments; true if the window has room for nothing else.
+    #[inline(never)]
+    fn send_buffers(&mut self, network: &mut Network, end: usize, last: &mut Last) -> bool {
+        let now = network.schedule.now;
+        loop {
+            let packet = &mut self.packets[end];
+            let Buffer { train, followed } = self.ends[end].poll_buffer(now, &mut packet.segment);
+            if train.segments == 0 {
+                return false;
+            }
+            let follows = last.precedes(&packet.segment);
+            packet.set_out(packet.segment.wire_size(), Ecn::NotEct, follows);
+            packet.segment.flags |= MORE;
+            network.send_train(packet, followed);
+            packet.segment.flags &= !MORE;
+            network.send_train(packet, train.segments - followed);
+            *last = Last::before(&packet.segment);
+            self.on_departures(now, end, train.segments);
+            if train.fills_window {
+                return true;
+            }
+        }
+    }
+
+    /// Sees to it that an endpoint is called when its next timer fires, and when its pacing clock lets a segment go.
+    #[inline(always)]
+    fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
+        let (now, own) = (schedule.now, (index * 2 + end) as u32);
+        let deadline = self.ends[end].deadline();
+        self.set_timer(schedule, index, end, deadline);
+        let standing = &mut self.releases[end];
+        let release = self.ends[end].release(now, standing.at);
+        if release < standing.at {
+            standing.at = release;
+            let slot = *standing.slot.get_or_insert_with(|| schedule.reserve());
+            let key = schedule.key(release, event::RELEASE, own);
+            schedule.reset(slot, key);
+        }
+    }
+
+    /// Sees to it that an endpoint is called at `deadline` or before.
+    #[inline(always)]
+    fn set_timer(&mut self, schedule: &mut Schedule, index: usize, end: usize, deadline: Nanos) {
+        if deadline < self.scheduled[end] {
+            self.scheduled[end] = deadline;
+            schedule.at(deadline, event::TIMER, (index * 2 + end) as u32);
+        }
+    }
+}
