@@ -43,17 +43,41 @@ pub(crate) struct Fetch {
 pub(crate) struct WriteLog {
     /// The write that is being read: the offset after it, and its instant.
     front: (u64, Nanos),
-    /// Those after it, ascending.
-    writes: Ring<(u64, Nanos)>,
+    /// Those after it, in their order: bytes, and the time since the write before. Where that is too long, and for more bytes, several stand for one.
+    writes: Ring<(u32, u32)>,
+    /// The instant of the last of them.
+    last: Nanos,
     written: u64,
     read: u64,
 }
 
+/// The most that a write or the time before it can be for one entry.
+const LARGEST: u64 = u32::MAX as u64;
+
 impl WriteLog {
     #[inline]
     pub fn write(&mut self, now: Nanos, bytes: u64) {
+        let later = now - self.last;
+        if (bytes | later) > LARGEST {
+            self.write_in_parts(later, bytes);
+        } else {
+            self.writes.push_back((bytes as u32, later as u32));
+        }
+        self.last = now;
         self.written += bytes;
-        self.writes.push_back((self.written, now));
+    }
+
+    #[cold]
+    fn write_in_parts(&mut self, mut later: Nanos, mut bytes: u64) {
+        while later > LARGEST {
+            self.writes.push_back((0, u32::MAX));
+            later -= LARGEST;
+        }
+        while bytes > 0 {
+            let part = bytes.min(LARGEST);
+            self.writes.push_back((part as u32, later as u32));
+            (bytes, later) = (bytes - part, 0);
+        }
     }
 
     /// The reader got this many bytes: returns the sum over them of the time since each was written.
@@ -67,11 +91,13 @@ impl WriteLog {
         let mut sum = 0.0;
         while self.read < until {
             if self.read >= self.front.0 {
-                let Some(next) = self.writes.pop_front() else {
+                let Some((bytes, later)) = self.writes.pop_front() else {
                     self.read = until;
                     break;
                 };
-                self.front = next;
+                self.front.0 += u64::from(bytes);
+                self.front.1 += u64::from(later);
+                continue;
             }
             let (end, at) = self.front;
             let part = end.min(until) - self.read;
@@ -95,6 +121,7 @@ impl WriteLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bloatlab_units::SECOND;
 
     #[test]
     fn delay_is_from_write_to_read() {
@@ -105,5 +132,25 @@ mod tests {
         assert_eq!(log.read(40, 100), 50.0 * 30.0 + 50.0 * 20.0);
         assert_eq!(log.read(50, 50), 50.0 * 30.0);
         assert_eq!(log.written(), 200);
+    }
+
+    #[test]
+    fn long_pauses_and_large_writes_count_like_others() {
+        let mut log = WriteLog::default();
+        let (later, much) = (10 * SECOND, 20_000_000_000);
+        log.write(0, 10);
+        log.write(later, 10);
+        log.write(later + 1, much);
+        log.write(later + 2, 10);
+        let now = 2 * later;
+        assert_eq!(log.read(now, 10), 10.0 * float(now));
+        assert_eq!(log.read(now, 5), 5.0 * float(later));
+        assert_eq!(log.read(now, 5), 5.0 * float(later));
+        let (first, second) = (much / 3, much - much / 3);
+        let each = |bytes| float(bytes) * float(later - 1);
+        assert!((log.read(now, first) / each(first) - 1.0).abs() < 1e-12);
+        assert!((log.read(now, second) / each(second) - 1.0).abs() < 1e-12);
+        assert_eq!(log.read(now, 10), 10.0 * float(later - 2));
+        assert_eq!(log.written(), log.read_so_far());
     }
 }

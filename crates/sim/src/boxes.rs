@@ -57,7 +57,8 @@ pub struct Count {
 /// What a link counted since the warm-up, and since the last sample.
 #[derive(Clone, Default)]
 pub(crate) struct LinkStats {
-    pub arrivals: u64,
+    /// Packets that had come in before.
+    pub earlier_arrivals: u64,
     pub sent_bytes: u64,
     pub drops: u64,
     pub marks: u64,
@@ -76,7 +77,6 @@ pub(crate) struct LinkStats {
 pub(crate) struct Interval {
     pub sojourn_sum: u64,
     pub sojourns: u64,
-    pub bytes: u64,
     pub drops: u64,
     pub marks: u64,
 }
@@ -126,8 +126,9 @@ pub(crate) struct Link {
     pub tail_drop: Option<Capacity>,
     /// The end of the transmission under way is an event.
     pub end_is_planned: bool,
-    /// `stats.busy` up to the last sample, as a wrapping count.
+    /// `stats.busy` and `stats.sent_bytes` up to the last sample, as wrapping counts.
     pub busy_sampled: Nanos,
+    pub bytes_sampled: u64,
     pub count: Count,
     pub stats: LinkStats,
 }
@@ -166,7 +167,6 @@ impl Link {
         packet.lengthen(self.header);
         let bytes = u64::from(packet.length());
         self.count.arrivals += 1;
-        self.stats.arrivals += 1;
         self.queue.enqueue(now, packet, &mut self.fate);
         self.account(now, 1, bytes);
     }
@@ -183,7 +183,6 @@ impl Link {
         }
         packet.lengthen(self.header);
         self.count.arrivals += 1;
-        self.stats.arrivals += 1;
         self.fate.dropped(&packet, DropReason::Overflow);
     }
 
@@ -307,7 +306,6 @@ impl Link {
     pub fn finish(&mut self, schedule: &mut Schedule, now: Nanos) {
         let sent = u64::from(self.sending);
         self.stats.sent_bytes += sent;
-        self.stats.interval.bytes += sent;
         self.busy = false;
         if !self.device.is_empty() {
             self.send_from_device(schedule, now);
@@ -332,6 +330,17 @@ impl Link {
         busy.wrapping_sub(std::mem::replace(&mut self.busy_sampled, busy))
     }
 
+    /// Bytes sent since the last sample.
+    pub fn take_bytes(&mut self) -> u64 {
+        let sent = self.stats.sent_bytes;
+        sent.wrapping_sub(std::mem::replace(&mut self.bytes_sampled, sent))
+    }
+
+    /// Packets that came in since the warm-up.
+    pub fn arrivals(&self) -> u64 {
+        self.count.arrivals - self.stats.earlier_arrivals
+    }
+
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
         self.set_length(now, self.packets, self.bytes);
@@ -339,7 +348,9 @@ impl Link {
             varying.reset(now);
         }
         self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
+        self.bytes_sampled = self.bytes_sampled.wrapping_sub(self.stats.sent_bytes);
         self.stats = LinkStats {
+            earlier_arrivals: self.count.arrivals,
             busy: self.busy_until.saturating_sub(now),
             bytes: TimeMean::start(now, self.bytes),
             max_bytes: self.bytes,

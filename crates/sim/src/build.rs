@@ -191,6 +191,7 @@ impl<'a> Engine<'a> {
             changed_at: 0,
             wake_at: NEVER,
             busy_sampled: 0,
+            bytes_sampled: 0,
             done_slot: Slot::CALENDAR,
             lazy,
             end_is_planned: false,

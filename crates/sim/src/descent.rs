@@ -89,7 +89,6 @@ impl Network {
             };
             link.count.departures += 1;
             link.stats.sent_bytes += u64::from(packet.length());
-            link.stats.interval.bytes += u64::from(packet.length());
             count_wait(link, &mut self.passages, Waited::of(&packet, now));
             self.log.note(now, Step::Dequeue, link.number, &packet);
             passed += 1;

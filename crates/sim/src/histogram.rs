@@ -8,7 +8,10 @@ const SUB: u64 = 1 << SUB_BITS;
 pub struct Histogram {
     /// Number of the first bin that is kept. The bins below the smallest value would take most of the memory.
     first: usize,
-    weights: Vec<u64>,
+    /// The low half of each bin's weight: of most, all of it.
+    weights: Vec<u32>,
+    /// The high half, of no bin or all.
+    high: Vec<u32>,
     sum: u128,
     min: u64,
     max: u64,
@@ -19,6 +22,7 @@ impl Default for Histogram {
         Self {
             first: 0,
             weights: Vec::new(),
+            high: Vec::new(),
             sum: 0,
             min: u64::MAX,
             max: 0,
@@ -82,33 +86,67 @@ impl Histogram {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += u128::from(value) * u128::from(weight);
-        match self.weights.get_mut(bin.wrapping_sub(self.first)) {
-            Some(counted) => *counted += weight,
-            None => self.widen(bin, weight),
+        let Some(counted) = self.weights.get_mut(bin.wrapping_sub(self.first)) else {
+            return self.add_beyond(bin, weight);
+        };
+        let (low, carries) = counted.overflowing_add(weight as u32);
+        *counted = low;
+        let high = (weight >> 32) as u32;
+        if carries || high > 0 {
+            self.add_high(bin, high + u32::from(carries));
         }
     }
 
-    /// Slow path of `add_to`: makes room for a bin outside all octaves before.
+    /// The bin is outside all octaves before.
     #[cold]
-    fn widen(&mut self, bin: usize, weight: u64) {
+    fn add_beyond(&mut self, bin: usize, weight: u64) {
+        self.widen(bin);
+        self.weights[bin - self.first] = weight as u32;
+        if weight >> 32 > 0 {
+            self.add_high(bin, (weight >> 32) as u32);
+        }
+    }
+
+    #[cold]
+    fn add_high(&mut self, bin: usize, weight: u32) {
+        if self.high.is_empty() {
+            self.high = vec![0; self.weights.len()];
+        }
+        self.high[bin - self.first] += weight;
+    }
+
+    /// Makes room for a bin. No more than the octaves that are needed: a growing vector would keep up to twice that.
+    fn widen(&mut self, bin: usize) {
         let octave = SUB as usize;
         let (mut from, mut to) = (bin / octave * octave, (bin / octave + 1) * octave);
         if !self.weights.is_empty() {
             from = from.min(self.first);
             to = to.max(self.first + self.weights.len());
         }
-        // No more than the octaves that are needed: a growing vector would keep up to twice that.
-        let mut weights = vec![0; to - from];
-        let at = self.first.saturating_sub(from);
-        weights[at..at + self.weights.len()].copy_from_slice(&self.weights);
-        weights[bin - from] += weight;
+        let before = self.first.saturating_sub(from);
+        let widened = |kept: &[u32]| {
+            let mut all = vec![0; to - from];
+            all[before..before + kept.len()].copy_from_slice(kept);
+            all
+        };
+        self.weights = widened(&self.weights);
+        if !self.high.is_empty() {
+            self.high = widened(&self.high);
+        }
         self.first = from;
-        self.weights = weights;
+    }
+
+    /// The weight at a place among the bins that are kept.
+    fn weight(&self, place: usize) -> u64 {
+        let high = self.high.get(place).map_or(0, |&part| u64::from(part));
+        high << 32 | u64::from(self.weights[place])
     }
 
     /// Everything counted; summed up anew.
     pub fn total(&self) -> u64 {
-        self.weights.iter().sum()
+        (0..self.weights.len())
+            .map(|place| self.weight(place))
+            .sum()
     }
 
     /// The exact mean; None when nothing was counted.
@@ -124,28 +162,34 @@ impl Histogram {
 
     /// The value below which this fraction lies, interpolated within its bin.
     pub fn quantile(&self, fraction: f64) -> Option<f64> {
-        let wanted = fraction * self.total() as f64;
-        let mut below = 0.0;
+        self.quantiles([fraction])[0]
+    }
+
+    /// The same for several fractions, ascending, by one walk through the bins.
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<f64>; N] {
+        debug_assert!(fractions.is_sorted());
+        let total = self.total() as f64;
+        let mut found = [None; N];
+        let (mut next, mut below) = (0, 0.0);
         for bin in self.bins() {
             let weight = bin.weight as f64;
-            if below + weight >= wanted {
+            while next < N && below + weight >= fractions[next] * total {
                 // Values are integers: a bin of width one holds its lower edge.
                 let width = (bin.upper - bin.lower - 1) as f64;
-                let value = bin.lower as f64 + width * ((wanted - below) / weight).max(0.0);
-                return Some(value.min(self.max as f64));
+                let within = ((fractions[next] * total - below) / weight).max(0.0);
+                found[next] = Some((bin.lower as f64 + width * within).min(self.max as f64));
+                next += 1;
             }
             below += weight;
         }
-        None
+        found
     }
 
     /// The bins that hold anything, ascending; the first starts at the minimum, the last ends at the maximum.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.weights
-            .iter()
-            .enumerate()
-            .filter(|(_, w)| **w > 0)
-            .map(|(i, &weight)| (i + self.first, weight))
+        (0..self.weights.len())
+            .map(|place| (place + self.first, self.weight(place)))
+            .filter(|&(_, weight)| weight > 0)
             .map(|(i, weight)| Bin {
                 lower: lower_edge(i).max(self.min),
                 upper: lower_edge(i + 1).min(self.max.saturating_add(1)),
@@ -165,6 +209,18 @@ mod tests {
             let bin = bin_of(value);
             prop_assert!(lower_edge(bin) <= value);
             prop_assert!(value < lower_edge(bin + 1) || lower_edge(bin + 1) <= lower_edge(bin));
+        }
+
+        #[test]
+        fn every_weight_is_kept(added in proptest::collection::vec((0_u64..200, prop_oneof![1_u64..3, 1_u64 << 30..1 << 34]), 1..200)) {
+            let (mut h, mut model) = (Histogram::default(), std::collections::BTreeMap::new());
+            for &(value, weight) in &added {
+                h.add(value, weight);
+                *model.entry(bin_of(value)).or_insert(0) += weight;
+            }
+            let weights: Vec<u64> = h.bins().map(|bin| bin.weight).collect();
+            prop_assert_eq!(h.total(), weights.iter().sum::<u64>());
+            prop_assert_eq!(weights, model.into_values().collect::<Vec<_>>());
         }
 
         #[test]

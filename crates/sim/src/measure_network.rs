@@ -18,7 +18,7 @@ impl Engine<'_> {
         let span = self.end - self.warmup;
         let greedy_flows = self.greedy_flows();
         for (index, link) in self.network.links.iter_mut().enumerate() {
-            let stats = &link.stats;
+            let (stats, arrivals) = (&link.stats, link.arrivals());
             let lengths = stats.length.histogram();
             sheet.put(index, L_MEAN_QUEUE_LENGTH, lengths.mean());
             sheet.put(index, L_P95_QUEUE_LENGTH, lengths.quantile(0.95));
@@ -37,14 +37,14 @@ impl Engine<'_> {
                 L_MAX_SOJOURN,
                 stats.sojourn.max().map(|v| v as f64 * MS),
             );
-            sheet.put(index, L_ARRIVALS, stats.arrivals as f64);
+            sheet.put(index, L_ARRIVALS, arrivals as f64);
             sheet.put(index, L_BACKLOG_PACKETS, link.queue.packets() as f64);
             sheet.put(index, L_BACKLOG_BYTES, link.queue.bytes() as f64);
             sheet.put(index, L_DROPS, stats.drops as f64);
             sheet.put(
                 index,
                 L_LOSS_RATE,
-                (stats.arrivals > 0).then(|| stats.drops as f64 / stats.arrivals as f64),
+                (arrivals > 0).then(|| stats.drops as f64 / arrivals as f64),
             );
             sheet.put(index, L_MARKS, stats.marks as f64);
             let losses = &stats.losses;

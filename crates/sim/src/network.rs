@@ -241,10 +241,15 @@ impl Network {
         self.serve(index, now + 1);
         let link = &mut self.links[index];
         self.log.note(now, Step::Enqueue, link.number, packet);
-        match link.tail_drop {
-            Some(capacity) => link.wait(now, capacity, packet),
-            None => link.enqueue(now, *packet),
+        if let Some(capacity) = link.tail_drop {
+            if !link.wait(now, capacity, packet) {
+                settle(link, now, &mut self.passages, &mut self.log);
+            } else if !link.busy {
+                self.set_out(index, now);
+            }
+            return;
         }
+        link.enqueue(now, *packet);
         if !link.fate.is_empty() {
             settle(link, now, &mut self.passages, &mut self.log);
         }
@@ -269,7 +274,9 @@ impl Network {
         let link = &mut self.links[index];
         self.ends += u64::from(link.awaits_end());
         link.finish(&mut self.schedule, now);
-        if link.packets > 0 || link.heeds_idleness {
+        if link.tail_drop.is_some() {
+            self.set_out(index, now);
+        } else if link.packets > 0 || link.heeds_idleness {
             self.fill_device(index, now);
         }
         let link = &mut self.links[index];
@@ -278,16 +285,19 @@ impl Network {
         }
     }
 
+    /// The packet that has waited longest in a link that keeps them itself sets out, if there is one.
+    #[inline(always)]
+    fn set_out(&mut self, index: usize, now: Nanos) {
+        let link = &mut self.links[index];
+        if let Some(waited) = link.set_out(&mut self.schedule, now) {
+            count_wait(link, &mut self.passages, waited);
+        }
+    }
+
     /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
     #[inline(always)]
     fn fill_device(&mut self, index: usize, now: Nanos) {
         let link = &mut self.links[index];
-        if link.tail_drop.is_some() {
-            if let Some(waited) = link.set_out(&mut self.schedule, now) {
-                count_wait(link, &mut self.passages, waited);
-            }
-            return;
-        }
         while link.has_room() {
             let packet = link.dequeue(now);
             if !link.fate.is_empty() {

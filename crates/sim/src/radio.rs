@@ -234,7 +234,6 @@ impl Above<Packet> for Bearers<'_> {
         let stats = &mut self.links[self.map[bearer]].stats;
         stats.busy += (share * self.slot as f64) as Nanos;
         stats.sent_bytes += u64::from(bytes);
-        stats.interval.bytes += u64::from(bytes);
     }
 
     fn delivered(&mut self, bearer: usize, _now: Nanos, packet: &Packet) {

@@ -51,10 +51,10 @@ impl Engine<'_> {
             let Interval {
                 sojourn_sum,
                 sojourns,
-                bytes,
                 drops,
                 marks,
             } = std::mem::take(&mut link.stats.interval);
+            let bytes = link.take_bytes();
             let (utilization, rate) = link.sample(now, span);
             self.link_series.push(
                 time,

@@ -31,14 +31,15 @@ impl Sheet {
     }
 
     /// Notes quantiles of times.
-    pub fn quantiles(
+    pub fn quantiles<const N: usize>(
         &mut self,
         entity: usize,
         histogram: &Histogram,
-        metrics: &[(f64, &'static Metric)],
+        metrics: &[(f64, &'static Metric); N],
     ) {
-        for &(fraction, metric) in metrics {
-            self.put(entity, metric, histogram.quantile(fraction).map(|v| v * MS));
+        let values = histogram.quantiles(metrics.map(|(fraction, _)| fraction));
+        for (&(_, metric), value) in metrics.iter().zip(values) {
+            self.put(entity, metric, value.map(|v| v * MS));
         }
     }
 }

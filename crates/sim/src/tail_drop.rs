@@ -8,17 +8,18 @@ use crate::packet::Packet;
 use crate::schedule::Schedule;
 
 impl Link {
-    /// A packet comes to wait, or finds the queue full.
+    /// A packet comes to wait; false if it finds the queue full.
     #[inline(always)]
-    pub fn wait(&mut self, now: Nanos, capacity: Capacity, packet: &Packet) {
+    pub fn wait(&mut self, now: Nanos, capacity: Capacity, packet: &Packet) -> bool {
         self.count.arrivals += 1;
-        self.stats.arrivals += 1;
         let size = packet.length() + self.header;
         if !capacity.fits(self.packets, self.bytes, size) {
-            return self.refuse(packet);
+            self.refuse(packet);
+            return false;
         }
         self.flight.wait(packet).set_enqueued_at(now);
         self.set_length(now, self.packets + 1, self.bytes + u64::from(size));
+        true
     }
 
     #[cold]
