@@ -237,9 +237,10 @@ impl<P: Packet> Head<P> for SubQueue<'_, P> {
 
     #[inline]
     fn pop(&mut self) -> Option<P> {
-        self.taken = self.slab.front(self.chain)?.size();
+        let packet = self.slab.pop(self.chain)?;
+        self.taken = packet.size();
         *self.backlog -= u64::from(self.taken);
-        self.slab.pop(self.chain)
+        Some(packet)
     }
 }
 

@@ -53,8 +53,8 @@ pub struct Carrier {
     /// Nothing is looked for after this instant.
     horizon: Nanos,
     resting: bool,
-    /// Work of all packets, and work that was left undone between them.
-    sent: u128,
+    /// Bytes of all packets, and work that was left undone between them.
+    sent: u64,
     undone: u128,
 }
 
@@ -84,7 +84,7 @@ impl Carrier {
         if std::mem::take(&mut self.resting) {
             self.undone += self.ahead.skip(now);
         }
-        self.sent += u128::from(bytes) * WORK;
+        self.sent += bytes;
         let end = self.ahead.send(now, bytes, self.horizon);
         end.unwrap_or(Nanos::MAX).min(self.horizon + 1)
     }
@@ -102,7 +102,7 @@ impl Carrier {
         Reading {
             offered,
             // While packets follow each other all that is offered is used.
-            used: self.sent.min(offered.saturating_sub(self.undone)),
+            used: (u128::from(self.sent) * WORK).min(offered.saturating_sub(self.undone)),
         }
     }
 }
