@@ -30,6 +30,7 @@ mod scatter;
 mod schedule;
 mod sending;
 mod serialization;
+mod serving;
 mod stretch;
 mod summary;
 mod tail_drop;

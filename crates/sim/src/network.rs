@@ -1,16 +1,14 @@
 //! Packets on their way: from box to box of their path, until they reach the host at its end.
 
-use bloatlab_units::{NEVER, Nanos};
-
 use crate::boxes::{DelayLine, Link};
 use crate::packet::Packet;
 use crate::packet_log::{HOST, PacketLog, Step};
-use crate::passage::{Passage, count_wait, settle};
+use crate::passage::Passage;
 use crate::radio::RadioCell;
 use crate::scatter::Scatter;
 use crate::schedule::Schedule;
+use crate::serving::Around;
 use crate::stretch::{Duplicator, Stretch};
-use crate::tail_drop::Waited;
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,122 +235,43 @@ impl Network {
 
     #[inline(always)]
     fn enter_link(&mut self, index: usize, packet: &Packet) {
-        let now = self.schedule.now;
-        self.serve(index, now + 1);
-        let link = &mut self.links[index];
-        self.log.note(now, Step::Enqueue, link.number, packet);
-        if let Some(capacity) = link.tail_drop {
-            if !link.wait(now, capacity, packet) {
-                settle(link, now, &mut self.passages, &mut self.log);
-            } else if !link.busy {
-                self.set_out(index, now);
-            }
-            return;
-        }
-        link.enqueue(now, *packet);
-        if !link.fate.is_empty() {
-            settle(link, now, &mut self.passages, &mut self.log);
-        }
-        if link.has_room() {
-            self.fill_device(index, now);
-        }
-        self.links[index].plan_end(&mut self.schedule);
+        let (link, mut around) = self.link(index);
+        link.take_in(&mut around, packet);
     }
 
-    /// Does what a link had to do at the ends of transmissions before this instant that were no events.
+    /// A link, and what its work touches.
     #[inline(always)]
-    fn serve(&mut self, index: usize, before: Nanos) {
-        while self.links[index].busy && self.links[index].busy_until < before {
-            let at = self.links[index].busy_until;
-            self.end_transmission(index, at);
-        }
-    }
-
-    /// The transmitter is free.
-    #[inline(always)]
-    fn end_transmission(&mut self, index: usize, now: Nanos) {
-        let link = &mut self.links[index];
-        self.ends += u64::from(link.awaits_end());
-        link.finish(&mut self.schedule, now);
-        if link.tail_drop.is_some() {
-            self.set_out(index, now);
-        } else if link.packets > 0 || link.heeds_idleness {
-            self.fill_device(index, now);
-        }
-        let link = &mut self.links[index];
-        if !link.busy {
-            link.rest();
-        }
-    }
-
-    /// The packet that has waited longest in a link that keeps them itself sets out, if there is one.
-    #[inline(always)]
-    fn set_out(&mut self, index: usize, now: Nanos) {
-        let link = &mut self.links[index];
-        if let Some(waited) = link.set_out(&mut self.schedule, now) {
-            count_wait(link, &mut self.passages, waited);
-        }
-    }
-
-    /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
-    #[inline(always)]
-    fn fill_device(&mut self, index: usize, now: Nanos) {
-        let link = &mut self.links[index];
-        while link.has_room() {
-            let packet = link.dequeue(now);
-            if !link.fate.is_empty() {
-                settle(link, now, &mut self.passages, &mut self.log);
-            }
-            let Some(packet) = packet else {
-                if link.packets > 0 {
-                    debug_assert!(!link.lazy);
-                    link.arrange_wake(&mut self.schedule);
-                }
-                return;
-            };
-            count_wait(link, &mut self.passages, Waited::of(&packet, now));
-            self.log.note(now, Step::Dequeue, link.number, &packet);
-            if link.busy {
-                link.device.push_back(packet);
-            } else {
-                link.transmit(&mut self.schedule, now, &packet);
-            }
-        }
+    fn link(&mut self, index: usize) -> (&mut Link, Around<'_>) {
+        let around = Around {
+            schedule: &mut self.schedule,
+            passages: &mut self.passages,
+            log: &mut self.log,
+            ends: &mut self.ends,
+        };
+        (&mut self.links[index], around)
     }
 
     /// Brings all links up to now, except for what happens at this very instant.
     pub fn catch_up(&mut self) {
+        let now = self.schedule.now;
         for index in 0..self.links.len() {
-            self.catch_up_link(index, self.schedule.now);
-        }
-    }
-
-    /// The same of one link, up to an instant. A bearer or gate has a queue, but no transmitter.
-    fn catch_up_link(&mut self, index: usize, before: Nanos) {
-        if !self.links[index].flight.is_empty() {
-            self.serve(index, before);
+            let (link, mut around) = self.link(index);
+            link.catch_up(&mut around, now);
         }
     }
 
     /// A transmission ends whose end is an event.
     #[inline]
     pub fn on_link_done(&mut self, index: usize) {
-        self.links[index].end_is_planned = false;
-        self.end_transmission(index, self.schedule.now);
-        self.links[index].plan_end(&mut self.schedule);
+        let (link, mut around) = self.link(index);
+        link.on_done(&mut around);
     }
 
     /// Takes the packet that has crossed a link; says where it goes, if all go there.
     #[inline]
     pub fn on_link_flight(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
-        let link = &mut self.links[index];
-        link.count.departures += 1;
-        let arrived = (link.flight.pop(&mut self.schedule), link.flight.next);
-        if link.flight.is_empty() {
-            // Only arrivals of packets that were sent are events.
-            self.serve(index, self.schedule.now + 1);
-        }
-        arrived
+        let (link, mut around) = self.link(index);
+        (link.on_flight(&mut around), link.flight.next)
     }
 
     /// Takes the packet that leaves a delay line; says where it goes, if all go there.
@@ -378,19 +297,7 @@ impl Network {
     /// A queue discipline asked to be woken.
     #[inline(never)]
     pub fn on_wake(&mut self, index: usize) {
-        let now = self.schedule.now;
-        if self.links[index].wake_at != now {
-            // An earlier wake-up took its place.
-            return;
-        }
-        self.catch_up_link(index, now + 1);
-        let link = &mut self.links[index];
-        link.queue.wake(now);
-        link.wake_at = NEVER;
-        link.arrange_wake(&mut self.schedule);
-        if link.packets > 0 && link.has_room() {
-            self.fill_device(index, now);
-        }
-        self.links[index].plan_end(&mut self.schedule);
+        let (link, mut around) = self.link(index);
+        link.on_wake(&mut around);
     }
 }
