@@ -9,7 +9,6 @@ use crate::{Algorithm, Context, Packet, Qdisc, Tc};
 pub mod ack_filter;
 pub mod hash;
 pub mod hosts;
-mod longest;
 pub mod overhead;
 mod rotation;
 mod scheduler;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codel::{Head, Law, Stats, Vars};
 use crate::list::Linked;
+use crate::longest::Longest;
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::turns::{TakesTurns, Turns};
@@ -102,6 +103,7 @@ impl Algorithm for Params {
             slab: Slab::default(),
             flows: vec![Flow::default(); self.flows as usize],
             backlogs: vec![0; self.flows as usize],
+            fattest: Longest::new(self.flows as usize),
             turns: Turns::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
             room: Capacity::new(self.limit, 1).and(memory),
@@ -171,6 +173,7 @@ struct FqCodel<P> {
     flows: Vec<Flow>,
     /// Bytes of each flow; apart from the flows, because the search for the fattest reads nothing else.
     backlogs: Vec<u64>,
+    fattest: Longest,
     turns: Turns,
     hash: FlowHash,
     /// What `limit` and `memory_limit` allow.
@@ -196,10 +199,8 @@ impl<P: Packet> FqCodel<P> {
 
     /// RFC 8290 section 4.1: cuts the head off the queue with the most bytes, half of it or `drop_batch` packets at most.
     fn cut_fattest(&mut self, sink: &mut dyn Sink<P>) {
-        let most = self.backlogs.iter().copied().max().unwrap_or(0);
-        let Some(fattest) = self.backlogs.iter().position(|&backlog| backlog == most) else {
-            return;
-        };
+        let fattest = self.fattest.find(|queue| self.backlogs[queue]);
+        let most = self.backlogs[fattest];
         let flow = &mut self.flows[fattest];
         let mut dropped = 0;
         while dropped < self.drop_batch {
@@ -251,6 +252,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         let flow = &mut self.flows[index];
         self.slab.push(&mut flow.chain, packet).set_enqueued_at(now);
         self.backlogs[index] += u64::from(size);
+        self.fattest.arrived(index, || self.backlogs[index]);
         if !flow.listed {
             // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.
             flow.listed = true;

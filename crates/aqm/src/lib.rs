@@ -11,6 +11,7 @@ mod heavy_hitters;
 mod inner;
 mod lengths;
 mod list;
+mod longest;
 #[macro_use]
 mod registry;
 mod ring;
@@ -26,6 +27,7 @@ pub use deque::Deques;
 pub use heavy_hitters::HeavyHitters;
 pub use lengths::Lengths;
 pub use list::{Linked, List};
+pub use longest::Longest;
 pub use registry::{Algorithm, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};

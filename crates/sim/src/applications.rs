@@ -182,7 +182,7 @@ impl Engine<'_> {
     fn push_probe(&mut self, index: usize, now: Nanos, rtt: Nanos) {
         if let Some(rank) = self.ranks[index].1 {
             self.probe_series
-                .push(now as f64 * 1e-9, rank as usize, &[rtt as f64 * 1e-6]);
+                .extend(now as f64 * 1e-9, &[(rank, [rtt as f64 * 1e-6])]);
         }
     }
 

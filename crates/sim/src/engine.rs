@@ -38,6 +38,8 @@ pub(crate) struct Engine<'a> {
     pub network: Network,
     pub flows: Vec<Flow>,
     pub sampled_at: Nanos,
+    /// Rows of flows while a sample is taken; kept for their memory.
+    pub rows: Vec<(u32, [f64; 9])>,
     pub flow_series: Series,
     pub link_series: Series,
     pub probe_series: Series,
@@ -70,6 +72,7 @@ impl<'a> Engine<'a> {
             network: Network::new(log),
             flows: Vec::new(),
             sampled_at: 0,
+            rows: Vec::new(),
             flow_series: Series::default(),
             link_series: Series::default(),
             probe_series: Series::default(),

@@ -37,22 +37,23 @@ impl Series {
         }
     }
 
-    pub(crate) fn push(&mut self, time: f64, entity: usize, row: &[f64]) {
-        debug_assert_eq!(row.len(), self.columns.len());
-        if self.time.len() == self.time.capacity() {
-            self.grow();
+    /// Adds rows of one instant, each with its entity, column by column.
+    pub(crate) fn extend<const N: usize>(&mut self, time: f64, rows: &[(u32, [f64; N])]) {
+        debug_assert_eq!(N, self.columns.len());
+        if self.time.capacity() - self.time.len() < rows.len() {
+            self.grow(rows.len());
         }
-        self.time.push(time);
-        self.entity.push(entity as u32);
-        for ((_, column), &value) in self.columns.iter_mut().zip(row) {
-            column.push(value);
+        self.time.extend(rows.iter().map(|_| time));
+        self.entity.extend(rows.iter().map(|&(entity, _)| entity));
+        for (index, (_, column)) in self.columns.iter_mut().enumerate() {
+            column.extend(rows.iter().map(|(_, row)| row[index]));
         }
     }
 
-    /// Makes room for an eighth more rows: doubling would leave up to half of the memory empty.
+    /// Makes room for so many rows, and an eighth more than there are: doubling would leave up to half of the memory empty.
     #[cold]
-    fn grow(&mut self) {
-        let more = self.time.len() / 8 + 64;
+    fn grow(&mut self, rows: usize) {
+        let more = rows + self.time.len() / 8 + 64;
         self.time.reserve_exact(more);
         self.entity.reserve_exact(more);
         for (_, column) in &mut self.columns {

@@ -56,21 +56,24 @@ impl Engine<'_> {
             } = std::mem::take(&mut link.stats.interval);
             let bytes = link.take_bytes();
             let (utilization, rate) = link.sample(now, span);
-            self.link_series.push(
+            self.link_series.extend(
                 time,
-                index,
-                &[
-                    link.packets as f64,
-                    link.bytes as f64,
-                    mean_ms(sojourn_sum, sojourns),
-                    mbps(bytes as f64, span),
-                    utilization,
-                    drops as f64,
-                    marks as f64,
-                    rate * 1e-6,
-                ],
+                &[(
+                    index as u32,
+                    [
+                        link.packets as f64,
+                        link.bytes as f64,
+                        mean_ms(sojourn_sum, sojourns),
+                        mbps(bytes as f64, span),
+                        utilization,
+                        drops as f64,
+                        marks as f64,
+                        rate * 1e-6,
+                    ],
+                )],
             );
         }
+        let mut rows = std::mem::take(&mut self.rows);
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let passage = &mut self.network.passages[index];
             let sojourn = passage.sample_waits();
@@ -103,8 +106,11 @@ impl Engine<'_> {
                 }
                 _ => continue,
             };
-            self.flow_series.push(time, rank as usize, &row);
+            rows.push((rank, row));
         }
+        self.flow_series.extend(time, &rows);
+        rows.clear();
+        self.rows = rows;
         self.sampled_at = now;
     }
 

@@ -5,12 +5,12 @@ use bloatlab_units::{Nanos, Rng};
 use super::Params;
 use super::ack_filter::AckFilter;
 use super::hosts::{Isolation, Loads};
-use super::longest::Longest;
 use super::overhead::Overhead;
 use super::shaper::Shaper;
 use super::stats::report;
 use super::table::PLACES;
 use super::tin::Tin;
+use crate::longest::Longest;
 use crate::slab::{FlowHash, Slab};
 use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
 
@@ -104,15 +104,16 @@ impl<P: Packet> Cake<P> {
 
     /// Cuts the head off the longest queue.
     fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
-        let flows = self.tins.iter().flat_map(|tin| tin.flows.iter());
-        let index = self.longest.find(flows.map(|flow| flow.backlog));
+        let tins = &self.tins;
+        let index = self
+            .longest
+            .find(|index| tins[index / PLACES].flows[index % PLACES].backlog.into());
         let (number, place) = (index / PLACES, index % PLACES);
         let tin = &mut self.tins[number];
         let flow = &mut tin.flows[place];
         if let Some(packet) = self.slab.pop(&mut flow.chain) {
             flow.backlog -= packet.size();
             tin.backlog -= u64::from(packet.size());
-            self.longest.update(index, flow.backlog);
             tin.overflowed(place, now);
             self.charge_drop(number, packet.size(), now);
             sink.dropped(&packet, DropReason::Overflow);
@@ -208,7 +209,7 @@ impl<P: Packet> Cake<P> {
         let tin = &mut self.tins[number];
         // Length on the wire of what the law dropped before it, if that counts.
         let mut lost = 0;
-        let (flow, place, size) = loop {
+        let (flow, size) = loop {
             let place = tin.first()?;
             let flow = &mut tin.flows[place];
             if flow.deficit <= 0 {
@@ -241,11 +242,10 @@ impl<P: Packet> Cake<P> {
                     continue;
                 }
             }
-            break (flow, place, size);
+            break (flow, size);
         };
         flow.backlog -= size;
         tin.backlog -= u64::from(size);
-        self.longest.update(number * PLACES + place, flow.backlog);
         let length = u64::from(self.overhead.adjust(size));
         let charged = length + lost;
         flow.deficit -= charged as i32;
@@ -296,7 +296,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         if self.ack_filter != AckFilter::Disabled {
             self.filter_acks(number, place, now, sink);
         }
-        let backlog = || self.tins[number].flows[place].backlog;
+        let backlog = || self.tins[number].flows[place].backlog.into();
         self.longest.arrived(number * PLACES + place, backlog);
         if self.slab.bytes() > self.memory_mark {
             self.fill(now, sink);
