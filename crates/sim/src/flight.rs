@@ -108,7 +108,7 @@ impl Flight {
     #[inline]
     pub fn pop(&mut self, schedule: &mut Schedule) -> Option<Packet> {
         let arrived = self.packets.pop_front()?;
-        if self.len() > 0
+        if !self.is_empty()
             && let Some(next) = self.packets.front()
         {
             self.announce(schedule, next.arrival);

@@ -3,29 +3,37 @@
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 
+/// Bins of an octave: from a power of two to the next.
+const OCTAVE: usize = SUB as usize;
+/// As many as there can be, and more.
+const OCTAVES: usize = 64;
+/// No block holds the bins of this octave.
+const ABSENT: u8 = u8::MAX;
+
 /// Counts (or weights) of non-negative integers; mean, minimum and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Number of the first bin that is kept. The bins below the smallest value would take most of the memory.
-    first: usize,
-    /// The low half of each bin's weight: of most, all of it.
+    /// For each octave the block of its bins; only octaves in which something was counted have one.
+    blocks: [u8; OCTAVES],
+    /// The low half of each bin's weight, block by block: of most, all of it.
     weights: Vec<u32>,
     /// The high half, of no bin or all.
     high: Vec<u32>,
     sum: u128,
+    /// The smallest value, and how far above it the largest is.
     min: u64,
-    max: u64,
+    span: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
         Self {
-            first: 0,
+            blocks: [ABSENT; OCTAVES],
             weights: Vec::new(),
             high: Vec::new(),
             sum: 0,
             min: u64::MAX,
-            max: 0,
+            span: 0,
         }
     }
 }
@@ -83,60 +91,62 @@ impl Histogram {
     /// The same, where the value's bin is known.
     #[inline(always)]
     fn add_to(&mut self, bin: usize, value: u64, weight: u64) {
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        if value.wrapping_sub(self.min) > self.span {
+            self.stretch(value);
+        }
         self.sum += u128::from(value) * u128::from(weight);
-        let Some(counted) = self.weights.get_mut(bin.wrapping_sub(self.first)) else {
+        let place = self.place(bin);
+        let Some(counted) = self.weights.get_mut(place) else {
             return self.add_beyond(bin, weight);
         };
         let (low, carries) = counted.overflowing_add(weight as u32);
         *counted = low;
         let high = (weight >> 32) as u32;
         if carries || high > 0 {
-            self.add_high(bin, high + u32::from(carries));
+            self.add_high(place, high + u32::from(carries));
         }
     }
 
-    /// The bin is outside all octaves before.
+    /// A value is smaller or larger than all before.
+    #[inline(never)]
+    fn stretch(&mut self, value: u64) {
+        let max = self.max().unwrap_or(value).max(value);
+        self.min = self.min.min(value);
+        self.span = max - self.min;
+    }
+
+    /// Where the weight of a bin is; beyond all that are kept if nothing in its octave was counted.
+    #[inline(always)]
+    fn place(&self, bin: usize) -> usize {
+        usize::from(self.blocks[bin / OCTAVE % OCTAVES]) * OCTAVE + bin % OCTAVE
+    }
+
+    /// The first value in its octave: a block is added. No room is kept for others, which would be up to as much again.
     #[cold]
     fn add_beyond(&mut self, bin: usize, weight: u64) {
-        self.widen(bin);
-        self.weights[bin - self.first] = weight as u32;
+        let kept = self.weights.len();
+        self.blocks[bin / OCTAVE % OCTAVES] = (kept / OCTAVE) as u8;
+        self.weights.reserve_exact(OCTAVE);
+        self.weights.resize(kept + OCTAVE, 0);
+        if !self.high.is_empty() {
+            self.high.resize(kept + OCTAVE, 0);
+        }
+        let place = self.place(bin);
+        self.weights[place] = weight as u32;
         if weight >> 32 > 0 {
-            self.add_high(bin, (weight >> 32) as u32);
+            self.add_high(place, (weight >> 32) as u32);
         }
     }
 
     #[cold]
-    fn add_high(&mut self, bin: usize, weight: u32) {
+    fn add_high(&mut self, place: usize, weight: u32) {
         if self.high.is_empty() {
             self.high = vec![0; self.weights.len()];
         }
-        self.high[bin - self.first] += weight;
+        self.high[place] += weight;
     }
 
-    /// Makes room for a bin. No more than the octaves that are needed: a growing vector would keep up to twice that.
-    fn widen(&mut self, bin: usize) {
-        let octave = SUB as usize;
-        let (mut from, mut to) = (bin / octave * octave, (bin / octave + 1) * octave);
-        if !self.weights.is_empty() {
-            from = from.min(self.first);
-            to = to.max(self.first + self.weights.len());
-        }
-        let before = self.first.saturating_sub(from);
-        let widened = |kept: &[u32]| {
-            let mut all = vec![0; to - from];
-            all[before..before + kept.len()].copy_from_slice(kept);
-            all
-        };
-        self.weights = widened(&self.weights);
-        if !self.high.is_empty() {
-            self.high = widened(&self.high);
-        }
-        self.first = from;
-    }
-
-    /// The weight at a place among the bins that are kept.
+    /// The weight at a place.
     fn weight(&self, place: usize) -> u64 {
         let high = self.high.get(place).map_or(0, |&part| u64::from(part));
         high << 32 | u64::from(self.weights[place])
@@ -157,7 +167,7 @@ impl Histogram {
 
     /// The exact maximum; None when nothing was counted.
     pub fn max(&self) -> Option<u64> {
-        (self.min <= self.max).then_some(self.max)
+        (!self.weights.is_empty()).then(|| self.min + self.span)
     }
 
     /// The value below which this fraction lies, interpolated within its bin.
@@ -168,7 +178,7 @@ impl Histogram {
     /// The same for several fractions, ascending, by one walk through the bins.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<f64>; N] {
         debug_assert!(fractions.is_sorted());
-        let total = self.total() as f64;
+        let (total, max) = (self.total() as f64, self.min.wrapping_add(self.span));
         let mut found = [None; N];
         let (mut next, mut below) = (0, 0.0);
         for bin in self.bins() {
@@ -177,7 +187,7 @@ impl Histogram {
                 // Values are integers: a bin of width one holds its lower edge.
                 let width = (bin.upper - bin.lower - 1) as f64;
                 let within = ((fractions[next] * total - below) / weight).max(0.0);
-                found[next] = Some((bin.lower as f64 + width * within).min(self.max as f64));
+                found[next] = Some((bin.lower as f64 + width * within).min(max as f64));
                 next += 1;
             }
             below += weight;
@@ -187,12 +197,15 @@ impl Histogram {
 
     /// The bins that hold anything, ascending; the first starts at the minimum, the last ends at the maximum.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        (0..self.weights.len())
-            .map(|place| (place + self.first, self.weight(place)))
+        let end = self.max().map_or(0, |max| max.saturating_add(1));
+        let octaves = (0..OCTAVES).filter(|&octave| self.blocks[octave] != ABSENT);
+        octaves
+            .flat_map(|octave| octave * OCTAVE..(octave + 1) * OCTAVE)
+            .map(|bin| (bin, self.weight(self.place(bin))))
             .filter(|&(_, weight)| weight > 0)
-            .map(|(i, weight)| Bin {
-                lower: lower_edge(i).max(self.min),
-                upper: lower_edge(i + 1).min(self.max.saturating_add(1)),
+            .map(move |(bin, weight)| Bin {
+                lower: lower_edge(bin).max(self.min),
+                upper: lower_edge(bin + 1).min(end),
                 weight,
             })
     }

@@ -1,0 +1,148 @@
+"""What figures are computed from: limits, thinned series, histograms, ellipses, colours, axes and places of labels."""
+
+import math
+
+import polars as pl
+import pytest
+
+from bloatlab.figures import contenders, histogram, palette, parts, prepare, sweep
+from bloatlab.figures.charts.goodput_delay import pareto
+from bloatlab.figures.source import with_limits
+
+
+def test_limits_come_from_the_scenario():
+    links = pl.DataFrame({"link": ["bottleneck", "reverse"]})
+    scenario = {"dumbbell": {"queue": {"kind": "fifo", "limit": "80p"}, "reverse_queue": {"limit": "10kB"}}}
+    assert with_limits(links, scenario)["limit_packets"].to_list() == [80.0, None]
+    boxes = {
+        "boxes": [{"kind": "link", "name": "bottleneck", "queue": {"limit": "7p"}}, {"kind": "delay", "name": "d"}]
+    }
+    assert with_limits(links, boxes)["limit_packets"].to_list() == [7.0, None]
+
+
+def test_thinning_keeps_extremes_and_order():
+    series = pl.DataFrame({"x": range(10_000), "y": [abs(i % 100 - 50) for i in range(10_000)]}).cast(pl.Float64)
+    series = series.with_columns(pl.when(pl.col("x") == 5005).then(999.0).otherwise("y").alias("y"))
+    thin = prepare.thin(series, "x", "y")
+    assert thin.height <= 600
+    assert thin["y"].max() == 999
+    assert thin["y"].min() == 0
+    assert thin["x"].is_sorted()
+
+
+def test_thinning_keeps_gaps():
+    series = pl.DataFrame({"x": range(6000)}).with_columns(
+        pl.when(pl.col("x").is_between(2000, 4000)).then(None).otherwise(1.0).alias("y")
+    )
+    assert prepare.thin(series, "x", "y")["y"].null_count() >= 90
+
+
+def test_rounding_keeps_time_and_drops_what_is_not_finite():
+    frame = pl.DataFrame({"time_s": [1234.5678], "y": [1234.5678], "z": [float("inf")]})
+    assert prepare.values(frame).values == [{"time_s": 1234.568, "y": 1235.0, "z": None}]
+
+
+def test_rebinning_keeps_the_weight():
+    buckets = pl.DataFrame(
+        {"name": ["a"] * 3, "lower": [0.0, 1.0, 5.0], "upper": [1.0, 5.0, 5.0], "weight": [1.0, 6, 3]}
+    )
+    for width in (0.5, 1.0, 3.0):
+        assert histogram.rebinned(buckets, "name", width)["share"].sum() == pytest.approx(1)
+
+
+def test_tails_start_at_one_and_fall():
+    buckets = pl.DataFrame(
+        {"name": ["a"] * 3, "lower": [0.0, 1.0, 2.0], "upper": [1.0, 2.0, 4.0], "weight": [90.0, 9, 1]}
+    )
+    tail = histogram.tails(buckets, "name")
+    assert tail["value"].to_list() == [0, 1, 2]
+    assert tail["above"].to_list() == pytest.approx([1, 0.1, 0.01])
+
+
+def test_the_ellipse_of_known_samples():
+    xs, ys = pl.Series([0.0, 2.0, 1.0, 1.0]), pl.Series([1.0, 1.0, 0.0, 2.0])
+    curve = parts.ellipse(xs, ys)
+    radius = (2 / 3) ** 0.5
+    assert all((x - 1) ** 2 + (y - 1) ** 2 == pytest.approx(radius**2) for x, y in curve)
+    assert parts.ellipse(xs.head(2), ys.head(2)) == []
+    assert parts.ellipse(pl.Series([1.0] * 5), pl.Series([2.0] * 5)) == []
+    slanted = parts.ellipse(pl.Series([0.0, 1.0, 2.0, 3.0]), pl.Series([0.0, 1.0, 2.0, 3.0]))
+    assert all(x == pytest.approx(y) for x, y in slanted)
+
+
+def test_colours_are_stable_and_distinct():
+    few, more = palette.assign(["cubic", "bbr"]), palette.assign(["aaa", "bbr", "cubic", "newreno", "zzz"])
+    assert few["cubic"] == more["cubic"]
+    assert len(set(more.values())) == 5
+    assert len(palette.assign([str(i) for i in range(20)])) == 20
+
+
+def test_values_without_a_common_unit_keep_their_order():
+    mixed = sweep.axis_of("qlen", pl.Series(["80p", "20kB", "80p"]))
+    assert (mixed.values, mixed.numbers) == (["80p", "20kB"], [])
+    assert sweep.axis_of("bw", pl.Series(["16Mbit/s", "4Mbit/s"])).values == ["4Mbit/s", "16Mbit/s"]
+
+
+def test_metrics_that_are_missing_stay_missing():
+    metrics = pl.DataFrame(
+        {
+            "run_id": ["a"],
+            "scope": ["link"],
+            "entity": ["l"],
+            "metric": ["mean_sojourn"],
+            "value": [3.0],
+            "unit": ["ms"],
+        }
+    )
+    [row] = sweep.metrics_by_run(metrics).to_dicts()
+    assert row["delay_ms"] == 3.0
+    assert row["throughput_mbps"] is None
+    assert row["retransmissions"] is None
+
+
+def test_the_pareto_front_keeps_who_is_beaten_by_none():
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 3.0, 2.0], "y": [5.0, 7.0, 6.0, 9.0, 7.0]})
+    # The third is beaten by the second in both; the equal second and fifth beat each other in neither.
+    assert pareto(frame) == [True, True, False, True, True]
+
+
+def test_an_ellipse_by_hand():
+    # Variances 4 and 1 without covariance: half axes 2 and 1 about the mean (3, 5).
+    xs, ys = pl.Series([1.0, 3.0, 5.0, 3.0]), pl.Series([5.0, 5.0, 5.0, 5.0])
+    scale = math.sqrt(8 / 3)
+    curve = parts.ellipse(xs, ys, points=4)
+    assert curve[0] == pytest.approx((3 + scale, 5))
+    assert curve[1] == pytest.approx((3, 5))
+    assert curve[2] == pytest.approx((3 - scale, 5))
+    # Perfectly correlated: the ellipse is a stroke along the diagonal, one standard deviation long each way.
+    curve = parts.ellipse(pl.Series([0.0, 1.0, 2.0]), pl.Series([0.0, 1.0, 2.0]), points=4)
+    assert curve[0] == pytest.approx((2, 2))
+    assert curve[1] == pytest.approx((1, 1), abs=1e-6)
+    # Covariance 1 and variances 2 and 2: half axes sqrt(3) and 1, turned by 45 degrees.
+    curve = parts.ellipse(pl.Series([-1.0, 1.0, 2.0, -2.0]) * 1.0, pl.Series([1.0, -1.0, 2.0, -2.0]) * 1.0, points=4)
+    assert math.hypot(*curve[0]) == pytest.approx(math.sqrt(16 / 3))
+    assert math.hypot(*curve[1]) == pytest.approx(math.sqrt(4 / 3))
+
+
+def test_labels_stand_clear_of_each_other():
+    points = [(100.0, 100.0), (103.0, 100.0), (100.0, 104.0), (380.0, 10.0)]
+    names = ["fq_codel", "codel", "pie", "a_long_name_at_the_edge"]
+    spots = contenders.label_spots(points, names, 400, 200)
+    boxes = [
+        (x, y - contenders.LINE / 2, x + contenders.LETTER * len(name), y + contenders.LINE / 2)
+        for (x, y), name in zip(spots, names, strict=True)
+    ]
+    for index, a in enumerate(boxes):
+        for b in boxes[index + 1 :]:
+            assert min(a[2], b[2]) <= max(a[0], b[0]) or min(a[3], b[3]) <= max(a[1], b[1])
+    assert boxes[3][2] <= 440
+
+
+def test_pixels_and_values_of_an_axis_go_both_ways():
+    for axis in (
+        contenders.Axis(1.0, 100.0, 300, log=True, reverse=True),
+        contenders.Axis(0.0, 10.0, 300, reverse=True),
+        contenders.Axis(2.0, 4.0, 300),
+    ):
+        assert axis.value(axis.pixel(3.0)) == pytest.approx(3.0)
+    assert contenders.Axis(1.0, 100.0, 300, log=True).pixel(10.0) == pytest.approx(150)

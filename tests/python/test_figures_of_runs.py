@@ -1,0 +1,104 @@
+"""Every figure of a sweep and of a ranking on synthetic tables."""
+
+import polars as pl
+import pytest
+
+import synthetic
+from bloatlab import figures
+from bloatlab.figures import palette, registry, sweep
+from specification import colours, mark, rows, titles, units
+
+RANKINGS = {"ranking", "places", "overall"}
+MATRICES = {
+    "share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay", "survey_base", "survey_scores",
+    "survey_shares", "survey_capacity", "survey_buffer", "survey_workload", "limit_series", "fetch_times", "limit_rtt",
+    "replications",
+}  # fmt: skip
+"""Of pairs, by two parameters, and over parameters of one experiment: test_coexistence.py, test_mmwave_grid.py,
+test_nr_rlc_figures.py, test_aqm_survey.py, test_home_router.py."""
+OF_RUNS = [
+    name
+    for name, figure in registry.REGISTRY.items()
+    if figure.of_runs and not RANKINGS & set(figure.needs) and name not in MATRICES
+]
+OF_RANKING = [name for name, figure in registry.REGISTRY.items() if RANKINGS & set(figure.needs)]
+
+
+@pytest.fixture(scope="module")
+def swept():
+    return synthetic.sweep_tables(qlens=(20, 80, 320))
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_every_figure_of_runs_is_valid_vega_lite(name, swept):
+    spec = figures.draw(name, swept).to_dict(validate=True)
+    assert colours(spec)["cubic"] == palette.assign(["cubic"])["cubic"]
+
+
+def test_a_sweep_knows_its_axes(swept):
+    found = sweep.read(swept)
+    [axis] = found.axes
+    assert (axis.title, axis.numbers) == ("qlen (packets)", [20, 80, 320])
+    assert (found.coloured_by, found.replications) == ("cca", 2)
+    assert found.frame["throughput_mbps"].null_count() == 0
+
+
+def test_further_axes_are_held_and_said():
+    tables = synthetic.sweep_tables(ccas=("cubic",), qlens=(20, 80), seeds=(1,))
+    other = synthetic.sweep_tables(ccas=("cubic",), qlens=(20, 80), seeds=(1,), extra={"bw": "8Mbit/s"})
+    renamed = {name: table.with_columns(run_id="b" + pl.col("run_id")) for name, table in other.items()}
+    both = {name: pl.concat([tables[name], renamed[name]]) for name in tables}
+    assert len(sweep.read(both).axes) == 2
+    assert "Shown for" in registry.find("comparison").note(both)
+    assert units(figures.draw("comparison", both).to_dict(validate=True))
+
+
+def test_a_sweep_of_algorithms_alone_has_them_on_the_axis():
+    tables = synthetic.sweep_tables(qlens=(80,), seeds=(1,))
+    spec = figures.draw("comparison", tables).to_dict(validate=True)
+    assert {unit["encoding"]["x"]["type"] for unit in units(spec)} == {"nominal"}
+
+
+def test_replications_have_ellipses(swept):
+    tables = synthetic.sweep_tables(ccas=("cubic",), qlens=(20, 80), seeds=(1, 2, 3))
+    spec = figures.draw("delay_throughput", tables).to_dict(validate=True)
+    assert "line" in {mark(unit) for unit in units(spec)}
+    assert "line" not in {mark(unit) for unit in units(figures.draw("delay_throughput", swept).to_dict())}
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    return synthetic.ranked_tables(["fifo", "codel", "pie"])
+
+
+@pytest.mark.parametrize("name", OF_RANKING)
+@pytest.mark.parametrize("width", [900, 360])
+@pytest.mark.parametrize("count", [2, 3, 25])
+def test_every_figure_of_a_ranking_is_valid_vega_lite_and_light(name, width, count):
+    tables = synthetic.ranked_tables([f"queue_{index}" for index in range(count)])
+    chart = registry.find(name).draw(tables, width=width)
+    spec = chart.to_dict(validate=True)
+    assert units(spec)
+    assert rows(spec) < 6000
+
+
+@pytest.mark.parametrize("name", OF_RANKING)
+def test_figures_of_a_ranking_need_one(name, swept):
+    assert not registry.find(name).applicable(swept)
+    with pytest.raises(ValueError, match=r"needs values in (ranking|places|overall)"):
+        figures.draw(name, swept)
+
+
+def test_the_front_is_drawn_filled(ranked):
+    spec = figures.draw("goodput_delay", ranked).to_dict()
+    drawn = [data for data in spec["datasets"].values() if data and "front" in data[0]]
+    assert {row["contender"] for data in drawn for row in data} == {"fifo", "codel", "pie"}
+    assert "queueing delay p95 (ms), less is to the right" in titles(spec)
+
+
+def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
+    tables = synthetic.ranked_tables(["fifo", "codel"], points=("rate=1", "rate=2", "rate=3"))
+    metrics = tables["metrics"].filter(~pl.col("run_id").str.contains("rate=2"))
+    spec = figures.draw("goodput_ellipses", {**tables, "metrics": metrics}).to_dict()
+    panels = [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]]
+    assert panels == ["rate=1", "rate=3"]
