@@ -4,8 +4,8 @@ use bloatlab_units::Nanos;
 
 use crate::histogram::Histogram;
 
-/// Lengths below this are counted exactly (128 kB at most); longer ones go into the histogram.
-const SHORT: u64 = 16_384;
+/// Lengths below this are counted exactly, in an eighth of the memory that the packets take (8 MB at most); longer ones go into the histogram.
+const SHORT: u64 = 1 << 20;
 
 /// Time by queue length.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn as_if_every_length_went_into_the_histogram(
             stays in proptest::collection::vec((0_u64..2 * SHORT, 1_u64..1_000_000), 0..200),
