@@ -175,13 +175,14 @@ pub trait Qdisc<P: Packet>: Send {
         true
     }
 
-    /// Whether [`dequeue`](Qdisc::dequeue) gives a packet whenever one is held. Then a link may ask for packets later than they leave, in their order and
-    /// with the instants at which they do.
+    /// Whether [`dequeue`](Qdisc::dequeue) returns a packet whenever one is held.
+    ///
+    /// A link may then dequeue a packet after the instant at which it leaves. It passes that instant as `now`, and keeps the order of its calls.
     fn is_work_conserving(&self) -> bool {
         true
     }
 
-    /// What it holds at most, if it is first in, first out and drops what finds it full, and does nothing else. Then a link may keep the packets itself.
+    /// The capacity of a plain tail-drop FIFO; `None` for every other discipline. A link may keep the packets of such a FIFO itself.
     fn tail_drop(&self) -> Option<Capacity> {
         None
     }

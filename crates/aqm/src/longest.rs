@@ -1,23 +1,23 @@
-//! The longest of many queues, found in one look and kept up to date in a logarithm of their number.
+//! Finds the longest of many queues without looking at all of them.
 
-/// A tournament over the queues' backlogs: every node holds the greater of the two below it. What leaves a queue is not told: a backlog here is never
-/// less than the real one, and whoever seems to be the longest is looked at.
+/// A tournament tree over the queues' backlogs: every node holds the greater of its two children.
 ///
-/// It is only kept while overflows happen: an uncongested queue pays nothing for it.
+/// Departures do not update the tree, so a backlog in it is an upper bound. `find` checks the winner's real backlog and corrects it.
+/// The tree is only maintained while overflows happen, so a queue without overflows does not pay for it.
 #[derive(Clone, Debug)]
 pub struct Longest {
     queues: usize,
     /// The root is at 1, the queues are in the upper half.
     nodes: Vec<u64>,
-    /// Arrivals for which it will still be kept up to date.
+    /// Number of further arrivals for which the tree is maintained.
     kept: u32,
 }
 
-/// Arrivals without an overflow after which it is let go.
+/// Number of arrivals without an overflow after which the tree is no longer maintained.
 const KEPT: u32 = 65_535;
 
 impl Longest {
-    /// A tournament of so many queues, all empty.
+    /// A tree for this number of queues, all empty.
     pub fn new(queues: usize) -> Self {
         Self {
             queues,
@@ -26,7 +26,7 @@ impl Longest {
         }
     }
 
-    /// A packet arrived in a queue, whose backlog is asked for if it matters.
+    /// Notes that a packet arrived in a queue. `backlog` is only called while the tree is maintained.
     #[inline]
     pub fn arrived(&mut self, queue: usize, backlog: impl FnOnce() -> u64) {
         if self.kept > 0 {
@@ -48,7 +48,7 @@ impl Longest {
         }
     }
 
-    /// The longest queue; of equals, the first.
+    /// Returns the queue with the greatest backlog; the first one if several are equal.
     pub fn find(&mut self, backlog: impl Fn(usize) -> u64) -> usize {
         if self.kept == 0 {
             self.hold(&backlog);
@@ -64,7 +64,7 @@ impl Longest {
         }
     }
 
-    /// Holds the tournament anew.
+    /// Builds the tree from the real backlogs.
     fn hold(&mut self, backlog: impl Fn(usize) -> u64) {
         let half = self.nodes.len() / 2;
         for (queue, leaf) in self.nodes[half..][..self.queues].iter_mut().enumerate() {
@@ -75,7 +75,7 @@ impl Longest {
         }
     }
 
-    /// Who would win if all backlogs were right.
+    /// Returns the queue with the greatest backlog in the tree.
     fn winner(&self) -> usize {
         let half = self.nodes.len() / 2;
         let mut node = 1;

@@ -139,7 +139,7 @@ impl Capacity {
         }
     }
 
-    /// The same, unless a buffer holds several packets.
+    /// Returns the capacity if every buffer holds one packet.
     pub fn of_single_packets(self) -> Option<Self> {
         (self.segments == 1).then_some(self)
     }
@@ -249,7 +249,7 @@ impl<P: Packet> Bounded<P> {
         }
     }
 
-    /// What is held at most.
+    /// The most it may hold.
     pub fn capacity(&self) -> Capacity {
         self.capacity
     }

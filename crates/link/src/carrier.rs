@@ -53,7 +53,7 @@ pub struct Carrier {
     /// Nothing is looked for after this instant.
     horizon: Nanos,
     resting: bool,
-    /// Bytes of all packets, and work that was left undone between them.
+    /// Bytes sent, and the work that was possible while there was nothing to send.
     sent: u64,
     undone: u128,
 }

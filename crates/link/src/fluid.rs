@@ -15,7 +15,7 @@ pub(crate) struct Fluid {
     offered: u128,
     /// What the last packet still lacked at its end in whole nanoseconds, less than `rate`; carried on while the transmitter stays busy.
     debt: u64,
-    /// Bytes and rate whose division was made last, and what came of it: whole nanoseconds, and the rest. One for each packet would be much.
+    /// The packet size and rate of the last division, its quotient in nanoseconds, and its remainder. Dividing for every packet would be slow.
     divided: (u64, u64),
     time: Nanos,
     rest: u64,
@@ -36,7 +36,7 @@ impl Fluid {
         }
     }
 
-    /// When these bytes are sent, if the rate does not change until then: by the same arithmetic as `send_through`, which does all others.
+    /// Fast path of `send`: returns when these bytes have been sent, or `None` if the rate changes before that.
     #[inline]
     fn send_at_once(&mut self, bytes: u64) -> Option<Nanos> {
         if self.divided != (bytes, self.rate) {
@@ -56,7 +56,7 @@ impl Fluid {
         Some(self.at)
     }
 
-    /// Sends these bytes over changes of the rate.
+    /// Slow path of `send`: the rate may change while these bytes are sent.
     #[inline(never)]
     fn send_through(&mut self, bytes: u64, horizon: Nanos) -> Option<Nanos> {
         let mut work = bytes * WORK as u64 + self.debt;

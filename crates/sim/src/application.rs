@@ -43,15 +43,15 @@ pub(crate) struct Fetch {
 pub(crate) struct WriteLog {
     /// The write that is being read: the offset after it, and its instant.
     front: (u64, Nanos),
-    /// Those after it, in their order: bytes, and the time since the write before. Where that is too long, and for more bytes, several stand for one.
+    /// The later writes in order: bytes, and the time since the previous write. A write that does not fit into 32 bits takes several entries.
     writes: Ring<(u32, u32)>,
-    /// The instant of the last of them.
+    /// The instant of the last write.
     last: Nanos,
     written: u64,
     read: u64,
 }
 
-/// The most that a write or the time before it can be for one entry.
+/// The largest number of bytes, or of nanoseconds, in one entry.
 const LARGEST: u64 = u32::MAX as u64;
 
 impl WriteLog {

@@ -57,7 +57,7 @@ pub struct Count {
 /// What a link counted since the warm-up, and since the last sample.
 #[derive(Clone, Default)]
 pub(crate) struct LinkStats {
-    /// Packets that had come in before.
+    /// Arrivals before the end of the warm-up.
     pub earlier_arrivals: u64,
     pub sent_bytes: u64,
     pub drops: u64,
@@ -119,14 +119,14 @@ pub(crate) struct Link {
     /// Packets that the cell has taken and not delivered.
     pub taken: u64,
     pub done_slot: Slot,
-    /// The ends of its transmissions are never events: they are looked at when somebody asks what came of them. So it is where the queue discipline is
-    /// work-conserving, which makes no difference to anybody.
+    /// The end of a transmission is never an event. The link is brought up to date when a packet arrives, when its last packet in flight arrives, and
+    /// before it is measured. Only links with a work-conserving queue are lazy; the results are the same.
     pub lazy: bool,
-    /// What a lazy link holds at most that keeps the packets of a tail-drop FIFO itself.
+    /// The capacity of a tail-drop FIFO whose packets this lazy link keeps itself.
     pub tail_drop: Option<Capacity>,
-    /// The end of the transmission under way is an event.
+    /// The end of the current transmission is scheduled as an event.
     pub end_is_planned: bool,
-    /// `stats.busy` and `stats.sent_bytes` up to the last sample, as wrapping counts.
+    /// `stats.busy` and `stats.sent_bytes` at the last sample; both wrap.
     pub busy_sampled: Nanos,
     pub bytes_sampled: u64,
     pub count: Count,
@@ -186,7 +186,7 @@ impl Link {
         self.fate.dropped(&packet, DropReason::Overflow);
     }
 
-    /// Takes the next packet out of the queue discipline; how long it waited is for the caller to count.
+    /// Dequeues the next packet. The caller records its sojourn time.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
         let mut packet = self.queue.dequeue(now, &mut self.fate);
@@ -227,7 +227,7 @@ impl Link {
         self.flight.push(schedule, arrival, packet);
     }
 
-    /// Occupies the transmitter with a packet of this size; says when that arrives.
+    /// Starts the transmission of a packet of this size and returns when it arrives.
     #[inline(always)]
     pub fn occupy(&mut self, now: Nanos, size: u32) -> Nanos {
         let (done, arrival) = if self.varying.is_some() {
@@ -243,13 +243,13 @@ impl Link {
         arrival
     }
 
-    /// Whether something is to be done when the transmission under way ends.
+    /// Whether there is something to do when the current transmission ends.
     #[inline]
     pub fn awaits_end(&self) -> bool {
         self.packets > 0 || !self.device.is_empty() || self.heeds_idleness
     }
 
-    /// Makes an event of the end of the transmission under way, where it has to be one.
+    /// Schedules the end of the current transmission as an event, if it has to be one.
     #[inline]
     pub fn plan_end(&mut self, schedule: &mut Schedule) {
         if !self.lazy && self.busy && !self.end_is_planned && self.awaits_end() {
@@ -330,13 +330,13 @@ impl Link {
         busy.wrapping_sub(std::mem::replace(&mut self.busy_sampled, busy))
     }
 
-    /// Bytes sent since the last sample.
+    /// Returns the bytes sent since the last sample.
     pub fn take_bytes(&mut self) -> u64 {
         let sent = self.stats.sent_bytes;
         sent.wrapping_sub(std::mem::replace(&mut self.bytes_sampled, sent))
     }
 
-    /// Packets that came in since the warm-up.
+    /// Arrivals since the warm-up.
     pub fn arrivals(&self) -> u64 {
         self.count.arrivals - self.stats.earlier_arrivals
     }

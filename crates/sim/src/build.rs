@@ -161,7 +161,7 @@ impl<'a> Engine<'a> {
         let varying = VaryingLink::new(name, link, &self.streams, self.end, interrupt);
         let (is_gate, transit) = (link.gate.is_some(), link.transit);
         let transmits = link.radio.is_none() && !is_gate;
-        // A log tells what happens in the order in which it happens.
+        // A packet log lists its entries in the order of time, which a lazy link does not keep.
         let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
         let lazy = !transmits || may_be_lazy && queue.is_work_conserving();
         let is_plain = transmits && lazy && link.device_packets == 0;

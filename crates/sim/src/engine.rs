@@ -38,7 +38,7 @@ pub(crate) struct Engine<'a> {
     pub network: Network,
     pub flows: Vec<Flow>,
     pub sampled_at: Nanos,
-    /// Rows of flows while a sample is taken; kept for their memory.
+    /// Scratch space for the rows of one sample.
     pub rows: Vec<(u32, [f64; 9])>,
     pub flow_series: Series,
     pub link_series: Series,
@@ -88,7 +88,7 @@ impl<'a> Engine<'a> {
             let mut woken = None;
             match kind {
                 event::LINK_DONE => {
-                    // The network counts it among the ends.
+                    // `Network::ends` counts it.
                     self.network.on_link_done(index as usize);
                     continue;
                 }

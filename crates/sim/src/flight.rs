@@ -13,7 +13,9 @@ struct InFlight {
     packet: Packet,
 }
 
-/// Packets on their way that arrive in the order in which they left: one event, of the first, is pending. Behind them others may wait to set out.
+/// Packets in flight, which arrive in the order in which they left. Only the first has an event.
+///
+/// Packets that wait to be sent may stand behind them in the same ring.
 pub(crate) struct Flight {
     packets: Ring<InFlight>,
     waiting: usize,
@@ -42,7 +44,7 @@ impl Flight {
         self.slot = schedule.reserve();
     }
 
-    /// Packets under way.
+    /// Number of packets in flight.
     #[inline]
     pub fn len(&self) -> usize {
         self.packets.len() - self.waiting
@@ -53,7 +55,7 @@ impl Flight {
         self.len() == 0
     }
 
-    /// A packet sets out; none waits.
+    /// Adds a packet that is sent now. No packet may be waiting.
     #[inline]
     pub fn push(&mut self, schedule: &mut Schedule, arrival: Nanos, packet: &Packet) {
         debug_assert_eq!(self.waiting, 0);
@@ -66,7 +68,7 @@ impl Flight {
         });
     }
 
-    /// A packet comes to wait; gives it in its place.
+    /// Appends a packet that waits, and returns it in place.
     #[inline]
     pub fn wait(&mut self, packet: &Packet) -> &mut Packet {
         self.waiting += 1;
@@ -77,13 +79,13 @@ impl Flight {
         &mut self.packets.push_back(entry).packet
     }
 
-    /// The packet that has waited longest.
+    /// The first waiting packet.
     #[inline]
     pub fn first_waiting(&self) -> Option<&Packet> {
         self.packets.get(self.len()).map(|entry| &entry.packet)
     }
 
-    /// It sets out.
+    /// The first waiting packet is sent now.
     #[inline]
     pub fn set_out(&mut self, schedule: &mut Schedule, arrival: Nanos) {
         let ahead = self.len();
@@ -96,7 +98,7 @@ impl Flight {
         }
     }
 
-    /// All that wait.
+    /// All waiting packets.
     pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.packets
             .iter()
@@ -116,7 +118,7 @@ impl Flight {
         Some(arrived.packet)
     }
 
-    /// Makes an event of the first packet's arrival.
+    /// Schedules the arrival of the first packet.
     #[inline]
     fn announce(&self, schedule: &mut Schedule, arrival: Nanos) {
         schedule.set(self.slot, arrival, self.kind, self.index);

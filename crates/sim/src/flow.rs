@@ -200,7 +200,7 @@ impl TcpFlow {
         }
     }
 
-    /// So many data segments leave this end together.
+    /// Updates the inter-departure times for `segments` data segments that leave this end together.
     #[inline(always)]
     pub fn on_departures(&mut self, now: Nanos, end: usize, segments: u64) {
         if end != 0 {

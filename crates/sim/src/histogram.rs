@@ -3,24 +3,24 @@
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 
-/// Bins of an octave: from a power of two to the next.
+/// Number of bins in an octave, the range from one power of two to the next.
 const OCTAVE: usize = SUB as usize;
-/// As many as there can be, and more.
+/// Length of the table of octaves: 59 exist, and a power of two saves a bounds check.
 const OCTAVES: usize = 64;
-/// No block holds the bins of this octave.
+/// Marks an octave without a block.
 const ABSENT: u8 = u8::MAX;
 
 /// Counts (or weights) of non-negative integers; mean, minimum and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// For each octave the block of its bins; only octaves in which something was counted have one.
+    /// The block that holds the bins of each octave. An octave gets a block when the first value in it is counted.
     blocks: [u8; OCTAVES],
-    /// The low half of each bin's weight, block by block: of most, all of it.
+    /// The low 32 bits of each bin's weight, block by block.
     weights: Vec<u32>,
-    /// The high half, of no bin or all.
+    /// The high 32 bits. Empty until a weight needs them.
     high: Vec<u32>,
     sum: u128,
-    /// The smallest value, and how far above it the largest is.
+    /// The smallest value, and the largest minus the smallest.
     min: u64,
     span: u64,
 }
@@ -74,7 +74,7 @@ impl Histogram {
         self.add(value, 1);
     }
 
-    /// Counts a value once in two histograms; its bin is found once.
+    /// Counts a value once in two histograms, and computes its bin only once.
     #[inline(always)]
     pub fn record_in_both(&mut self, other: &mut Self, value: u64) {
         let bin = bin_of(value);
@@ -88,7 +88,7 @@ impl Histogram {
         self.add_to(bin_of(value), value, weight);
     }
 
-    /// The same, where the value's bin is known.
+    /// Adds a weight to a bin that is known.
     #[inline(always)]
     fn add_to(&mut self, bin: usize, value: u64, weight: u64) {
         if value.wrapping_sub(self.min) > self.span {
@@ -107,7 +107,7 @@ impl Histogram {
         }
     }
 
-    /// A value is smaller or larger than all before.
+    /// Updates minimum and maximum.
     #[inline(never)]
     fn stretch(&mut self, value: u64) {
         let max = self.max().unwrap_or(value).max(value);
@@ -115,13 +115,13 @@ impl Histogram {
         self.span = max - self.min;
     }
 
-    /// Where the weight of a bin is; beyond all that are kept if nothing in its octave was counted.
+    /// The index of a bin's weight. It lies beyond the end if the octave has no block.
     #[inline(always)]
     fn place(&self, bin: usize) -> usize {
         usize::from(self.blocks[bin / OCTAVE % OCTAVES]) * OCTAVE + bin % OCTAVE
     }
 
-    /// The first value in its octave: a block is added. No room is kept for others, which would be up to as much again.
+    /// Slow path of `add_to`: adds a block for the octave, without spare capacity.
     #[cold]
     fn add_beyond(&mut self, bin: usize, weight: u64) {
         let kept = self.weights.len();
@@ -146,7 +146,7 @@ impl Histogram {
         self.high[place] += weight;
     }
 
-    /// The weight at a place.
+    /// The weight at an index.
     fn weight(&self, place: usize) -> u64 {
         let high = self.high.get(place).map_or(0, |&part| u64::from(part));
         high << 32 | u64::from(self.weights[place])
@@ -175,7 +175,7 @@ impl Histogram {
         self.quantiles([fraction])[0]
     }
 
-    /// The same for several fractions, ascending, by one walk through the bins.
+    /// Several quantiles in one pass over the bins; the fractions must ascend.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<f64>; N] {
         debug_assert!(fractions.is_sorted());
         let (total, max) = (self.total() as f64, self.min.wrapping_add(self.span));

@@ -4,7 +4,7 @@ use bloatlab_units::Nanos;
 
 use crate::histogram::Histogram;
 
-/// Lengths below this are counted exactly, in an eighth of the memory that the packets take (8 MB at most); longer ones go into the histogram.
+/// Lengths below this are counted exactly; longer ones go into the histogram. The counts take an eighth of the memory of the packets, at most 8 MB.
 const SHORT: u64 = 1 << 20;
 
 /// Time by queue length.

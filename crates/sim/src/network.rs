@@ -7,7 +7,7 @@ use crate::passage::Passage;
 use crate::radio::RadioCell;
 use crate::scatter::Scatter;
 use crate::schedule::Schedule;
-use crate::serving::Around;
+use crate::serving::LinkContext;
 use crate::stretch::{Duplicator, Stretch};
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
@@ -50,7 +50,7 @@ pub(crate) struct Network {
     /// By flow.
     pub passages: Vec<Passage>,
     pub log: PacketLog,
-    /// Ends of transmissions that something waited for, whether they were events or not.
+    /// Number of transmissions at whose end there was something to do, scheduled as events or not.
     pub ends: u64,
 }
 
@@ -235,43 +235,43 @@ impl Network {
 
     #[inline(always)]
     fn enter_link(&mut self, index: usize, packet: &Packet) {
-        let (link, mut around) = self.link(index);
-        link.take_in(&mut around, packet);
+        let (link, mut context) = self.link(index);
+        link.take_in(&mut context, packet);
     }
 
-    /// A link, and what its work touches.
+    /// A link and its context.
     #[inline(always)]
-    fn link(&mut self, index: usize) -> (&mut Link, Around<'_>) {
-        let around = Around {
+    fn link(&mut self, index: usize) -> (&mut Link, LinkContext<'_>) {
+        let context = LinkContext {
             schedule: &mut self.schedule,
             passages: &mut self.passages,
             log: &mut self.log,
             ends: &mut self.ends,
         };
-        (&mut self.links[index], around)
+        (&mut self.links[index], context)
     }
 
-    /// Brings all links up to now, except for what happens at this very instant.
+    /// Brings all links up to date, up to but not including the current instant.
     pub fn catch_up(&mut self) {
         let now = self.schedule.now;
         for index in 0..self.links.len() {
-            let (link, mut around) = self.link(index);
-            link.catch_up(&mut around, now);
+            let (link, mut context) = self.link(index);
+            link.catch_up(&mut context, now);
         }
     }
 
-    /// A transmission ends whose end is an event.
+    /// Handles the scheduled end of a transmission.
     #[inline]
     pub fn on_link_done(&mut self, index: usize) {
-        let (link, mut around) = self.link(index);
-        link.on_done(&mut around);
+        let (link, mut context) = self.link(index);
+        link.on_done(&mut context);
     }
 
     /// Takes the packet that has crossed a link; says where it goes, if all go there.
     #[inline]
     pub fn on_link_flight(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
-        let (link, mut around) = self.link(index);
-        (link.on_flight(&mut around), link.flight.next)
+        let (link, mut context) = self.link(index);
+        (link.on_flight(&mut context), link.flight.next)
     }
 
     /// Takes the packet that leaves a delay line; says where it goes, if all go there.
@@ -297,7 +297,7 @@ impl Network {
     /// A queue discipline asked to be woken.
     #[inline(never)]
     pub fn on_wake(&mut self, index: usize) {
-        let (link, mut around) = self.link(index);
-        link.on_wake(&mut around);
+        let (link, mut context) = self.link(index);
+        link.on_wake(&mut context);
     }
 }

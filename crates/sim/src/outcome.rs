@@ -37,7 +37,7 @@ impl Series {
         }
     }
 
-    /// Adds rows of one instant, each with its entity, column by column.
+    /// Adds the rows of one instant, column by column.
     pub(crate) fn extend<const N: usize>(&mut self, time: f64, rows: &[(u32, [f64; N])]) {
         debug_assert_eq!(N, self.columns.len());
         if self.time.capacity() - self.time.len() < rows.len() {
@@ -50,7 +50,7 @@ impl Series {
         }
     }
 
-    /// Makes room for so many rows, and an eighth more than there are: doubling would leave up to half of the memory empty.
+    /// Reserves space for `rows` and for an eighth of the present length. Doubling could leave half of the memory unused.
     #[cold]
     fn grow(&mut self, rows: usize) {
         let more = rows + self.time.len() / 8 + 64;

@@ -69,7 +69,7 @@ impl PacketLog {
         Self(wanted.then(Vec::new))
     }
 
-    /// Whether anything is noted.
+    /// Whether the log is kept.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }

@@ -59,7 +59,7 @@ impl Passage {
     }
 }
 
-/// Counts how long a packet waited in a link's queue, for the link and for the flow.
+/// Records the sojourn time of a packet for the link and for its flow.
 #[inline(always)]
 pub(crate) fn count_wait(link: &mut Link, passages: &mut [Passage], waited: Waited) {
     let sojourn = waited.sojourn;

@@ -9,13 +9,13 @@ use crate::packet::Packet;
 use crate::schedule::{Schedule, clock, event};
 use crate::varying::VaryingDelay;
 
-/// A packet, and the event at which it leaves.
+/// A packet and the key of the event at which it leaves.
 struct Held {
     key: Key,
     packet: Packet,
 }
 
-/// By their events, no two of which are alike.
+/// Ordered by their keys, which are unique.
 impl Ord for Held {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)

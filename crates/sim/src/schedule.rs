@@ -13,7 +13,7 @@ use bloatlab_units::Nanos;
 
 use crate::calendar::{Calendar, Key, NO_EVENT, instant, key, target};
 
-/// Kinds of event, in the high bits of the target. The first three are those of boxes, in their order at one instant.
+/// Kinds of event, in the high bits of the target. The first three belong to boxes; their numbers are their order at one instant.
 pub(crate) mod event {
     pub const LINK_DONE: u32 = 0;
     pub const LINK_FLIGHT: u32 = 1;
@@ -26,8 +26,8 @@ pub(crate) mod event {
     pub const INDEX_BITS: u32 = 21;
 }
 
-/// What the clock event is for; events of rare boxes are among them, with the index of the box in the low bits. The first three measure, in their order
-/// at one instant.
+/// What the clock event is for. The first three measure; their numbers are their order at one instant. Events of rare boxes have the index of the box
+/// in the low bits.
 pub(crate) mod clock {
     pub const END: u32 = 0;
     pub const WARMUP: u32 = 1;
@@ -48,7 +48,7 @@ pub(crate) mod application {
     pub const KINDS: u32 = 3;
 }
 
-/// Orders at one instant that go before those of other events; 0 is before every event.
+/// The order numbers of events that precede all others of their instant. 0 is reserved: it precedes every event.
 mod order {
     pub const MEASURE: u64 = 1;
     pub const BOX: u64 = 2;
@@ -147,7 +147,7 @@ impl Schedule {
         if best == calendar { REGISTERS } else { from }
     }
 
-    /// The same where events are simultaneous.
+    /// Slow path of `earliest_of`: two events are simultaneous, so whole keys are compared.
     #[cold]
     fn first_of_simultaneous(&self) -> usize {
         let mut best = self.calendar.peek();
@@ -168,7 +168,7 @@ impl Schedule {
         key(at, self.order, kind << event::INDEX_BITS | index)
     }
 
-    /// Puts an event that measures into the calendar.
+    /// Schedules the end of the run, the end of the warm-up or a sample.
     pub fn measure_at(&mut self, at: Nanos, what: u32) {
         let target = event::CLOCK << event::INDEX_BITS | what;
         self.calendar.push(key(at, order::MEASURE, target));
@@ -198,7 +198,7 @@ impl Schedule {
         }
     }
 
-    /// Puts the next event of a box into its register, or the calendar; it has at most one of a kind pending.
+    /// Schedules the next event of a box, in its register if it has one. A box has at most one pending event of a kind.
     #[inline]
     pub fn set(&mut self, slot: Slot, at: Nanos, kind: u32, index: u32) {
         let key = key(at, order::BOX, kind << event::INDEX_BITS | index);

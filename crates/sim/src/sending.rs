@@ -1,4 +1,4 @@
-//! What a TCP flow sends: ACKs, trains, buffers and single segments, and when it is to be called again.
+//! Sends what a TCP flow may send: ACKs, trains, offload buffers and single segments. Sets its timers.
 
 use bloatlab_aqm::Ecn;
 use bloatlab_tcp::segment::MORE;
@@ -9,7 +9,7 @@ use crate::flow::TcpFlow;
 use crate::network::Network;
 use crate::schedule::{Schedule, event};
 
-/// The segment that left last: the next one lies in one buffer with it if it begins where that ended and is not longer.
+/// The segment that left last. The next segment shares a buffer with it if it starts where this one ended and is not longer.
 #[derive(Clone, Copy, Default)]
 struct Last {
     end: u32,
@@ -25,7 +25,7 @@ impl Last {
         }
     }
 
-    /// The one before this segment, which would be as long.
+    /// The segment of the same length that directly precedes this one.
     #[inline]
     fn before(segment: &Segment) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl TcpFlow {
         }
     }
 
-    /// Sends buffers of full segments; true if the window has room for nothing else.
+    /// Sends buffers of full segments. Returns true if the window then has no room for another segment.
     #[inline(never)]
     fn send_buffers(&mut self, network: &mut Network, end: usize, last: &mut Last) -> bool {
         let now = network.schedule.now;

@@ -1,4 +1,4 @@
-//! A link at work: what comes in waits, sets out, and what follows when a transmission ends.
+//! The transmitter of a link: packets arrive, wait, and are sent one after the other.
 
 use bloatlab_units::{NEVER, Nanos};
 
@@ -9,138 +9,138 @@ use crate::passage::{Passage, count_wait, settle};
 use crate::schedule::Schedule;
 use crate::tail_drop::Waited;
 
-/// What the work of a link touches besides it.
-pub(crate) struct Around<'a> {
+/// The parts of the network that a link's transmitter uses.
+pub(crate) struct LinkContext<'a> {
     pub schedule: &'a mut Schedule,
-    /// By flow.
+    /// One per flow.
     pub passages: &'a mut [Passage],
     pub log: &'a mut PacketLog,
-    /// Ends of transmissions that something waited for, whether they were events or not.
+    /// Number of transmissions at whose end there was something to do, scheduled as events or not.
     pub ends: &'a mut u64,
 }
 
 impl Link {
-    /// A packet comes in.
+    /// Takes a packet that arrives now.
     #[inline(always)]
-    pub fn take_in(&mut self, around: &mut Around, packet: &Packet) {
-        let now = around.schedule.now;
-        self.serve(around, now + 1);
-        around.log.note(now, Step::Enqueue, self.number, packet);
+    pub fn take_in(&mut self, context: &mut LinkContext, packet: &Packet) {
+        let now = context.schedule.now;
+        self.serve(context, now + 1);
+        context.log.note(now, Step::Enqueue, self.number, packet);
         if let Some(capacity) = self.tail_drop {
             if !self.wait(now, capacity, packet) {
-                settle(self, now, around.passages, around.log);
+                settle(self, now, context.passages, context.log);
             } else if !self.busy {
-                self.send_first(around, now);
+                self.send_first(context, now);
             }
             return;
         }
         self.enqueue(now, *packet);
         if !self.fate.is_empty() {
-            settle(self, now, around.passages, around.log);
+            settle(self, now, context.passages, context.log);
         }
         if self.has_room() {
-            self.fill_device(around, now);
+            self.fill_device(context, now);
         }
-        self.plan_end(around.schedule);
+        self.plan_end(context.schedule);
     }
 
-    /// Does what was to be done at the ends of transmissions before this instant that were no events.
+    /// Catches up on all transmissions that ended before this instant and were not scheduled as events.
     #[inline(always)]
-    pub fn serve(&mut self, around: &mut Around, before: Nanos) {
+    pub fn serve(&mut self, context: &mut LinkContext, before: Nanos) {
         while self.busy && self.busy_until < before {
-            self.end_transmission(around, self.busy_until);
+            self.end_transmission(context, self.busy_until);
         }
     }
 
-    /// The transmitter is free.
+    /// Ends the current transmission and starts the next one.
     #[inline(always)]
-    fn end_transmission(&mut self, around: &mut Around, now: Nanos) {
-        *around.ends += u64::from(self.awaits_end());
-        self.finish(around.schedule, now);
+    fn end_transmission(&mut self, context: &mut LinkContext, now: Nanos) {
+        *context.ends += u64::from(self.awaits_end());
+        self.finish(context.schedule, now);
         if self.tail_drop.is_some() {
-            self.send_first(around, now);
+            self.send_first(context, now);
         } else if self.packets > 0 || self.heeds_idleness {
-            self.fill_device(around, now);
+            self.fill_device(context, now);
         }
         if !self.busy {
             self.rest();
         }
     }
 
-    /// The packet that has waited longest in a link that keeps them itself sets out, if there is one.
+    /// Sends the first waiting packet of a link that keeps its FIFO itself, if there is one.
     #[inline(always)]
-    fn send_first(&mut self, around: &mut Around, now: Nanos) {
-        if let Some(waited) = self.set_out(around.schedule, now) {
-            count_wait(self, around.passages, waited);
+    fn send_first(&mut self, context: &mut LinkContext, now: Nanos) {
+        if let Some(waited) = self.set_out(context.schedule, now) {
+            count_wait(self, context.passages, waited);
         }
     }
 
     /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
     #[inline(always)]
-    fn fill_device(&mut self, around: &mut Around, now: Nanos) {
+    fn fill_device(&mut self, context: &mut LinkContext, now: Nanos) {
         while self.has_room() {
             let packet = self.dequeue(now);
             if !self.fate.is_empty() {
-                settle(self, now, around.passages, around.log);
+                settle(self, now, context.passages, context.log);
             }
             let Some(packet) = packet else {
                 if self.packets > 0 {
                     debug_assert!(!self.lazy);
-                    self.arrange_wake(around.schedule);
+                    self.arrange_wake(context.schedule);
                 }
                 return;
             };
-            count_wait(self, around.passages, Waited::of(&packet, now));
-            around.log.note(now, Step::Dequeue, self.number, &packet);
+            count_wait(self, context.passages, Waited::of(&packet, now));
+            context.log.note(now, Step::Dequeue, self.number, &packet);
             if self.busy {
                 self.device.push_back(packet);
             } else {
-                self.transmit(around.schedule, now, &packet);
+                self.transmit(context.schedule, now, &packet);
             }
         }
     }
 
-    /// Brings it up to an instant. A bearer or gate has a queue, but no transmitter.
-    pub fn catch_up(&mut self, around: &mut Around, before: Nanos) {
+    /// Brings the link up to date. A bearer or gate has a queue but no transmitter, and nothing in flight.
+    pub fn catch_up(&mut self, context: &mut LinkContext, before: Nanos) {
         if !self.flight.is_empty() {
-            self.serve(around, before);
+            self.serve(context, before);
         }
     }
 
-    /// A transmission ends whose end is an event.
+    /// Handles the scheduled end of a transmission.
     #[inline]
-    pub fn on_done(&mut self, around: &mut Around) {
+    pub fn on_done(&mut self, context: &mut LinkContext) {
         self.end_is_planned = false;
-        self.end_transmission(around, around.schedule.now);
-        self.plan_end(around.schedule);
+        self.end_transmission(context, context.schedule.now);
+        self.plan_end(context.schedule);
     }
 
-    /// Takes the packet that has crossed it.
+    /// Returns the packet that arrives at the other end now.
     #[inline]
-    pub fn on_flight(&mut self, around: &mut Around) -> Option<Packet> {
+    pub fn on_flight(&mut self, context: &mut LinkContext) -> Option<Packet> {
         self.count.departures += 1;
-        let packet = self.flight.pop(around.schedule);
+        let packet = self.flight.pop(context.schedule);
         if self.flight.is_empty() {
-            // Only arrivals of packets that were sent are events.
-            self.serve(around, around.schedule.now + 1);
+            // Without a packet in flight there is no event left that would bring the link up to date.
+            self.serve(context, context.schedule.now + 1);
         }
         packet
     }
 
-    /// The queue discipline asked to be woken.
-    pub fn on_wake(&mut self, around: &mut Around) {
-        let now = around.schedule.now;
+    /// Wakes the queue discipline, if this is the wake-up that is due.
+    pub fn on_wake(&mut self, context: &mut LinkContext) {
+        let now = context.schedule.now;
         if self.wake_at != now {
-            // An earlier wake-up took its place.
+            // An earlier wake-up replaced it.
             return;
         }
-        self.catch_up(around, now + 1);
+        self.catch_up(context, now + 1);
         self.queue.wake(now);
         self.wake_at = NEVER;
-        self.arrange_wake(around.schedule);
+        self.arrange_wake(context.schedule);
         if self.packets > 0 && self.has_room() {
-            self.fill_device(around, now);
+            self.fill_device(context, now);
         }
-        self.plan_end(around.schedule);
+        self.plan_end(context.schedule);
     }
 }

@@ -1,4 +1,4 @@
-//! A tail-drop FIFO that a link keeps itself: what waits stands behind what is under way, in the same ring, so that a packet is written once.
+//! A tail-drop FIFO inside a link. Waiting packets stand behind those in flight in the same ring, so each packet is copied only once.
 
 use bloatlab_aqm::{Capacity, DropReason, Packet as _, Sink};
 use bloatlab_units::Nanos;
@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::schedule::Schedule;
 
 impl Link {
-    /// A packet comes to wait; false if it finds the queue full.
+    /// Enqueues a packet. Returns false if the queue is full.
     #[inline(always)]
     pub fn wait(&mut self, now: Nanos, capacity: Capacity, packet: &Packet) -> bool {
         self.count.arrivals += 1;
@@ -29,7 +29,7 @@ impl Link {
         self.fate.dropped(&packet, DropReason::Overflow);
     }
 
-    /// The packet that has waited longest sets out. Gives what is counted of it, if there is one.
+    /// Sends the first waiting packet and returns its sojourn time and flow.
     #[inline(always)]
     pub fn set_out(&mut self, schedule: &mut Schedule, now: Nanos) -> Option<Waited> {
         let packet = self.flight.first_waiting()?;
@@ -41,7 +41,7 @@ impl Link {
         Some(waited)
     }
 
-    /// The run is over: what still waits goes into the queue discipline, which tells about it.
+    /// Moves the waiting packets into the queue discipline at the end of the run, so that its statistics include them.
     pub fn put_back(&mut self, now: Nanos) {
         for packet in self.flight.waiting() {
             let mut packet = *packet;
@@ -51,7 +51,7 @@ impl Link {
     }
 }
 
-/// How long a packet has waited, and whose it is.
+/// The sojourn time of a packet, its flow and its direction.
 #[derive(Clone, Copy)]
 pub(crate) struct Waited {
     pub flow: usize,

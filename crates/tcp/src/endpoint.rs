@@ -299,13 +299,13 @@ impl Endpoint {
         train
     }
 
-    /// Whether segments leave by buffers, which [`poll_buffer`](Self::poll_buffer) gives instead of `poll_train`.
+    /// Whether segments leave in offload buffers: then [`poll_buffer`](Self::poll_buffer) replaces `poll_train`.
     #[inline]
     pub fn sends_buffers(&self) -> bool {
         self.sender.offload.is_on()
     }
 
-    /// The same as [`poll_train`](Self::poll_train) for one buffer.
+    /// Like [`poll_train`](Self::poll_train), for the segments of one offload buffer.
     #[inline]
     pub fn poll_buffer(&mut self, now: Nanos, segment: &mut Segment) -> Buffer {
         if self.receiver.has_report() {

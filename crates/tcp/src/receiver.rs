@@ -149,7 +149,7 @@ impl Receiver {
 
     /// Takes a segment with payload or FIN; `ecn` is the code point it came with. Returns the payload bytes that it put in order.
     ///
-    /// `rtt` tells this end's retransmission timeout: silence that is longer means that the sender's timer has fired.
+    /// `rtt` gives this end's retransmission timeout: a longer silence means that the sender's timer has expired.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -193,7 +193,7 @@ impl Receiver {
         }
     }
 
-    /// Where ACKs may have to be quick: the last data did not come too long ago for that. Else `on_any_data` finds it.
+    /// Whether data arrived recently, so that no quick ACKs are needed. After a long silence `on_any_data` starts them.
     #[inline(always)]
     fn hears_no_silence(&mut self, now: Nanos, rtt: &RttEstimator) -> bool {
         if self.quick_acks == 0 {

@@ -26,12 +26,12 @@ pub struct Train {
     pub fills_window: bool,
 }
 
-/// A train of segments that lie in one buffer.
+/// A train of segments in one offload buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// The segments.
     pub train: Train,
-    /// How many of them are to say that another one of the buffer follows ([`MORE`]).
+    /// The number of segments that carry [`MORE`], because another segment of the buffer follows.
     pub followed: u64,
 }
 
@@ -48,7 +48,7 @@ impl Sender {
         self.send_train(now, open, end, segment)
     }
 
-    /// The same with offload: sends the full segments of one buffer.
+    /// Like `poll_train` with offload: sends the full segments of one buffer.
     #[inline(never)]
     pub(crate) fn poll_buffer(&mut self, now: Nanos, segment: &mut Segment) -> Buffer {
         let (first, mss) = (self.next, self.window.mss);
@@ -69,7 +69,7 @@ impl Sender {
         Buffer { train, followed }
     }
 
-    /// Whether all that may leave now is new data, nobody looks at single segments, and no clock lets them go.
+    /// Whether a train may leave: only new data is due, no pacing applies, and the congestion control ignores single segments.
     #[inline(always)]
     fn may_send_train(&self, now: Nanos) -> bool {
         self.fast_path
@@ -79,7 +79,7 @@ impl Sender {
             && !self.board.is_empty()
     }
 
-    /// Sends full segments up to `end`, where the congestion window is open up to `open`.
+    /// Sends full segments up to `end`. The congestion window allows data up to `open`.
     #[inline(always)]
     fn send_train(&mut self, now: Nanos, open: u64, end: u64, segment: &mut Segment) -> Train {
         let (first, mss) = (self.next, self.window.mss);
