@@ -52,14 +52,14 @@ pub fn numbers(outcome: &Outcome) -> Result<(), String> {
         &outcome.link_series,
         &outcome.probe_series,
     ] {
-        if !series.time.is_sorted() {
+        if !series.times().is_sorted() {
             return Err("the times of a series go back".to_owned());
         }
         for (name, column) in &series.columns {
             // NaN is a value that does not exist.
             let possible = |v: &f64| v.is_nan() || (v.is_finite() && *v >= 0.0);
             let wrong = column.iter().find(|v| !possible(v));
-            if wrong.is_some() || column.len() != series.time.len() {
+            if wrong.is_some() || column.len() != series.len() {
                 return Err(format!("column {name} holds {wrong:?}"));
             }
         }

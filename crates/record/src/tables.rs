@@ -36,8 +36,8 @@ fn nullable(values: &[f64]) -> ArrayRef {
 }
 
 /// Names by index, stored once each.
-fn names_of(indices: &[u32], names: &[&str]) -> Result<ArrayRef, ArrowError> {
-    let keys = arrow_array::Int32Array::from_iter_values(indices.iter().map(|&i| i as i32));
+fn names_of(indices: impl Iterator<Item = u32>, names: &[&str]) -> Result<ArrayRef, ArrowError> {
+    let keys = arrow_array::Int32Array::from_iter_values(indices.map(|i| i as i32));
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
         keys,
         text(names.iter().copied()),
@@ -46,8 +46,8 @@ fn names_of(indices: &[u32], names: &[&str]) -> Result<ArrayRef, ArrowError> {
 
 fn series(series: &Series, entity: &str, names: &[&str]) -> Result<RecordBatch, ArrowError> {
     let mut columns: Vec<(&str, ArrayRef)> = vec![
-        ("time_s", numbers(series.time.iter().copied())),
-        (entity, names_of(&series.entity, names)?),
+        ("time_s", numbers(series.times())),
+        (entity, names_of(series.entities(), names)?),
     ];
     columns.extend(
         series
@@ -65,7 +65,7 @@ fn series(series: &Series, entity: &str, names: &[&str]) -> Result<RecordBatch, 
 fn metrics(
     values: &[Value],
     scope: Option<(&str, &[&str])>,
-    more: &[(usize, &str, f64)],
+    more: &[(u32, &str, f64)],
 ) -> Result<RecordBatch, ArrowError> {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     if let Some((entity, names)) = scope {
@@ -73,7 +73,7 @@ fn metrics(
             .iter()
             .map(|v| v.entity)
             .chain(more.iter().map(|m| m.0));
-        columns.push((entity, text(indices.map(|i| names[i]))));
+        columns.push((entity, text(indices.map(|i| names[i as usize]))));
     }
     columns.push((
         "metric",
@@ -114,11 +114,17 @@ fn histograms(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     );
     let (mut lower, mut upper, mut weight) = (Vec::new(), Vec::new(), Vec::new());
     for distribution in &outcome.distributions {
+        let entity = distribution.entity as usize;
+        let called = match distribution.scope {
+            "flow" => &outcome.flows[entity].name,
+            "link" => &outcome.links[entity].name,
+            _ => &outcome.probes[entity].name,
+        };
         let length = distribution.quantity == "queue_packets";
         let (scale, unit) = if length { (1.0, 1e-9) } else { (1e-6, 1.0) };
         for bin in distribution.histogram.bins() {
             scope.append_value(distribution.scope);
-            name.append_value(&distribution.name);
+            name.append_value(called);
             quantity.append_value(distribution.quantity);
             lower.push(bin.lower as f64 * scale);
             upper.push(bin.upper as f64 * scale);
@@ -284,13 +290,13 @@ pub fn tables(outcome: &Outcome) -> Result<Vec<(&'static str, RecordBatch)>, Arr
 pub fn metrics_by_entity<'a>(
     values: &'a [Value],
     names: impl Iterator<Item = &'a str>,
-    more: &'a [(usize, &'static str, f64)],
+    more: &'a [(u32, &'static str, f64)],
 ) -> BTreeMap<&'a str, BTreeMap<&'a str, f64>> {
     let mut found: Vec<(&str, BTreeMap<&str, f64>)> =
         names.map(|name| (name, BTreeMap::new())).collect();
     let measured = values.iter().map(|v| (v.entity, v.metric.name, v.value));
     for (index, metric, value) in measured.chain(more.iter().copied()) {
-        if let Some((_, own)) = found.get_mut(index) {
+        if let Some((_, own)) = found.get_mut(index as usize) {
             own.insert(metric, value);
         }
     }
@@ -301,14 +307,18 @@ pub fn metrics_by_entity<'a>(
 mod tests {
     use super::*;
     use bloatlab_scenario::Scenario;
-    use bloatlab_sim::{Control, NoPlugins, metrics, run};
+    use bloatlab_sim::{Control, NoPlugins, run};
 
-    #[test]
-    fn tables_have_the_documented_columns() {
+    fn outcome() -> Outcome {
         let document = r#"{"duration": "2s", "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "queue": "codel"},
             "flows": [{"cca": "cubic"}, {"traffic": {"kind": "ping"}}]}"#;
         let plan = Scenario::from_json(document).unwrap().compile().unwrap();
-        let outcome = run(&plan, 1, true, &NoPlugins, &Control::default()).unwrap();
+        run(&plan, 1, true, &NoPlugins, &Control::default()).unwrap()
+    }
+
+    #[test]
+    fn tables_have_the_documented_columns() {
+        let outcome = outcome();
         let tables: BTreeMap<_, _> = tables(&outcome).unwrap().into_iter().collect();
         let columns = |name: &str| -> Vec<String> {
             tables[name]
@@ -337,20 +347,23 @@ mod tests {
     fn metrics_of_a_hundred_thousand_flows_are_gathered_in_one_pass() {
         const FLOWS: usize = 100_000;
         let names: Vec<String> = (0..FLOWS).map(|flow| format!("flow_{flow}")).collect();
-        let values: Vec<Value> = (0..FLOWS)
+        let five: Vec<Value> = outcome().flow_metrics.drain(..5).collect();
+        let values: Vec<Value> = (0..FLOWS as u32)
             .flat_map(|entity| {
-                metrics::FLOW.iter().take(5).map(move |&metric| Value {
+                let value = f64::from(entity);
+                let of_flow = move |known: &Value| Value {
                     entity,
-                    metric,
-                    value: entity as f64,
-                })
+                    value,
+                    ..*known
+                };
+                five.iter().map(of_flow)
             })
             .collect();
         let more = [(7, "drops", 3.0)];
         let by = metrics_by_entity(&values, names.iter().map(String::as_str), &more);
         assert_eq!(by.len(), FLOWS);
         assert!(by.values().all(|own| own.len() >= 5));
-        assert_eq!(by["flow_99999"][metrics::FLOW[0].name], 99_999.0);
+        assert_eq!(by["flow_99999"]["mean_throughput_l4"], 99_999.0);
         assert_eq!(by["flow_7"]["drops"], 3.0);
     }
 }

@@ -43,25 +43,36 @@ pub(crate) struct Fetch {
 pub(crate) struct WriteLog {
     /// The write that is being read: the offset after it, and its instant.
     front: (u64, Nanos),
-    /// The later writes in order: bytes, and the time since the previous write. A write that does not fit into 32 bits takes several entries.
-    writes: Ring<(u32, u32)>,
+    /// The later writes, in order.
+    writes: Ring<Write>,
     /// The instant of the last write.
     last: Nanos,
     written: u64,
     read: u64,
 }
 
-/// The largest number of bytes, or of nanoseconds, in one entry.
-const LARGEST: u64 = u32::MAX as u64;
+/// A write, in 6 bytes. One that does not fit takes several entries.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Write {
+    /// Time since the previous write, ns.
+    later: u32,
+    bytes: u16,
+}
+
+/// What fits into one entry: the longest time, and the most bytes.
+const LONGEST: Nanos = u32::MAX as Nanos;
+const LARGEST: u64 = u16::MAX as u64;
 
 impl WriteLog {
     #[inline]
     pub fn write(&mut self, now: Nanos, bytes: u64) {
         let later = now - self.last;
-        if (bytes | later) > LARGEST {
-            self.write_in_parts(later, bytes);
+        if later <= LONGEST && bytes <= LARGEST {
+            let (later, bytes) = (later as u32, bytes as u16);
+            self.writes.push_back(Write { later, bytes });
         } else {
-            self.writes.push_back((bytes as u32, later as u32));
+            self.write_in_parts(later, bytes);
         }
         self.last = now;
         self.written += bytes;
@@ -69,13 +80,24 @@ impl WriteLog {
 
     #[cold]
     fn write_in_parts(&mut self, mut later: Nanos, mut bytes: u64) {
-        while later > LARGEST {
-            self.writes.push_back((0, u32::MAX));
-            later -= LARGEST;
+        if self.written == 0 {
+            // The first write may fill the whole send buffer.
+            self.front = (bytes, later);
+            return;
+        }
+        while later > LONGEST {
+            self.writes.push_back(Write {
+                later: u32::MAX,
+                bytes: 0,
+            });
+            later -= LONGEST;
         }
         while bytes > 0 {
             let part = bytes.min(LARGEST);
-            self.writes.push_back((part as u32, later as u32));
+            self.writes.push_back(Write {
+                later: later as u32,
+                bytes: part as u16,
+            });
             (bytes, later) = (bytes - part, 0);
         }
     }
@@ -91,7 +113,7 @@ impl WriteLog {
         let mut sum = 0.0;
         while self.read < until {
             if self.read >= self.front.0 {
-                let Some((bytes, later)) = self.writes.pop_front() else {
+                let Some(Write { bytes, later }) = self.writes.pop_front() else {
                     self.read = until;
                     break;
                 };
@@ -137,7 +159,7 @@ mod tests {
     #[test]
     fn long_pauses_and_large_writes_count_like_others() {
         let mut log = WriteLog::default();
-        let (later, much) = (10 * SECOND, 20_000_000_000);
+        let (later, much) = (10 * SECOND, 200_000_000);
         log.write(0, 10);
         log.write(later, 10);
         log.write(later + 1, much);

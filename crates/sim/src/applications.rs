@@ -4,7 +4,7 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::application::Application;
 use crate::engine::Engine;
-use crate::flow::{Flow, TcpFlow};
+use crate::flow::{Flow, Past, TcpFlow};
 use crate::packet::{Packet, Protocol};
 use crate::schedule::{application, event};
 
@@ -251,7 +251,8 @@ impl Engine<'_> {
         fetch.active = false;
         let (began, interval, persistent) = (fetch.began, fetch.interval, fetch.persistent);
         if began >= self.warmup {
-            flow.stats.fetches.record(now - began);
+            let fetches = flow.stats.fetches.get_or_insert_default();
+            fetches.record(now - began);
             self.push_probe(index, now, now - began);
         }
         if !persistent {
@@ -265,9 +266,11 @@ impl Engine<'_> {
         let Flow::Tcp(flow) = &mut self.flows[index] else {
             return;
         };
-        flow.past_arrived = flow.arrived();
-        flow.past_waits = flow.waits();
-        flow.past = flow.sender_stats();
+        flow.past = Some(Box::new(Past {
+            sender: flow.sender_stats(),
+            arrived: flow.arrived(),
+            waits: flow.waits(),
+        }));
         flow.connection = flow.connection.wrapping_add(1);
         flow.packets = TcpFlow::blank_packets(index, flow.connection);
         flow.pending = 0;

@@ -8,7 +8,7 @@ use bloatlab_units::NEVER;
 use crate::RunError;
 use crate::application::{Application, Fetch, WriteLog};
 use crate::engine::Engine;
-use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow, Waits};
+use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
 use crate::histogram::Histogram;
 use crate::loss_events::NOT_GREEDY;
 use crate::network::Place;
@@ -144,9 +144,7 @@ impl<'a> Engine<'a> {
             log: WriteLog::default(),
             completed_at: NEVER,
             first_read_at: NEVER,
-            past: bloatlab_tcp::SenderStats::default(),
-            past_arrived: 0,
-            past_waits: Waits::default(),
+            past: None,
             handshakes_given_up: 0,
             stats: TcpStats {
                 since: NEVER,

@@ -39,15 +39,19 @@ pub(crate) struct TcpFlow {
     pub completed_at: Nanos,
     /// When the first byte was read.
     pub first_read_at: Nanos,
-    /// What earlier connections of this flow counted.
-    pub past: SenderStats,
-    /// Payload bytes that reached end 1 in them.
-    pub past_arrived: u64,
-    /// What they waited for.
-    pub past_waits: Waits,
+    /// What earlier connections of this flow counted; none before the second connection.
+    pub past: Option<Box<Past>>,
     /// Connections of this flow whose handshake was given up.
     pub handshakes_given_up: u64,
     pub stats: TcpStats,
+}
+
+/// What the closed connections of a flow counted.
+pub(crate) struct Past {
+    pub sender: SenderStats,
+    /// Payload bytes that reached end 1.
+    pub arrived: u64,
+    pub waits: Waits,
 }
 
 /// When a paced segment may leave.
@@ -90,7 +94,8 @@ pub(crate) struct TcpStats {
     pub idts: u64,
     pub last_departure: Nanos,
     pub samples: Samples,
-    pub fetches: Histogram,
+    /// Times of page fetches; allocated at the first.
+    pub fetches: Option<Box<Histogram>>,
     pub failed_fetches: u64,
     /// `waits()` when counting began.
     pub waits_base: Waits,
@@ -132,20 +137,26 @@ impl TcpFlow {
     /// Payload bytes that reached end 1, in order or not, each counted once, over all connections.
     #[inline]
     pub fn arrived(&self) -> u64 {
-        self.past_arrived + self.ends[1].receiver.received()
+        self.past.as_ref().map_or(0, |past| past.arrived) + self.ends[1].receiver.received()
     }
 
     /// Everything the sender counted, over all connections.
     pub fn sender_stats(&self) -> SenderStats {
-        add(&self.past, &self.ends[0].sender.stats)
+        let stats = &self.ends[0].sender.stats;
+        let past = self.past.as_ref();
+        past.map_or(*stats, |past| add(&past.sender, stats))
     }
 
     /// What end 1, as a client, waited for over all connections.
     pub fn waits(&self) -> Waits {
         let rtos: u64 = self.ends.iter().map(|end| end.sender.stats.rtos).sum();
+        let past = self
+            .past
+            .as_ref()
+            .map_or(Waits::default(), |past| past.waits);
         Waits {
-            syns: self.past_waits.syns + self.ends[1].syn_repeats(),
-            rtos: self.past_waits.rtos + rtos,
+            syns: past.syns + self.ends[1].syn_repeats(),
+            rtos: past.rtos + rtos,
         }
     }
 

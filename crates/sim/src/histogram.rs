@@ -9,16 +9,18 @@ const OCTAVE: usize = SUB as usize;
 const OCTAVES: usize = 64;
 /// Marks an octave without a block.
 const ABSENT: u8 = u8::MAX;
+/// Bits of a weight that are stored apart from the rest, since few weights are larger.
+const LOW_BITS: u32 = 16;
 
 /// Counts (or weights) of non-negative integers; mean, minimum and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// The block that holds the bins of each octave. An octave gets a block when the first value in it is counted.
     blocks: [u8; OCTAVES],
-    /// The low 32 bits of each bin's weight, block by block.
-    weights: Vec<u32>,
-    /// The high 32 bits. Empty until a weight needs them.
-    high: Vec<u32>,
+    /// The low 16 bits of each bin's weight, block by block.
+    weights: Vec<u16>,
+    /// The other 48 bits. Empty until a weight needs them.
+    high: Vec<u64>,
     sum: u128,
     /// The smallest value, and the largest minus the smallest.
     min: u64,
@@ -27,14 +29,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self {
-            blocks: [ABSENT; OCTAVES],
-            weights: Vec::new(),
-            high: Vec::new(),
-            sum: 0,
-            min: u64::MAX,
-            span: 0,
-        }
+        Self::EMPTY
     }
 }
 
@@ -68,6 +63,16 @@ fn lower_edge(bin: usize) -> u64 {
 }
 
 impl Histogram {
+    /// A histogram in which nothing was counted.
+    pub const EMPTY: Self = Self {
+        blocks: [ABSENT; OCTAVES],
+        weights: Vec::new(),
+        high: Vec::new(),
+        sum: 0,
+        min: u64::MAX,
+        span: 0,
+    };
+
     /// Counts a value once.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
@@ -99,11 +104,11 @@ impl Histogram {
         let Some(counted) = self.weights.get_mut(place) else {
             return self.add_beyond(bin, weight);
         };
-        let (low, carries) = counted.overflowing_add(weight as u32);
+        let (low, carries) = counted.overflowing_add(weight as u16);
         *counted = low;
-        let high = (weight >> 32) as u32;
+        let high = weight >> LOW_BITS;
         if carries || high > 0 {
-            self.add_high(place, high + u32::from(carries));
+            self.add_high(place, high + u64::from(carries));
         }
     }
 
@@ -132,14 +137,14 @@ impl Histogram {
             self.high.resize(kept + OCTAVE, 0);
         }
         let place = self.place(bin);
-        self.weights[place] = weight as u32;
-        if weight >> 32 > 0 {
-            self.add_high(place, (weight >> 32) as u32);
+        self.weights[place] = weight as u16;
+        if weight >> LOW_BITS > 0 {
+            self.add_high(place, weight >> LOW_BITS);
         }
     }
 
     #[cold]
-    fn add_high(&mut self, place: usize, weight: u32) {
+    fn add_high(&mut self, place: usize, weight: u64) {
         if self.high.is_empty() {
             self.high = vec![0; self.weights.len()];
         }
@@ -148,8 +153,8 @@ impl Histogram {
 
     /// The weight at an index.
     fn weight(&self, place: usize) -> u64 {
-        let high = self.high.get(place).map_or(0, |&part| u64::from(part));
-        high << 32 | u64::from(self.weights[place])
+        let high = self.high.get(place).copied().unwrap_or(0);
+        high << LOW_BITS | u64::from(self.weights[place])
     }
 
     /// Everything counted; summed up anew.

@@ -34,7 +34,7 @@ impl Engine<'_> {
                         measure_probe(
                             &mut probes,
                             probe as usize,
-                            &tcp.stats.fetches,
+                            tcp.stats.fetches.as_deref().unwrap_or(&Histogram::EMPTY),
                             tcp.stats.failed_fetches,
                         );
                         let (waits, base) = (tcp.waits(), tcp.stats.waits_base);
@@ -103,36 +103,37 @@ impl Engine<'_> {
         let passages = &mut self.network.passages;
         for (index, (flow, passage)) in self.flows.iter_mut().zip(passages).enumerate() {
             let (rank, probe) = self.ranks[index];
-            let mut hand_over = |scope, quantity, histogram: &mut Histogram| {
+            let mut hand_over = |scope, entity, quantity, histogram: &mut Histogram| {
                 outcome.distributions.push(Distribution {
                     scope,
-                    name: self.plan.flows[index].name.clone(),
+                    entity,
                     quantity,
                     histogram: take(histogram),
                 });
             };
             match flow {
                 Flow::Tcp(tcp) => {
-                    if rank.is_some() {
-                        hand_over("flow", "rtt", &mut tcp.stats.rtt);
+                    if let Some(rank) = rank {
+                        hand_over("flow", rank, "rtt", &mut tcp.stats.rtt);
                     }
-                    if rank.is_some() && probe.is_some() {
-                        hand_over("probe", "fetch_time", &mut tcp.stats.fetches);
+                    if let (Some(_), Some(probe)) = (rank, probe) {
+                        let fetches = tcp.stats.fetches.get_or_insert_default();
+                        hand_over("probe", probe, "fetch_time", fetches);
                     }
                 }
                 Flow::Udp(udp) => {
-                    if rank.is_some() {
-                        hand_over("flow", "one_way_delay", &mut udp.delay);
+                    if let Some(rank) = rank {
+                        hand_over("flow", rank, "one_way_delay", &mut udp.delay);
                     }
                 }
                 Flow::Echo(echo) => {
-                    if probe.is_some() {
-                        hand_over("probe", "rtt", &mut echo.rtt);
+                    if let Some(probe) = probe {
+                        hand_over("probe", probe, "rtt", &mut echo.rtt);
                     }
                 }
             }
-            if rank.is_some() {
-                hand_over("flow", "sojourn", &mut passage.sojourn);
+            if let Some(rank) = rank {
+                hand_over("flow", rank, "sojourn", &mut passage.sojourn);
             }
         }
     }

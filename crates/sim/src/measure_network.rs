@@ -61,16 +61,15 @@ impl Engine<'_> {
             outcome.queue_stats.extend(
                 reported
                     .into_iter()
-                    .map(|(name, value)| (index, name, value)),
+                    .map(|(name, value)| (index as u32, name, value)),
             );
-            let name = &self.box_names[link.number as usize];
             for (quantity, histogram) in [
                 ("sojourn", take(&mut link.stats.sojourn)),
                 ("queue_packets", lengths),
             ] {
                 outcome.distributions.push(Distribution {
                     scope: "link",
-                    name: name.clone(),
+                    entity: index as u32,
                     quantity,
                     histogram,
                 });

@@ -1,5 +1,7 @@
 //! Every metric once: its name, unit, formula and source.
 
+use std::ops::Deref;
+
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
@@ -26,17 +28,47 @@ pub struct Metric {
     pub source: &'static str,
 }
 
+/// What a metric is measured of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Scope {
+    Flow,
+    Link,
+    Probe,
+    Network,
+}
+
+/// A reference to a metric in two bytes, since a run of many flows holds many values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricId {
+    scope: Scope,
+    index: u8,
+}
+
+impl Deref for MetricId {
+    type Target = Metric;
+
+    fn deref(&self) -> &Metric {
+        let all = [FLOW, LINK, PROBE, NETWORK][self.scope as usize];
+        &all[usize::from(self.index)]
+    }
+}
+
 macro_rules! metrics {
-    ($(#[$doc:meta])* $all:ident { $($id:ident = $name:literal, $unit:literal, $better:ident, $formula:literal, $source:literal;)+ }) => {
+    ($(#[$doc:meta])* $all:ident $scope:ident { $($id:ident = $name:literal, $unit:literal, $better:ident, $formula:literal, $source:literal;)+ }) => {
         $(#[$doc])*
-        pub const $all: &[&Metric] = &[$($id),+];
-        $(pub(crate) const $id: &Metric = &Metric { name: $name, unit: $unit, better: Better::$better, formula: $formula, source: $source };)+
+        pub const $all: &[Metric] = &[
+            $(Metric { name: $name, unit: $unit, better: Better::$better, formula: $formula, source: $source }),+
+        ];
+        #[allow(non_camel_case_types, reason = "the names of the constants")]
+        enum $scope { $($id),+ }
+        $(pub(crate) const $id: MetricId = MetricId { scope: Scope::$scope, index: $scope::$id as u8 };)+
     };
 }
 
 metrics! {
     /// Metrics of a flow.
-    FLOW {
+    FLOW Flow {
         F_MEAN_THROUGHPUT_L4 = "mean_throughput_l4", "Mbit/s", Higher,
             "payload bytes that reached the receiving transport, in order or not, each once / lifetime of the flow", "CCPerf";
         F_MEAN_THROUGHPUT_L7 = "mean_throughput_l7", "Mbit/s", Higher,
@@ -152,7 +184,7 @@ metrics! {
 
 metrics! {
     /// Metrics of a link.
-    LINK {
+    LINK Link {
         L_MEAN_QUEUE_LENGTH = "mean_queue_length", "packets", Lower,
             "mean over time of the packets in the queue discipline", "RFC 7928";
         L_P95_QUEUE_LENGTH = "p95_queue_length", "packets", Lower,
@@ -202,7 +234,7 @@ metrics! {
 
 metrics! {
     /// Metrics of a probe: a ping, or a client that fetches pages.
-    PROBE {
+    PROBE Probe {
         P_TRANSACTIONS = "transactions", "", None,
             "replies received, or pages fetched", "RFC 2681";
         P_LOST = "lost", "", Lower,
@@ -226,7 +258,7 @@ metrics! {
 
 metrics! {
     /// Metrics of the whole network, over its flows of data.
-    NETWORK {
+    NETWORK Network {
         N_AGG_THROUGHPUT = "agg_throughput", "Mbit/s", Higher,
             "sum of the flows' mean_throughput_l4", "CCPerf";
         N_CAPACITY_SHARE = "capacity_share", "", Higher,

@@ -4,16 +4,16 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::boxes::Count;
 use crate::histogram::Histogram;
-use crate::metrics::Metric;
+use crate::metrics::MetricId;
 use crate::packet_log::PacketEvent;
 
 /// A metric's value for a flow, link or probe (its index), or for the network (0).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
     /// Index of the entity.
-    pub entity: usize,
+    pub entity: u32,
     /// Which metric.
-    pub metric: &'static Metric,
+    pub metric: MetricId,
     /// The value.
     pub value: f64,
 }
@@ -21,12 +21,21 @@ pub struct Value {
 /// Columns sampled over time. NaN stands for a value that does not exist.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Seconds since the start.
-    pub time: Vec<f64>,
-    /// Index of the flow, link or probe.
-    pub entity: Vec<u32>,
+    instants: Vec<Instant>,
+    /// Indices of flows, links or probes, as the instants name them.
+    entities: Vec<u32>,
+    rows: usize,
     /// The sampled quantities: (column name, values).
     pub columns: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// The rows of one instant: those of `entities[from..from + rows]`.
+#[derive(Clone, Copy, Debug)]
+struct Instant {
+    /// Seconds since the start.
+    time: f64,
+    from: u32,
+    rows: u32,
 }
 
 impl Series {
@@ -37,14 +46,56 @@ impl Series {
         }
     }
 
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether nothing was sampled.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The time of each row, in seconds since the start.
+    pub fn times(&self) -> impl Iterator<Item = f64> + '_ {
+        let rows = |instant: &Instant| std::iter::repeat_n(instant.time, instant.rows as usize);
+        self.instants.iter().flat_map(rows)
+    }
+
+    /// The index of the flow, link or probe of each row.
+    pub fn entities(&self) -> impl Iterator<Item = u32> + '_ {
+        self.instants
+            .iter()
+            .flat_map(|instant| self.entities_at(instant))
+            .copied()
+    }
+
+    fn entities_at(&self, instant: &Instant) -> &[u32] {
+        &self.entities[instant.from as usize..][..instant.rows as usize]
+    }
+
     /// Adds the rows of one instant, column by column.
     pub(crate) fn extend<const N: usize>(&mut self, time: f64, rows: &[(u32, [f64; N])]) {
         debug_assert_eq!(N, self.columns.len());
-        if self.time.capacity() - self.time.len() < rows.len() {
+        let entities = rows.iter().map(|&(entity, _)| entity);
+        let repeats = self.instants.last().filter(|last| {
+            let before = self.entities_at(last).iter().copied();
+            before.eq(entities.clone())
+        });
+        // Most instants sample what the one before sampled: its list of entities serves for both.
+        let from = repeats.map_or(self.entities.len() as u32, |last| last.from);
+        if repeats.is_none() {
+            self.entities.extend(entities);
+        }
+        self.instants.push(Instant {
+            time,
+            from,
+            rows: rows.len() as u32,
+        });
+        if self.columns[0].1.capacity() - self.rows < rows.len() {
             self.grow(rows.len());
         }
-        self.time.extend(rows.iter().map(|_| time));
-        self.entity.extend(rows.iter().map(|&(entity, _)| entity));
+        self.rows += rows.len();
         for (index, (_, column)) in self.columns.iter_mut().enumerate() {
             column.extend(rows.iter().map(|(_, row)| row[index]));
         }
@@ -53,9 +104,7 @@ impl Series {
     /// Reserves space for `rows` and for an eighth of the present length. Doubling could leave half of the memory unused.
     #[cold]
     fn grow(&mut self, rows: usize) {
-        let more = rows + self.time.len() / 8 + 64;
-        self.time.reserve_exact(more);
-        self.entity.reserve_exact(more);
+        let more = rows + self.rows / 8 + 64;
         for (_, column) in &mut self.columns {
             column.reserve_exact(more);
         }
@@ -67,8 +116,8 @@ impl Series {
 pub struct Distribution {
     /// `flow`, `link` or `probe`.
     pub scope: &'static str,
-    /// Name of the entity.
-    pub name: String,
+    /// Index of the entity.
+    pub entity: u32,
     /// `rtt`, `sojourn`, `one_way_delay`, `fetch_time` (counted in ns) or `queue_packets` (weighted by ns).
     pub quantity: &'static str,
     /// The counts.
@@ -153,7 +202,7 @@ pub struct Outcome {
     /// Metrics of the network.
     pub network_metrics: Vec<Value>,
     /// What the queue disciplines report, by tc's names: (link, name, value).
-    pub queue_stats: Vec<(usize, &'static str, f64)>,
+    pub queue_stats: Vec<(u32, &'static str, f64)>,
     /// Histograms.
     pub distributions: Vec<Distribution>,
     /// The packet log, if it was asked for.
@@ -174,8 +223,8 @@ impl Outcome {
         let mut hash = Xxh3::new();
         let mut value = |v: f64| hash.update(&v.to_bits().to_le_bytes());
         for series in [&self.flow_series, &self.link_series, &self.probe_series] {
-            series.time.iter().for_each(|&v| value(v));
-            series.entity.iter().for_each(|&v| value(f64::from(v)));
+            series.times().for_each(&mut value);
+            series.entities().for_each(|v| value(f64::from(v)));
             for (name, column) in &series.columns {
                 // Where no rate varies this column says nothing.
                 if *name == "rate_mbps" && column.iter().all(|v| v.is_nan()) {

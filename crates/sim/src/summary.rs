@@ -20,10 +20,10 @@ pub(crate) struct Sheet(pub Vec<Value>);
 
 impl Sheet {
     /// Notes a value, if it exists.
-    pub fn put(&mut self, entity: usize, metric: &'static Metric, value: impl Into<Option<f64>>) {
+    pub fn put(&mut self, entity: usize, metric: MetricId, value: impl Into<Option<f64>>) {
         if let Some(value) = value.into().filter(|v| v.is_finite()) {
             self.0.push(Value {
-                entity,
+                entity: entity as u32,
                 metric,
                 value,
             });
@@ -35,7 +35,7 @@ impl Sheet {
         &mut self,
         entity: usize,
         histogram: &Histogram,
-        metrics: &[(f64, &'static Metric); N],
+        metrics: &[(f64, MetricId); N],
     ) {
         let values = histogram.quantiles(metrics.map(|(fraction, _)| fraction));
         for (&(_, metric), value) in metrics.iter().zip(values) {

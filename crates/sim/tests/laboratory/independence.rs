@@ -19,11 +19,11 @@ fn beside(a: &Scenario, b: &Scenario, swap: bool) -> Scenario {
 /// Every metric of flows and links by name, as bits.
 fn metrics(outcome: &Outcome, prefix: &str) -> Vec<(String, u64)> {
     let flows = outcome.flow_metrics.iter().map(|v| {
-        let name = &outcome.flows[v.entity].name;
+        let name = &outcome.flows[v.entity as usize].name;
         (format!("{name} {}", v.metric.name), v.value.to_bits())
     });
     let links = outcome.link_metrics.iter().map(|v| {
-        let name = &outcome.links[v.entity].name;
+        let name = &outcome.links[v.entity as usize].name;
         (format!("{name} {}", v.metric.name), v.value.to_bits())
     });
     let mut all: Vec<_> = flows

@@ -164,12 +164,12 @@ fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
     };
     let ranks: Vec<usize> = data_flows(plan).collect();
     let (cwnd, in_flight) = (column("cwnd"), column("in_flight"));
-    for row in 0..series.time.len() {
-        let flow = &plan.flows[ranks[series.entity[row] as usize]];
+    for (row, (time, entity)) in series.times().zip(series.entities()).enumerate() {
+        let flow = &plan.flows[ranks[entity as usize]];
         if cwnd[row].is_nan() {
             continue;
         }
-        let at = format!("{} s: {:?}", series.time[row], flow);
+        let at = format!("{time} s: {flow:?}");
         prop_assert!(cwnd[row] >= 1.0, "cwnd {} at {at}", cwnd[row]);
         let mss = f64::from(flow.tcp.mss);
         // FIN takes a sequence number and no room.

@@ -44,7 +44,7 @@ fn compiled(scenario: &Scenario) -> Plan {
 fn value(values: &[Value], entity: usize, name: &str) -> Option<f64> {
     let found = values
         .iter()
-        .find(|v| v.entity == entity && v.metric.name == name);
+        .find(|v| v.entity as usize == entity && v.metric.name == name);
     found.map(|v| v.value)
 }
 

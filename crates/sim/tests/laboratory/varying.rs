@@ -84,8 +84,7 @@ fn utilization_is_of_the_capacity_that_there_was() {
     assert!((share - total / mean).abs() < 1e-9);
     for (time, rate) in outcome
         .link_series
-        .time
-        .iter()
+        .times()
         .zip(column(&outcome, "rate_mbps"))
     {
         let upper = (time - 0.05).rem_euclid(2.0) < 1.0;
