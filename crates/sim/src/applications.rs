@@ -5,8 +5,9 @@ use bloatlab_units::{NEVER, Nanos};
 use crate::application::Application;
 use crate::engine::Engine;
 use crate::flow::{Flow, Past, TcpFlow};
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 use crate::schedule::{application, event};
+use bloatlab_outcome::Protocol;
 
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADER: u64 = 28;

@@ -6,14 +6,14 @@ use bloatlab_aqm::{Capacity, DropReason, Qdisc, Sink};
 use bloatlab_units::Nanos;
 
 use crate::flight::Flight;
-use crate::histogram::Histogram;
-use crate::lengths::Lengths;
-use crate::loss_events::LossEvents;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
 use crate::serialization::Serialization;
-use crate::time_mean::TimeMean;
 use crate::varying::{VaryingDelay, VaryingLink};
+use bloatlab_outcome::Lengths;
+use bloatlab_outcome::LossEvents;
+use bloatlab_outcome::TimeMean;
+use bloatlab_outcome::{Count, Histogram};
 
 /// What a queue discarded or marked during one call.
 #[derive(Default)]
@@ -37,21 +37,6 @@ impl Sink<Packet> for Fate {
     fn marked(&mut self, packet: &Packet) {
         self.marks.push(*packet);
     }
-}
-
-/// Packets through one box over the whole run: what came in, or was made in it, left, was dropped, or is still inside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Packets that entered.
-    pub arrivals: u64,
-    /// Packets that went on.
-    pub departures: u64,
-    /// Packets discarded.
-    pub drops: u64,
-    /// Copies made.
-    pub duplicates: u64,
-    /// Packets inside at the end.
-    pub held: u64,
 }
 
 /// What a link counted since the warm-up, and since the last sample.

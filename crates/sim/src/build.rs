@@ -9,18 +9,19 @@ use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::RunError;
-use crate::boxes::{Count, DelayLine, Fate, Link, LinkStats};
+use crate::boxes::{DelayLine, Fate, Link, LinkStats};
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
 use crate::network::{Network, Place};
-use crate::outcome::Series;
 use crate::packet::{MAX_FLOWS, Packet, flow_of};
 use crate::scatter::Scatter;
 use crate::schedule::{Slot, clock, event};
 use crate::serialization::Serialization;
 use crate::stretch::{Duplicator, Stretch};
 use crate::varying::{VaryingDelay, VaryingLink};
+use bloatlab_outcome::Count;
+use bloatlab_outcome::Series;
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;

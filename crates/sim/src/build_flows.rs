@@ -9,11 +9,11 @@ use crate::RunError;
 use crate::application::{Application, Fetch, WriteLog};
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
-use crate::histogram::Histogram;
-use crate::loss_events::NOT_GREEDY;
 use crate::network::Place;
 use crate::passage::Passage;
 use crate::schedule::{application, event};
+use bloatlab_outcome::Histogram;
+use bloatlab_outcome::NOT_GREEDY;
 
 /// What `Packet::hop` counts.
 const MAX_HOPS: usize = u8::MAX as usize;

@@ -8,11 +8,11 @@ use bloatlab_units::NEVER;
 use crate::gate::Keeper;
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::packet_log::Step;
 use crate::passage::{count_wait, mark, settle};
 use crate::radio::Bearers;
 use crate::schedule::{clock, event};
 use crate::tail_drop::Waited;
+use bloatlab_outcome::Step;
 
 impl Network {
     /// A packet comes to a bearer: it may be marked, and is put into its queue.

@@ -11,10 +11,11 @@ use crate::build::Plugins;
 use crate::control::{Control, Stall, Stopped};
 use crate::flow::Flow;
 use crate::network::{Network, Place};
-use crate::outcome::Series;
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 use crate::schedule::{application, clock, event};
 use crate::watchdog::Watchdog;
+use bloatlab_outcome::Protocol;
+use bloatlab_outcome::Series;
 
 /// Events between two looks at whether the run is to stop.
 const CONTROL_PERIOD: u64 = 1 << 14;

@@ -13,14 +13,9 @@ mod engine;
 mod flight;
 mod flow;
 mod gate;
-mod histogram;
-mod lengths;
-mod loss_events;
 mod measure_flows;
 mod measure_network;
-pub mod metrics;
 mod network;
-mod outcome;
 mod packet;
 mod packet_log;
 mod passage;
@@ -34,23 +29,18 @@ mod serving;
 mod stretch;
 mod summary;
 mod tail_drop;
-mod time_mean;
 mod traffic;
 mod varying;
 mod watchdog;
 
 use std::fmt;
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
 
-pub use boxes::Count;
 pub use build::{NoPlugins, Plugins};
 pub use control::{Control, Stall, Stopped};
-pub use histogram::{Bin, Histogram};
-pub use metrics::{Better, Metric};
-pub use outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value};
-pub use packet::{Packet, Protocol};
-pub use packet_log::{HOST, PacketEvent, Step};
+pub use packet::Packet;
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
-use crate::histogram::Histogram;
-use crate::metrics::*;
-use crate::outcome::{Distribution, Outcome};
 use crate::sample::mbps;
-use crate::summary::{MS, Sheet};
+use bloatlab_outcome::Histogram;
+use bloatlab_outcome::metrics::*;
+use bloatlab_outcome::{Distribution, Outcome};
+use bloatlab_outcome::{MS, Sheet};
 
 impl Engine<'_> {
     pub(crate) fn measure_flows(&self, outcome: &mut Outcome) {

@@ -2,13 +2,14 @@
 
 use crate::boxes::{DelayLine, Link};
 use crate::packet::Packet;
-use crate::packet_log::{HOST, PacketLog, Step};
+use crate::packet_log::PacketLog;
 use crate::passage::Passage;
 use crate::radio::RadioCell;
 use crate::scatter::Scatter;
 use crate::schedule::Schedule;
 use crate::serving::LinkContext;
 use crate::stretch::{Duplicator, Stretch};
+use bloatlab_outcome::{HOST, Step};
 
 /// Where a packet goes next: a box, by kind and index among its kind, or the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,13 @@ use std::mem::take;
 use bloatlab_units::Nanos;
 
 use crate::boxes::Link;
-use crate::histogram::Histogram;
-use crate::loss_events::NOT_GREEDY;
 use crate::packet::Packet;
-use crate::packet_log::{PacketLog, Step};
+use crate::packet_log::PacketLog;
 use crate::sample::mean_ms;
 use crate::tail_drop::Waited;
+use bloatlab_outcome::Histogram;
+use bloatlab_outcome::NOT_GREEDY;
+use bloatlab_outcome::Step;
 
 /// What the network did to a flow's data, and where it travels.
 #[derive(Default)]

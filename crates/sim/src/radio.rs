@@ -10,10 +10,11 @@ use bloatlab_units::{Nanos, Rng};
 use crate::boxes::Link;
 use crate::gate::{Descent, Gate, Keeper};
 use crate::packet::Packet;
-use crate::packet_log::{PacketLog, Step};
+use crate::packet_log::PacketLog;
 use crate::passage::{Passage, count_wait, discard, settle};
 use crate::schedule::{Schedule, clock, event};
 use crate::tail_drop::Waited;
+use bloatlab_outcome::Step;
 
 /// A cell, and which links are its bearers.
 pub(crate) struct RadioCell {

@@ -4,10 +4,11 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::boxes::Link;
 use crate::packet::Packet;
-use crate::packet_log::{PacketLog, Step};
+use crate::packet_log::PacketLog;
 use crate::passage::{Passage, count_wait, settle};
 use crate::schedule::Schedule;
 use crate::tail_drop::Waited;
+use bloatlab_outcome::Step;
 
 /// The parts of the network that a link's transmitter uses.
 pub(crate) struct LinkContext<'a> {

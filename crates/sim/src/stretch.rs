@@ -4,10 +4,10 @@ use bloatlab_link::{Course, gilbert_elliott::Chain};
 use bloatlab_scenario::{LossSpacing, PlanBox, PlanBoxKind};
 use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
-use crate::boxes::Count;
 use crate::flight::Flight;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, clock, event};
+use bloatlab_outcome::Count;
 
 /// How those that are hit follow each other.
 enum Spacing {

@@ -3,46 +3,11 @@
 use bloatlab_scenario::{PlanBoxKind, Traffic};
 
 use crate::RunError;
-use crate::boxes::Count;
 use crate::engine::Engine;
 use crate::flow::Flow;
-use crate::histogram::Histogram;
-use crate::metrics::*;
 use crate::network::Place;
-use crate::outcome::{FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Value};
-
-/// Nanoseconds in milliseconds.
-pub(crate) const MS: f64 = 1e-6;
-
-/// Collects metric values; one that does not exist is left out.
-#[derive(Default)]
-pub(crate) struct Sheet(pub Vec<Value>);
-
-impl Sheet {
-    /// Notes a value, if it exists.
-    pub fn put(&mut self, entity: usize, metric: MetricId, value: impl Into<Option<f64>>) {
-        if let Some(value) = value.into().filter(|v| v.is_finite()) {
-            self.0.push(Value {
-                entity: entity as u32,
-                metric,
-                value,
-            });
-        }
-    }
-
-    /// Notes quantiles of times.
-    pub fn quantiles<const N: usize>(
-        &mut self,
-        entity: usize,
-        histogram: &Histogram,
-        metrics: &[(f64, MetricId); N],
-    ) {
-        let values = histogram.quantiles(metrics.map(|(fraction, _)| fraction));
-        for (&(_, metric), value) in metrics.iter().zip(values) {
-            self.put(entity, metric, value.map(|v| v * MS));
-        }
-    }
-}
+use bloatlab_outcome::Count;
+use bloatlab_outcome::{FlowInfo, Handshake, LinkInfo, MS, Outcome, ProbeInfo};
 
 impl Engine<'_> {
     /// Ends the run: the last sample, the averages, the metrics.

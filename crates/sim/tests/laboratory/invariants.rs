@@ -1,8 +1,9 @@
 //! What holds in every run of every scenario.
 
 use bloatlab_fuzz_model::outcome;
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
-use bloatlab_sim::{Control, NoPlugins, Outcome, run};
+use bloatlab_sim::{Control, NoPlugins, run};
 use bloatlab_tcp::Reduction;
 use bloatlab_units::Limit;
 use proptest::prelude::*;

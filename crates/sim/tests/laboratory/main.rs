@@ -19,8 +19,9 @@ mod stopping;
 mod varying;
 mod wire;
 
+use bloatlab_outcome::{Outcome, Value};
 use bloatlab_scenario::{Plan, Scenario};
-use bloatlab_sim::{Control, NoPlugins, Outcome, Value, run};
+use bloatlab_sim::{Control, NoPlugins, run};
 use proptest::test_runner::{Config, RngSeed};
 
 /// Runs without a packet log.

@@ -1,7 +1,8 @@
 //! Where a run can be stopped: before it starts, while it is built, in the middle, while it is summed up, and when simulated time does not move.
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{Plan, PlanBoxKind, Scenario};
-use bloatlab_sim::{Control, NoPlugins, Outcome, RunError, Stopped, run};
+use bloatlab_sim::{Control, NoPlugins, RunError, Stopped, run};
 use serde_json::{Value, json};
 
 use crate::compiled;

@@ -4,7 +4,7 @@ use bloatlab_units::{Nanos, float};
 
 /// The mean over time of a value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TimeMean {
+pub struct TimeMean {
     value: u64,
     /// When it begins, which may be later than now, and up to when time has been taken in.
     began: Nanos,
@@ -61,7 +61,7 @@ impl TimeMean {
 
 /// The same, and how far the value strays from it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TimeSpread {
+pub struct TimeSpread {
     mean: TimeMean,
     squares: f64,
 }

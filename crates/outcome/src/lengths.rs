@@ -9,7 +9,7 @@ const SHORT: u64 = 1 << 20;
 
 /// Time by queue length.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lengths {
+pub struct Lengths {
     short: Vec<Nanos>,
     long: Histogram,
 }

@@ -4,7 +4,7 @@ use bloatlab_units::{NEVER, Nanos};
 
 /// Congestion signals (drops and marks) of greedy TCP flows, gathered into events, and the drops of everyone.
 #[derive(Clone, Default)]
-pub(crate) struct LossEvents {
+pub struct LossEvents {
     /// Events begun.
     pub events: u64,
     /// Signals within events.
@@ -63,7 +63,7 @@ impl LossEvents {
 }
 
 /// A flow that counts in loss events has a base RTT; others have this.
-pub(crate) const NOT_GREEDY: Nanos = NEVER;
+pub const NOT_GREEDY: Nanos = NEVER;
 
 #[cfg(test)]
 mod tests {

@@ -62,7 +62,7 @@ macro_rules! metrics {
         ];
         #[allow(non_camel_case_types, reason = "the names of the constants")]
         enum $scope { $($id),+ }
-        $(pub(crate) const $id: MetricId = MetricId { scope: Scope::$scope, index: $scope::$id as u8 };)+
+        $(#[doc = $formula] pub const $id: MetricId = MetricId { scope: Scope::$scope, index: $scope::$id as u8 };)+
     };
 }
 

@@ -2,10 +2,9 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::boxes::Count;
 use crate::histogram::Histogram;
 use crate::metrics::MetricId;
-use crate::packet_log::PacketEvent;
+use crate::packet_event::PacketEvent;
 
 /// A metric's value for a flow, link or probe (its index), or for the network (0).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +38,8 @@ struct Instant {
 }
 
 impl Series {
-    pub(crate) fn new(names: &[&'static str]) -> Self {
+    /// No rows yet, of quantities with these names.
+    pub fn new(names: &[&'static str]) -> Self {
         Self {
             columns: names.iter().map(|&n| (n, Vec::new())).collect(),
             ..Self::default()
@@ -75,7 +75,7 @@ impl Series {
     }
 
     /// Adds the rows of one instant, column by column.
-    pub(crate) fn extend<const N: usize>(&mut self, time: f64, rows: &[(u32, [f64; N])]) {
+    pub fn extend<const N: usize>(&mut self, time: f64, rows: &[(u32, [f64; N])]) {
         debug_assert_eq!(N, self.columns.len());
         let entities = rows.iter().map(|&(entity, _)| entity);
         let repeats = self.instants.last().filter(|last| {
@@ -122,6 +122,21 @@ pub struct Distribution {
     pub quantity: &'static str,
     /// The counts.
     pub histogram: Histogram,
+}
+
+/// Packets through one box over the whole run: what came in, or was made in it, left, was dropped, or is still inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets that entered.
+    pub arrivals: u64,
+    /// Packets that went on.
+    pub departures: u64,
+    /// Packets discarded.
+    pub drops: u64,
+    /// Copies made.
+    pub duplicates: u64,
+    /// Packets inside at the end.
+    pub held: u64,
 }
 
 /// A flow that took part.
