@@ -33,6 +33,7 @@ pub mod tracefile;
 pub use carrier::{Carrier, Reading};
 pub use course::Course;
 pub use deliveries::{DELIVERY_BYTES, Deliveries};
+pub use file::{Disk, Files, ReadOnce};
 pub use handover::Pauses;
 pub use quantity::{Probability, Quantity};
 pub use registry::{DelayVariation, LoadedRate, RateVariation, Variation};

@@ -10,8 +10,8 @@ use crate::fluid::Fluid;
 use crate::handover::Pauses;
 use crate::mahimahi::Trace;
 use crate::{
-    Carrier, Course, DELIVERY_BYTES, Deliveries, Quantity, Source, Timeline, blocked, handover,
-    mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
+    Carrier, Course, DELIVERY_BYTES, Deliveries, Files, Quantity, Source, Timeline, blocked,
+    handover, mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
 };
 
 /// The longest period, ns.
@@ -191,11 +191,11 @@ pub enum RateVariation {
 }
 
 impl RateVariation {
-    /// Refuses values out of range, as `parameter: reason`; reads what is in files.
+    /// Refuses values out of range, as `parameter: reason`; reads the file that it names, and notes its digest.
     ///
     /// # Errors
     /// The first that is out of range, or a file that holds no trace.
-    pub fn load(&mut self) -> Result<LoadedRate, String> {
+    pub fn load(&mut self, files: &dyn Files) -> Result<LoadedRate, String> {
         let course = match self {
             Self::Steps(params) => Variation::Steps(params.clone()),
             Self::Pulse(params) => Variation::Pulse(params.clone()),
@@ -203,8 +203,8 @@ impl RateVariation {
             Self::Markov(params) => Variation::Markov(params.clone()),
             Self::Sinusoid(params) => Variation::Sinusoid(params.clone()),
             Self::Poisson(params) => return Ok(LoadedRate::Poisson(params.clone())),
-            Self::Mahimahi(params) => return params.read().map(LoadedRate::Trace),
-            Self::File(params) => return params.read().map(LoadedRate::Timeline),
+            Self::Mahimahi(params) => return params.read(files).map(LoadedRate::Trace),
+            Self::File(params) => return params.read(files).map(LoadedRate::Timeline),
             Self::Mmwave(params) => {
                 params.validate()?;
                 return Ok(LoadedRate::Mmwave(params.clone()));

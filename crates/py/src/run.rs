@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bloatlab_scenario::Scenario;
+use bloatlab_scenario::{Disk, Scenario};
 use bloatlab_sim::{RunError, Stopped};
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -81,8 +81,8 @@ fn refused(error: bloatlab_scenario::ScenarioError) -> PyErr {
 #[pyfunction]
 pub fn normalise(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     let limits = limits(false)?;
-    let scenario = py.detach(|| Scenario::from_json_within(scenario_json, &limits));
-    Ok(scenario.map_err(refused)?.to_canonical_json())
+    let checked = py.detach(|| Scenario::load(scenario_json, &Disk, &limits));
+    Ok(checked.map_err(refused)?.scenario.to_canonical_json())
 }
 
 /// Runs a scenario.
@@ -97,8 +97,8 @@ pub fn run(
     plugins: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Outcome> {
     let limits = limits(record_packets)?;
-    let read = || Scenario::from_json_within(scenario_json, &limits)?.compile_within(&limits);
-    let plan = py.detach(read).map_err(refused)?;
+    let checked = py.detach(|| Scenario::load(scenario_json, &Disk, &limits));
+    let plan = checked.map_err(refused)?.plan;
     let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
     let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
     let result = py.detach(|| bloatlab_sim::run(&plan, seed, record_packets, &plugins, &control));

@@ -9,7 +9,7 @@ mod parameters;
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use bloatlab_link::{DelayVariation, Quantity, RateVariation, Variation, gilbert_elliott, jitter};
+use bloatlab_link::{DelayVariation, Files, Quantity, Variation, gilbert_elliott, jitter};
 use bloatlab_units::{Duration, Rate, SECOND};
 
 use self::name::name;
@@ -130,18 +130,10 @@ fn impairments(path: &str, value: &Impairments) -> Check {
     jittery(&format!("{path}.jitter"), value.jitter.as_ref())
 }
 
-/// Checks how a rate varies; what is in a file is read.
-fn vary_rate(path: &str, value: Option<&RateVariation>) -> Check {
-    let Some(value) = value else {
-        return Ok(());
-    };
-    registered(path, value.clone().load().map(|_| ()))
-}
-
-/// Checks everything that needs no path through the network.
-pub(crate) fn scenario(s: &Scenario) -> Check {
+/// Checks everything that needs no path through the network. What files hold is checked where they are read.
+pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
     name("name", &s.name)?;
-    files::check(s)?;
+    files::check(s, files)?;
     if s.duration.0 == 0 || s.duration.0 > DAY {
         return fail(
             "duration",
@@ -254,12 +246,10 @@ fn dumbbell(d: &Dumbbell) -> Check {
     within("dumbbell.forward_share", d.forward_share, 0.0, 1.0)?;
     queue("dumbbell.queue", &d.queue)?;
     loss("dumbbell.loss", d.loss)?;
-    vary_rate("dumbbell.vary.rate", d.vary.rate.as_ref())?;
     if d.vary.reverse_rate.is_some() && d.reverse_rate.is_none() {
         let why = "needs a way back with a rate: give `dumbbell.reverse_rate`";
         return fail("dumbbell.vary.reverse_rate", why);
     }
-    vary_rate("dumbbell.vary.reverse_rate", d.vary.reverse_rate.as_ref())?;
     vary_delay("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
     vary("dumbbell.vary.loss", d.vary.loss.as_ref())?;
     impairments("dumbbell.impair", &d.impair)?;
@@ -310,7 +300,6 @@ fn boxes(specs: &[BoxSpec]) -> Check {
             } => {
                 rate(format!("{path}.rate"), *r)?;
                 delay(format!("{path}.delay"), *d)?;
-                vary_rate(&format!("{path}.vary.rate"), v.rate.as_ref())?;
                 vary_delay(format!("{path}.vary.delay"), v.delay.as_ref())?;
                 queue(&format!("{path}.queue"), q)?;
                 device(&path, *device_packets, *overhead, *header)?;

@@ -8,7 +8,7 @@ mod parking_lot;
 use std::collections::{HashMap, HashSet};
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation, jitter};
+use bloatlab_link::{Disk, Files, LoadedRate, Probability, Variation, jitter};
 use bloatlab_units::{Nanos, Rate};
 
 use self::cell::CellPaths;
@@ -16,6 +16,7 @@ use self::dumbbell::DumbbellPaths;
 use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
+use crate::inputs::Inputs;
 use crate::{
     Direction, Flow, Impairments, Limits, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow,
     PlanLink, Scenario, ScenarioError, VaryDelay, cost,
@@ -38,19 +39,29 @@ impl Scenario {
         self.compile_within(&Limits::default())
     }
 
-    /// Checks the scenario and makes it concrete; refuses a run that costs more than it may.
+    /// Checks the scenario and makes it concrete, with files from the disk; refuses a run that costs more than it may.
     ///
     /// # Errors
     /// What is wrong, and where.
     pub fn compile_within(&self, limits: &Limits) -> Result<Plan, ScenarioError> {
-        check::scenario(self)?;
+        self.clone().plan(&Disk, limits)
+    }
+
+    /// Checks the scenario, reads its files and notes their digests, and makes it concrete.
+    pub(crate) fn plan(
+        &mut self,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Plan, ScenarioError> {
+        check::scenario(self, files)?;
+        let mut inputs = Inputs::read(self, files)?;
         let mut boxes = Boxes::default();
         let names = flow_names(&self.flows)?;
         let flows = match (&self.dumbbell, &self.parking_lot, &self.cell) {
             (Some(dumbbell), _, _) => self.on_each(
                 &names,
                 &mut boxes,
-                DumbbellPaths::new(dumbbell, &self.flows)?,
+                DumbbellPaths::new(dumbbell, &self.flows, &mut inputs)?,
             )?,
             (None, Some(lot), _) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
             (None, None, Some(cell)) => {
@@ -58,7 +69,7 @@ impl Scenario {
                 self.on_each(&names, &mut boxes, paths)?
             }
             (None, None, None) => {
-                let paths = NamedPaths::new(&self.boxes, &mut boxes)?;
+                let paths = NamedPaths::new(&self.boxes, &mut inputs, &mut boxes);
                 self.on_each(&names, &mut boxes, paths)?
             }
         };
@@ -68,7 +79,10 @@ impl Scenario {
             sample_interval: self.sample_interval.0,
             warmup: self.warmup.0,
             boxes: boxes.list,
-            cell: self.cell.as_ref().map(cell::plan).transpose()?,
+            cell: self
+                .cell
+                .as_ref()
+                .map(|cell| cell::plan(cell, inputs.channels)),
             flows,
         };
         cost::check(&plan, self, limits)?;
@@ -299,12 +313,6 @@ fn varying(mut item: PlanBox, rate: Option<LoadedRate>, delay: Option<VaryDelay>
         (link.vary_rate, link.vary_delay) = (rate, delay);
     }
     item
-}
-
-/// What the check has accepted, with what its files hold.
-fn loaded(path: &str, rate: Option<&RateVariation>) -> Result<Option<LoadedRate>, ScenarioError> {
-    let loaded = rate.map(|rate| rate.clone().load()).transpose();
-    loaded.or_else(|why| fail(path, why))
 }
 
 /// Every flow's name, unique.

@@ -11,6 +11,7 @@ mod dscp;
 mod error;
 mod flow;
 mod impair;
+mod inputs;
 mod path;
 mod plan;
 mod read;
@@ -28,11 +29,14 @@ pub use plan::{
     GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink,
     RadioPort, Share, VaryDelay,
 };
+pub use read::Checked;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
-pub use bloatlab_link::{DelayVariation, LoadedRate, Probability, RateVariation, Variation};
+pub use bloatlab_link::{
+    DelayVariation, Disk, Files, LoadedRate, Probability, RateVariation, Variation,
+};
 pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

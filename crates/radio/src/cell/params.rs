@@ -1,5 +1,6 @@
 //! What a user sets of a cell.
 
+use bloatlab_link::Files;
 use bloatlab_units::{Frequency, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -214,10 +215,10 @@ impl CellParams {
     ///
     /// # Errors
     /// `ues[place].parameter: reason`.
-    pub fn load(&mut self) -> Result<Vec<Loaded>, String> {
+    pub fn load(&mut self, files: &dyn Files) -> Result<Vec<Loaded>, String> {
         let ues = self.ues.iter_mut().enumerate();
         let load = |(place, ue): (usize, &mut ChannelParams)| {
-            ue.load().map_err(|why| format!("ues[{place}].{why}"))
+            ue.load(files).map_err(|why| format!("ues[{place}].{why}"))
         };
         ues.map(load).collect()
     }

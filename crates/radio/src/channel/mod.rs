@@ -1,5 +1,6 @@
 //! The radio channel of a user: its signal-to-noise ratio over time, fixed, computed from a scenario, or recorded.
 
+use bloatlab_link::Files;
 use bloatlab_units::{Interrupt, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,12 +81,12 @@ impl ChannelParams {
     ///
     /// # Errors
     /// `parameter: reason`, in one line; a bad line of a file with file and line.
-    pub fn load(&mut self) -> Result<Loaded, String> {
+    pub fn load(&mut self, files: &dyn Files) -> Result<Loaded, String> {
         self.validate()?;
         Ok(Loaded(match self {
             Self::Fixed(fixed) => Source::Fixed(fixed.snr_db),
             Self::Scenario(scenario) => Source::Scenario(scenario.clone()),
-            Self::Trace(trace) => Source::Trace(trace.read()?),
+            Self::Trace(trace) => Source::Trace(trace.read(files)?),
         }))
     }
 
@@ -177,6 +178,7 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
+    use bloatlab_link::Disk;
     use bloatlab_units::{SECOND, Streams};
 
     use super::*;
@@ -193,7 +195,7 @@ mod tests {
     }
 
     fn channel(text: &str) -> Channel {
-        let loaded = read(text).load().unwrap();
+        let loaded = read(text).load(&Disk).unwrap();
         Channel::new(&loaded, BAND, Streams::new(1).stream("channel"))
     }
 
@@ -224,7 +226,7 @@ mod tests {
         assert_eq!(read(r#"{"kind": "scenario"}"#), default);
         let mut wrong = read(r#"{"kind": "fixed", "snr_db": 300}"#);
         assert_eq!(
-            wrong.load().unwrap_err(),
+            wrong.load(&Disk).unwrap_err(),
             "snr_db: must be between -200 and 200, not 300"
         );
         let unknown = serde_json::from_str::<ChannelParams>(r#"{"kind": "scenario", "powr": 1}"#);

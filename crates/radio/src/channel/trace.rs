@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bloatlab_link::file;
+use bloatlab_link::{Files, file};
 use bloatlab_units::{NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl Params {
     ///
     /// # Errors
     /// `parameter: file:line: reason`, in one line.
-    pub fn read(&mut self) -> Result<Trace, String> {
+    pub fn read(&mut self, files: &dyn Files) -> Result<Trace, String> {
         let Some(file) = &self.file else {
             if self.digest.is_some() {
                 return Err("digest: goes with `file`".to_owned());
@@ -59,7 +59,7 @@ impl Params {
         if !self.samples.is_empty() {
             return Err("samples: give either `file` or `samples`".to_owned());
         }
-        let (bytes, digest) = file::open(file, self.digest.as_deref())?;
+        let (bytes, digest) = file::open(files, file, self.digest.as_deref())?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().enumerate().filter_map(|(place, line)| {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -172,6 +172,7 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
+    use bloatlab_link::Disk;
     use bloatlab_units::{MILLISECOND, SECOND};
 
     use super::*;
@@ -182,7 +183,7 @@ mod tests {
             repeat_s,
             ..Params::default()
         };
-        params.read()
+        params.read(&Disk)
     }
 
     #[test]
@@ -215,7 +216,7 @@ mod tests {
                 file: Some(file.clone()),
                 ..Params::default()
             };
-            let trace = params.read();
+            let trace = params.read(&Disk);
             trace.map(|trace| (trace, params.digest.unwrap()))
         };
         let (trace, digest) = read("# drive\n0 20\n\n0.5,18.5 # under a bridge\n").unwrap();
@@ -245,9 +246,14 @@ mod tests {
             digest: Some(digest),
             ..Params::default()
         };
-        assert!(other.read().unwrap_err().contains("is another file now"));
+        assert!(
+            other
+                .read(&Disk)
+                .unwrap_err()
+                .contains("is another file now")
+        );
         std::fs::remove_file(&path).unwrap();
-        assert!(other.read().unwrap_err().contains("cannot be read"));
+        assert!(other.read(&Disk).unwrap_err().contains("cannot be read"));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! The files that a document names, all together: each is bounded where it is read, but a document can name one many times.
 
-use std::fs;
-
-use bloatlab_link::RateVariation;
+use bloatlab_link::{Files, RateVariation};
 use bloatlab_units::Bytes;
 
 use super::{Check, fail};
@@ -12,11 +10,11 @@ use crate::{BoxSpec, Scenario};
 const MOST_BYTES: u64 = 1_000_000_000;
 
 /// Refuses a document whose files are too large together.
-pub(super) fn check(s: &Scenario) -> Check {
+pub(super) fn check(s: &Scenario, source: &dyn Files) -> Check {
     let mut total = 0_u64;
     for (path, file) in files(s) {
         // What cannot be read is refused where it is read.
-        let length = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        let length = source.length(file).unwrap_or(0);
         total = total.saturating_add(length);
         if total > MOST_BYTES {
             let [total, most] = [total, MOST_BYTES].map(Bytes);

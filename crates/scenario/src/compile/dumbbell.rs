@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use bloatlab_link::LoadedRate;
 use bloatlab_units::Nanos;
 
-use super::{Boxes, Device, Network, Paths, link, loaded, varying};
+use super::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::{fail, span};
 use crate::document::fifo;
+use crate::inputs::Inputs;
 use crate::{Dumbbell, Flow, LossSpacing, Part, PlanBox, ScenarioError, Share, VaryDelay};
 
 /// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
@@ -27,7 +28,11 @@ pub(super) struct DumbbellPaths<'a> {
 }
 
 impl<'a> DumbbellPaths<'a> {
-    pub(super) fn new(dumbbell: &'a Dumbbell, flows: &[Flow]) -> Result<Self, ScenarioError> {
+    pub(super) fn new(
+        dumbbell: &'a Dumbbell,
+        flows: &[Flow],
+        inputs: &mut Inputs,
+    ) -> Result<Self, ScenarioError> {
         let rtts: HashSet<Nanos> = flows
             .iter()
             .map(|flow| flow.rtt.unwrap_or(dumbbell.rtt).0)
@@ -39,11 +44,8 @@ impl<'a> DumbbellPaths<'a> {
         }
         Ok(Self {
             dumbbell,
-            vary_rate: loaded("dumbbell.vary.rate", dumbbell.vary.rate.as_ref())?,
-            vary_reverse_rate: loaded(
-                "dumbbell.vary.reverse_rate",
-                dumbbell.vary.reverse_rate.as_ref(),
-            )?,
+            vary_rate: inputs.rate("dumbbell.vary.rate"),
+            vary_reverse_rate: inputs.rate("dumbbell.vary.reverse_rate"),
             equal,
             shared: None,
             delays: BTreeMap::new(),
