@@ -23,8 +23,8 @@ pub struct LossEvents {
 impl LossEvents {
     /// A data packet of a greedy TCP flow was dropped or marked.
     pub fn signal(&mut self, now: Nanos, flow: usize, flows: usize, base_rtt: Nanos) {
-        if self.last_event.is_empty() {
-            self.last_event = vec![0; flows];
+        if self.last_event.len() <= flow {
+            self.last_event.resize(flows, 0);
         }
         // RFC 5348 section 5.2: losses within one RTT of the first belong to one loss event.
         if self.events == 0 || now >= self.closes {

@@ -19,7 +19,7 @@ use crate::check::{self, fail};
 use crate::inputs::Inputs;
 use crate::{
     Direction, Flow, Impairments, Limits, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow,
-    PlanLink, Scenario, ScenarioError, VaryDelay, cost,
+    PlanLink, Scenario, ScenarioError, VaryDelay, cost, timeline,
 };
 
 /// Box indices from the sender to the receiver, and back.
@@ -61,7 +61,7 @@ impl Scenario {
             (Some(dumbbell), _, _) => self.on_each(
                 &names,
                 &mut boxes,
-                DumbbellPaths::new(dumbbell, &self.flows, &mut inputs)?,
+                DumbbellPaths::new(dumbbell, self, &mut inputs)?,
             )?,
             (None, Some(lot), _) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
             (None, None, Some(cell)) => {
@@ -73,7 +73,7 @@ impl Scenario {
                 self.on_each(&names, &mut boxes, paths)?
             }
         };
-        let plan = Plan {
+        let mut plan = Plan {
             name: self.name.clone(),
             duration: self.duration.0,
             sample_interval: self.sample_interval.0,
@@ -84,8 +84,10 @@ impl Scenario {
                 .as_ref()
                 .map(|cell| cell::plan(cell, inputs.channels)),
             flows,
+            timeline: Vec::new(),
         };
         cost::check(&plan, self, limits)?;
+        plan.timeline = timeline::compile(self, &plan, files, limits)?;
         Ok(plan)
     }
 
@@ -202,9 +204,10 @@ impl Boxes {
         probability: f64,
         spacing: LossSpacing,
         vary: Option<&Variation<Probability>>,
+        may_change: bool,
     ) -> Option<usize> {
         let vary = vary.cloned();
-        (probability > 0.0 || vary.is_some()).then(|| {
+        (probability > 0.0 || vary.is_some() || may_change).then(|| {
             self.add(PlanBox {
                 name: name.to_owned(),
                 kind: PlanBoxKind::Loss {

@@ -8,6 +8,7 @@ use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::timeline::Change;
 use crate::{CellNetwork, Flow, Impairments};
 
 /// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
@@ -41,6 +42,10 @@ pub struct Scenario {
     /// The flows; at most 100,000 when every `count` is expanded.
     #[schemars(length(min = 1))]
     pub flows: Vec<Flow>,
+    /// What changes while it runs, in the order of time. Where there is a timeline, even without entries, a dumbbell can lose packets both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000))]
+    pub timeline: Option<Vec<Change>>,
 }
 
 /// One bottleneck that every flow crosses.
@@ -355,6 +360,7 @@ impl Scenario {
             cell: None,
             boxes: Vec::new(),
             flows,
+            timeline: None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod path;
 mod plan;
 mod read;
 mod text;
+mod timeline;
 mod traffic;
 
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
@@ -26,10 +27,11 @@ pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use impair::Impairments;
 pub use plan::{
-    GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanFlow, PlanGate, PlanLink,
-    RadioPort, Share, VaryDelay,
+    Effect, GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanChange, PlanFlow,
+    PlanGate, PlanLink, RadioPort, Share, VaryDelay,
 };
 pub use read::Checked;
+pub use timeline::Change;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.

@@ -62,15 +62,16 @@ impl Scenario {
         schemars::schema_for!(Self).to_value()
     }
 
-    fn read(value: &Value) -> Result<Self, ScenarioError> {
+    pub(crate) fn read(value: &Value) -> Result<Self, ScenarioError> {
         check_shape(value, &mut Vec::new())?;
         attempt(value).map_err(|(path, message)| locate(value.clone(), path, message))
     }
 }
 
 /// Keys whose values are lists.
-const LISTS: [&str; 20] = [
+const LISTS: [&str; 21] = [
     "flows",
+    "timeline",
     "boxes",
     "hops",
     "path",
@@ -225,7 +226,7 @@ fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a
 }
 
 /// The steps of a parameter's name; of a queue inside others, `queues[1].target`.
-fn named_steps(name: &str) -> Vec<Step> {
+pub(crate) fn named_steps(name: &str) -> Vec<Step> {
     let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
     parts
         .map(|part| match part.parse() {

@@ -79,6 +79,10 @@ impl Engine<'_> {
     }
 
     fn on_stop(&mut self, index: usize) {
+        if self.network.passages[index].stop != self.now() {
+            // The timeline has set another instant since.
+            return;
+        }
         // What arrives later is no throughput of the flow's lifetime.
         let flow = match &mut self.flows[index] {
             Flow::Tcp(flow) => flow,

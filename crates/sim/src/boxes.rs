@@ -7,6 +7,7 @@ use bloatlab_units::Nanos;
 
 use crate::flight::Flight;
 use crate::packet::Packet;
+use crate::replacing::MeanRate;
 use crate::schedule::{Schedule, Slot, event};
 use crate::serialization::Serialization;
 use crate::varying::{VaryingDelay, VaryingLink};
@@ -72,6 +73,10 @@ pub(crate) struct Link {
     pub number: u32,
     pub wire: Serialization,
     pub delay: Nanos,
+    /// The mean rate, once another rate has replaced the first.
+    pub mean_rate: Option<Box<MeanRate>>,
+    /// Number of queue disciplines that another has replaced.
+    pub queues_replaced: u32,
     /// What of rate and propagation changes over time.
     pub varying: Option<Box<VaryingLink>>,
     pub overhead: u32,
@@ -274,16 +279,19 @@ impl Link {
             .varying
             .as_mut()
             .and_then(|varying| varying.sample(now));
-        varying.map_or((busy, f64::NAN), |(rate, utilization)| {
-            (utilization.unwrap_or(f64::NAN), rate)
-        })
+        if let Some((rate, utilization)) = varying {
+            return (utilization.unwrap_or(f64::NAN), rate);
+        }
+        let mean = self.mean_rate.as_mut().and_then(|mean| mean.sample(now));
+        (busy, mean.unwrap_or(f64::NAN))
     }
 
     /// Mean rate (bit/s) and utilization over the `span` ns that are measured.
     pub fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
         let varying = self.varying.as_ref().and_then(|varying| varying.whole());
         let busy = self.stats.busy as f64 / span as f64;
-        varying.unwrap_or((self.wire.rate.0 as f64, Some(busy)))
+        let mean = self.mean_rate.as_ref().and_then(|mean| mean.whole.mean());
+        varying.unwrap_or((mean.unwrap_or(self.wire.rate.0 as f64), Some(busy)))
     }
 
     /// The transmission is over: the device's next packet follows.
@@ -331,6 +339,9 @@ impl Link {
         self.set_length(now, self.packets, self.bytes);
         if let Some(varying) = &mut self.varying {
             varying.reset(now);
+        }
+        if let Some(mean) = &mut self.mean_rate {
+            mean.reset(now);
         }
         self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
         self.bytes_sampled = self.bytes_sampled.wrapping_sub(self.stats.sent_bytes);

@@ -1,12 +1,13 @@
 //! From a plan to an engine ready to run.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use bloatlab_aqm::{Context, Hosts, Qdisc};
+use bloatlab_aqm::{Context, Qdisc, QueueConfig};
 use bloatlab_cc::CongestionControl;
 use bloatlab_link::jitter;
 use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{NEVER, Nanos, Rate};
 
 use crate::RunError;
 use crate::boxes::{DelayLine, Fate, Link, LinkStats};
@@ -14,7 +15,7 @@ use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
 use crate::network::{Network, Place};
-use crate::packet::{MAX_FLOWS, Packet, flow_of};
+use crate::packet::{MAX_FLOWS, Packet};
 use crate::scatter::Scatter;
 use crate::schedule::{Slot, clock, event};
 use crate::serialization::Serialization;
@@ -94,7 +95,7 @@ impl Way {
 impl<'a> Engine<'a> {
     /// Builds every box and flow of the plan and schedules what starts them.
     pub fn build(
-        plan: &'a Plan,
+        plan: Arc<Plan>,
         seed: u64,
         plugins: &'a dyn Plugins,
         control: &'a Control,
@@ -105,13 +106,12 @@ impl<'a> Engine<'a> {
             let message = format!("flows: at most {MAX_FLOWS} in all, not {flows}; use fewer");
             return Err(RunError::Plan(message));
         }
-        let mut engine = Self::empty(plan, plugins, control, seed, log);
-        let hosts = hosts(plan);
+        let mut engine = Self::empty(Arc::clone(&plan), plugins, control, seed, log);
         for (number, planned) in plan.boxes.iter().enumerate() {
             control.heed()?;
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
-                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
+                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link)?,
                 PlanBoxKind::Delay {
                     delay,
                     vary,
@@ -123,9 +123,12 @@ impl<'a> Engine<'a> {
             };
             engine.places.push(place);
         }
-        engine.add_cell(plan).map_err(RunError::Plan)?;
-        engine.add_flows(plan)?;
-        engine.assign_registers(plan);
+        engine.add_cell(&plan).map_err(RunError::Plan)?;
+        for flow in &plan.flows {
+            control.heed()?;
+            engine.add_flow(flow)?;
+        }
+        engine.assign_registers(&plan);
         if control.fast_paths() {
             engine.find_common_ways();
         }
@@ -133,30 +136,9 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    fn add_link(
-        &mut self,
-        number: usize,
-        name: &str,
-        link: &PlanLink,
-        hosts: &Hosts,
-    ) -> Result<Place, RunError> {
-        let context = Context {
-            rng: self.streams.stream(&format!("queue/{name}")),
-            mtu: MTU,
-            header: link.header,
-            rate: link.rate,
-            delay: link.delay,
-            hosts: hosts.clone(),
-        };
-        let queue = match &link.queue {
-            bloatlab_aqm::QueueConfig::Python(params) => {
-                self.plugins.queue(params).map_err(RunError::Plugin)?
-            }
-            known => known.build(context).ok_or_else(|| {
-                let kind = known.kind();
-                RunError::Plan(format!("{name}: no queue discipline is named `{kind}`"))
-            })?,
-        };
+    fn add_link(&mut self, number: usize, name: &str, link: &PlanLink) -> Result<Place, RunError> {
+        let context = self.context(name, link.header, link.rate, link.delay);
+        let queue = self.make_queue(name, &link.queue, context)?;
         let index = self.network.links.len() as u32;
         let interrupt = self.control.interrupt();
         let varying = VaryingLink::new(name, link, &self.streams, self.end, interrupt);
@@ -170,6 +152,8 @@ impl<'a> Engine<'a> {
             number: number as u32,
             wire: Serialization::new(link.rate),
             delay: link.delay,
+            mean_rate: None,
+            queues_replaced: 0,
             varying,
             overhead: link.overhead,
             header: link.header,
@@ -207,6 +191,34 @@ impl<'a> Engine<'a> {
             None if is_gate => Place::Gate(index),
             None => Place::Link(index),
         })
+    }
+
+    /// What a queue discipline is told of its link; `stream` names its random stream.
+    pub(crate) fn context(&self, stream: &str, header: u32, rate: Rate, delay: Nanos) -> Context {
+        Context {
+            rng: self.streams.stream(&format!("queue/{stream}")),
+            mtu: MTU,
+            header,
+            rate,
+            delay,
+            hosts: self.hosts.of_flows(),
+        }
+    }
+
+    /// The queue discipline of a link.
+    pub(crate) fn make_queue(
+        &self,
+        name: &str,
+        queue: &QueueConfig,
+        context: Context,
+    ) -> Result<Box<dyn Qdisc<Packet>>, RunError> {
+        match queue {
+            QueueConfig::Python(params) => self.plugins.queue(params).map_err(RunError::Plugin),
+            known => known.build(context).ok_or_else(|| {
+                let kind = known.kind();
+                RunError::Plan(format!("{name}: no queue discipline is named `{kind}`"))
+            }),
+        }
     }
 
     pub(crate) fn add_delay(
@@ -293,7 +305,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Tells a link or delay whose packets all go to the same place where that is.
-    fn find_common_ways(&mut self) {
+    pub(crate) fn find_common_ways(&mut self) {
         let network = &mut self.network;
         let mut links = vec![Way::Unknown; network.links.len()];
         let mut delays = vec![Way::Unknown; network.delays.len()];
@@ -346,18 +358,4 @@ impl<'a> Engine<'a> {
         ]);
         self.probe_series = Series::new(&["rtt_ms"]);
     }
-}
-
-/// The hosts that the plan's flows join, as queues ask for them.
-fn hosts(plan: &Plan) -> Hosts {
-    let of_flows: Vec<[u32; 2]> = plan.flows.iter().map(|flow| flow.hosts).collect();
-    Hosts::new(move |id| {
-        let (index, direction) = flow_of(id);
-        let [source, destination] = of_flows[index];
-        if direction == 0 {
-            [source, destination]
-        } else {
-            [destination, source]
-        }
-    })
 }

@@ -7,12 +7,14 @@ mod build;
 mod build_cell;
 mod build_flows;
 mod calendar;
+mod changes;
 mod control;
 mod descent;
 mod engine;
 mod flight;
 mod flow;
 mod gate;
+mod hosts;
 mod measure_flows;
 mod measure_network;
 mod network;
@@ -20,12 +22,14 @@ mod packet;
 mod packet_log;
 mod passage;
 mod radio;
+mod replacing;
 mod sample;
 mod scatter;
 mod schedule;
 mod sending;
 mod serialization;
 mod serving;
+mod session;
 mod stretch;
 mod summary;
 mod tail_drop;
@@ -34,6 +38,7 @@ mod varying;
 mod watchdog;
 
 use std::fmt;
+use std::sync::Arc;
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
@@ -41,6 +46,7 @@ use bloatlab_scenario::Plan;
 pub use build::{NoPlugins, Plugins};
 pub use control::{Control, Stall, Stopped};
 pub use packet::Packet;
+pub use session::{NewRows, Session};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,13 +81,11 @@ impl From<Stopped> for RunError {
 /// # Errors
 /// A plan that the engine cannot run, a user's algorithm that cannot be made or fails, or a run that is cancelled or stalls.
 pub fn run(
-    plan: &Plan,
+    plan: impl Into<Arc<Plan>>,
     seed: u64,
     record_packets: bool,
     plugins: &dyn Plugins,
     control: &Control,
 ) -> Result<Outcome, RunError> {
-    let mut engine = engine::Engine::build(plan, seed, plugins, control, record_packets)?;
-    engine.run()?;
-    engine.finish()
+    Session::new(plan, seed, record_packets, plugins, control)?.finish()
 }

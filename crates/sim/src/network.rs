@@ -1,5 +1,7 @@
 //! Packets on their way: from box to box of their path, until they reach the host at its end.
 
+use bloatlab_aqm::Qdisc;
+
 use crate::boxes::{DelayLine, Link};
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
@@ -250,6 +252,12 @@ impl Network {
             ends: &mut self.ends,
         };
         (&mut self.links[index], context)
+    }
+
+    /// Replaces the queue discipline of a link.
+    pub fn replace_queue(&mut self, index: usize, queue: Box<dyn Qdisc<Packet>>) {
+        let (link, mut context) = self.link(index);
+        link.replace_queue(&mut context, queue);
     }
 
     /// Brings all links up to date, up to but not including the current instant.

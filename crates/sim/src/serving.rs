@@ -78,7 +78,7 @@ impl Link {
 
     /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
     #[inline(always)]
-    fn fill_device(&mut self, context: &mut LinkContext, now: Nanos) {
+    pub fn fill_device(&mut self, context: &mut LinkContext, now: Nanos) {
         while self.has_room() {
             let packet = self.dequeue(now);
             if !self.fate.is_empty() {

@@ -77,6 +77,11 @@ impl Stretch {
         })
     }
 
+    /// The probability from now on, of one that does not vary.
+    pub fn set_probability(&mut self, probability: f64) {
+        self.probability = probability;
+    }
+
     #[cold]
     #[inline(never)]
     fn vary(&mut self, now: Nanos) {

@@ -20,6 +20,9 @@ impl Engine<'_> {
             link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
             link.set_length(end, link.packets, link.bytes);
             link.stats.bytes.advance(end);
+            if let Some(mean) = &mut link.mean_rate {
+                mean.advance(end);
+            }
             link.put_back(end);
         }
         for flow in &mut self.flows {

@@ -99,6 +99,13 @@ impl<T: Copy> Ring<T> {
         self.head = self.head.wrapping_add(count);
     }
 
+    /// Removes the `count` newest values; there must be as many.
+    #[inline]
+    pub fn drop_back(&mut self, count: usize) {
+        debug_assert!(count <= self.len());
+        self.tail = self.tail.wrapping_sub(count);
+    }
+
     /// Doubles the ring; new slots hold copies of `filler` until they are used.
     #[cold]
     fn grow(&mut self, filler: T) {
@@ -158,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holds_what_a_deque_holds(steps in proptest::collection::vec((0_u8..4, 0_usize..8), 1..300)) {
+        fn holds_what_a_deque_holds(steps in proptest::collection::vec((0_u8..5, 0_usize..8), 1..300)) {
             let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
             for (number, (step, count)) in steps.into_iter().enumerate() {
                 match step {
@@ -167,6 +174,11 @@ mod tests {
                         let count = count.min(deque.len());
                         ring.drop_front(count);
                         deque.drain(..count);
+                    }
+                    2 => {
+                        let count = count.min(deque.len());
+                        ring.drop_back(count);
+                        deque.truncate(deque.len() - count);
                     }
                     _ => {
                         prop_assert_eq!(*ring.push_back(number), number);

@@ -14,6 +14,7 @@ mod invariants;
 mod largest;
 mod queueing_theory;
 mod scalable;
+mod sessions;
 mod shapers;
 mod stopping;
 mod varying;
@@ -26,12 +27,14 @@ use proptest::test_runner::{Config, RngSeed};
 
 /// Runs without a packet log.
 fn measured(plan: &Plan, seed: u64) -> Outcome {
-    run(plan, seed, false, &NoPlugins, &Control::default()).expect("a plan that compiled runs")
+    run(plan.clone(), seed, false, &NoPlugins, &Control::default())
+        .expect("a plan that compiled runs")
 }
 
 /// Runs with a packet log.
 fn logged(plan: &Plan, seed: u64) -> Outcome {
-    run(plan, seed, true, &NoPlugins, &Control::default()).expect("a plan that compiled runs")
+    run(plan.clone(), seed, true, &NoPlugins, &Control::default())
+        .expect("a plan that compiled runs")
 }
 
 fn compiled(scenario: &Scenario) -> Plan {
