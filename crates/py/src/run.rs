@@ -101,7 +101,8 @@ pub fn run(
     let plan = checked.map_err(refused)?.plan;
     let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
     let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
-    let result = py.detach(|| bloatlab_sim::run(plan, seed, record_packets, &plugins, &control));
+    let result =
+        py.detach(|| bloatlab_sim::run(plan.into(), seed, record_packets, &plugins, &control));
     match result {
         Ok(outcome) => Ok(Outcome(outcome)),
         Err(RunError::Stopped(Stopped::Cancelled)) => Err(Cancelled::new_err("cancelled")),

@@ -312,7 +312,7 @@ mod tests {
         let document = r#"{"duration": "2s", "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "queue": "codel"},
             "flows": [{"cca": "cubic"}, {"traffic": {"kind": "ping"}}]}"#;
         let plan = Scenario::from_json(document).unwrap().compile().unwrap();
-        run(plan, 1, true, &NoPlugins, &Control::default()).unwrap()
+        run(plan.into(), 1, true, &NoPlugins, &Control::default()).unwrap()
     }
 
     #[test]

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         })
         .and_then(|Checked { plan, .. }| {
             let began = Instant::now();
-            let outcome = run(plan, seed, false, &NoPlugins, &Control::default())
+            let outcome = run(plan.into(), seed, false, &NoPlugins, &Control::default())
                 .map_err(|e| e.to_string())?;
             Ok((outcome, began.elapsed()))
         });

@@ -81,7 +81,7 @@ impl From<Stopped> for RunError {
 /// # Errors
 /// A plan that the engine cannot run, a user's algorithm that cannot be made or fails, or a run that is cancelled or stalls.
 pub fn run(
-    plan: impl Into<Arc<Plan>>,
+    plan: Arc<Plan>,
     seed: u64,
     record_packets: bool,
     plugins: &dyn Plugins,

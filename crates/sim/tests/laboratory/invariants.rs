@@ -225,7 +225,7 @@ fn the_longest_path_is_crossed_and_a_longer_one_refused() {
         });
         let scenario = Scenario::from_value(document).map_err(|why| why.to_string())?;
         let plan = scenario.compile().map_err(|why| why.to_string())?;
-        run(plan, 1, false, &NoPlugins, &Control::default()).map_err(|why| why.to_string())
+        run(plan.into(), 1, false, &NoPlugins, &Control::default()).map_err(|why| why.to_string())
     };
     let outcome = cross(255).expect("a run");
     let delay = value(&outcome.flow_metrics, 0, "mean_one_way_delay_l4");

@@ -27,14 +27,26 @@ use proptest::test_runner::{Config, RngSeed};
 
 /// Runs without a packet log.
 fn measured(plan: &Plan, seed: u64) -> Outcome {
-    run(plan.clone(), seed, false, &NoPlugins, &Control::default())
-        .expect("a plan that compiled runs")
+    run(
+        plan.clone().into(),
+        seed,
+        false,
+        &NoPlugins,
+        &Control::default(),
+    )
+    .expect("a plan that compiled runs")
 }
 
 /// Runs with a packet log.
 fn logged(plan: &Plan, seed: u64) -> Outcome {
-    run(plan.clone(), seed, true, &NoPlugins, &Control::default())
-        .expect("a plan that compiled runs")
+    run(
+        plan.clone().into(),
+        seed,
+        true,
+        &NoPlugins,
+        &Control::default(),
+    )
+    .expect("a plan that compiled runs")
 }
 
 fn compiled(scenario: &Scenario) -> Plan {

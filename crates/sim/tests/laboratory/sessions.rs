@@ -124,13 +124,13 @@ proptest! {
         let live = stepped(&mut scenario, &mut drafts, &steps, seed);
         let document = scenario.to_canonical_json();
         let plan = Scenario::load(&document, &Disk, &Limits::default()).unwrap().plan;
-        let batch = run(plan.clone(), seed, false, &NoPlugins, &Control::default());
+        let batch = run(plan.clone().into(), seed, false, &NoPlugins, &Control::default());
         match live {
             None => prop_assert!(matches!(batch, Err(RunError::Plan(_)))),
             Some(live) => {
                 let batch = batch.unwrap();
                 prop_assert_eq!(live.digest(), batch.digest(), "{}", document);
-                let slow = run(plan, seed, false, &NoPlugins, &Control::without_fast_paths());
+                let slow = run(plan.into(), seed, false, &NoPlugins, &Control::without_fast_paths());
                 prop_assert_eq!(slow.unwrap().digest(), batch.digest(), "{}", document);
             }
         }
@@ -306,6 +306,6 @@ fn a_shaper_is_not_replaced() {
         "timeline": [{ "at": "1s", "key": "dumbbell.queue", "value": "codel" }]
     });
     let plan = Scenario::from_value(document).unwrap().compile().unwrap();
-    let refused = run(plan, 1, false, &NoPlugins, &Control::default()).unwrap_err();
+    let refused = run(plan.into(), 1, false, &NoPlugins, &Control::default()).unwrap_err();
     assert!(refused.to_string().contains("is a shaper"), "{refused}");
 }

@@ -12,7 +12,7 @@ fn plan(document: Value) -> Plan {
 }
 
 fn run_with(plan: &Plan, control: &Control) -> Result<Outcome, RunError> {
-    run(plan.clone(), 1, false, &NoPlugins, control)
+    run(plan.clone().into(), 1, false, &NoPlugins, control)
 }
 
 fn is_cancelled(result: &Result<Outcome, RunError>) -> bool {
