@@ -10,6 +10,7 @@ pub mod blocked;
 mod carrier;
 mod course;
 mod deliveries;
+mod factory;
 pub mod file;
 mod fluid;
 pub mod gilbert_elliott;

@@ -9,6 +9,7 @@ mod packet_event;
 mod result;
 mod sheet;
 mod time_mean;
+mod units;
 
 pub use histogram::{Bin, Histogram};
 pub use lengths::Lengths;
@@ -19,5 +20,6 @@ pub use packet_event::{HOST, PacketEvent, Protocol, Step};
 pub use result::{
     Count, Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value,
 };
-pub use sheet::{MS, Sheet};
+pub use sheet::Sheet;
 pub use time_mean::{TimeMean, TimeSpread};
+pub use units::{MS, mbps, mean_ms};

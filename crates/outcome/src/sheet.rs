@@ -3,9 +3,7 @@
 use crate::histogram::Histogram;
 use crate::metrics::MetricId;
 use crate::result::Value;
-
-/// Nanoseconds in milliseconds.
-pub const MS: f64 = 1e-6;
+use crate::units::MS;
 
 /// Collects metric values; one that does not exist is left out.
 #[derive(Default)]

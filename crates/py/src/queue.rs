@@ -8,7 +8,7 @@ use bloatlab_sim::{Control, Packet};
 use bloatlab_units::Nanos;
 use pyo3::prelude::*;
 
-use crate::plugins::complaint;
+use crate::complaint::complaint;
 
 /// What Python asked for since the last look.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,39 +4,13 @@ use std::sync::Arc;
 
 use bloatlab_scenario::{Disk, Scenario};
 use bloatlab_sim::{RunError, Stopped};
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::errors::{Cancelled, PluginError, ScenarioError, StalledError};
 use crate::limits::limits;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
-
-pyo3::create_exception!(
-    _core,
-    ScenarioError,
-    PyValueError,
-    "A scenario that is refused; the text is one line, `path: message`."
-);
-pyo3::create_exception!(
-    _core,
-    Cancelled,
-    PyException,
-    "The run's `Control` was cancelled."
-);
-pyo3::create_exception!(
-    _core,
-    PluginError,
-    PyRuntimeError,
-    "A user's own algorithm raised, or answered what cannot be."
-);
-
-pyo3::create_exception!(
-    _core,
-    StalledError,
-    PyRuntimeError,
-    "Simulated time did not move for more events than any scenario needs; the text is one line with box or flow, time and seed."
-);
 
 /// Cancels a run from another thread and tells how far it is.
 #[pyclass(frozen, module = "bloatlab._core")]

@@ -7,7 +7,7 @@ use bloatlab_units::{Duration, Rate};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::run::ScenarioError;
+use crate::errors::ScenarioError;
 
 /// Where a scenario says how the rate of its bottleneck varies.
 const PLACE: &str = "dumbbell.vary.rate";

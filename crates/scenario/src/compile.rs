@@ -1,5 +1,6 @@
 //! Document to plan: helpers such as the dumbbell become boxes, and flows become paths through them.
 
+mod boxes;
 mod cell;
 mod dumbbell;
 mod named;
@@ -7,10 +8,10 @@ mod parking_lot;
 
 use std::collections::{HashMap, HashSet};
 
-use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{Disk, Files, LoadedRate, Probability, Variation, jitter};
-use bloatlab_units::{Nanos, Rate};
+use bloatlab_link::{Disk, Files};
+use bloatlab_units::Nanos;
 
+use self::boxes::{Boxes, Network};
 use self::cell::CellPaths;
 use self::dumbbell::DumbbellPaths;
 use self::named::NamedPaths;
@@ -18,12 +19,9 @@ use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
 use crate::inputs::Inputs;
 use crate::{
-    Direction, Flow, Impairments, Limits, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow,
-    PlanLink, Scenario, ScenarioError, VaryDelay, cost, timeline,
+    Direction, Flow, Limits, Plan, PlanBox, PlanBoxKind, PlanFlow, Scenario, ScenarioError,
+    VaryDelay, cost, timeline,
 };
-
-/// Box indices from the sender to the receiver, and back.
-type Paths = (Vec<usize>, Vec<usize>);
 
 impl Scenario {
     /// Checks everything that [`compile`](Self::compile) would refuse.
@@ -139,17 +137,6 @@ impl Scenario {
     }
 }
 
-/// A network that gives each flow its paths, adding boxes as flows need them.
-trait Network {
-    /// Boxes in the network's forward direction, and back.
-    fn paths(&mut self, boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError>;
-
-    /// The private link in front of the flow's sender.
-    fn access(&self, _name: &str) -> Option<PlanBox> {
-        None
-    }
-}
-
 /// Numbers the hosts: one number a name, and one for each that has none.
 #[derive(Default)]
 struct Hosts<'a> {
@@ -166,86 +153,6 @@ impl<'a> Hosts<'a> {
         };
         self.count += u32::from(number == next);
         number
-    }
-}
-
-/// The plan's boxes while they are gathered.
-#[derive(Default)]
-struct Boxes {
-    list: Vec<PlanBox>,
-}
-
-impl Boxes {
-    fn add(&mut self, item: PlanBox) -> usize {
-        self.list.push(item);
-        self.list.len() - 1
-    }
-
-    fn delay(
-        &mut self,
-        name: String,
-        delay: Nanos,
-        vary: Option<VaryDelay>,
-        jitter: Option<jitter::Params>,
-    ) -> usize {
-        self.add(PlanBox {
-            name,
-            kind: PlanBoxKind::Delay {
-                delay,
-                vary,
-                jitter,
-            },
-        })
-    }
-
-    fn loss(
-        &mut self,
-        name: &str,
-        probability: f64,
-        spacing: LossSpacing,
-        vary: Option<&Variation<Probability>>,
-        may_change: bool,
-    ) -> Option<usize> {
-        let vary = vary.cloned();
-        (probability > 0.0 || vary.is_some() || may_change).then(|| {
-            self.add(PlanBox {
-                name: name.to_owned(),
-                kind: PlanBoxKind::Loss {
-                    probability,
-                    spacing,
-                    vary,
-                    gilbert_elliott: None,
-                },
-            })
-        })
-    }
-
-    /// The boxes of a way's impairments but for its jitter; their names begin with this.
-    fn impair(&mut self, prefix: &str, impair: &Impairments) -> Vec<usize> {
-        let burst = impair.gilbert_elliott.map(|params| PlanBoxKind::Loss {
-            probability: 0.0,
-            spacing: LossSpacing::default(),
-            vary: None,
-            gilbert_elliott: Some(params),
-        });
-        let corrupt = (impair.corrupt > 0.0).then_some(PlanBoxKind::Corrupt {
-            probability: impair.corrupt,
-            vary: None,
-        });
-        let duplicate = (impair.duplicate > 0.0).then_some(PlanBoxKind::Duplicate {
-            probability: impair.duplicate,
-            vary: None,
-        });
-        let kinds = [
-            ("burst_loss", burst),
-            ("corrupt", corrupt),
-            ("duplicate", duplicate),
-        ];
-        let given = kinds.into_iter().filter_map(|(name, kind)| {
-            let name = format!("{prefix}{name}");
-            kind.map(|kind| PlanBox { name, kind })
-        });
-        given.map(|item| self.add(item)).collect()
     }
 }
 
@@ -280,42 +187,6 @@ impl PlanBox {
             _ => (least, most),
         }
     }
-}
-
-/// What a link adds to its rate and queue.
-#[derive(Clone, Copy)]
-struct Device {
-    /// Packets held behind the queue discipline besides the one being sent.
-    packets: u32,
-    overhead: u32,
-    header: u32,
-}
-
-fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Device) -> PlanBox {
-    PlanBox {
-        name,
-        kind: PlanBoxKind::Link(Box::new(PlanLink {
-            rate,
-            delay,
-            vary_rate: None,
-            vary_delay: None,
-            queue: queue.clone(),
-            device_packets: device.packets,
-            overhead: device.overhead,
-            header: device.header,
-            radio: None,
-            gate: None,
-            transit: false,
-        })),
-    }
-}
-
-/// A link whose rate, propagation or both change.
-fn varying(mut item: PlanBox, rate: Option<LoadedRate>, delay: Option<VaryDelay>) -> PlanBox {
-    if let PlanBoxKind::Link(link) = &mut item.kind {
-        (link.vary_rate, link.vary_delay) = (rate, delay);
-    }
-    item
 }
 
 /// Every flow's name, unique.

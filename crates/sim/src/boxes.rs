@@ -6,8 +6,8 @@ use bloatlab_aqm::{Capacity, DropReason, Qdisc, Sink};
 use bloatlab_units::Nanos;
 
 use crate::flight::Flight;
+use crate::mean_rate::MeanRate;
 use crate::packet::Packet;
-use crate::replacing::MeanRate;
 use crate::schedule::{Schedule, Slot, event};
 use crate::serialization::Serialization;
 use crate::varying::{VaryingDelay, VaryingLink};

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bloatlab_aqm::{Context, Qdisc, QueueConfig};
-use bloatlab_cc::CongestionControl;
 use bloatlab_link::jitter;
 use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{NEVER, Nanos, Rate};
@@ -14,8 +13,10 @@ use crate::boxes::{DelayLine, Fate, Link, LinkStats};
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
-use crate::network::{Network, Place};
+use crate::network::Network;
 use crate::packet::{MAX_FLOWS, Packet};
+use crate::place::Place;
+use crate::plugins::Plugins;
 use crate::scatter::Scatter;
 use crate::schedule::{Slot, clock, event};
 use crate::serialization::Serialization;
@@ -26,46 +27,6 @@ use bloatlab_outcome::Series;
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
-
-/// Where a user's own algorithms come from.
-pub trait Plugins: Sync {
-    /// A congestion control for one connection.
-    ///
-    /// # Errors
-    /// Why it could not be made, in one line.
-    fn congestion_control(
-        &self,
-        params: &bloatlab_cc::PythonParams,
-    ) -> Result<Box<dyn CongestionControl>, String>;
-
-    /// A queue discipline for one link.
-    ///
-    /// # Errors
-    /// Why it could not be made, in one line.
-    fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String>;
-}
-
-/// No algorithm of the user's own.
-pub struct NoPlugins;
-
-impl Plugins for NoPlugins {
-    fn congestion_control(
-        &self,
-        params: &bloatlab_cc::PythonParams,
-    ) -> Result<Box<dyn CongestionControl>, String> {
-        Err(format!(
-            "congestion control `{}` is written in Python and needs Python to run",
-            params.class
-        ))
-    }
-
-    fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String> {
-        Err(format!(
-            "queue `{}` is written in Python and needs Python to run",
-            params.class
-        ))
-    }
-}
 
 /// Where packets go from a box, as far as the paths have been looked through.
 #[derive(Clone, Copy)]

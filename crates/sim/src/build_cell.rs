@@ -7,7 +7,7 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
 use crate::gate::{Descent, Gate, Keeper};
-use crate::network::Place;
+use crate::place::Place;
 use crate::radio::RadioCell;
 
 impl Engine<'_> {

@@ -8,8 +8,8 @@ use bloatlab_units::{Nanos, Rate};
 
 use crate::RunError;
 use crate::engine::Engine;
-use crate::network::Place;
 use crate::packet::MAX_FLOWS;
+use crate::place::Place;
 use crate::schedule::{application, event};
 
 impl Engine<'_> {

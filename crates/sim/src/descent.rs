@@ -5,10 +5,10 @@ use std::mem::take;
 use bloatlab_aqm::Packet as _;
 use bloatlab_units::NEVER;
 
+use crate::accounting::{count_wait, mark, settle};
 use crate::gate::Keeper;
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::passage::{count_wait, mark, settle};
 use crate::radio::Bearers;
 use crate::schedule::{clock, event};
 use crate::tail_drop::Waited;

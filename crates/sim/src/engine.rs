@@ -9,12 +9,13 @@ use bloatlab_scenario::Plan;
 use bloatlab_units::{NEVER, Nanos, Streams};
 
 use crate::RunError;
-use crate::build::Plugins;
 use crate::control::{Control, Stall, Stopped};
 use crate::flow::Flow;
 use crate::hosts::FlowHosts;
-use crate::network::{Network, Place};
+use crate::network::Network;
 use crate::packet::Packet;
+use crate::place::Place;
+use crate::plugins::Plugins;
 use crate::schedule::{application, clock, event};
 use crate::watchdog::Watchdog;
 use bloatlab_outcome::Protocol;

@@ -2,8 +2,8 @@
 
 use bloatlab_units::{NEVER, Nanos, Ring};
 
-use crate::network::Place;
 use crate::packet::Packet;
+use crate::place::Place;
 use crate::schedule::{Schedule, Slot};
 
 /// A packet on its way.

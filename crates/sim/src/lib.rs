@@ -1,5 +1,6 @@
 //! The discrete-event engine: a plan and a seed in, an outcome out. Nothing here reads a clock.
 
+mod accounting;
 mod application;
 mod applications;
 mod boxes;
@@ -15,12 +16,15 @@ mod flight;
 mod flow;
 mod gate;
 mod hosts;
+mod mean_rate;
 mod measure_flows;
 mod measure_network;
 mod network;
 mod packet;
 mod packet_log;
 mod passage;
+mod place;
+mod plugins;
 mod radio;
 mod replacing;
 mod sample;
@@ -30,6 +34,7 @@ mod sending;
 mod serialization;
 mod serving;
 mod session;
+mod stall;
 mod stretch;
 mod summary;
 mod tail_drop;
@@ -43,9 +48,9 @@ use std::sync::Arc;
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
 
-pub use build::{NoPlugins, Plugins};
 pub use control::{Control, Stall, Stopped};
 pub use packet::Packet;
+pub use plugins::{NoPlugins, Plugins};
 pub use session::{NewRows, Session};
 
 /// Why there is no outcome.

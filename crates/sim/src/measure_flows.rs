@@ -8,8 +8,8 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
-use crate::sample::mbps;
 use bloatlab_outcome::Histogram;
+use bloatlab_outcome::mbps;
 use bloatlab_outcome::metrics::*;
 use bloatlab_outcome::{Distribution, Outcome};
 use bloatlab_outcome::{MS, Sheet};

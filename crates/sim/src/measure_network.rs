@@ -5,9 +5,9 @@ use std::mem::take;
 use bloatlab_scenario::PlanFlow;
 
 use crate::engine::Engine;
-use crate::network::Place;
-use crate::sample::mbps;
+use crate::place::Place;
 use bloatlab_outcome::NOT_GREEDY;
+use bloatlab_outcome::mbps;
 use bloatlab_outcome::metrics::*;
 use bloatlab_outcome::{Distribution, Outcome, network_metrics};
 use bloatlab_outcome::{MS, Sheet};

@@ -6,37 +6,13 @@ use crate::boxes::{DelayLine, Link};
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
 use crate::passage::Passage;
+use crate::place::Place;
 use crate::radio::RadioCell;
 use crate::scatter::Scatter;
 use crate::schedule::Schedule;
 use crate::serving::LinkContext;
 use crate::stretch::{Duplicator, Stretch};
 use bloatlab_outcome::{HOST, Step};
-
-/// Where a packet goes next: a box, by kind and index among its kind, or the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Link(u32),
-    Delay(u32),
-    Loss(u32),
-    /// A queue that is left when the radio is ready.
-    Gate(u32),
-    /// A link that is a bearer of the cell.
-    Bearer(u32),
-    Host,
-    Scatter(u32),
-    Corrupt(u32),
-    Duplicate(u32),
-    /// A host at the end of a path that damages packets: it looks at checksums.
-    CheckingHost,
-}
-
-impl Place {
-    /// Whether packets leave it within the call that brings them.
-    pub fn takes_no_time(self) -> bool {
-        matches!(self, Self::Loss(_) | Self::Corrupt(_) | Self::Duplicate(_))
-    }
-}
 
 /// Everything between the hosts, and the clock.
 pub(crate) struct Network {

@@ -4,14 +4,9 @@ use std::mem::take;
 
 use bloatlab_units::Nanos;
 
-use crate::boxes::Link;
 use crate::packet::Packet;
-use crate::packet_log::PacketLog;
-use crate::sample::mean_ms;
-use crate::tail_drop::Waited;
 use bloatlab_outcome::Histogram;
-use bloatlab_outcome::NOT_GREEDY;
-use bloatlab_outcome::Step;
+use bloatlab_outcome::mean_ms;
 
 /// What the network did to a flow's data, and where it travels.
 #[derive(Default)]
@@ -57,87 +52,5 @@ impl Passage {
         if packet.direction() == 0 {
             self.drops += 1;
         }
-    }
-}
-
-/// Records the sojourn time of a packet for the link and for its flow.
-#[inline(always)]
-pub(crate) fn count_wait(link: &mut Link, passages: &mut [Passage], waited: Waited) {
-    let sojourn = waited.sojourn;
-    link.stats.interval.sojourn_sum += sojourn;
-    link.stats.interval.sojourns += 1;
-    if waited.direction == 0 && !link.transit {
-        let passage = &mut passages[waited.flow];
-        passage.waits.0 += sojourn;
-        passage.waits.1 += 1;
-        passage
-            .sojourn
-            .record_in_both(&mut link.stats.sojourn, sojourn);
-    } else {
-        link.stats.sojourn.record(sojourn);
-    }
-}
-
-/// Counts what the queue discipline discarded or marked.
-#[cold]
-pub(crate) fn settle(link: &mut Link, now: Nanos, passages: &mut [Passage], log: &mut PacketLog) {
-    let mut fate = take(&mut link.fate);
-    for (packet, reason) in &mut fate.drops {
-        packet.shorten(link.header);
-        if packet.direction() == 0 {
-            passages[packet.flow_index()].dropped[*reason as usize] += 1;
-        }
-        discard(link, now, passages, log, packet);
-    }
-    for packet in &mut fate.marks {
-        packet.shorten(link.header);
-        mark(link, now, passages, log, packet);
-    }
-    // The lists go back, so that their memory is used again.
-    fate.drops.clear();
-    fate.marks.clear();
-    link.fate = fate;
-}
-
-/// Counts a packet that was marked.
-pub(crate) fn mark(
-    link: &mut Link,
-    now: Nanos,
-    passages: &mut [Passage],
-    log: &mut PacketLog,
-    packet: &Packet,
-) {
-    link.stats.marks += 1;
-    link.stats.interval.marks += 1;
-    log.note(now, Step::Mark, link.number, packet);
-    if packet.direction() == 0 {
-        passages[packet.flow_index()].marks += 1;
-    }
-    signal(link, now, passages, packet);
-}
-
-/// Counts a packet that is gone.
-pub(crate) fn discard(
-    link: &mut Link,
-    now: Nanos,
-    passages: &mut [Passage],
-    log: &mut PacketLog,
-    packet: &Packet,
-) {
-    link.count.drops += 1;
-    link.stats.drops += 1;
-    link.stats.interval.drops += 1;
-    link.stats.losses.drop(now);
-    log.note(now, Step::Drop, link.number, packet);
-    passages[packet.flow_index()].count_drop(packet);
-    signal(link, now, passages, packet);
-}
-
-/// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
-fn signal(link: &mut Link, now: Nanos, passages: &[Passage], packet: &Packet) {
-    let base_rtt = passages[packet.flow_index()].greedy_rtt;
-    if packet.direction() == 0 && base_rtt != NOT_GREEDY {
-        let losses = &mut link.stats.losses;
-        losses.signal(now, packet.flow_index(), passages.len(), base_rtt);
     }
 }

@@ -7,11 +7,12 @@ use bloatlab_radio::cell::{Above, Cell};
 use bloatlab_radio::rlc::Sdu;
 use bloatlab_units::{Nanos, Rng};
 
+use crate::accounting::{count_wait, discard, settle};
 use crate::boxes::Link;
 use crate::gate::{Descent, Gate, Keeper};
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
-use crate::passage::{Passage, count_wait, discard, settle};
+use crate::passage::Passage;
 use crate::schedule::{Schedule, clock, event};
 use crate::tail_drop::Waited;
 use bloatlab_outcome::Step;

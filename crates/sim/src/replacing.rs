@@ -1,57 +1,15 @@
 //! What of a link or delay another value replaces during the run.
 
 use bloatlab_aqm::Qdisc;
-use bloatlab_outcome::TimeMean;
 use bloatlab_units::{NEVER, Nanos, Rate};
 
+use crate::accounting::settle;
 use crate::boxes::{DelayLine, Link};
+use crate::mean_rate::MeanRate;
 use crate::packet::Packet;
-use crate::passage::settle;
 use crate::serialization::Serialization;
 use crate::serving::LinkContext;
 use crate::varying::VaryingDelay;
-
-/// The mean rate of a link whose rate was replaced.
-pub(crate) struct MeanRate {
-    /// Since the warm-up.
-    pub whole: TimeMean,
-    /// Since the last sample.
-    pub interval: TimeMean,
-}
-
-impl MeanRate {
-    /// The rate in force, where the warm-up and the last sample were at these instants.
-    pub fn start(rate: Rate, warmup: Nanos, sampled_at: Nanos) -> Self {
-        Self {
-            whole: TimeMean::start(warmup, rate.0),
-            interval: TimeMean::start(sampled_at, rate.0),
-        }
-    }
-
-    /// Counts the time up to now.
-    pub fn advance(&mut self, now: Nanos) {
-        self.whole.advance(now);
-        self.interval.advance(now);
-    }
-
-    fn set(&mut self, now: Nanos, rate: Rate) {
-        self.whole.set(now, rate.0);
-        self.interval.set(now, rate.0);
-    }
-
-    /// Mean rate since the last sample, bit/s.
-    pub fn sample(&mut self, now: Nanos) -> Option<f64> {
-        self.interval.advance(now);
-        let mean = self.interval.mean();
-        self.interval = TimeMean::start(now, self.interval.value());
-        mean
-    }
-
-    /// The warm-up is over.
-    pub fn reset(&mut self, now: Nanos) {
-        self.whole = TimeMean::start(now, self.whole.value());
-    }
-}
 
 impl Link {
     /// The rate of the packets that are sent from now on. A packet that is being sent keeps its time.

@@ -2,29 +2,13 @@
 
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
+use bloatlab_outcome::{mbps, mean_ms};
+
 use crate::boxes::Interval;
 use crate::control::Stopped;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow};
 use crate::schedule::clock;
-
-/// Bytes over nanoseconds, in Mbit/s.
-pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
-    if span == 0 {
-        0.0
-    } else {
-        bytes * 8e3 / span as f64
-    }
-}
-
-/// The mean of times in nanoseconds, in ms; none: not a number.
-pub(crate) fn mean_ms(sum: u64, count: u64) -> f64 {
-    if count == 0 {
-        f64::NAN
-    } else {
-        sum as f64 / count as f64 * 1e-6
-    }
-}
 
 impl Engine<'_> {
     #[cold]

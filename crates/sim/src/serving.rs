@@ -2,10 +2,11 @@
 
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::accounting::{count_wait, settle};
 use crate::boxes::Link;
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
-use crate::passage::{Passage, count_wait, settle};
+use crate::passage::Passage;
 use crate::schedule::Schedule;
 use crate::tail_drop::Waited;
 use bloatlab_outcome::Step;

@@ -8,9 +8,9 @@ use bloatlab_scenario::{Effect, Plan};
 use bloatlab_units::Nanos;
 
 use crate::RunError;
-use crate::build::Plugins;
 use crate::control::Control;
 use crate::engine::Engine;
+use crate::plugins::Plugins;
 
 /// A simulation under way. A session that is stepped and changed gives the same outcome as a batch run of the scenario with its timeline.
 pub struct Session<'a>(Engine<'a>);

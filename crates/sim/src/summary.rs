@@ -5,7 +5,7 @@ use bloatlab_scenario::{PlanBoxKind, Traffic};
 use crate::RunError;
 use crate::engine::Engine;
 use crate::flow::Flow;
-use crate::network::Place;
+use crate::place::Place;
 use bloatlab_outcome::Count;
 use bloatlab_outcome::{FlowInfo, Handshake, LinkInfo, MS, Outcome, ProbeInfo};
 

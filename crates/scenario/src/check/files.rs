@@ -3,7 +3,7 @@
 use bloatlab_link::{Files, RateVariation};
 use bloatlab_units::Bytes;
 
-use super::{Check, fail};
+use super::rules::{Check, fail};
 use crate::{BoxSpec, Scenario};
 
 /// Bytes of all of them, each counted as often as it is named; what they hold takes up to eight times as much.

@@ -4,7 +4,7 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_radio::channel::Loaded;
 use bloatlab_units::Rate;
 
-use super::{Boxes, Device, Network, Paths, link};
+use super::boxes::{Boxes, Device, Network, Paths, link};
 use crate::cell::SettledBearer;
 use crate::check::fail;
 use crate::document::default_queue;

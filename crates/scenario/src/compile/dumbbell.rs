@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use bloatlab_link::LoadedRate;
 use bloatlab_units::Nanos;
 
-use super::{Boxes, Device, Network, Paths, link, varying};
+use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::{fail, span};
 use crate::document::fifo;
 use crate::inputs::Inputs;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bloatlab_link::DelayVariation;
 use bloatlab_units::Duration;
 
-use super::{Boxes, Device, Network, Paths, link, varying};
+use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::fail;
 use crate::error::suggest;
 use crate::inputs::Inputs;

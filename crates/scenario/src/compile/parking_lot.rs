@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bloatlab_aqm::QueueConfig;
 use bloatlab_units::Rate;
 
-use super::{Boxes, Device, Network, Paths, link};
+use super::boxes::{Boxes, Device, Network, Paths, link};
 use crate::document::default_queue;
 use crate::{Flow, ParkingLot, ScenarioError};
 
