@@ -4,11 +4,12 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_link::{
     DelayVariation, Probability, RateVariation, Variation, gilbert_elliott, jitter,
 };
-use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
+use bloatlab_units::{Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::timeline::Change;
+use crate::change::Change;
+use crate::default_queue::default_queue;
 use crate::{CellNetwork, Flow, Impairments};
 
 /// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
@@ -363,24 +364,6 @@ impl Scenario {
             timeline: None,
         }
     }
-}
-
-/// A FIFO queue of this many packets.
-pub(crate) fn fifo(packets: u64) -> QueueConfig {
-    QueueConfig::Fifo(bloatlab_aqm::fifo::Params {
-        limit: Limit::Packets(packets),
-        ..Default::default()
-    })
-}
-
-/// A queue without a limit of its own.
-pub(crate) fn infinite() -> QueueConfig {
-    QueueConfig::Infinite(Default::default())
-}
-
-/// The default of queues nobody chose: 1000 packets, the transmit queue length of Linux's Ethernet devices.
-pub(crate) fn default_queue() -> QueueConfig {
-    fifo(1000)
 }
 
 fn half() -> f64 {

@@ -3,9 +3,11 @@
 //! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
 
 mod cell;
+mod change;
 mod check;
 mod compile;
 mod cost;
+mod default_queue;
 mod document;
 mod dscp;
 mod error;
@@ -20,6 +22,7 @@ mod timeline;
 mod traffic;
 
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
+pub use change::Change;
 pub use cost::Limits;
 pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
 pub use dscp::Dscp;
@@ -31,7 +34,6 @@ pub use plan::{
     PlanGate, PlanLink, RadioPort, Share, VaryDelay,
 };
 pub use read::Checked;
-pub use timeline::Change;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
 // What a scenario is made of, so that a crate which builds one needs no other.

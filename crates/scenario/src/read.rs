@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::error::{Complaint, complaint, translate};
-use crate::path::{Step, show};
+use crate::path::{Step, named_steps, show, split_name};
 use crate::{Limits, Plan, Scenario, ScenarioError, text};
 
 /// A scenario that was checked, and its plan.
@@ -223,24 +223,6 @@ fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a
     }
     path.append(&mut named);
     rest
-}
-
-/// The steps of a parameter's name; of a queue inside others, `queues[1].target`.
-pub(crate) fn named_steps(name: &str) -> Vec<Step> {
-    let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
-    parts
-        .map(|part| match part.parse() {
-            Ok(index) => Step::Index(index),
-            Err(_) => Step::Key(part.to_owned()),
-        })
-        .collect()
-}
-
-/// Splits `name: message`.
-pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
-    let (name, rest) = message.split_once(": ")?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
-    (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))
 }
 
 fn push_key(path: &mut Vec<Step>, name: &str) {

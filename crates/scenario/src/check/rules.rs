@@ -5,7 +5,7 @@ use std::fmt::Display;
 use bloatlab_link::{DelayVariation, Quantity, Variation, gilbert_elliott, jitter};
 use bloatlab_units::{Duration, Rate, SECOND};
 
-use crate::read::split_name;
+use crate::path::split_name;
 use crate::{Impairments, ScenarioError};
 
 pub(crate) type Check = Result<(), ScenarioError>;

@@ -7,7 +7,7 @@ use bloatlab_units::Rate;
 use super::boxes::{Boxes, Device, Network, Paths, link};
 use crate::cell::SettledBearer;
 use crate::check::fail;
-use crate::document::default_queue;
+use crate::default_queue::default_queue;
 use crate::{
     CellNetwork, Flow, GateKind, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanGate, PlanLink,
     RadioPort, ScenarioError,

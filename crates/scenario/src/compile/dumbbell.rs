@@ -7,7 +7,7 @@ use bloatlab_units::Nanos;
 
 use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::{fail, span};
-use crate::document::fifo;
+use crate::default_queue::fifo;
 use crate::inputs::Inputs;
 use crate::{
     Dumbbell, Flow, LossSpacing, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay,

@@ -6,7 +6,7 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_units::Rate;
 
 use super::boxes::{Boxes, Device, Network, Paths, link};
-use crate::document::default_queue;
+use crate::default_queue::default_queue;
 use crate::{Flow, ParkingLot, ScenarioError};
 
 pub(super) struct ParkingLotPaths<'a> {
