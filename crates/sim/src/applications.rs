@@ -26,7 +26,7 @@ impl Engine<'_> {
     }
 
     fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
-        if at < self.end && (what == application::STOP || at < self.network.passages[index].stop) {
+        if at < self.end && (what == application::STOP || at < self.network.accounts[index].stop) {
             self.schedule(
                 at,
                 event::APPLICATION,
@@ -37,7 +37,7 @@ impl Engine<'_> {
 
     fn on_start(&mut self, index: usize) {
         let now = self.now();
-        self.application_event(self.network.passages[index].stop, index, application::STOP);
+        self.application_event(self.network.accounts[index].stop, index, application::STOP);
         match &mut self.flows[index] {
             Flow::Tcp(flow) => {
                 if now >= self.warmup {
@@ -79,7 +79,7 @@ impl Engine<'_> {
     }
 
     fn on_stop(&mut self, index: usize) {
-        if self.network.passages[index].stop != self.now() {
+        if self.network.accounts[index].stop != self.now() {
             // The timeline has set another instant since.
             return;
         }

@@ -18,19 +18,19 @@ use bloatlab_outcome::{Count, Histogram};
 
 /// What a queue discarded or marked during one call.
 #[derive(Default)]
-pub(crate) struct Fate {
+pub(crate) struct Signals {
     pub drops: Vec<(Packet, DropReason)>,
     pub marks: Vec<Packet>,
 }
 
-impl Fate {
+impl Signals {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.drops.is_empty() && self.marks.is_empty()
     }
 }
 
-impl Sink<Packet> for Fate {
+impl Sink<Packet> for Signals {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
         self.drops.push((*packet, reason));
     }
@@ -85,7 +85,7 @@ pub(crate) struct Link {
     pub queue: Box<dyn Qdisc<Packet>>,
     /// The queue discipline is asked for packets also when it holds none.
     pub heeds_idleness: bool,
-    pub fate: Fate,
+    pub signals: Signals,
     /// Packets that left the queue discipline and wait in the device's ring.
     pub device: VecDeque<Packet>,
     pub device_packets: usize,
@@ -142,12 +142,12 @@ impl Link {
     #[inline(always)]
     pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
         let lost: u64 = self
-            .fate
+            .signals
             .drops
             .iter()
             .map(|(p, _)| u64::from(p.length()))
             .sum();
-        let packets = self.packets + gained - self.fate.drops.len() as u64;
+        let packets = self.packets + gained - self.signals.drops.len() as u64;
         self.set_length(now, packets, self.bytes + gained_bytes - lost);
     }
 
@@ -157,7 +157,7 @@ impl Link {
         packet.lengthen(self.header);
         let bytes = u64::from(packet.length());
         self.count.arrivals += 1;
-        self.queue.enqueue(now, packet, &mut self.fate);
+        self.queue.enqueue(now, packet, &mut self.signals);
         self.account(now, 1, bytes);
     }
 
@@ -173,14 +173,14 @@ impl Link {
         }
         packet.lengthen(self.header);
         self.count.arrivals += 1;
-        self.fate.dropped(&packet, DropReason::Overflow);
+        self.signals.dropped(&packet, DropReason::Overflow);
     }
 
     /// Dequeues the next packet. The caller records its sojourn time.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
-        let mut packet = self.queue.dequeue(now, &mut self.fate);
-        if !self.fate.drops.is_empty() {
+        let mut packet = self.queue.dequeue(now, &mut self.signals);
+        if !self.signals.drops.is_empty() {
             self.account(now, 0, 0);
         }
         if let Some(packet) = &mut packet {

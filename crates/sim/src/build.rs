@@ -9,18 +9,18 @@ use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{NEVER, Nanos, Rate};
 
 use crate::RunError;
-use crate::boxes::{DelayLine, Fate, Link, LinkStats};
+use crate::boxes::{DelayLine, Link, LinkStats, Signals};
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
+use crate::impairment::{Duplicator, Impairment};
 use crate::network::Network;
 use crate::packet::{MAX_FLOWS, Packet};
 use crate::place::Place;
 use crate::plugins::Plugins;
-use crate::scatter::Scatter;
+use crate::reordering_delay::ReorderingDelay;
 use crate::schedule::{Slot, clock, event};
 use crate::serialization::Serialization;
-use crate::stretch::{Duplicator, Stretch};
 use crate::varying::{VaryingDelay, VaryingLink};
 use bloatlab_outcome::Count;
 use bloatlab_outcome::Series;
@@ -80,7 +80,7 @@ impl<'a> Engine<'a> {
                 } => engine.add_delay(&planned.name, *delay, vary.as_ref(), *jitter),
                 PlanBoxKind::Loss { .. }
                 | PlanBoxKind::Corrupt { .. }
-                | PlanBoxKind::Duplicate { .. } => engine.add_stretch(number, planned),
+                | PlanBoxKind::Duplicate { .. } => engine.add_impairment(number, planned),
             };
             engine.places.push(place);
         }
@@ -121,7 +121,7 @@ impl<'a> Engine<'a> {
             heeds_idleness: queue.heeds_idleness(),
             tail_drop: queue.tail_drop().filter(|_| is_plain),
             queue,
-            fate: Fate::default(),
+            signals: Signals::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),
             device_packets: link.device_packets as usize,
             bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
@@ -198,9 +198,11 @@ impl<'a> Engine<'a> {
             varying = varying.jittered(jitter, rng);
         }
         if jitter.is_some_and(|jitter| jitter.reorder) {
-            let index = self.network.scatters.len() as u32;
-            self.network.scatters.push(Scatter::new(varying, index));
-            return Place::Scatter(index);
+            let index = self.network.reordering_delays.len() as u32;
+            self.network
+                .reordering_delays
+                .push(ReorderingDelay::new(varying, index));
+            return Place::ReorderingDelay(index);
         }
         let index = self.network.delays.len() as u32;
         let varies = vary.is_some() || jitter.is_some();
@@ -214,21 +216,21 @@ impl<'a> Engine<'a> {
     }
 
     /// Adds a box at which packets are hit by chance.
-    fn add_stretch(&mut self, number: usize, planned: &PlanBox) -> Place {
-        let stretch = Stretch::new(number, planned, &self.streams, self.control.interrupt());
+    fn add_impairment(&mut self, number: usize, planned: &PlanBox) -> Place {
+        let impairment = Impairment::new(number, planned, &self.streams, self.control.interrupt());
         let network = &mut self.network;
-        match (stretch, &planned.kind) {
-            (Some(stretch), PlanBoxKind::Duplicate { .. }) => {
+        match (impairment, &planned.kind) {
+            (Some(impairment), PlanBoxKind::Duplicate { .. }) => {
                 let index = network.duplicators.len() as u32;
-                network.duplicators.push(Duplicator::new(stretch, index));
+                network.duplicators.push(Duplicator::new(impairment, index));
                 Place::Duplicate(index)
             }
-            (Some(stretch), PlanBoxKind::Corrupt { .. }) => {
-                network.corrupters.push(stretch);
+            (Some(impairment), PlanBoxKind::Corrupt { .. }) => {
+                network.corrupters.push(impairment);
                 Place::Corrupt(network.corrupters.len() as u32 - 1)
             }
-            (stretch, _) => {
-                network.losses.extend(stretch);
+            (impairment, _) => {
+                network.losses.extend(impairment);
                 Place::Loss(network.losses.len() as u32 - 1)
             }
         }

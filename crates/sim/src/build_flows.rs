@@ -9,7 +9,7 @@ use crate::RunError;
 use crate::application::{Application, Fetch, WriteLog};
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
-use crate::passage::Passage;
+use crate::flow_account::FlowAccount;
 use crate::place::Place;
 use crate::schedule::{application, event};
 use bloatlab_outcome::Histogram;
@@ -22,18 +22,18 @@ impl Engine<'_> {
     /// Adds the next flow of the plan and schedules its start.
     pub(crate) fn add_flow(&mut self, planned: &PlanFlow) -> Result<(), RunError> {
         let index = self.flows.len();
-        let mut passage = Passage {
+        let mut account = FlowAccount {
             stop: planned.stop.min(self.end),
             dscp: planned.dscp,
             greedy_rtt: match planned.traffic {
                 Traffic::Greedy => planned.base_rtt,
                 _ => NOT_GREEDY,
             },
-            ..Passage::default()
+            ..FlowAccount::default()
         };
         for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
-            passage.routes[direction] = self.add_route(path);
-            let boxes = self.network.routes.len() - 1 - passage.routes[direction] as usize;
+            account.routes[direction] = self.add_route(path);
+            let boxes = self.network.routes.len() - 1 - account.routes[direction] as usize;
             if boxes > MAX_HOPS {
                 let name = &planned.name;
                 return Err(RunError::Plan(format!(
@@ -42,13 +42,13 @@ impl Engine<'_> {
             }
         }
         let mut start = self.streams.stream(&format!("start/{}", planned.name));
-        passage.start = planned.start + start.below(planned.start_jitter.max(1));
+        account.start = planned.start + start.below(planned.start_jitter.max(1));
         self.schedule(
-            passage.start,
+            account.start,
             event::APPLICATION,
             index as u32 * application::KINDS + application::START,
         );
-        self.network.passages.push(passage);
+        self.network.accounts.push(account);
         self.hosts.add(planned.hosts);
         let probe = matches!(
             planned.traffic,

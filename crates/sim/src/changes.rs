@@ -110,13 +110,13 @@ impl Engine<'_> {
 
     fn set_probability(&mut self, number: usize, probability: f64) {
         let network = &mut self.network;
-        let stretch = match self.places[number] {
+        let impairment = match self.places[number] {
             Place::Loss(index) => &mut network.losses[index as usize],
             Place::Corrupt(index) => &mut network.corrupters[index as usize],
-            Place::Duplicate(index) => &mut network.duplicators[index as usize].stretch,
+            Place::Duplicate(index) => &mut network.duplicators[index as usize].impairment,
             _ => return,
         };
-        stretch.set_probability(probability);
+        impairment.set_probability(probability);
     }
 
     /// Adds a flow after the others.
@@ -137,12 +137,12 @@ impl Engine<'_> {
     fn set_stop(&mut self, flow: usize, stop: Nanos) {
         let now = self.now();
         let stop = stop.min(self.end);
-        let passage = &mut self.network.passages[flow];
-        if passage.stop <= now {
+        let account = &mut self.network.accounts[flow];
+        if account.stop <= now {
             return;
         }
-        passage.stop = stop;
-        if passage.start < now && stop < self.end {
+        account.stop = stop;
+        if account.start < now && stop < self.end {
             let index = flow as u32 * application::KINDS + application::STOP;
             self.schedule(stop, event::APPLICATION, index);
         }

@@ -131,7 +131,7 @@ impl<'a> Engine<'a> {
                 event::WAKE => self.network.on_wake(index as usize),
                 event::RELEASE => woken = self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::CELL => self.on_cell()?,
-                _ if index >= clock::SCATTER => self.on_rare_box(index),
+                _ if index >= clock::REORDERING => self.on_rare_box(index),
                 _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
                 _ if index == clock::SAMPLE => self.on_sample()?,
                 _ if index == clock::WARMUP => self.on_warmup(),
@@ -177,7 +177,7 @@ impl<'a> Engine<'a> {
         let packet = if index & clock::COPY != 0 {
             self.network.on_copy(number)
         } else {
-            self.network.on_scatter(number)
+            self.network.on_reordering_delay(number)
         };
         if let Some(mut packet) = packet {
             self.forward(&mut packet);

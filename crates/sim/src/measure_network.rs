@@ -81,8 +81,8 @@ impl Engine<'_> {
     /// By box: the number of greedy TCP flows whose data crosses it.
     fn greedy_flows(&self) -> Vec<u64> {
         let mut crossing = vec![0; self.plan.boxes.len()];
-        for (flow, passage) in self.plan.flows.iter().zip(&self.network.passages) {
-            if passage.greedy_rtt != NOT_GREEDY {
+        for (flow, account) in self.plan.flows.iter().zip(&self.network.accounts) {
+            if account.greedy_rtt != NOT_GREEDY {
                 flow.forward.iter().for_each(|&i| crossing[i] += 1);
             }
         }

@@ -11,7 +11,7 @@ pub(crate) enum Place {
     /// A link that is a bearer of the cell.
     Bearer(u32),
     Host,
-    Scatter(u32),
+    ReorderingDelay(u32),
     Corrupt(u32),
     Duplicate(u32),
     /// A host at the end of a path that damages packets: it looks at checksums.

@@ -40,10 +40,10 @@ impl Link {
         self.queues_replaced += 1;
         for mut packet in waiting {
             packet.lengthen(self.header);
-            self.queue.enqueue(now, packet, &mut self.fate);
+            self.queue.enqueue(now, packet, &mut self.signals);
             self.account(now, 1, u64::from(packet.length()));
-            if !self.fate.is_empty() {
-                settle(self, now, context.passages, context.log);
+            if !self.signals.is_empty() {
+                settle(self, now, context.accounts, context.log);
             }
         }
         self.arrange_wake(context.schedule);
@@ -64,8 +64,8 @@ impl Link {
         while let Some(packet) = self.dequeue(now) {
             waiting.push(packet);
         }
-        if !self.fate.is_empty() {
-            settle(self, now, context.passages, context.log);
+        if !self.signals.is_empty() {
+            settle(self, now, context.accounts, context.log);
         }
         debug_assert_eq!(self.packets, 0);
         waiting

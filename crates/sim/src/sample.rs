@@ -59,11 +59,11 @@ impl Engine<'_> {
         }
         let mut rows = std::mem::take(&mut self.rows);
         for (index, flow) in self.flows.iter_mut().enumerate() {
-            let passage = &mut self.network.passages[index];
-            let sojourn = passage.sample_waits();
+            let account = &mut self.network.accounts[index];
+            let sojourn = account.sample_waits();
             let (Some(rank), true) = (
                 self.ranks[index].0,
-                passage.start < now && from < passage.stop,
+                account.start < now && from < account.stop,
             ) else {
                 continue;
             };
@@ -105,10 +105,10 @@ impl Engine<'_> {
         for link in &mut self.network.links {
             link.reset(now);
         }
-        for (passage, flow) in self.network.passages.iter_mut().zip(&mut self.flows) {
-            passage.reset();
+        for (account, flow) in self.network.accounts.iter_mut().zip(&mut self.flows) {
+            account.reset();
             match flow {
-                Flow::Tcp(flow) if passage.start <= now && flow.stats.since == NEVER => {
+                Flow::Tcp(flow) if account.start <= now && flow.stats.since == NEVER => {
                     flow.reset(now)
                 }
                 _ => {}

@@ -34,9 +34,9 @@ pub(crate) mod clock {
     pub const WARMUP: u32 = 2;
     pub const SAMPLE: u32 = 3;
     pub const CELL: u32 = 4;
-    /// The first gate before the radio; the others follow, up to the first scatter.
+    /// The first gate before the radio; the others follow, up to the first reordering_delay.
     pub const GATE: u32 = 5;
-    pub const SCATTER: u32 = 1 << 19;
+    pub const REORDERING: u32 = 1 << 19;
     pub const COPY: u32 = 2 << 19;
     pub const BOX_BITS: u32 = 19;
 }

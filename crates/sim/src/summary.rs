@@ -60,7 +60,7 @@ impl Engine<'_> {
             if self.control.heed().is_err() {
                 return;
             }
-            let passage = &self.network.passages[index];
+            let account = &self.network.accounts[index];
             outcome.flow_names.push(planned.name.clone());
             outcome.handshakes.push(match &self.flows[index] {
                 Flow::Tcp(flow) => {
@@ -98,8 +98,8 @@ impl Engine<'_> {
                         String::new()
                     },
                     traffic: traffic_name(&planned.traffic),
-                    start: passage.start as f64 * 1e-9,
-                    stop: passage.stop as f64 * 1e-9,
+                    start: account.start as f64 * 1e-9,
+                    stop: account.stop as f64 * 1e-9,
                     base_rtt: planned.base_rtt as f64 * MS,
                     mss: planned.tcp.mss,
                 });
@@ -138,11 +138,11 @@ impl Engine<'_> {
                 }
             }
             Place::Loss(i) => self.network.losses[i as usize].count,
-            Place::Scatter(i) => {
-                let scatter = &self.network.scatters[i as usize];
+            Place::ReorderingDelay(i) => {
+                let reordering_delay = &self.network.reordering_delays[i as usize];
                 Count {
-                    held: scatter.len() as u64,
-                    ..scatter.count
+                    held: reordering_delay.len() as u64,
+                    ..reordering_delay.count
                 }
             }
             Place::Corrupt(i) => self.network.corrupters[i as usize].count,
@@ -150,7 +150,7 @@ impl Engine<'_> {
                 let duplicator = &self.network.duplicators[i as usize];
                 Count {
                     held: duplicator.copies.len() as u64,
-                    ..duplicator.stretch.count
+                    ..duplicator.impairment.count
                 }
             }
             Place::Host | Place::CheckingHost => Count::default(),

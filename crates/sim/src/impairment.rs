@@ -20,7 +20,7 @@ enum Spacing {
 }
 
 /// Hits some of the packets that come by.
-pub(crate) struct Stretch {
+pub(crate) struct Impairment {
     /// Its number among the plan's boxes.
     pub number: u32,
     probability: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Stretch {
     pub count: Count,
 }
 
-impl Stretch {
+impl Impairment {
     /// From a box of the plan; `None`: it hits nothing by chance.
     pub fn new(
         number: usize,
@@ -112,24 +112,24 @@ impl Stretch {
 
 /// Lets packets through twice: the copy follows at the same instant, by an event of its own.
 pub(crate) struct Duplicator {
-    pub stretch: Stretch,
+    pub impairment: Impairment,
     pub copies: Flight,
 }
 
 impl Duplicator {
-    pub fn new(stretch: Stretch, index: u32) -> Self {
+    pub fn new(impairment: Impairment, index: u32) -> Self {
         Self {
-            stretch,
+            impairment,
             copies: Flight::new(event::CLOCK, clock::COPY | index),
         }
     }
 
     /// Counts a packet that goes on, and says whether a copy of it follows.
     pub fn pass(&mut self, schedule: &mut Schedule, packet: &Packet) -> bool {
-        let twice = self.stretch.hits(schedule.now);
-        self.stretch.count.departures += 1;
+        let twice = self.impairment.hits(schedule.now);
+        self.impairment.count.departures += 1;
         if twice {
-            self.stretch.count.duplicates += 1;
+            self.impairment.count.duplicates += 1;
             self.copies.push(schedule, schedule.now, packet);
         }
         twice
@@ -137,7 +137,7 @@ impl Duplicator {
 
     /// Takes the copy that goes on now.
     pub fn pop(&mut self, schedule: &mut Schedule) -> Option<Packet> {
-        self.stretch.count.departures += 1;
+        self.impairment.count.departures += 1;
         self.copies.pop(schedule)
     }
 }

@@ -10,7 +10,7 @@ use bloatlab_outcome::mean_ms;
 
 /// What the network did to a flow's data, and where it travels.
 #[derive(Default)]
-pub(crate) struct Passage {
+pub(crate) struct FlowAccount {
     /// First entry in the route table, by direction.
     pub routes: [u32; 2],
     /// Differentiated services code point of its packets, both ways.
@@ -34,7 +34,7 @@ pub(crate) struct Passage {
     pub waits: (u64, u64),
 }
 
-impl Passage {
+impl FlowAccount {
     /// Forgets what was counted: the warm-up is over.
     pub fn reset(&mut self) {
         (self.drops, self.marks, self.discards) = (0, 0, 0);

@@ -6,7 +6,7 @@ use bloatlab_aqm::Packet as _;
 use bloatlab_units::NEVER;
 
 use crate::accounting::{count_wait, mark, settle};
-use crate::gate::Keeper;
+use crate::gate::ReleasePolicy;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::radio::Bearers;
@@ -25,11 +25,11 @@ impl Network {
         self.log.note(now, Step::Enqueue, link.number, &packet);
         if radio.marks(link, &packet) {
             packet.set_ce();
-            mark(link, now, &mut self.passages, &mut self.log, &packet);
+            mark(link, now, &mut self.accounts, &mut self.log, &packet);
         }
         link.enter(now, packet, |bearer| radio.cell.held(bearer));
-        if !link.fate.is_empty() {
-            settle(link, now, &mut self.passages, &mut self.log);
+        if !link.signals.is_empty() {
+            settle(link, now, &mut self.accounts, &mut self.log);
         }
         radio.cell.wake(now);
         radio.arrange(&mut self.schedule);
@@ -46,8 +46,8 @@ impl Network {
         let now = self.schedule.now;
         self.log.note(now, Step::Enqueue, link.number, packet);
         link.enqueue(now, *packet);
-        if !link.fate.is_empty() {
-            settle(link, now, &mut self.passages, &mut self.log);
+        if !link.signals.is_empty() {
+            settle(link, now, &mut self.accounts, &mut self.log);
         }
         if let Some(at) = gate.arrange(now) {
             let number = clock::GATE + index as u32;
@@ -63,7 +63,7 @@ impl Network {
         let Some(radio) = &mut self.radio else {
             return;
         };
-        if let Keeper::Sdap(law) = &mut radio.gates[index].keeper {
+        if let ReleasePolicy::Sdap(law) = &mut radio.gates[index].policy {
             law.on_release(passed);
         }
     }
@@ -78,8 +78,8 @@ impl Network {
             };
             let link = &mut self.links[radio.gates[index].link];
             let packet = link.dequeue(now);
-            if !link.fate.is_empty() {
-                settle(link, now, &mut self.passages, &mut self.log);
+            if !link.signals.is_empty() {
+                settle(link, now, &mut self.accounts, &mut self.log);
             }
             let Some(mut packet) = packet else {
                 if link.packets > 0 {
@@ -89,7 +89,7 @@ impl Network {
             };
             link.count.departures += 1;
             link.stats.sent_bytes += u64::from(packet.length());
-            count_wait(link, &mut self.passages, Waited::of(&packet, now));
+            count_wait(link, &mut self.accounts, Waited::of(&packet, now));
             self.log.note(now, Step::Dequeue, link.number, &packet);
             passed += 1;
             packet.cross();
@@ -142,12 +142,12 @@ impl Network {
         let mut bearers = Bearers {
             links: &mut self.links,
             map: &radio.links,
-            passages: &mut self.passages,
+            accounts: &mut self.accounts,
             log: &mut self.log,
             slot: radio.slot,
             out: &mut radio.out,
             gates: &mut radio.gates,
-            descents: &mut radio.descents,
+            bearer_states: &mut radio.bearer_states,
             filled: &mut radio.filled,
         };
         radio.cell.run(now, &mut bearers);

@@ -37,14 +37,14 @@ impl PartialEq for Held {
 impl Eq for Held {}
 
 /// Holds every packet for a time of its own. Each has an event: they fire in the order in which packets leave.
-pub(crate) struct Scatter {
+pub(crate) struct ReorderingDelay {
     delay: VaryingDelay,
     packets: BinaryHeap<Reverse<Held>>,
     index: u32,
     pub count: Count,
 }
 
-impl Scatter {
+impl ReorderingDelay {
     pub fn new(delay: VaryingDelay, index: u32) -> Self {
         Self {
             delay,
@@ -61,7 +61,7 @@ impl Scatter {
     pub fn enter(&mut self, schedule: &mut Schedule, packet: &Packet) {
         self.count.arrivals += 1;
         let arrival = self.delay.due(schedule.now);
-        let key = schedule.push(arrival, event::CLOCK, clock::SCATTER | self.index);
+        let key = schedule.push(arrival, event::CLOCK, clock::REORDERING | self.index);
         self.packets.push(Reverse(Held {
             key,
             packet: *packet,
