@@ -31,7 +31,7 @@ impl EcnPlan {
     pub fn of(config: &TcpConfig, law: &dyn CongestionControl) -> Self {
         let needed = law.needs_ecn();
         Self {
-            wanted: config.ecn.with_law(needed),
+            wanted: config.ecn.or_needed(needed),
             needed,
             l4s: law.is_l4s(),
             fallback: config.ecn_fallback,

@@ -17,7 +17,7 @@ impl Sender {
         self.look_for_undo(&mut ack, signs);
         match self.state {
             State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
-            State::Open if signs.echo && !self.answers_marks => {
+            State::Open if signs.echo && !self.responds_to_marks => {
                 self.stats.ecn_reductions += 1;
                 self.enter_cwr(Signal::Ecn, &ack);
             }

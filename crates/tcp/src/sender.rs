@@ -113,7 +113,7 @@ pub struct Sender {
     pub(crate) most: u64,
     pub(crate) feedback: EcnFeedback,
     /// The law lowers the window for marks itself.
-    pub(crate) answers_marks: bool,
+    pub(crate) responds_to_marks: bool,
     pub(crate) tally: Tally,
     pub(crate) cwr_wanted: bool,
     pub(crate) undo: Undo,
@@ -132,7 +132,7 @@ impl Sender {
             owns_recovery: cc.owns_recovery(),
             fast_paths: true,
             fast_path: false,
-            sends_trains: !cc.heeds_sends() && config.pacing != Pacing::On,
+            sends_trains: !cc.observes_sends() && config.pacing != Pacing::On,
             cc,
             una: 0,
             next: 0,
@@ -167,7 +167,7 @@ impl Sender {
             max_ack_delay: config.delayed_ack.0,
             most: if config.byte_counting { 0 } else { mss },
             feedback: EcnFeedback::Off,
-            answers_marks: false,
+            responds_to_marks: false,
             tally: Tally::new(),
             cwr_wanted: false,
             undo: Undo::new(config),
@@ -178,7 +178,7 @@ impl Sender {
     pub(crate) fn agree(&mut self, feedback: EcnFeedback) {
         self.feedback = feedback;
         self.cc.on_negotiated(feedback);
-        self.answers_marks = self.cc.answers_marks();
+        self.responds_to_marks = self.cc.responds_to_marks();
     }
 
     /// Whether ECE and CWR mean what RFC 3168 says.
