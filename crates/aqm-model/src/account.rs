@@ -135,7 +135,7 @@ impl Sink<ModelPacket> for Account {
     fn dropped(&mut self, packet: &ModelPacket, reason: DropReason) {
         self.leaves(packet);
         self.drops += 1;
-        self.note(packet.id << 2 | (reason == DropReason::Law) as u64 | 1 << 62);
+        self.note(packet.id << 2 | (reason == DropReason::Aqm) as u64 | 1 << 62);
     }
 
     fn marked(&mut self, packet: &ModelPacket) {

@@ -1,27 +1,27 @@
-//! Flows take turns by bytes, those that have just begun first: the scheduler of RFC 8290 section 4, apart from what each queue is under.
+//! Deficit round robin that serves new flows first, without the queues: the scheduler of RFC 8290 section 4.
 
 use std::hint::select_unpredictable;
 
 use crate::list::{Linked, List};
 
-/// A flow that takes turns.
-pub trait TakesTurns: Linked {
-    /// Whether it has used up its turn.
+/// A flow that the scheduler serves.
+pub trait ScheduledFlow: Linked {
+    /// Whether its deficit is used up.
     fn is_spent(&self) -> bool;
-    /// Gives it the bytes of another one.
+    /// Adds a quantum to its deficit.
     fn refill(&mut self, quantum: i64);
 }
 
-/// The flows that wait for a turn: the new ones, then the old ones.
+/// The lists of active flows: new flows are served before old ones.
 #[derive(Clone, Copy, Debug)]
-pub struct Turns {
+pub struct FlowScheduler {
     new: List,
     old: List,
     quantum: i64,
 }
 
-impl Turns {
-    /// No flow yet; each turn is so many bytes.
+impl FlowScheduler {
+    /// Creates a scheduler without flows, with a quantum in bytes.
     pub fn new(quantum: i64) -> Self {
         Self {
             new: List::default(),
@@ -30,44 +30,44 @@ impl Turns {
         }
     }
 
-    /// Bytes of a turn.
+    /// The quantum, bytes.
     #[inline]
     pub fn quantum(&self) -> i64 {
         self.quantum
     }
 
-    /// New flows that wait.
+    /// Number of new flows.
     pub fn new_len(&self) -> u32 {
         self.new.len()
     }
 
-    /// Old flows that wait.
+    /// Number of old flows.
     pub fn old_len(&self) -> u32 {
         self.old.len()
     }
 
-    /// A flow that was idle has something to send (RFC 8290 section 4.1).
+    /// RFC 8290 section 4.1: adds a flow that was idle to the new flows.
     #[inline]
     pub fn begin<T: Linked>(&mut self, flows: &mut [T], place: u32) {
         self.new.push(flows, place);
     }
 
-    /// A flow that was taken out takes part again, behind the old ones.
+    /// Adds a flow that was taken out to the end of the old flows.
     #[inline]
     pub fn resume<T: Linked>(&mut self, flows: &mut [T], place: u32) {
         self.old.push(flows, place);
     }
 
-    /// The flow that has the turn. Both lists are read, and in `take_out` written, so that no access waits until it is known which one is served.
+    /// The flow to serve. It reads both lists, and `take_out` writes both, so that no access waits until it is known which of them is served.
     #[inline]
     fn first(&self) -> Option<u32> {
         let (new, old) = (self.new.first(), self.old.first());
         select_unpredictable(new.is_some(), new, old)
     }
 
-    /// Whose turn it is. RFC 8290 section 4.2: a flow that has used up its turn gets another one, behind the old flows.
+    /// The flow to serve. RFC 8290 section 4.2: a flow whose deficit is used up gets another quantum and moves behind the old flows.
     #[inline]
-    pub fn current<T: TakesTurns>(&mut self, flows: &mut [T]) -> Option<u32> {
+    pub fn current<T: ScheduledFlow>(&mut self, flows: &mut [T]) -> Option<u32> {
         loop {
             let current = self.first()?;
             let flow = &mut flows[current as usize];
@@ -80,7 +80,7 @@ impl Turns {
         }
     }
 
-    /// Takes out the flow whose turn it is, `current`.
+    /// Takes `current`, the flow that is being served, out of its list.
     #[inline]
     pub fn take_out<T: Linked>(&mut self, flows: &mut [T], current: u32) {
         let is_new = !self.new.is_empty();
@@ -89,8 +89,8 @@ impl Turns {
         self.old.advance_if(second, !is_new);
     }
 
-    /// The flow whose turn it is, `current`, has nothing to send; says whether that ends its part. RFC 8290 section 4.2: a new flow passes
-    /// through the old ones first, or sparse flows could starve them.
+    /// Handles that `current`, the flow being served, has nothing to send. Returns whether it leaves the lists. RFC 8290 section 4.2: a new flow
+    /// first moves to the old flows, otherwise sparse flows could starve the old ones.
     #[inline]
     pub fn is_over<T: Linked>(&mut self, flows: &mut [T], current: u32) -> bool {
         let is_new = !self.new.is_empty();
