@@ -1,4 +1,4 @@
-//! The SDU that is being sent, and where the next one comes from.
+//! The SDU that is being sent, and the source of the next one.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use bloatlab_units::Nanos;
 
 use super::{Framing, Opportunity, Sdu, Upper};
 
-/// A part cut off the SDU in work.
+/// A part that was cut from the current SDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut<T> {
     pub sdu: Sdu<T>,
@@ -25,16 +25,16 @@ impl<T> Cut<T> {
     }
 }
 
-/// Hands out SDUs from front to back.
+/// Provides SDUs in order.
 #[derive(Debug)]
-pub(crate) struct Feed<T> {
-    /// The SDU in work, and how much of it was sent.
+pub(crate) struct SduSource<T> {
+    /// The current SDU, and how many of its bytes have been sent.
     head: Option<(Sdu<T>, u32)>,
-    /// To be sent from their first byte again, before anything new.
+    /// SDUs to send again from their first byte, before anything new.
     again: VecDeque<Sdu<T>>,
 }
 
-impl<T> Default for Feed<T> {
+impl<T> Default for SduSource<T> {
     fn default() -> Self {
         Self {
             head: None,
@@ -43,8 +43,8 @@ impl<T> Default for Feed<T> {
     }
 }
 
-impl<T: Copy> Feed<T> {
-    /// Sees to it that an SDU is in work; false if there is none.
+impl<T: Copy> SduSource<T> {
+    /// Makes sure that there is a current SDU. Returns false if there is none to take.
     pub(crate) fn fill(&mut self, now: Nanos, upper: &mut dyn Upper<T>) -> bool {
         if self.head.is_none() {
             let sdu = self.again.pop_front().or_else(|| upper.pull(now));
@@ -53,12 +53,12 @@ impl<T: Copy> Feed<T> {
         self.head.is_some()
     }
 
-    /// The SDU in work, and how much of it was sent.
+    /// The current SDU, and how many of its bytes have been sent.
     pub(crate) fn head(&self) -> Option<(Sdu<T>, u32)> {
         self.head
     }
 
-    /// Cuts up to `most` bytes off the SDU in work, which must be there.
+    /// Cuts up to `most` bytes from the current SDU, which must exist.
     pub(crate) fn cut(&mut self, most: u32) -> Option<Cut<T>> {
         let (sdu, sent) = self.head.as_mut()?;
         let cut = Cut {
@@ -73,18 +73,18 @@ impl<T: Copy> Feed<T> {
         Some(cut)
     }
 
-    /// What is left of an SDU that was sent in part.
+    /// The rest of an SDU that was sent in part.
     pub(crate) fn held(&self) -> Option<(u32, Nanos)> {
         self.head
             .map(|(sdu, sent)| (sdu.bytes - sent, sdu.entered_at))
     }
 
-    /// Nothing waits here or above.
+    /// Whether nothing waits here or above.
     pub(crate) fn is_dry(&self, upper: &dyn Upper<T>) -> bool {
         self.head.is_none() && self.again.is_empty() && upper.packets() == 0
     }
 
-    /// SDUs and bytes that wait here and above, the rest of the one in work among them.
+    /// SDUs and bytes that wait here and above, including the rest of the current SDU.
     pub(crate) fn waiting(&self, upper: &dyn Upper<T>) -> (u64, u64) {
         let here = self.again.iter().map(|sdu| sdu.bytes);
         let here = here.chain(self.held().map(|(bytes, _)| bytes));
@@ -93,20 +93,19 @@ impl<T: Copy> Feed<T> {
         })
     }
 
-    /// Puts the SDU in work aside; the caller sends it anew or gives it up.
+    /// Removes and returns the current SDU. The caller sends it again or gives it up.
     pub(crate) fn drop_head(&mut self) -> Option<Sdu<T>> {
         self.head.take().map(|(sdu, _)| sdu)
     }
 
-    /// Puts these before all else, in their order; `lost` is left empty.
+    /// Puts these SDUs before all others, in their order. `lost` is left empty.
     pub(crate) fn put_back(&mut self, lost: &mut Vec<Sdu<T>>) {
         for sdu in lost.drain(..).rev() {
             self.again.push_front(sdu);
         }
     }
 
-    /// One PDU of the lena framing: SDUs one behind the other after the header; gives each piece with the bytes of its
-    /// length indicator.
+    /// Builds one PDU of the lena framing: consecutive SDUs after the header. Passes each piece to `give`, with the bytes of its length indicator.
     pub(crate) fn concatenate(
         &mut self,
         now: Nanos,
@@ -122,7 +121,7 @@ impl<T: Copy> Feed<T> {
             let Some(cut) = self.cut(left) else { break };
             left -= cut.length;
             give(cut, indicator);
-            // ns-3: what is left would hardly hold a length indicator.
+            // ns-3: the rest has hardly space for a length indicator.
             if !cut.ends() || left <= 2 || within.room - left >= within.enough {
                 break;
             }
