@@ -1,4 +1,4 @@
-//! The account: what a queue was given, and what of it has not left.
+//! The reference model: which packets the queue was given, and which of them it still holds.
 
 use std::collections::VecDeque;
 
@@ -16,29 +16,29 @@ struct Entry {
     marks: u32,
 }
 
-/// Knows every packet that the queue holds, as it must look when it leaves.
-pub(crate) struct Account {
-    /// By identity, from `first`; those in front have all left.
+/// Tracks every packet that the queue should hold, and how it must look when it leaves.
+pub(crate) struct ReferenceModel {
+    /// The packets in order of arrival, from the oldest that is still held. The identity of the first is `first`.
     entries: VecDeque<Entry>,
     first: u64,
-    /// Of each flow, one more than the packet that departed last.
+    /// For each flow, one more than the identity of the packet that departed last.
     departed: Vec<u64>,
     in_order: bool,
-    /// How many queues stand inside each other: each may mark a packet once.
+    /// The depth to which queues are nested. Each may mark a packet once.
     levels: u32,
     pub packets: u64,
     pub bytes: u64,
-    /// Packets with an identity below `class` that are held.
-    pub seniors: u64,
-    class: u64,
+    /// Number of held packets whose identity is below `boundary`.
+    pub earlier: u64,
+    boundary: u64,
     pub drops: u64,
     pub marks: u64,
     pub departures: u64,
-    /// Of everything that was seen, in order: what runs alike has the same.
+    /// Hash of all observed events in order, to compare two runs.
     digest: u64,
 }
 
-impl Account {
+impl ReferenceModel {
     pub fn new(flows: u32, rules: &Rules) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -48,8 +48,8 @@ impl Account {
             levels: rules.levels,
             packets: 0,
             bytes: 0,
-            seniors: 0,
-            class: 0,
+            earlier: 0,
+            boundary: 0,
             drops: 0,
             marks: 0,
             departures: 0,
@@ -62,13 +62,13 @@ impl Account {
         self.first + self.entries.len() as u64
     }
 
-    /// What is held now is senior to what comes.
-    pub fn close_class(&mut self) {
-        self.class = self.next_id();
-        self.seniors = self.packets;
+    /// From here on, `earlier` counts those of the packets now held that have not left.
+    pub fn set_boundary(&mut self) {
+        self.boundary = self.next_id();
+        self.earlier = self.packets;
     }
 
-    /// The packet is given to the queue at `now`.
+    /// Records that the packet is given to the queue at `now`.
     pub fn arrives(&mut self, now: Nanos, packet: ModelPacket) {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
@@ -83,7 +83,7 @@ impl Account {
         });
     }
 
-    /// The queue gave the packet to the link.
+    /// Records that the queue gave the packet to the link.
     pub fn departs(&mut self, packet: &ModelPacket) {
         self.leaves(packet);
         self.departures += 1;
@@ -101,12 +101,12 @@ impl Account {
         assert!(entry.held, "a packet leaves once");
         assert_eq!(
             *packet, entry.packet,
-            "a packet leaves as it came, but for the stamp of its arrival and a mark that was told"
+            "a packet leaves unchanged, except for the time stamp of its arrival and a mark that was reported"
         );
         entry.held = false;
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
-        self.seniors -= u64::from(packet.id < self.class);
+        self.earlier -= u64::from(packet.id < self.boundary);
         while self.entries.front().is_some_and(|entry| !entry.held) {
             self.entries.pop_front();
             self.first += 1;
@@ -119,7 +119,7 @@ impl Account {
         entry.expect("only packets that are held leave or are marked")
     }
 
-    /// Takes note of what can be seen from outside.
+    /// Adds an observable value to the digest.
     pub fn note(&mut self, value: u64) {
         self.digest = (self.digest ^ value)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -131,7 +131,7 @@ impl Account {
     }
 }
 
-impl Sink<ModelPacket> for Account {
+impl Sink<ModelPacket> for ReferenceModel {
     fn dropped(&mut self, packet: &ModelPacket, reason: DropReason) {
         self.leaves(packet);
         self.drops += 1;
@@ -151,7 +151,7 @@ impl Sink<ModelPacket> for Account {
         let marks = entry.marks;
         entry.packet.ecn = Ecn::Ce;
         assert_eq!(*packet, entry.packet, "a marked packet shows its mark");
-        assert!(marks <= self.levels, "a mark is told once");
+        assert!(marks <= self.levels, "a mark is reported once");
         self.marks += 1;
         self.note(id << 2 | 1 << 63);
     }
