@@ -118,7 +118,7 @@ impl<'a> Engine<'a> {
             varying,
             overhead: link.overhead,
             header: link.header,
-            heeds_idleness: queue.heeds_idleness(),
+            heeds_idleness: queue.observes_idleness(),
             tail_drop: queue.tail_drop().filter(|_| is_plain),
             queue,
             signals: Signals::default(),

@@ -1,14 +1,14 @@
 //! Gates before the radio: queues in SDAP and in the UPF that are left when the radio is ready, not when a transmitter is free.
 
 use bloatlab_aqm::Ecn;
-use bloatlab_radio::sizing::{L4Span, Law, UpfPacer};
+use bloatlab_radio::sizing::{L4Span, SizingAlgorithm, UpfPacer};
 use bloatlab_scenario::{GateKind, PlanGate};
 use bloatlab_units::Nanos;
 
 /// What lets packets on.
 pub(crate) enum ReleasePolicy {
     /// From SDAP into the RLC.
-    Sdap(Law),
+    Sdap(SizingAlgorithm),
     /// From the UPF to SDAP, over this propagation.
     Upf { pacer: UpfPacer, delay: Nanos },
 }
@@ -35,7 +35,7 @@ impl Gate {
     pub fn new(plan: &PlanGate, link: usize, slot: Nanos, bearers: usize) -> Self {
         let (policy, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
-                let law = sizing.law(slot);
+                let law = sizing.build(slot);
                 let tick = law.ticks().then_some(slot / TICKS);
                 (ReleasePolicy::Sdap(law), tick)
             }

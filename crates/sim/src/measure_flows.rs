@@ -66,7 +66,7 @@ impl Engine<'_> {
                 sheet.put(rank, F_RESIDUE, account.sent.saturating_sub(gone) as f64);
                 for (reason, metric) in [
                     (DropReason::Overflow, F_DROPPED_OVERFLOW),
-                    (DropReason::Law, F_DROPPED_AQM),
+                    (DropReason::Aqm, F_DROPPED_AQM),
                 ] {
                     sheet.put(rank, metric, account.dropped[reason as usize] as f64);
                 }
