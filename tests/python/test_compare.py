@@ -11,11 +11,11 @@ import pytest
 
 import bloatlab
 from bloatlab.analysis.aggregate import summary
-from bloatlab.analysis.intervals import summarise
 from bloatlab.analysis.readings import number, reading
 from bloatlab.cli import command
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
+from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store
 from conftest import REAL
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import bloatlab
+from bloatlab.analysis.claims import answers_of_store, plan_published, published_runs, verdicts_on
 from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.claims import answers_of_store, plan_published, published_runs, verdicts_on
 from bloatlab.experiments.home_router import readings, setup
 from bloatlab.experiments.home_router.claims import CLAIMS
 from bloatlab.figures import limits, of_runs, registry

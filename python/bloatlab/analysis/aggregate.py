@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bloatlab.analysis.intervals import CONFIDENCE, bootstrap_intervals, check_confidence, t_quantile
 from bloatlab.analysis.points import parameters_of, points, varying
+from bloatlab.statistics.intervals import CONFIDENCE, bootstrap_intervals, check_confidence, t_quantile
 from bloatlab.store.text import readable
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.analysis.differences import Correction, Difference, adjust, differ
-from bloatlab.analysis.intervals import CONFIDENCE, check_confidence
 from bloatlab.analysis.points import parameters_of, points, varying
 from bloatlab.analysis.readings import Reading
 from bloatlab.errors import ParameterError, unknown
+from bloatlab.statistics.differences import Correction, Difference, adjust, differ
+from bloatlab.statistics.intervals import CONFIDENCE, check_confidence
 from bloatlab.store import Store, canonical
 from bloatlab.store.metrics import SINGLE
 from bloatlab.store.text import readable

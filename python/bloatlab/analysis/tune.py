@@ -17,13 +17,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis.front import Found, Objective, front, knee
-from bloatlab.analysis.intervals import summarise
 from bloatlab.analysis.knobs import default_of, knobs
 from bloatlab.analysis.readings import Reading
 from bloatlab.analysis.space import Vary
 from bloatlab.engines import engine
 from bloatlab.errors import BloatlabError, ParameterError, StoreError
 from bloatlab.scenario.queues import queues_of
+from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store, Writer, canonical, layout
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps import PlannedRun, Progress, Source, Standing, Summary, execute, plan_points

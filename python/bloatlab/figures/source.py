@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments import CATALOGUE, suite_of
-from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import sweep
 

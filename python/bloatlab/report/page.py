@@ -14,11 +14,11 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
+from bloatlab.analysis.claims import answers_of_store, findings_of_store
+from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.engines import engine
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
-from bloatlab.experiments.claims import answers_of_store, findings_of_store
-from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.figures.policy import policy
 from bloatlab.loading import names_plugins
 from bloatlab.report import current, metric_tables, model, site, text, verdict

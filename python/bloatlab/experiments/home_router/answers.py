@@ -254,7 +254,7 @@ def _total(group: Group, metric: str) -> str:
 
 def _interval(values: Sequence[float], digits: int) -> str:
     """Mean and confidence interval."""
-    from bloatlab.analysis.intervals import summarise
+    from bloatlab.statistics.intervals import summarise
 
     if not values:
         return "–"

@@ -6,10 +6,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from bloatlab.analysis.intervals import t_interval
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
 from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.statistics.intervals import t_interval
 
 NARROW = 560
 HEIGHT = 140

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bloatlab.analysis.intervals import CONFIDENCE, Interval, check_confidence, checked, deviation, mean, t_quantile
 from bloatlab.errors import ParameterError
+from bloatlab.statistics.intervals import CONFIDENCE, Interval, check_confidence, checked, deviation, mean, t_quantile
 
 Correction = Literal["benjamini-hochberg", "holm"]
 PERMUTATIONS = 9999
