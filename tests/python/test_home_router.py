@@ -270,7 +270,7 @@ def test_the_figures_draw(name: str, width: int, small: Path) -> None:
     tables = of_runs(Store(small))
     figure = registry.REGISTRY[name]
     assert figure.applicable(tables)
-    assert figure.draw(tables, width=width).to_dict(validate=True)["config"]["background"] == "transparent"
+    assert figure(tables, width=width).to_dict(validate=True)["config"]["background"] == "transparent"
 
 
 @real

@@ -47,7 +47,7 @@ def test_the_grid_is_valid_and_light(width: int) -> None:
     figure = registry.find("srtt_grid")
     tables = _tables(["codel", "pie", "zfifo"], ["lb", "sl"], seeds=2)
     assert figure.applicable(tables)
-    spec = figure.draw(tables, width=width).to_dict(validate=True)
+    spec = figure(tables, width=width).to_dict(validate=True)
     # A rate and three queues for each scenario.
     if width == 900:
         assert (spec["columns"], len(spec["concat"])) == (2, 8)
@@ -78,7 +78,7 @@ def test_a_place_without_a_run_stays_empty() -> None:
     del tables["own_axes"]
     tables["runs"] = tables["runs"].filter(pl.col("run_id") != "lb-codel-0")
     assert placed(tables).select("column", "row").rows() == [("lb", "pie"), ("sl", "codel"), ("sl", "pie")]
-    spec = registry.find("srtt_grid").draw(tables).to_dict(validate=True)
+    spec = registry.find("srtt_grid")(tables).to_dict(validate=True)
     # A rate and two queues in two columns; a panel has two layers.
     assert len(spec["concat"]) == 6
     drawn = {name for name, rows in spec["datasets"].items() if rows}

@@ -246,6 +246,6 @@ def test_the_page_says_who_wins_before_it_ranks(store):
         "Who wins where",
         "vehicular",
         "Goodput against delay at each point",
-        "The way down through the cell",
+        "From the UPF to the UE",
     ):
         assert words in page

@@ -50,6 +50,12 @@ def of(tables: network.Tables, criterion: str) -> pl.DataFrame:
     return network.table(tables, "ranking").filter(pl.col("criterion") == criterion)
 
 
+def points_note(found: int, shown: int) -> str:
+    """Says how many points have no panel; empty if all have one."""
+    more = found - shown
+    return f"The first {shown} points are shown; {more} more are in the table of runs." if more > 0 else ""
+
+
 @dataclass(frozen=True)
 class Axis:
     """An axis with a fixed domain, so that pixels can be told from values and back."""

@@ -114,3 +114,9 @@ def joined(series: pl.DataFrame, runs: pl.DataFrame, values: Sequence[int]) -> p
     """Samples with `router`, `limit` and `seed` of their runs, of these limits."""
     places = runs.filter(pl.col("limit").is_in(list(values))).select("run_id", "router", "limit", "seed")
     return series.join(places, on="run_id", how="inner", maintain_order="left")
+
+
+def left_out(tables: network.Tables) -> str:
+    """Says how many limits are not drawn; empty if all are."""
+    found = placed(tables)["limit"].n_unique()
+    return f"{SIZES} of {found} limits are drawn." if found > SIZES else ""

@@ -177,3 +177,20 @@ def groups(tables: Tables) -> Groups:
         colours = palette.in_order(labels)
     schema = {"flow": pl.String, "label": pl.String}
     return Groups(pl.DataFrame({"flow": names, "label": labels}, schema=schema), colours, False, len(names))
+
+
+def has_samples(tables: Tables, *columns: str) -> bool:
+    """Whether the flows' series have a value in at least one of these columns."""
+    return prepare.has_values(table(tables, "flow_series"), *columns)
+
+
+def has_pairs(tables: Tables, first: str, second: str) -> bool:
+    """Whether a row of the flows' series has a value in both columns."""
+    series = table(tables, "flow_series")
+    return {first, second} <= set(series.columns) and not series.drop_nulls([first, second]).is_empty()
+
+
+def grouping_note(tables: Tables) -> str:
+    """Says that flows are drawn as groups; empty if each has its own line."""
+    found = groups(tables)
+    return f"{found.flows} flows are drawn as one group per congestion control." if found.grouped else ""

@@ -243,7 +243,7 @@ def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame]
     # A wide figure scaled down to a phone cannot be read: it is drawn a second time, narrow.
     widths = [figure.width] if half else [figure.width, PHONE]
     pictures = [
-        renderer.render(figure.draw(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
+        renderer.render(figure(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
     ]
     return model.Drawn(figure.name, figure.title, caption, half, pictures)
 

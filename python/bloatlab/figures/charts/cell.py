@@ -7,7 +7,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
@@ -59,7 +60,16 @@ def _flows(metrics: pl.DataFrame) -> pl.DataFrame:
     return wide.with_columns(missing).rename({"entity": "flow"}).join(longest, on="run_id", how="left")
 
 
-def load_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Delay over the load",
+    caption="Mean one-way delay of the packets that arrived before the run ended: those of the elephant, and those of "
+    "at most ten mice. Where the load exceeds the capacity of the cell, the queue and with it the delay grow "
+    "until the run ends.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: prepare.has_values(family(tables, "lambda"), "mean_delay"),
+    of_runs=True,
+)
+def load_delay(tables: network.Tables, *, width: int) -> Any:
     """Mean delay of what arrived of each flow over `lambda`, a colour a queue.
 
     Args:
@@ -74,7 +84,15 @@ def load_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _curves(frame, panels, "elephant (packets/s)", width)
 
 
-def load_loss(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Loss over the load",
+    caption="Shares of the packets that each flow sent. Dropped: by the queue's algorithm or because the buffer was "
+    "full. Still under way: waiting or in flight when the run ended, and not lost.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: prepare.has_values(family(tables, "lambda"), "tx_packets"),
+    of_runs=True,
+)
+def load_loss(tables: network.Tables, *, width: int) -> Any:
     """Of what each flow sent, what was dropped and, apart from it, what still waited when the run ended.
 
     Args:
@@ -95,7 +113,16 @@ def load_loss(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _curves(frame, panels, "elephant (packets/s)", width)
 
 
-def buffer_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Delay over the buffer",
+    caption="Mean one-way delay of the packets that arrived before the run ended, and the longest sojourn time in the "
+    "RLC. The longest sojourn time is proportional to the buffer as long as the buffer fills before the run "
+    "ends.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: prepare.has_values(family(tables, "buffer"), "mean_delay"),
+    of_runs=True,
+)
+def buffer_delay(tables: network.Tables, *, width: int) -> Any:
     """Mean delay of each flow, and the longest wait, over the buffer.
 
     Args:

@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare, sweep
-from bloatlab.figures.theme import FAINT, WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import FAINT, options, themed
 from bloatlab.store.text import readable
 
 ROLES = ("newcomer", "incumbent")
@@ -83,7 +84,15 @@ def order(pairs: pl.DataFrame) -> list[str]:
     return [*ranked, *rest]
 
 
-def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Share of the newcomer",
+    caption="Rows are the newcomer, columns the incumbent. Blue: the newcomer gets more than half. Rows are in the "
+    "order of their mean share, the largest first.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: cells(tables).height > 1,
+    of_runs=True,
+)
+def share_matrix(tables: network.Tables, *, width: int) -> Any:
     """A row a newcomer, a column an incumbent, a panel a place on the other axes: the newcomer's share of the throughput.
 
     Args:
@@ -99,7 +108,14 @@ def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _matrix(tables, "share", scale, legend, "pct", dark, width)
 
 
-def delay_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Delay of the incumbent",
+    caption="Mean queueing delay of the incumbent's packets (column) while the newcomer (row) sends.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: cells(tables).height > 1,
+    of_runs=True,
+)
+def delay_matrix(tables: network.Tables, *, width: int) -> Any:
     """The same with the mean queueing delay of the incumbent's packets, in ms.
 
     Args:

@@ -6,14 +6,29 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
 PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "retransmissions", "utilization")
 
 
-def comparison(tables: network.Tables, *, width: int = WIDE) -> Any:
+def _note(tables: network.Tables) -> str:
+    fixed = [f"{name} = {value} ({left} more in the table)" for name, value, left in held(tables)]
+    return f"Shown for {', '.join(fixed)}." if fixed else ""
+
+
+@as_figure(
+    title="Comparison over the sweep",
+    caption="Each point is the mean of the runs with the same values. The bar reaches from the lowest to the highest "
+    "of them.",
+    needs=("runs", "metrics"),
+    when=lambda tables: sweep.read(tables).frame.height > 1,
+    of_runs=True,
+    note=_note,
+)
+def comparison(tables: network.Tables, *, width: int) -> Any:
     """Metrics of many runs over the swept parameter, one colour a congestion control (or queue discipline).
 
     The x axis is the numeric parameter with the most values. Points are means over the runs in the same place, the

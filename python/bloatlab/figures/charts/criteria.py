@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, themed
 
 ROW = 17
 NARROW = 560
@@ -15,7 +16,14 @@ VALUES = 44
 """Pixels that the numbers behind the bars take."""
 
 
-def criteria(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="The other criteria",
+    caption="In the order of the ranking. The best contender has its full colour.",
+    needs=("ranking",),
+    when=lambda tables: bool(contenders.singles(network.table(tables, "ranking"))),
+    of_runs=True,
+)
+def criteria(tables: network.Tables, *, width: int) -> Any:
     """One panel a criterion, one bar a contender in the order of the ranking, the best in full colour.
 
     Args:

@@ -6,13 +6,22 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
 
 
-def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Delay against throughput",
+    caption="One mark per run; better is up and to the right. Bars reach to the 95th percentile of the delay. "
+    "Ellipses show one standard deviation over runs that differ only in their seed.",
+    needs=("runs", "metrics"),
+    when=lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+    of_runs=True,
+)
+def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     """Mean queueing delay against throughput, one mark a run; the bar reaches to the 95th percentile of the delay.
 
     Better is up and to the right. Runs that differ in their seed alone are joined by a covariance ellipse of one

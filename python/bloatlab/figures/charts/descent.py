@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 110
 PLACES = {"upf": "UPF", "sdap": "SDAP", "ue": "RLC"}
@@ -44,7 +45,14 @@ def delays(tables: network.Tables) -> pl.DataFrame:
     return pl.concat(found) if found else pl.DataFrame()
 
 
-def descent(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="From the UPF to the UE",
+    caption="The rate of the radio, the packets that wait in the UPF, in SDAP and in the RLC, and the delay of pings "
+    "and of TCP's packets.",
+    needs=("link_series",),
+    when=lambda tables: not queues(tables).is_empty(),
+)
+def descent(tables: network.Tables, *, width: int) -> Any:
     """Throughput of the radio, packets that wait in the UPF, in SDAP and in the RLC, and delays, over time.
 
     Args:

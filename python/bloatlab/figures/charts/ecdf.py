@@ -6,14 +6,22 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 190
 POINTS = 150
 NARROW = 560
 
 
-def ecdf(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Distribution of throughput and sRTT over samples",
+    caption="The share of samples at or below a value.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_samples(tables, "srtt_ms", "throughput_mbps"),
+    note=network.grouping_note,
+)
+def ecdf(tables: network.Tables, *, width: int) -> Any:
     """The share of samples at or below a throughput, and at or below an sRTT, per flow.
 
     Above eight flows the samples of all flows of a congestion control are pooled.

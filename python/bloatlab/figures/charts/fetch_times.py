@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 NARROW = 560
 HEIGHT = 170
@@ -14,7 +15,18 @@ SHARE = 0.62
 """Of the width, for the panel over time."""
 
 
-def fetch_times(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Times of fetches by the queue's limit",
+    caption="Left: each fetch of the first run. Right: the fetches of all runs. The box reaches from the first to the "
+    "third quartile, with a line at the median; the whisker reaches to the last value within 1.5 times the "
+    "height of the box. The dot is the mean, with one standard deviation to both sides, but not below the "
+    "fastest fetch.",
+    needs=("runs", "parameters", "probe_series"),
+    when=lambda tables: not limits.fetches(tables).is_empty(),
+    of_runs=True,
+    note=limits.left_out,
+)
+def fetch_times(tables: network.Tables, *, width: int) -> Any:
     """A row a router: fetches of the first run over time, and box, mean and standard deviation over all runs.
 
     Args:

@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 190
 NARROW = 560
@@ -25,7 +26,14 @@ def shown(tables: network.Tables) -> bool:
     return series.drop_nulls("sojourn_ms")["flow"].n_unique() > 1 and not network.groups(tables).grouped
 
 
-def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Sojourn time by flow",
+    caption="How long the packets of each flow waited in queues. Over time: the mean of the packets that left in each "
+    "interval. As a distribution: the share of all packets that waited at most that long.",
+    needs=("flow_series", "flows"),
+    when=lambda tables: shown(tables),
+)
+def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
     """Mean time in queues of the packets that left them in each interval, and the distribution over all packets.
 
     Args:

@@ -7,7 +7,8 @@ import polars as pl
 
 from bloatlab.figures import contenders, network, palette, parts, prepare
 from bloatlab.figures.charts.goodput_delay import axes_of, pareto
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 210
 NARROW = 560
@@ -26,7 +27,21 @@ def drawn_points(tables: network.Tables) -> list[str]:
     return both.filter(pl.col("axes") == 2)["point"].to_list()
 
 
-def fronts(tables: network.Tables, *, width: int = WIDE) -> Any:
+def _note(tables: network.Tables) -> str:
+    return contenders.points_note(len(drawn_points(tables)), PANELS)
+
+
+@as_figure(
+    title="Goodput against delay at each point",
+    caption="One panel per point and one mark per contender. Bars reach from the median to the 99th percentile of the "
+    "delay. Contenders with a name, joined by the dashed line, are the Pareto front: no other contender has "
+    "both a shorter delay and a higher goodput at that point.",
+    needs=("ranking", "at_points"),
+    when=lambda tables: bool(drawn_points(tables)),
+    of_runs=True,
+    note=_note,
+)
+def fronts(tables: network.Tables, *, width: int) -> Any:
     """A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay, where there are those.
 
     Those that are named, joined by the dashed line, are the Pareto front. Better is up and to the right.

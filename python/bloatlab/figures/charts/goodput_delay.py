@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 340
 LABELS = 60
@@ -30,7 +31,15 @@ def pareto(frame: pl.DataFrame) -> list[bool]:
     ]  # fmt: skip
 
 
-def goodput_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Goodput against delay",
+    caption="Better is up and to the right. Filled marks, joined by the dashed line, are the Pareto front: no other "
+    "contender has both a shorter delay and a higher goodput.",
+    needs=("ranking",),
+    when=lambda tables: axes_of(tables) is not None,
+    of_runs=True,
+)
+def goodput_delay(tables: network.Tables, *, width: int) -> Any:
     """A mark a contender; filled marks and the line are the Pareto front. Better is up and to the right.
 
     Args:

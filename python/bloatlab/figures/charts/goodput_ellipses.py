@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, palette, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 300
 NARROW = 560
@@ -35,7 +36,20 @@ def points(tables: network.Tables) -> list[str]:
     return samples(tables)["point"].unique(maintain_order=True).to_list()
 
 
-def goodput_ellipses(tables: network.Tables, *, width: int = WIDE) -> Any:
+def _note(tables: network.Tables) -> str:
+    return contenders.points_note(len(points(tables)), PANELS)
+
+
+@as_figure(
+    title="Goodput against queueing delay, flow by flow",
+    caption="The dot is the mean over the long flows and replications. The ellipse shows one standard deviation "
+    "around it and needs three values. Better is up and to the right (RFC 7928 section 2.7).",
+    needs=("ranking", "contenders", "metrics"),
+    when=lambda tables: not samples(tables).is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def goodput_ellipses(tables: network.Tables, *, width: int) -> Any:
     """One panel a point, one ellipse a contender over its long flows and replications. Better is up and to the right.
 
     Args:

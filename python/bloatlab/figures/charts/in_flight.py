@@ -6,13 +6,22 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plot_width, themed
 
 SAMPLES = 500
 HEIGHT = 125
 
 
-def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
+@as_figure(
+    title="In flight against the operating point",
+    caption="All flows together. The dashed line is an ideal path. To the right of the star (the bandwidth-delay "
+    "product), more segments in flight only add delay.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_pairs(tables, "srtt_ms", "in_flight"),
+    width=HALF,
+)
+def in_flight(tables: network.Tables, *, width: int) -> Any:
     """SRTT and throughput of all flows together against segments in flight, with the ideal path's law.
 
     An ideal path delivers `min(C, w / RTT)` and answers after `max(RTT, w / C)`, so nothing is won to the right of

@@ -8,7 +8,8 @@ import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING, base_ms, frame_ms
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import NEUTRAL, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
 NARROW = 560
 HEIGHT = 230
@@ -36,7 +37,15 @@ def fit(points: pl.DataFrame) -> tuple[float, float] | None:
     return found.slope, found.intercept
 
 
-def limit_rtt(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="RTT against the queue's limit",
+    caption="One mark per run. Solid lines are least-squares fits to the means at each limit. Dashed: the base RTT, "
+    "and the time to send that many full buffers at the rate of the bottleneck.",
+    needs=("runs", "parameters", "probe_series"),
+    when=lambda tables: any(fit(part) for part in read(tables).partition_by("router")),
+    of_runs=True,
+)
+def limit_rtt(tables: network.Tables, *, width: int) -> Any:
     """A panel a router, a mark a run and kind of RTT; solid lines are fits, the dashed one is base RTT and full buffers.
 
     Args:

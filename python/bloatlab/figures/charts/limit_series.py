@@ -7,7 +7,8 @@ import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 
 NARROW = 560
 HEIGHT = 110
@@ -17,7 +18,16 @@ LEFT = 66
 """Pixels that titles and labels of the leftmost axes take."""
 
 
-def limit_series(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Window, queue and RTT over time by the queue's limit",
+    caption="The long flow's congestion window, the packets in the router's queue and the RTT of the pings, for the "
+    "first run of each limit with a FIFO. All limits have the same scale.",
+    needs=("runs", "parameters", "flow_series", "link_series", "probe_series"),
+    when=lambda tables: limits.placed(tables).height > 0,
+    of_runs=True,
+    note=limits.left_out,
+)
+def limit_series(tables: network.Tables, *, width: int) -> Any:
     """One panel a quantity and limit, the first run of each; a row has one axis for all limits, a router one colour.
 
     Args:

@@ -7,13 +7,29 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import HALF, INK, STAR, options, plot_width, themed
 
 SAMPLES = 800
 HEIGHT = 290
 
 
-def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
+def _note(tables: network.Tables) -> str:
+    if network.groups(tables).grouped:
+        return "Each dot is the mean of one flow. The star is the fair share, the diamond the mean of the flows."
+    return "Dots are samples."
+
+
+@as_figure(
+    title="Throughput against sRTT",
+    caption="Better is up and to the right. The star is the optimum: the full bandwidth at the base RTT. The diamond "
+    "is the joint mean: the sum of the throughputs at the mean sRTT. Ellipses show one standard deviation.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_pairs(tables, "srtt_ms", "throughput_mbps"),
+    width=HALF,
+    note=_note,
+)
+def operating_point(tables: network.Tables, *, width: int) -> Any:
     """Samples of throughput against sRTT, their covariance ellipses and means, the joint point and the optimum.
 
     The delay axis runs from right to left, so that better is up and to the right. The joint point is the sum of the

@@ -6,12 +6,27 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 130
 
 
-def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
+def _note(tables: network.Tables) -> str:
+    shown = len(network.queueing_links(tables))
+    total = network.table(tables, "link_series")["link"].n_unique()
+    return f"{shown} of {total} links are shown: those with the longest queues." if shown < total else ""
+
+
+@as_figure(
+    title="Queue over time",
+    caption="Queue length at each sample with the limit of the queue, the mean sojourn time per interval, and drops "
+    "and marks.",
+    needs=("link_series",),
+    when=lambda tables: prepare.has_values(network.table(tables, "link_series"), "queue_packets"),
+    note=_note,
+)
+def queue(tables: network.Tables, *, width: int) -> Any:
     """Queue length with its limit, sojourn time, and drops and marks where there are any, over time.
 
     Links where nothing ever waited are left out; of the others the four with the longest queues are drawn.

@@ -6,14 +6,22 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 190
 NARROW = 560
 BINS = 40
 
 
-def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Distribution of sojourn time and queue length",
+    caption="Left or above: the share of all packets that waited longer than a given time, with a logarithmic axis "
+    "for the tail. Right or below: the distribution of the queue length.",
+    needs=("histograms",),
+    when=lambda tables: not histogram.of_quantity(tables, "sojourn", "link").is_empty(),
+)
+def queue_distribution(tables: network.Tables, *, width: int) -> Any:
     """The tail of the sojourn time over every packet, and the distribution of the queue length.
 
     Args:

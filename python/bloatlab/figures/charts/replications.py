@@ -8,7 +8,8 @@ import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 from bloatlab.statistics.intervals import t_interval
 
 NARROW = 560
@@ -49,7 +50,15 @@ def intervals(points: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(("time_s", "mean", "low", "high"), pl.Float64), orient="row")
 
 
-def replications(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="RTT of replications over time",
+    caption="Thin lines are runs that differ only in their seed; each is the mean of the pings of one second. The "
+    "thick line is the mean of the runs, the band its 95 % confidence interval (Student's t).",
+    needs=("runs", "parameters", "probe_series"),
+    when=lambda tables: not read(tables).is_empty(),
+    of_runs=True,
+)
+def replications(tables: network.Tables, *, width: int) -> Any:
     """A column a limit, a row a router: thin lines are runs, the thick one is their mean, the band its 95 % interval.
 
     Args:

@@ -6,13 +6,21 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 180
 BINS = 60
 
 
-def rtt_histogram(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Distribution of RTT samples",
+    caption="Every RTT sample that the senders took, before smoothing.",
+    needs=("histograms",),
+    when=lambda tables: not labelled(tables).is_empty(),
+    note=network.grouping_note,
+)
+def rtt_histogram(tables: network.Tables, *, width: int) -> Any:
     """The share of RTT samples per bin of a millisecond axis, over every sample the senders took.
 
     Above eight flows the samples of all flows of a congestion control are pooled.

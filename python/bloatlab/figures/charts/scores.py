@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 
 ROW = 22
 NAMES = 90
@@ -16,7 +17,14 @@ HEADS = 180
 NARROW = 560
 
 
-def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Rank by experiment",
+    caption="One row per contender in the order of the ranking, one column per experiment. The number is the rank by "
+    "the score in that experiment; 1 is the best, and equal scores share the mean of their ranks.",
+    needs=("overall",),
+    of_runs=True,
+)
+def scores(tables: network.Tables, *, width: int) -> Any:
     """A heat map: a row a contender, a column an experiment of a suite.
 
     Args:
@@ -29,7 +37,14 @@ def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _places(network.table(tables, "overall"), width)
 
 
-def places(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Rank by point",
+    caption="One row per contender in the order of the ranking, one column per point. The number is the rank by the "
+    "score at that point; 1 is the best, and equal scores share the mean of their ranks.",
+    needs=("places",),
+    of_runs=True,
+)
+def places(tables: network.Tables, *, width: int) -> Any:
     """A heat map: a row a contender, a column a point of the experiment's other axes.
 
     Args:

@@ -7,7 +7,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import NEUTRAL, WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import NEUTRAL, options, themed
 
 ROWS, COLUMNS = "queue", "scenario"
 """The parameters that place a run."""
@@ -59,7 +60,17 @@ def left_out(tables: network.Tables) -> str:
     return " ".join(said)
 
 
-def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="sRTT over time by queue and link scenario",
+    caption="One row per queue and one column per link scenario, with the rate of the link above. The line is the "
+    "median over the flows; the band reaches from the lowest to the highest. All panels have the same "
+    "logarithmic axis.",
+    needs=("runs", "parameters", "flow_series", "link_series"),
+    when=lambda tables: not placed(tables).is_empty(),
+    of_runs=True,
+    note=left_out,
+)
+def srtt_grid(tables: network.Tables, *, width: int) -> Any:
     """One panel a queue and link scenario, all with the same axes: the median over the flows, and the range of them.
 
     Args:

@@ -7,7 +7,8 @@ import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
 from bloatlab.figures.charts.goodput_delay import axes_of
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 
 ROW = 20
 NAMES = 106
@@ -28,7 +29,15 @@ def drawn_criteria(tables: network.Tables) -> list[str]:
     return [tail if tail in names else found[0], found[1], *(name for name in names if name == "web_p95")]
 
 
-def standings(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Delay and goodput at every point",
+    caption="One row per contender in the order of the ranking, one column per point. The best value of a column is "
+    "bold and has the lightest cell. The darkest cells are eight times worse, or more.",
+    needs=("ranking", "at_points"),
+    when=lambda tables: bool(drawn_criteria(tables)),
+    of_runs=True,
+)
+def standings(tables: network.Tables, *, width: int) -> Any:
     """A panel a criterion, a row a contender in the order of the ranking, a column a point; pale is the best of its column.
 
     Args:

@@ -12,7 +12,8 @@ from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIO, SLI
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, scores
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
 from bloatlab.figures import network, palette, parts, prepare, survey
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 120
 NARROW = 560
@@ -24,7 +25,31 @@ LOGARITHMIC = ("qlen",)
 """Metrics that reach over decades."""
 
 
-def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
+ALONG = (
+    "After slides 7 to 14 and 16 to 19: means over the runs, with bars from the lowest to the highest. The other axes of the "
+    "survey are at the base point (CAP 4 Mbit/s, BUF 400, WLD 5)."
+)
+
+
+def _note(tables: network.Tables) -> str:
+    ccps = survey.runs(tables)["ccp"].n_unique() - MOST
+    queues = survey.left_out(tables)
+    left = [
+        f"The first {MOST} congestion controls are shown; {ccps} more are in the table of runs." if ccps > 0 else "",
+        f"Queues with parameters of their own ({queues}) are only in the table of runs." if queues else "",
+    ]
+    return " ".join(filter(None, left))
+
+
+@as_figure(
+    title="Every metric over CAP",
+    caption=ALONG,
+    needs=("measured",),
+    when=lambda tables: not survey.over(tables, "cap").is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_capacity(tables: network.Tables, *, width: int) -> Any:
     """Every metric over CAP: a row of panels a metric, a column a congestion control, a colour a queue.
 
     Args:
@@ -37,7 +62,15 @@ def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _along(survey.over(tables, "cap"), "cap", width)
 
 
-def survey_buffer(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Every metric over BUF",
+    caption=f"{ALONG} DRR and SFQ appear a second time where they were also run with BUF as their limit.",
+    needs=("measured",),
+    when=lambda tables: not survey.over(tables, "buf").is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_buffer(tables: network.Tables, *, width: int) -> Any:
     """The same over BUF.
 
     Args:
@@ -50,7 +83,15 @@ def survey_buffer(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _along(survey.over(tables, "buf"), "buf", width)
 
 
-def survey_workload(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Every metric over WLD",
+    caption=ALONG,
+    needs=("measured",),
+    when=lambda tables: not survey.over(tables, "wld").is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_workload(tables: network.Tables, *, width: int) -> Any:
     """The same over WLD.
 
     Args:
@@ -117,7 +158,16 @@ def _lines(
     return chart
 
 
-def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="The base point",
+    caption="Every metric of every queue, after slide 15: the mean over the runs, with a line from the lowest to the "
+    "highest. Dashes are the values of slide 15, with LEDBAT.",
+    needs=("measured",),
+    when=lambda tables: not at_base(tables).is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_base(tables: network.Tables, *, width: int) -> Any:
     """Bars at the base point: a panel a metric, a group of bars a queue, a bar a congestion control; dashes are slide 15.
 
     Args:
@@ -177,7 +227,17 @@ def at_base(tables: network.Tables) -> pl.DataFrame:
     return frame if frame.is_empty() else survey.held(frame)
 
 
-def survey_shares(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="TCP's share against fairness",
+    caption="After the scatter plot of the slides: small marks are runs at the base point, large marks their means. "
+    "An AQM that gives both classes the same priority is at the right, at 50 %. An AQM that keeps the low "
+    "priority is above.",
+    needs=("measured",),
+    when=lambda tables: prepare.has_values(at_base(tables), "tcp_share"),
+    of_runs=True,
+    note=_note,
+)
+def survey_shares(tables: network.Tables, *, width: int) -> Any:
     """TCP's share against the fairness of all flows at the base point, a panel a congestion control.
 
     Args:
@@ -218,7 +278,16 @@ def survey_shares(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _grid(panels, across)
 
 
-def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="The score table",
+    caption="After the score table of the slides: ranks by TCP%, by F_TCP + F_CCP (F sum) and by D_TCP / D_CCP (D "
+    "ratio), with the values behind them. The score is the sum of the ranks; lower is better.",
+    needs=("measured",),
+    when=lambda tables: not score_rows(tables).is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_scores(tables: network.Tables, *, width: int) -> Any:
     """The score table: a panel of the slides', and one of ours a congestion control; places, and what they are places by.
 
     Args:

@@ -6,12 +6,28 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import NEUTRAL, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
 HEIGHT = 130
 
 
-def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
+def _note(tables: network.Tables) -> str:
+    grouped = network.grouping_note(tables)
+    return (
+        f"{grouped} Lines are medians across flows; bands reach from the 5th to the 95th percentile." if grouped else ""
+    )
+
+
+@as_figure(
+    title="Window, sRTT and throughput over time",
+    caption="Segments in flight with the congestion window, the smoothed RTT, and the throughput of the payload. "
+    "Dashed lines: bandwidth-delay product, base RTT and capacity.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_samples(tables, "in_flight", "cwnd", "srtt_ms", "throughput_mbps"),
+    note=_note,
+)
+def time_series(tables: network.Tables, *, width: int) -> Any:
     """In flight with cwnd, sRTT and throughput over time, one panel each on the same time axis.
 
     Up to eight flows have a line each. More are drawn as one group a congestion control: the median and the band
