@@ -11,7 +11,8 @@ import pytest
 import bloatlab
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get, suite_of
-from bloatlab.experiments.ccperf import FAMILY, CcBenchmark, traces
+from bloatlab.experiments.ccperf import traces
+from bloatlab.experiments.ccperf.benchmark import FAMILY, CcBenchmark
 from bloatlab.experiments.ccperf.fairness import rtts
 from bloatlab.experiments.ccperf.paths import PATHS
 from bloatlab.experiments.congestion_controls import comparable
@@ -234,5 +235,5 @@ def test_the_benchmark_makes_a_site(tmp_path: Path) -> None:
         assert "congestion control" in page
         assert "bloatlab run cc-benchmark" in page
     pulse = (tmp_path / "responsiveness-pulse.html").read_text()
-    assert "Place by point" in pulse
-    assert "Place by point" not in (tmp_path / "shallow-buffers.html").read_text()
+    assert "Rank by point" in pulse
+    assert "Rank by point" not in (tmp_path / "shallow-buffers.html").read_text()

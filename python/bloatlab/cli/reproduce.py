@@ -44,7 +44,7 @@ def reproduce_experiment(
     Raises:
         ParameterError: What is set is not data of the source: the rest is as published.
     """
-    experiment = get(name)
+    experiment = get(name, may_import=True)
     if not experiment.claims:
         raise BloatlabError(f"{experiment.name}: its source makes no claims")
     given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
