@@ -106,21 +106,14 @@ def _label(name: str, value: Any, *, bare: bool = False) -> str:
 
 
 def places(values: Sequence[float | None], better: Better) -> list[float]:
-    """Rank of each value, 1 the best; equals share the mean of their places, `None` comes last."""
-    keys = [_key(value, better) for value in values]
-    ordered = sorted(keys)
-    found: dict[tuple[int, float], float] = {}
-    for key in keys:
-        first = ordered.index(key)
-        found[key] = first + (ordered.count(key) + 1) / 2
-    return [found[key] for key in keys]
+    """Rank of each value; 1 is the best, equal values share the mean of their ranks, and `None` comes last."""
+    import polars as pl
 
-
-def _key(value: float | None, better: Better) -> tuple[int, float]:
-    if value is None:
-        return (1, 0.0)
-    rounded = float(f"{value:.3g}")
-    return (0, -rounded if better == "higher" else rounded)
+    # scipy's rankdata does the same, but the core installation has no scipy.
+    rounded = [None if value is None else float(f"{value:.3g}") for value in values]
+    ranks = pl.Series(rounded, dtype=pl.Float64).rank("average", descending=better == "higher")
+    last = len(values) - (ranks.null_count() - 1) / 2
+    return ranks.fill_null(last).to_list()
 
 
 def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], subject: str = "queue") -> Ranking:
