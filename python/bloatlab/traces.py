@@ -17,7 +17,6 @@ from bloatlab.errors import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = ("rate_interval", "time_rate", "mahimahi")
 INTERVAL = "100ms"
 """Over which deliveries are counted where rates are asked for."""
 
