@@ -66,7 +66,7 @@ def test_the_grid_has_the_order_of_the_experiment_and_a_run_a_place() -> None:
         (column, row) for column in ("sl", "lb") for row in ("pie", "codel", "zfifo")
     ]
     assert all(run.endswith("-0") for run in found["run_id"])
-    assert left_out(tables) == "Of 12 runs the first in each place is drawn."
+    assert left_out(tables) == "A panel shows the first of its runs (12 runs in all)."
     assert left_out(_tables([f"q{n:02}" for n in range(12)], ["sl"])) == "The first 10 of 12 queues are drawn."
     assert placed({**tables, "parameters": tables["parameters"].filter(name="queue")}).is_empty()
     with pytest.raises(ValueError, match="srtt_grid"):

@@ -65,7 +65,7 @@ class RttFairness(CcPerf):
     own_axes: ClassVar[Mapping[str, Any]] = {"k": [2, 10]}
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A flow a round trip."""
+        """One flow per round trip."""
         document = super().scenario(params)
         flow = {name: value for name, value in document["flows"][0].items() if name != "count"}
         document["flows"] = [

@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ in their seed alone."""
+    """Runs that differ only in their seed."""
 
     router: str
     maxq: int

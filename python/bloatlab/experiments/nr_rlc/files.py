@@ -62,7 +62,8 @@ def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
 def flow_monitor(run: Result) -> str:
     """Every UDP flow as 5G-LENA's examples print what ns-3's flow monitor saw, on the IP layer.
 
-    They divide the sum of the jitter by the packets received (from memory), of which there is one more than differences.
+    They divide the sum of the jitter by the packets received (from memory), of which there is one more than
+    differences.
     """
     blocks = []
     delays, rates = [], []
@@ -95,7 +96,7 @@ def flow_monitor(run: Result) -> str:
 
 
 def rlc_log(packets: pl.DataFrame) -> Iterator[str]:
-    """A line a packet that is put into the RLC's buffer: LCID, what was added, and what then waits: buffers and bytes.
+    """One line per packet that is put into the RLC's buffer: LCID, what was added, and what then waits: buffers and bytes.
 
     A packet that has been sent in part waits no more; ns-3 counts what is left of it.
 

@@ -1,4 +1,4 @@
-"""A 5G cell's way down over time: what the radio carries, where packets wait, and for how long."""
+"""The downlink of a 5G cell over time: rate of the radio, packets that wait, and delays."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 110
 PLACES = {"upf": "UPF", "sdap": "SDAP", "ue": "RLC"}
-"""Queues on the way down, by the names of their links: `upf`, `upf_1`, `sdap_1`, `ue_1`; with named bearers `ue_1_NAME`."""
+"""Queues of the downlink by link: `upf`, `upf_1`, `sdap_1`, `ue_1`; with named bearers `ue_1_NAME`."""
 DELAYS = ("ping RTT", "mean sRTT of TCP")
 
 
 def queues(tables: network.Tables) -> pl.DataFrame:
-    """`time_s`, `place`, `packets` and `mbps` of each place where packets wait on the way down, users and bearers together."""
+    """`time_s`, `place`, `packets` and `mbps` of each queue of the downlink, summed over users and bearers."""
     series = network.table(tables, "link_series")
     if not {"time_s", "link", "queue_packets", "throughput_mbps"} <= set(series.columns):
         return pl.DataFrame()
@@ -32,7 +32,7 @@ def queues(tables: network.Tables) -> pl.DataFrame:
 
 
 def delays(tables: network.Tables) -> pl.DataFrame:
-    """`time_s`, `what` and `ms`: the pings, and the mean over TCP flows of their smoothed RTT."""
+    """`time_s`, `what` and `ms`: RTTs of the pings, and the mean smoothed RTT of the TCP flows."""
     found = []
     for name, column, what in (("probe_series", "rtt_ms", DELAYS[0]), ("flow_series", "srtt_ms", DELAYS[1])):
         series = network.table(tables, name)

@@ -13,13 +13,13 @@ HEIGHT = 190
 NARROW = 560
 POINTS = 150
 FLOOR = 0.01
-"""ms; a logarithmic axis has no 0."""
+"""Smallest value of the logarithmic axis, ms."""
 FEW = 40
-"""Samples up to which a line has points."""
+"""Largest number of samples of a line with points."""
 
 
 def shown(tables: network.Tables) -> bool:
-    """Whether there are two flows or more, and few enough to have a line each, whose packets waited."""
+    """Whether the packets of at least two flows waited, and there are few enough flows for one line each."""
     series = network.table(tables, "flow_series")
     if not prepare.has_values(series, "sojourn_ms"):
         return False
@@ -38,7 +38,7 @@ def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
 
     Args:
         tables: `flow_series`, `flows` and `histograms`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -83,7 +83,7 @@ def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
 
 
 def _waits(values: pl.Series) -> Any:
-    """The axis of what was waited, logarithmic where it reaches over more than a decade."""
+    """The axis of the sojourn time, logarithmic if it spans more than a decade."""
     low, high = prepare.low(values), prepare.high(values)
     if not parts.wants_log(low, high):
         return alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True))
@@ -97,7 +97,7 @@ def _waits(values: pl.Series) -> Any:
 
 
 def _shares(waits: pl.DataFrame) -> pl.DataFrame:
-    """Corners of the share of packets that waited at most `value`, for each `label`; at most about `POINTS` each."""
+    """Corners of the share of packets that waited at most `value`, for each `label`; about `POINTS` per label."""
     curves = []
     for part in waits.partition_by("label", maintain_order=True):
         merged = part.group_by("upper").agg(pl.col("weight").sum()).sort("upper")

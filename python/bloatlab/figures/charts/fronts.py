@@ -1,4 +1,4 @@
-"""Goodput against delay at each point of an experiment that ranks: who wins where."""
+"""Goodput against delay at each point of an experiment with a ranking."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ HEIGHT = 210
 NARROW = 560
 PANELS = 12
 LABELS = 30
-"""Pixels to the right of a panel into which a name may reach."""
+"""Pixels to the right of a panel that a name may use."""
 
 
 def drawn_points(tables: network.Tables) -> list[str]:
-    """Points that have both a delay and a goodput: a panel each."""
+    """Points with both a delay and a goodput; each has a panel."""
     found = axes_of(tables)
     if found is None:
         return []
@@ -42,13 +42,14 @@ def _note(tables: network.Tables) -> str:
     note=_note,
 )
 def fronts(tables: network.Tables, *, width: int) -> Any:
-    """A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay, where there are those.
+    """One panel per point, one mark per contender.
 
-    Those that are named, joined by the dashed line, are the Pareto front. Better is up and to the right.
+    Bars reach from the median to the 99th percentile of the delay, if the criteria include them. Contenders with a name,
+    joined by the dashed line, are the Pareto front. Better is up and to the right.
 
     Args:
         tables: `ranking`, `at_points`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -69,7 +70,7 @@ def fronts(tables: network.Tables, *, width: int) -> Any:
 
 
 def _wide(rows: pl.DataFrame, axes: tuple[str, str]) -> pl.DataFrame:
-    """A row a contender: `x` and `y`, and of the delay `low` and `high`, null where the percentiles are not there."""
+    """One row per contender: `x`, `y`, and the ends `low` and `high` of the bar, null without percentiles."""
     stem = axes[0].rpartition("_")[0]
     columns = {axes[0]: "x", axes[1]: "y", f"{stem}_p50": "low", f"{stem}_p99": "high"}
     found = rows.filter(pl.col("criterion").is_in(list(columns)))

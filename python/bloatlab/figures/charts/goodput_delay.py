@@ -1,4 +1,4 @@
-"""Goodput against delay of every contender, with those that none beats in both."""
+"""Goodput against delay of every contender, with the Pareto front."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 340
 LABELS = 60
-"""Pixels to the right of the plot into which a name may reach."""
+"""Pixels to the right of the plot that a name may use."""
 
 
 def axes_of(tables: network.Tables) -> tuple[str, str] | None:
-    """The criteria drawn: the first 95th percentile of a delay, and the first goodput."""
+    """The two criteria of the figure: the first 95th percentile of a delay, and the first goodput."""
     names = network.table(tables, "ranking")["criterion"].unique(maintain_order=True).to_list()
     delay = next((name for name in names if name.endswith("_delay_p95")), None)
     goodput = next((name for name in names if name.endswith("_goodput") or name == "utilization"), None)
@@ -23,7 +23,7 @@ def axes_of(tables: network.Tables) -> tuple[str, str] | None:
 
 
 def pareto(frame: pl.DataFrame) -> list[bool]:
-    """Of each row with `x` (less is better) and `y` (more is better): whether no other is at least as good in both."""
+    """Whether each row with `x` (less is better) and `y` (more is better) is Pareto-optimal."""
     rows = frame.select("x", "y").rows()
     return [
         not any(x2 <= x and y2 >= y and (x2, y2) != (x, y) for x2, y2 in rows)
@@ -40,7 +40,7 @@ def pareto(frame: pl.DataFrame) -> list[bool]:
     of_runs=True,
 )
 def goodput_delay(tables: network.Tables, *, width: int) -> Any:
-    """A mark a contender; filled marks and the line are the Pareto front. Better is up and to the right.
+    """One mark per contender; filled marks and the line are the Pareto front. Better is up and to the right.
 
     Args:
         tables: `ranking`.

@@ -1,4 +1,4 @@
-"""RTT against the limit of the queue, with the lines through it and what a full queue comes to."""
+"""RTT against the limit of the queue, with fitted lines and the delay of a full queue."""
 
 from statistics import linear_regression
 from typing import Any
@@ -17,7 +17,7 @@ MEDIAN, LARGEST = "median", "largest"
 
 
 def read(tables: network.Tables) -> pl.DataFrame:
-    """A row a run and kind of RTT: `router`, `limit`, `kind` (median, largest), `value` (ms)."""
+    """One row per run and kind of RTT: `router`, `limit`, `kind` (median, largest), `value` (ms)."""
     runs = limits.placed(tables)
     everything = [int(limit) for limit in runs["limit"].unique().to_list()]
     pings = limits.joined(limits.probe(tables, runs, PING), runs, everything).drop_nulls("value")
@@ -29,7 +29,7 @@ def read(tables: network.Tables) -> pl.DataFrame:
 
 
 def fit(points: pl.DataFrame) -> tuple[float, float] | None:
-    """Slope (ms a buffer) and intercept (ms) of least squares over the means at each limit; none with fewer than two limits."""
+    """Slope (ms per buffer) and intercept (ms) of a fit to the means; `None` with fewer than two limits."""
     means = points.group_by("limit").agg(pl.col("value").mean()).sort("limit")
     if means.height < 2:
         return None
@@ -46,11 +46,11 @@ def fit(points: pl.DataFrame) -> tuple[float, float] | None:
     of_runs=True,
 )
 def limit_rtt(tables: network.Tables, *, width: int) -> Any:
-    """A panel a router, a mark a run and kind of RTT; solid lines are fits, the dashed one is base RTT and full buffers.
+    """One panel per router, one mark per run and kind of RTT; lines are fits.
 
     Args:
         tables: `runs`, `parameters` and `probe_series` of all runs, `run_id` first.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -88,7 +88,7 @@ def _panel(points: pl.DataFrame, runs: pl.DataFrame, name: str, width: int, high
         found = fit(own.filter(pl.col("kind") == kind))
         if found:
             lines += [{"limit": at, "value": found[1] + found[0] * at, "kind": kind} for at in (0.0, float(end))]
-            words.append(f"{kind}: {found[0]:.3f} ms a buffer {'+' if found[1] >= 0 else '-'} {abs(found[1]):.1f} ms")
+            words.append(f"{kind}: {found[0]:.3f} ms per buffer {'+' if found[1] >= 0 else '-'} {abs(found[1]):.1f} ms")
     fits = pl.DataFrame(lines, schema={"limit": pl.Float64, "value": pl.Float64, "kind": pl.String})
     marks = own.select("limit", "kind", "value")
     layers = [

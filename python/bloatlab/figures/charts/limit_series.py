@@ -1,4 +1,4 @@
-"""Window, queue and RTT over time: a column a limit of the queue."""
+"""Window, queue and RTT over time: one column per limit of the queue."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from bloatlab.figures.theme import options, themed
 NARROW = 560
 HEIGHT = 110
 ACROSS, DOWN, APART = 16, 14, 24
-"""Pixels between panels, and between limits that stand one below the other."""
+"""Pixels between panels, and between stacked limits."""
 LEFT = 66
-"""Pixels that titles and labels of the leftmost axes take."""
+"""Width of the titles and labels of the leftmost axes, pixels."""
 
 
 @as_figure(
@@ -28,11 +28,11 @@ LEFT = 66
     note=limits.left_out,
 )
 def limit_series(tables: network.Tables, *, width: int) -> Any:
-    """One panel a quantity and limit, the first run of each; a row has one axis for all limits, a router one colour.
+    """One panel per quantity and limit with its first run; one y axis per row, one colour per router.
 
     Args:
         tables: `runs`, `parameters`, `flow_series`, `link_series` and `probe_series` of all runs, `run_id` first.
-        width: Width of the whole figure, pixels; below 560 the limits stand one below the other.
+        width: Width of the whole figure, pixels; below 560 the limits are stacked.
 
     Returns:
         The chart.

@@ -1,4 +1,4 @@
-"""How long packets waited and how long the queue was: distributions."""
+"""Distributions of the sojourn time and of the queue length."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def queue_distribution(tables: network.Tables, *, width: int) -> Any:
     Args:
         tables: `histograms` with the quantity `sojourn`; the queue length comes from the quantity `queue_packets`, or
             from the samples in `link_series`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -88,7 +88,7 @@ def queue_distribution(tables: network.Tables, *, width: int) -> Any:
 
 
 def _lengths(tables: network.Tables, names: list[str]) -> pl.DataFrame:
-    """Buckets of the queue length: exact where the engine kept them, else from the samples."""
+    """Buckets of the queue length: exact if the engine recorded them, else from the samples."""
     exact = histogram.of_quantity(tables, "queue_packets", "link")
     if not exact.is_empty():
         return exact.filter(pl.col("name").is_in(names)).select("name", "lower", "upper", "weight")

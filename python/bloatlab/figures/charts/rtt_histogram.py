@@ -21,7 +21,7 @@ BINS = 60
     note=network.grouping_note,
 )
 def rtt_histogram(tables: network.Tables, *, width: int) -> Any:
-    """The share of RTT samples per bin of a millisecond axis, over every sample the senders took.
+    """The share of RTT samples per bin, over all samples that the senders took.
 
     Above eight flows the samples of all flows of a congestion control are pooled.
 
@@ -69,7 +69,7 @@ def labelled(tables: network.Tables) -> pl.DataFrame:
 
 
 def _with_zeros(bins: pl.DataFrame, step: float) -> pl.DataFrame:
-    """Add the empty bins, where a step line must come down to zero, and the end of the last one."""
+    """Adds empty bins, where the step line goes down to zero, and the end of the last bin."""
     lines = []
     for part in bins.with_columns((pl.col("start") / step).round().cast(pl.Int64).alias("index")).partition_by("label"):
         first, last = int(prepare.low(part["index"])), int(prepare.high(part["index"]))

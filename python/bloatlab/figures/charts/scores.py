@@ -1,4 +1,4 @@
-"""Every contender's place in every experiment of a suite, or at every point of an experiment."""
+"""Rank of every contender in every experiment of a suite, or at every point of an experiment."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from bloatlab.figures.theme import options, themed
 
 ROW = 22
 NAMES = 90
-"""Pixels for the contenders' names."""
+"""Width of the contenders' names, pixels."""
 HEADS = 180
-"""Most pixels above the plot for the columns' names, which stand on end."""
+"""Largest height of the vertical names of the columns, pixels."""
 NARROW = 560
 
 
@@ -25,7 +25,7 @@ NARROW = 560
     of_runs=True,
 )
 def scores(tables: network.Tables, *, width: int) -> Any:
-    """A heat map: a row a contender, a column an experiment of a suite.
+    """A heat map: one row per contender, one column per experiment of a suite.
 
     Args:
         tables: `overall`.
@@ -45,7 +45,7 @@ def scores(tables: network.Tables, *, width: int) -> Any:
     of_runs=True,
 )
 def places(tables: network.Tables, *, width: int) -> Any:
-    """A heat map: a row a contender, a column a point of the experiment's other axes.
+    """A heat map: one row per contender, one column per point of the experiment's other axes.
 
     Args:
         tables: `places`.

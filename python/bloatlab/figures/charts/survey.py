@@ -1,4 +1,4 @@
-"""The charts of aqm-survey's slides: metrics along its axes, bars at the base point, shares against fairness, the score table."""
+"""Charts after the slides of aqm-survey: metrics along its axes, the base point, shares against fairness, scores."""
 
 import math
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from bloatlab.figures.theme import INK, options, plot_width, themed
 HEIGHT = 120
 NARROW = 560
 MOST = 3
-"""Congestion controls that have a column each."""
+"""Largest number of congestion controls; each has a column."""
 X_TITLES = {"cap": "CAP (Mbit/s)", "buf": "BUF (packets)", "wld": "WLD (of 10 flows TCP)"}
 ROW = 34
 LOGARITHMIC = ("qlen",)
-"""Metrics that reach over decades."""
+"""Metrics that span decades."""
 
 
 ALONG = (
-    "After slides 7 to 14 and 16 to 19: means over the runs, with bars from the lowest to the highest. The other axes of the "
-    "survey are at the base point (CAP 4 Mbit/s, BUF 400, WLD 5)."
+    "After slides 7 to 14 and 16 to 19: means over the runs, with bars from the lowest to the highest. The other axes "
+    "of the survey are at the base point (CAP 4 Mbit/s, BUF 400, WLD 5)."
 )
 
 
@@ -50,11 +50,11 @@ def _note(tables: network.Tables) -> str:
     note=_note,
 )
 def survey_capacity(tables: network.Tables, *, width: int) -> Any:
-    """Every metric over CAP: a row of panels a metric, a column a congestion control, a colour a queue.
+    """Every metric over CAP: one row of panels per metric, one column per congestion control, one colour per queue.
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -71,7 +71,7 @@ def survey_capacity(tables: network.Tables, *, width: int) -> Any:
     note=_note,
 )
 def survey_buffer(tables: network.Tables, *, width: int) -> Any:
-    """The same over BUF.
+    """Every metric over BUF, as `survey_capacity`.
 
     Args:
         tables: As for `survey_capacity`.
@@ -92,7 +92,7 @@ def survey_buffer(tables: network.Tables, *, width: int) -> Any:
     note=_note,
 )
 def survey_workload(tables: network.Tables, *, width: int) -> Any:
-    """The same over WLD.
+    """Every metric over WLD, as `survey_capacity`.
 
     Args:
         tables: As for `survey_capacity`.
@@ -105,7 +105,7 @@ def survey_workload(tables: network.Tables, *, width: int) -> Any:
 
 
 def shown_ccps(frame: pl.DataFrame) -> list[str]:
-    """The congestion controls that have a column."""
+    """The congestion controls with a column."""
     return survey.ordered(frame["ccp"], CCPS)[:MOST]
 
 
@@ -115,7 +115,7 @@ def _along(frame: pl.DataFrame, axis: str, width: int) -> Any:
     across = 1 if width < NARROW else 3
     names = survey.ordered(frame["series"], QUEUES)
     panels = [_lines(frame.drop_nulls(name), name, axis, ccps, names, width, across) for name in MEASURES]
-    # Several congestion controls are a row of facets already.
+    # Several congestion controls already make a row of facets.
     return _grid(panels, across if len(ccps) == 1 else 1)
 
 
@@ -168,11 +168,14 @@ def _lines(
     note=_note,
 )
 def survey_base(tables: network.Tables, *, width: int) -> Any:
-    """Bars at the base point: a panel a metric, a group of bars a queue, a bar a congestion control; dashes are slide 15.
+    """Bars at the base point: one panel per metric, one group of bars per queue, one bar per congestion control.
+
+    Dashes are the values of slide 15.
+
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -222,7 +225,7 @@ def survey_base(tables: network.Tables, *, width: int) -> Any:
 
 
 def at_base(tables: network.Tables) -> pl.DataFrame:
-    """The runs at the base point, of whatever queue and congestion control."""
+    """The runs at the base point of all queues and congestion controls."""
     frame = survey.runs(tables)
     return frame if frame.is_empty() else survey.held(frame)
 
@@ -238,11 +241,11 @@ def at_base(tables: network.Tables) -> pl.DataFrame:
     note=_note,
 )
 def survey_shares(tables: network.Tables, *, width: int) -> Any:
-    """TCP's share against the fairness of all flows at the base point, a panel a congestion control.
+    """TCP's share against the fairness of all flows at the base point, one panel per congestion control.
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -288,11 +291,11 @@ def survey_shares(tables: network.Tables, *, width: int) -> Any:
     note=_note,
 )
 def survey_scores(tables: network.Tables, *, width: int) -> Any:
-    """The score table: a panel of the slides', and one of ours a congestion control; places, and what they are places by.
+    """The score table: one panel with the slides' values, and one per congestion control with ours; ranks and values.
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -336,7 +339,7 @@ def survey_scores(tables: network.Tables, *, width: int) -> Any:
 def score_rows(tables: network.Tables) -> pl.DataFrame:
     """The cells of the score tables: `panel`, `queue`, `column`, `place` (1 is best), `text`, `value`, `dark`.
 
-    Empty where there is one queue alone.
+    Empty if there is only one queue.
     """
     frame = at_base(tables)
     if frame.is_empty():
@@ -373,7 +376,7 @@ def _values(share: float, fairness: float, ratio: float) -> tuple[str, str, str]
 
 def _row(panel: str, queue: str, ranks: Sequence[int], values: Sequence[str], worst: int) -> list[dict[str, Any]]:
     cells = [*zip(("TCP%", "F sum", "D ratio"), ranks, map(float, ranks), values, strict=True)]
-    # The score is shaded as the mean of its places.
+    # The shade of the score is that of the mean of its ranks.
     cells.append(("score", sum(ranks), sum(ranks) / len(CRITERIA), ""))
     return [
         {
@@ -399,7 +402,7 @@ def _axis(name: str, domain: list[float]) -> dict[str, Any]:
 
 
 def _domain(frame: pl.DataFrame, name: str) -> list[float]:
-    """From the lowest to the highest, with a little room; a share of nothing but 100 % too."""
+    """The domain from the lowest to the highest value with a margin, even if all values are equal."""
     low, high = prepare.low(frame[name].drop_nulls()), prepare.high(frame[name].drop_nulls())
     if name in LOGARITHMIC:
         return [max(low, 0.1) / 1.2, max(high, 1.0) * 1.2]
@@ -408,7 +411,7 @@ def _domain(frame: pl.DataFrame, name: str) -> list[float]:
 
 
 def _colours(names: list[str]) -> dict[str, str]:
-    """A queue keeps its kind's colour, with equal limits too."""
+    """A queue has the colour of its kind, also with equal limits."""
     kinds = {called: kind for kind, called in QUEUES.items()}
     own = [name.partition(",")[0] for name in names]
     assigned = palette.assign(kinds.get(name, name) for name in own)
@@ -416,7 +419,7 @@ def _colours(names: list[str]) -> dict[str, str]:
 
 
 def _grid(panels: list[Any], across: int) -> Any:
-    # One level of panels, set in place: each further one would copy them all again.
+    # One level of panels: every further level would copy all panels again.
     joined = alt.concat(*panels, columns=across, spacing=options(row=10, column=14))
     joined.resolve = options(legend={"color": "shared", "shape": "shared"})
     return themed(joined)

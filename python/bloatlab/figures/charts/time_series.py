@@ -30,8 +30,8 @@ def _note(tables: network.Tables) -> str:
 def time_series(tables: network.Tables, *, width: int) -> Any:
     """In flight with cwnd, sRTT and throughput over time, one panel each on the same time axis.
 
-    Up to eight flows have a line each. More are drawn as one group a congestion control: the median and the band
-    from the 5th to the 95th percentile across its flows, and a panel with the sum of the throughputs.
+    Up to eight flows have a line each. More flows are drawn as one group per congestion control, with the median and
+    the band from the 5th to the 95th percentile across its flows. A further panel has the sum of the throughputs.
 
     Args:
         tables: `flow_series` and `flows`; `links` gives the reference lines.
@@ -62,7 +62,7 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
 
 
 def _reference(value: float, text: str, width: int, top: float) -> list[Any]:
-    # Below the line the label is clear of the data, unless the line lies on the axis.
+    # The label is below the line, away from the data, unless the line is near the axis.
     return parts.level(value, text, width, above=value < 0.2 * max(top, value))
 
 
@@ -75,7 +75,7 @@ class _Axis:
     def panel(
         self, series: pl.DataFrame, column: str, title: str, rules: list[Any], extra: list[Any] | None = None
     ) -> Any:
-        """A panel still to be told whether it carries the legend and the title of the time axis."""
+        """A function that draws the panel with or without the legend and the title of the time axis."""
 
         def draw(legend: bool, titled: bool) -> Any:
             layers = [*self.lines(series, column, title, legend, titled), *(extra or []), *rules]
@@ -96,7 +96,7 @@ class _Axis:
         y_axis = options(title=title)
         if not self.groups.grouped:
             light = prepare.thin(series.select("time_s", "label", column), "time_s", column, by="label")
-            # A lone sample has no line; a dot shows it.
+            # A single sample makes no line, so dots show few samples.
             few = light.height <= 20 * max(1, len(self.groups.labels))
             return [
                 parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(
