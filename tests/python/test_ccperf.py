@@ -112,7 +112,7 @@ def test_what_changes_and_where_it_starts() -> None:
     ("params", "said"),
     [
         ({"target": "rtt", "lower": "4Mbit/s"}, "lower: .*(the target is rtt)"),
-        ({"lower": "low"}, "`low` is no rate, duration or probability"),
+        ({"lower": "low"}, "`low` is not a rate, a duration or a probability"),
         ({"target": "jitter"}, "target"),
     ],
 )
@@ -206,7 +206,7 @@ def test_the_benchmark_takes_lists_and_refuses_what_is_none() -> None:
     for base, given, said in (
         ({"experiments": "steady-stat"}, {}, "did you mean `steady-state`"),
         ({"ccas": "cubic+bbrr"}, {}, "did you mean `bbr`"),
-        ({"ccas": "cubic"}, {}, "needs two or more"),
+        ({"ccas": "cubic"}, {}, "name two or more"),
         ({}, {"stop": ["1s"]}, "sweep one of its experiments"),
     ):
         with pytest.raises(ParameterError, match=said):

@@ -1,4 +1,4 @@
-"""What experiments ask of the registry of congestion controls: which can be compared."""
+"""The congestion controls of the registry that experiments compare."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from bloatlab.engines import engine
 
 YARDSTICK = "fixed"
-"""How laws are called that control nothing, with a window or rate that stays as it is: they measure a path and do not compete."""
+"""Prefix of algorithms with a constant window or rate, which measure a path and do not compete."""
 
 
 @lru_cache(maxsize=4)
@@ -18,5 +18,5 @@ def _comparable(_engine_version: str) -> tuple[str, ...]:
 
 
 def comparable() -> list[str]:
-    """Laws that react to a path, in the registry's order."""
+    """Congestion controls that react to the path, in the order of the registry."""
     return list(_comparable(engine().engine_version()))
