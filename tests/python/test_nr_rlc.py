@@ -123,7 +123,7 @@ def test_loads_and_queues_are_swept_and_over_tcp_queues_alone() -> None:
         ({"cca": "cubik"}, "cca: unknown congestion control"),
         ({"sounding_offset": 80}, "sounding_offset: `80` is not a whole number from 0 to 79"),
         ({"workload": "web"}, "workload: unknown choice"),
-        ({"mice": "tcp"}, "mice: are tcp with a congestion control; give `cca`"),
+        ({"mice": "tcp"}, "mice: tcp needs a congestion control; set `cca`"),
         ({"lamda": 1}, "lamda.*did you mean `lambda`"),
     ],
 )

@@ -29,7 +29,8 @@ class CongestionControlLaws(Experiment):
     parameters = (
         Parameter(
             "case", next(iter(CASES)), "",
-            allowed="a name that the table of claims or an error lists", help="path and flows; unless set or swept, every case is run",
+            allowed="a name that the table of claims or an error lists",
+            help="path and flows; unless set or swept, every case is run",
             read=read.choice(*CASES),
         ),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Who wins where, and what becomes of common claims about buffers in 5G, read from the runs."""
+"""Findings from the runs: the best schemes per point, and common claims about buffers in 5G."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ GOODPUT = "tcp_goodput"
 PAGE = "web_p95"
 LOST = "retransmitted"
 NEAR = 0.95
-"""Share of the best goodput from which on none is said to have given throughput up."""
+"""Share of the best goodput above which a scheme counts as keeping the throughput."""
 FAR = 1.5
-"""Times another's delay from which on it is told."""
+"""Factor between two delays above which the page mentions them."""
 SIZED = ("drql", "dynrlc", "bdp", "upf_pacer")
 MARKING = ("dualpi2_prague", "l4span", "l4span_ecn")
 
@@ -50,11 +50,11 @@ class Table:
         return self.means.get((point, scheme, criterion))
 
     def column(self, point: str, criterion: str) -> dict[str, float]:
-        """Of each scheme that has a value at a point."""
+        """Values of a criterion at a point by scheme."""
         return {scheme: value for scheme in self.schemes if (value := self.get(point, scheme, criterion)) is not None}
 
     def ratios(self, scheme: str, other: str, criterion: str) -> dict[str, float]:
-        """A scheme's value over another's, at each point where both have one."""
+        """Ratio of the values of two schemes at each point where both have one."""
         pairs = (
             (point, self.get(point, scheme, criterion), self.get(point, other, criterion)) for point in self.points
         )
@@ -62,14 +62,14 @@ class Table:
 
 
 def remarks(observed: Sequence[Observation]) -> list[Finding]:
-    """What the runs say; only of schemes that took part."""
+    """All findings that the schemes of the runs allow."""
     table = Table.of(observed)
     said = (winners, deep, disciplines, cost, moved, shaped, marking, modes)
     return [remark for say in said if (remark := say(table)) is not None]
 
 
 def winners(table: Table) -> Finding | None:
-    """The best at each point by delay, by goodput, and by what lies between."""
+    """The best scheme at each point by delay, by goodput, and by two measures of both."""
     rows, best = [], []
     for point in table.points:
         delays, rates = table.column(point, DELAY), table.column(point, GOODPUT)
@@ -106,7 +106,7 @@ def winners(table: Table) -> Finding | None:
 
 
 def deep(table: Table) -> Finding | None:
-    """What an unmanaged buffer costs."""
+    """The delay of an unmanaged buffer."""
     rows = []
     for point in table.points:
         delays = table.column(point, DELAY)
@@ -132,7 +132,7 @@ def deep(table: Table) -> Finding | None:
 
 
 def disciplines(table: Table) -> Finding | None:
-    """Queue disciplines in the RLC against those above a short RLC."""
+    """Compares queue disciplines in the RLC with those above a short RLC."""
     rows, better, laws = [], [], []
     for scheme in ("codel", "pie", *SIZED):
         delays, rates = table.ratios(scheme, "fq_codel", DELAY), table.ratios(scheme, "fq_codel", GOODPUT)
@@ -170,7 +170,7 @@ def disciplines(table: Table) -> Finding | None:
 
 
 def cost(table: Table) -> Finding | None:
-    """What short delays cost in goodput."""
+    """The goodput that short delays cost."""
     kept = {
         name: ratios for name in table.schemes if name != "tail" and (ratios := table.ratios(name, "tail", GOODPUT))
     }
@@ -216,7 +216,7 @@ def moved(table: Table) -> Finding | None:
 
 
 def shaped(table: Table) -> Finding | None:
-    """A UPF that shapes to a rate which the channel does not keep."""
+    """A UPF that shapes to a rate that the channel does not always have."""
     rows = [
         (_place(point), f"{aqm:.1f}", f"{inside:.1f}", f"{100 * rate / best:.0f} %")
         for point in table.points
@@ -269,7 +269,7 @@ def marking(table: Table) -> Finding | None:
 
 
 def modes(table: Table) -> Finding | None:
-    """Unacknowledged against acknowledged mode."""
+    """Compares unacknowledged with acknowledged mode."""
     rows, longer = [], []
     for um in (point for point in table.points if "rlc=um" in point):
         am = um.replace("rlc=um", "rlc=am")
@@ -287,11 +287,11 @@ def modes(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        "Loss and goodput are means over the schemes, the delay is that of the best. What HARQ gives up is sent again "
-        "by AM; in UM it is lost, and PDCP's receiver holds back what came after it until t-Reordering ends. "
+        "Loss and goodput are means over the schemes; the delay is that of the best scheme. AM retransmits what HARQ "
+        "gives up. In UM it is lost, and PDCP's receiver holds back later packets until t-Reordering expires."
     )
     text += (
-        f"No scheme can mend that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
+        f"No scheme avoids that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
         if longer
         else "Here that makes no great difference to the shortest delay."
     )
@@ -326,7 +326,7 @@ def _place(point: str) -> str:
 
 
 def _within(values: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Names of the least first value and of those one percent from it, in the order of the second."""
+    """Names with the smallest first value and those within one percent, sorted by the second value."""
     least = min(first for first, _ in values.values())
     found = [name for name, (first, _) in values.items() if first <= least + 0.01 * abs(least)]
     return sorted(found, key=lambda name: values[name][1])
