@@ -16,7 +16,7 @@ from bloatlab import figures
 from bloatlab.figures import network, registry
 from specification import colours, fields, rows, titles, units
 
-ELSEWHERE = {"descent", "flow_sojourn"}
+ELSEWHERE = {"downlink", "flow_sojourn"}
 """Of a 5G cell, and of several flows: tests/python/test_nr_dynamic_buffers.py, test_nr_rlc_figures.py."""
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in ELSEWHERE]
 

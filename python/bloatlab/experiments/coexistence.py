@@ -48,8 +48,8 @@ class Coexistence(Experiment):
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """Every pair of the responsive congestion controls, at two depths with three queues."""
-        laws = comparable()
-        return {"queue": QUEUES, "depth": DEPTHS, "newcomer": laws, "incumbent": laws}
+        algorithms = comparable()
+        return {"queue": QUEUES, "depth": DEPTHS, "newcomer": algorithms, "incumbent": algorithms}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The limit from the depth."""

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from bloatlab.engines import engine
 
-YARDSTICK = "fixed"
+CONSTANT = "fixed"
 """Prefix of algorithms with a constant window or rate, which measure a path and do not compete."""
 
 
 @lru_cache(maxsize=4)
 def _comparable(_engine_version: str) -> tuple[str, ...]:
-    laws = json.loads(engine().algorithms())["congestion_controls"]
-    return tuple(law["kind"] for law in laws if law["kind"] != "python" and not law["kind"].startswith(YARDSTICK))
+    algorithms = json.loads(engine().algorithms())["congestion_controls"]
+    return tuple(one["kind"] for one in algorithms if one["kind"] != "python" and not one["kind"].startswith(CONSTANT))
 
 
 def comparable() -> list[str]:

@@ -17,7 +17,7 @@ FILES = {
     "in_flight": "in_flight",
     "ecdf": "ecdf",
     "queue": "queue",
-    "descent": "descent",
+    "downlink": "downlink",
     "queue_distribution": "queue_distribution",
     "flow_sojourn": "flow_sojourn",
     "rtt_histogram": "rtt_histogram",

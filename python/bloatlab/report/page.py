@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
-OF_PICKED = ("time_series", "operating_point", "in_flight", "descent", "queue", "flow_sojourn")
+OF_PICKED = ("time_series", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
 MOST_COMMANDS = 6
 
 

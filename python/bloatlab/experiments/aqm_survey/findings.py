@@ -27,15 +27,15 @@ def _buffers(cases: Cases) -> Finding:
             rows.append((f"{QUEUES[queue]}, equal limits", *_lengths(cases, Point(queue, mode=EQUAL))))
     own = {queue: mean(cases, Point(queue), "qlen") for queue in FAIR_QUEUES}
     equal = {queue: mean(cases, Point(queue, mode=EQUAL), "qlen") for queue in FAIR_QUEUES}
-    laws = [mean(cases, Point(queue), "qlen") for queue in ("red", "choke", "codel")]
+    controlled = [mean(cases, Point(queue), "qlen") for queue in ("red", "choke", "codel")]
     return Finding(
         "For SFQ and DRR the buffer has no impact because it is not used",
         "AQM eliminates the impact of BUF: the queue stays short whatever the buffer.",
-        f"True for RED, CHOKe and CoDel, which control the queue to {min(laws):.1f} to {max(laws):.1f} packets. SFQ and "
-        "DRR do not control the queue: ns-2's SFQ holds 40 packets and its DRR 25,000 bytes, whatever the limit. With "
-        f"DropTail's limit of 400 packets, SFQ queues {equal['sfq']:.0f} packets instead of {own['sfq']:.1f}, and DRR "
-        f"{equal['drr']:.0f} instead of {own['drr']:.1f} (ns-2 with such limits: 218 and 306). Then the queue grows "
-        "with BUF as DropTail's does.",
+        f"True for RED, CHOKe and CoDel, which control the queue to {min(controlled):.1f} to {max(controlled):.1f} "
+        "packets. SFQ and DRR do not control the queue: ns-2's SFQ holds 40 packets and its DRR 25,000 bytes, whatever "
+        f"the limit. With DropTail's limit of 400 packets, SFQ queues {equal['sfq']:.0f} packets instead of "
+        f"{own['sfq']:.1f}, and DRR {equal['drr']:.0f} instead of {own['drr']:.1f} (ns-2 with such limits: 218 and "
+        "306). Then the queue grows with BUF as DropTail's does.",
         ("QLEN (packets)", *(f"BUF {packets}" for packets in BUFS)),
         tuple(rows),
         "CAP 4 Mbit/s, five of ten flows Reno, the others LEDBAT; means over the runs.",

@@ -70,7 +70,7 @@ def queue(params: Mapping[str, Any]) -> Any:
         case "choke":
             # The slides do not state them. These come nearest to the nine values of CHOKe on slide 15
             # (docs/experiments.md).
-            law = {
+            parameters = {
                 "min": "6p",
                 "max": "18p",
                 "burst": 25,
@@ -78,7 +78,7 @@ def queue(params: Mapping[str, Any]) -> Any:
                 "avpkt": f"{MTU}B",
                 "bandwidth": params["cap"],
             }
-            return {"kind": kind, "limit": limit, **law}
+            return {"kind": kind, "limit": limit, **parameters}
         case "drr":
             # ns-2 hashes the number of the source's node. Of ten consecutive nodes at most two share a bucket (15 and
             # 16, 31 and 32).

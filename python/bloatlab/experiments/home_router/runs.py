@@ -100,9 +100,9 @@ def plain(found: Sequence[Group]) -> list[Group]:
     fifo = [group for group in found if group.queue == "fifo"] or list(found)
     if not fifo:
         return []
-    law = Counter(group.cca for group in fifo).most_common(1)[0][0]
+    cca = Counter(group.cca for group in fifo).most_common(1)[0][0]
     queue = fifo[0].queue
-    return [group for group in fifo if (group.queue, group.cca) == (queue, law)]
+    return [group for group in fifo if (group.queue, group.cca) == (queue, cca)]
 
 
 def name_of(algorithm: Any) -> str:

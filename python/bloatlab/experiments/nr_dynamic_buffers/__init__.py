@@ -56,7 +56,8 @@ class NrDynamicBuffers(Experiment):
         "Wan and Jamieson 2025, channels after TR 38.901"
     )
     figures = (
-        "fronts", "standings", "places", "delay_ranges", "criteria", "descent", "time_series", "queue", "operating_point", "ecdf",
+        "fronts", "standings", "places", "delay_ranges", "criteria",
+        "downlink", "time_series", "queue", "operating_point", "ecdf",
     )  # fmt: skip
     compared = ("scheme",)
     replications = 3

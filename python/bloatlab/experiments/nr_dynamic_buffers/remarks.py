@@ -98,11 +98,11 @@ def winners(table: Table) -> Finding | None:
     )
     tallies = (f"{title}: {_tally([chosen[index] for chosen in best])}" for index, title in enumerate(titles))
     text = (
-        "Delay is that of the call, one way, which 99 in 100 packets keep; power is goodput over that delay. Within one "
-        "percent schemes are equal, and the numbers are those of the first. "
-        f"Of {len(rows)} places, {'; '.join(tallies)}."
+        "The delay is the call's one-way delay at the 99th percentile; power is goodput divided by this delay. Schemes "
+        f"within one percent count as equal, and the numbers are those of the first. Of {len(rows)} points, "
+        f"{'; '.join(tallies)}."
     )
-    return Finding("Who wins where", "", text, ("where", *titles), tuple(rows))
+    return Finding("The best scheme at each point", "", text, ("where", *titles), tuple(rows))
 
 
 def deep(table: Table) -> Finding | None:
@@ -123,7 +123,10 @@ def deep(table: Table) -> Finding | None:
         for point in table.points
         if "tail" in (column := table.column(point, DELAY))
     }
-    text = f"Behind a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme there."
+    text = (
+        f"With a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme at the same "
+        "point."
+    )
     kept = table.ratios("tail_small", "tail", GOODPUT)
     if kept:
         text += f" A shallow buffer keeps {_range(kept, 100, ' %')} of its goodput."
@@ -133,7 +136,7 @@ def deep(table: Table) -> Finding | None:
 
 def disciplines(table: Table) -> Finding | None:
     """Compares queue disciplines in the RLC with those above a short RLC."""
-    rows, better, laws = [], [], []
+    rows, better, sized = [], [], []
     for scheme in ("codel", "pie", *SIZED):
         delays, rates = table.ratios(scheme, "fq_codel", DELAY), table.ratios(scheme, "fq_codel", GOODPUT)
         trips = table.ratios(scheme, "fq_codel", ROUND_TRIP)
@@ -141,7 +144,7 @@ def disciplines(table: Table) -> Finding | None:
             continue
         quicker = sum(ratio < 1 for ratio in delays.values())
         if scheme in SIZED:
-            laws.append(scheme)
+            sized.append(scheme)
             better += [scheme] if 2 * quicker > len(delays) else []
         rows.append((
             scheme, f"{quicker} of {len(delays)}", _spread(delays), _spread(trips), _spread(rates),
@@ -149,22 +152,22 @@ def disciplines(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can treat "
-        "flows apart."
+        "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can separate "
+        "flows."
     )
-    if laws:
+    if sized:
         text += (
-            f" Against FQ-CoDel in the RLC itself the call is quicker at most places under {' and '.join(better)}."
+            f"  Compared with FQ-CoDel in the RLC, the call's delay is shorter at most points with {' and '.join(better)}."
             if better
-            else f" Against FQ-CoDel in the RLC itself none of {', '.join(laws)} makes the call quicker at most places."
+            else f"  Compared with FQ-CoDel in the RLC, none of {', '.join(sized)} gives a shorter delay at most points."
         )
-        text += " Here the RLC takes a packet only when a block is filled, so that its queue is the one that stands."
+        text += " Here the RLC takes a packet only when it fills a block, so packets wait in front of the RLC."
     columns = (
         "scheme",
-        "call quicker than under fq_codel",
-        "its p99 over fq_codel's",
-        "RTT p95 over its",
-        "goodput over its",
+        "shorter delay of the call than fq_codel",
+        "call p99 / fq_codel's",
+        "RTT p95 / fq_codel's",
+        "goodput / fq_codel's",
     )
     return Finding("An AQM in the RLC, or a short RLC", "", text, columns, tuple(rows))
 
@@ -189,10 +192,10 @@ def cost(table: Table) -> Finding | None:
     )
     full = [name for name in order if kept[name][least[name]] >= NEAR]
     text = (
-        f"The claim: short buffers cost no throughput. At least {NEAR:.0%} of the deep buffer's goodput at every place "
-        f"is kept by {len(full)} of {len(rows)} schemes{_listed(full)}."
+        f"The claim: short buffers cost no throughput. {len(full)} of {len(rows)} schemes keep at least {NEAR:.0%} of "
+        f"the deep buffer's goodput at every point{_listed(full)}."
     )
-    columns = ("scheme", "of the goodput under tail, mean", "least", "where")
+    columns = ("scheme", "of the goodput with tail, mean", "least", "where")
     return Finding("What short delays cost", "", text, columns, rows)
 
 
@@ -208,8 +211,8 @@ def moved(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        f"5G-BDP over a plain queue leaves the call {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of the "
-        "deep buffer's delay: the law decides where packets wait, the queue discipline there how long."
+        f"With 5G-BDP and a plain queue the call has {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of "
+        "the deep buffer's delay. The sizing decides where packets wait, and the queue discipline decides how long."
     )
     columns = ("where", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
     return Finding("Sizing alone moves the queue", "", text, columns, tuple(rows))
@@ -230,10 +233,11 @@ def shaped(table: Table) -> Finding | None:
     ratios = table.ratios("upf_aqm", "fq_codel", DELAY)
     far = [point for point, ratio in ratios.items() if ratio > FAR]
     text = (
-        "The claim: the operator's router can do it. FQ-CoDel in a UPF that sends at a fixed rate, against the same "
-        f"queue in the RLC: the call's delay is {_range(ratios, 1, '')} times as long"
+        "The claim: the operator's router can solve the problem. With FQ-CoDel in a UPF that sends at a fixed rate, "
+        f"compared with the same queue in the RLC, the call's delay is {_range(ratios, 1, '')} times as long"
         + (f", more than {FAR:g} times at {'; '.join(_place(point) for point in far)}" if far else "")
-        + ". Where the radio falls below the UPF's rate the queue stands in the RLC, which nothing manages."
+        + ". Where the rate of the radio falls below the UPF's rate, packets wait in the RLC, which has no queue "
+        "management."
     )
     columns = ("where", "FQ-CoDel in the UPF (ms)", "FQ-CoDel in the RLC (ms)", "of the best goodput")
     return Finding("A queue in the UPF", "", text, columns, tuple(rows))
@@ -261,8 +265,8 @@ def marking(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        f"The claim: with marks there are short delays at full throughput. At {full} of {places} places of these "
-        f"schemes TCP comes to {NEAR:.0%} of the best goodput there."
+        f"The claim: marks give short delays at full throughput. At {full} of {places} points of these schemes TCP has "
+        f"{NEAR:.0%} of the best goodput."
     )
     columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
     return Finding("Marks instead of drops", "", text, columns, tuple(rows))

@@ -69,8 +69,8 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
         layers = []
         if ideal:
             at_bdp = ideal[1]
-            law = parts.drawn(prepare.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
-            layers.append(law.encode(x=x, y=y))
+            line = parts.drawn(prepare.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+            layers.append(line.encode(x=x, y=y))
             layers.append(parts.drawn(prepare.Rows(values=[at_bdp]), "rule", color=NEUTRAL, strokeWidth=1).encode(x=x))
         layers.append(
             parts.drawn(prepare.values(dots.select("w", column), 3), "circle", size=12, opacity=0.35, color=dot).encode(

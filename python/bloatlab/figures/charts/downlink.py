@@ -52,7 +52,7 @@ def delays(tables: network.Tables) -> pl.DataFrame:
     needs=("link_series",),
     when=lambda tables: not queues(tables).is_empty(),
 )
-def descent(tables: network.Tables, *, width: int) -> Any:
+def downlink(tables: network.Tables, *, width: int) -> Any:
     """Throughput of the radio, packets that wait in the UPF, in SDAP and in the RLC, and delays, over time.
 
     Args:
