@@ -10,7 +10,7 @@ from bloatlab.figures import palette, prepare
 
 Tables = Mapping[str, pl.DataFrame]
 
-# More lines than this cannot be told apart: flows are then drawn as one group per congestion control.
+# More lines than this cannot be distinguished. Then flows are drawn as one group per congestion control.
 MANY = 8
 
 # IPv4 and TCP headers with timestamps, RFC 9293 section 3.1 and RFC 7323 section 3: MSS 1448 travels as 1500 bytes.
@@ -121,7 +121,7 @@ class Groups:
     Attributes:
         of_flow: Table of `flow` and its `label`.
         colours: Label to colour, in the order of the legend.
-        grouped: Whether a label stands for several flows.
+        grouped: Whether a label can mean several flows.
         flows: How many flows there are.
     """
 

@@ -8,7 +8,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 # Shapes distinguish series where colour does not: in grey print, and with more than eight series.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
-# Well-known names keep their colour whatever else is in the picture.
+# Well-known names have the same colour in every figure.
 _PREFERRED = {
     "newreno": 0,
     "reno": 5,

@@ -70,7 +70,7 @@ def find(name: str) -> Figure:
     Hyphens count as underscores.
 
     Raises:
-        ParameterError: There is none, or it cannot be imported.
+        ParameterError: There is no such figure, or it cannot be imported.
     """
     underscored = name.replace("-", "_")
     return REGISTRY.find(underscored if underscored in REGISTRY else name, may_import=True)

@@ -26,7 +26,7 @@ FAIR_QUEUES = ("drr", "sfq")
 TABLES: Mapping[str, Mapping[str, Any]] = {
     "DRR without collisions": {"kind": "drr", "limit": "25000B", "quantum": "250B", "classifier": "exact"},
 }
-"""Queues with parameters of their own."""
+"""Queues given as a table with parameters."""
 
 
 @dataclass(frozen=True)

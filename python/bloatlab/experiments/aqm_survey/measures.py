@@ -27,7 +27,7 @@ TITLES: Mapping[str, str] = {
 
 
 def measure(metrics: Metrics) -> dict[str, float]:
-    """LEFF, TCP%, QLEN, FAIR and DROP, the latter two for each class too.
+    """LEFF, TCP%, QLEN, FAIR and DROP; FAIR and DROP also for each class.
 
     All data packets have the same size, so received packets measure the throughput including headers. Metrics without a
     value are left out, such as those of a class without flows.

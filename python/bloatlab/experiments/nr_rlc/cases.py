@@ -32,7 +32,7 @@ def load(queue: str, thousands: float) -> str:
 
 
 def buffered(megabytes: int) -> str:
-    """Name of the run with a buffer of so many MB."""
+    """Name of the run with a buffer of this many MB."""
     return f"{TAIL}, 30k, {megabytes} MB"
 
 

@@ -22,7 +22,7 @@ IP_UDP = 28
 """Bytes of IP's and UDP's headers."""
 BEARER = "ue_1"
 LCID = 4
-"""Logical channel of the one data bearer: 1 to 3 are for signalling (TS 38.331), and 5G-LENA counts likewise."""
+"""Logical channel of the one data bearer: 1 to 3 are for signalling (TS 38.331), also in 5G-LENA."""
 PORT = 5001
 """Port of the receivers, as in the pcap."""
 

@@ -140,9 +140,10 @@ def _mice(read: _Reader) -> Finding:
     return Finding(
         "The figures over lambda show at most ten packets, and what still waits counts as lost",
         f"packet loss grows to 60 % with lambda, from {LOADS[0]},000 to {LOADS[-1]},000 packets/s.",
-        f"The points are those of the mice, of whom {', '.join(map(str, mice))} of 10 arrive. Tail drop with this buffer drops "
-        f"{dropped or 'nothing'} in any of these runs: what is missing still waits in the RLC when the run ends, at "
-        f"{LOADS[-1]},000 packets/s {waiting:,} packets. The delays are those of the packets that arrived before the end.",
+        f"The points of the figures are those of the mice, of which {', '.join(map(str, mice))} of 10 arrive. Tail drop "
+        f"with this buffer drops {dropped or 'nothing'} in any of these runs. The missing packets still wait in the RLC "
+        f"when the run ends: {waiting:,} packets at {LOADS[-1]},000 packets/s. The delays are those of packets that "
+        "arrived before the end.",
         ("lambda", "flow", "sent", "received", "dropped", "waiting at the end", "missing", "mean delay (ms)"),
         tuple(rows),
     )
@@ -263,18 +264,17 @@ def _phase(read: _Reader) -> Finding:
     fixed = load(AUTHORS_CODEL, 20)
     before = _fall(read.delay(load(TAIL, 20), MICE), read.delay(fixed, MICE))
     return Finding(
-        "The authors' variant is not CoDel, and its numbers hang on the phase of constant intervals",
+        "The authors' variant is not CoDel, and its numbers depend on the phase of constant intervals",
         "the AQM of the source is CoDel.",
-        "It drops at the tail, with target and interval both 100 ms, and spaces its drops by whole milliseconds; here it is "
-        f"{AUTHORS_CODEL}, beside RFC 8289's codel, which drops at the head. Whether it drops a mouse hangs on where the "
-        "mice's "
-        f"period falls on the elephant's: as published {read.got(fixed, MICE)} of 10 mice arrive at 20,000 packets/s, after "
-        f"{_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less than behind tail drop. With starts drawn below a millisecond "
-        f"{_range([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive, after {_ms(mean(AUTHORS_CODEL))} ms in the "
-        "mean, "
-        f"{_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than behind tail drop; with RFC 8289's "
-        f"{_range([read.got(run, MICE) for run in drawn('codel')])}, after {_ms(mean('codel'))} ms. Compare over drawn starts: "
-        f"--set start_jitter=1ms --replications {PHASES}.",
+        "It drops at the tail, its target and interval are both 100 ms, and it spaces drops by whole milliseconds. "
+        f"Here it is {AUTHORS_CODEL}, and codel is RFC 8289's, which drops at the head. Whether it drops a mouse "
+        f"depends on the phase between the mice's and the elephant's intervals. As published, {read.got(fixed, MICE)} "
+        f"of 10 mice arrive at 20,000 packets/s with a delay of {_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less "
+        "than with tail drop. With random starts below a millisecond "
+        f"{_range([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive with a mean delay of "
+        f"{_ms(mean(AUTHORS_CODEL))} ms, {_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than with tail drop. With "
+        f"RFC 8289's CoDel {_range([read.got(run, MICE) for run in drawn('codel')])} arrive with {_ms(mean('codel'))} "
+        f"ms. A fair comparison needs random starts: --set start_jitter=1ms --replications {PHASES}.",
         (
             "lambda",
             "queue",
@@ -285,5 +285,5 @@ def _phase(read: _Reader) -> Finding:
             "mice without jitter",
         ),
         tuple(rows),
-        f"Means over {PHASES} starts, and from the lowest to the highest.",
+        f"Means over {PHASES} random starts, with their ranges.",
     )

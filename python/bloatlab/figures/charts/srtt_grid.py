@@ -105,7 +105,7 @@ def srtt_grid(tables: network.Tables, *, width: int) -> Any:
         for number, queue in enumerate(queues):
             panels.append(grid.srtt(mine.filter(pl.col("row") == queue), queue, first, number == len(queues) - 1))
         blocks.append(panels)
-    # Plots are aligned, whatever the width of their labels.
+    # Plots are aligned for any width of their labels.
     aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
     if across == 1:
         stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]

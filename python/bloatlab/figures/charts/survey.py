@@ -36,7 +36,7 @@ def _note(tables: network.Tables) -> str:
     queues = survey.left_out(tables)
     left = [
         f"The first {MOST} congestion controls are shown; {ccps} more are in the table of runs." if ccps > 0 else "",
-        f"Queues with parameters of their own ({queues}) are only in the table of runs." if queues else "",
+        f"{queues} queues with other parameters are only in the table of runs." if queues else "",
     ]
     return " ".join(filter(None, left))
 
