@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import sweep
+from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -154,22 +155,9 @@ def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFram
     """Adds `limit_packets` to `links` from the scenario document; null if the limit does not count packets."""
     if "link" not in links.columns:
         return links
-    limits = dict(_limits(scenario))
-    found = [limits.get(name) for name in links["link"].to_list()]
+    queues = queues_of(scenario)
+    found = [_packets(queues.get(name)) for name in links["link"].to_list()]
     return links.with_columns(pl.Series("limit_packets", found, dtype=pl.Float64))
-
-
-def _limits(scenario: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
-    dumbbell, lot = scenario.get("dumbbell"), scenario.get("parking_lot")
-    if dumbbell:
-        yield "bottleneck", _packets(dumbbell.get("queue"))
-        yield "reverse", _packets(dumbbell.get("reverse_queue"))
-    if lot:
-        for hop in range(1, int(lot.get("hops", 0)) + 1):
-            yield f"hop_{hop}", _packets(lot.get("queue"))
-    for box in scenario.get("boxes") or []:
-        if box.get("kind") == "link":
-            yield box["name"], _packets(box.get("queue"))
 
 
 def _packets(queue: Any) -> float | None:
