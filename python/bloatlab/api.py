@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import get
+from bloatlab.experiments import Experiment, get
+from bloatlab.experiments.base import plain
 from bloatlab.loading import AllowedPlugins
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
@@ -27,7 +28,7 @@ class Model(Protocol):
         """The document."""
 
 
-Scenario = str | Mapping[str, Any] | Model
+Scenario = str | type[Experiment] | Mapping[str, Any] | Model
 
 
 def run(
@@ -43,7 +44,8 @@ def run(
     """Runs an experiment or a scenario once.
 
     Args:
-        scenario: Name of an experiment (`"deep-buffers"`) or a scenario document, as `bloatlab.scenario` builds it.
+        scenario: Name of an experiment (`"deep-buffers"`, or `"module:Class"` of your own), the class of one, or a scenario
+            document, as `bloatlab.scenario` builds it.
         seed: Seed of the random streams.
         out: Results directory (or URL) to store the run in; a run that is there already is read. Absent: nothing is stored.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
@@ -140,8 +142,9 @@ def sweep(
     if isinstance(scenario, Plan):
         if axes or parameters or replications is not None or seed is not None or packets:
             raise ParameterError("sweep: a plan says itself what is swept, set, replicated, seeded and kept")
-        planned = scenario.runs(AllowedPlugins(all=allow_plugins))
-        name, command = scenario.source().name, f"bloatlab.sweep({scenario!r})"
+        plugins = AllowedPlugins(all=allow_plugins)
+        planned = scenario.runs(plugins)
+        name, command = scenario.source(plugins).name, f"bloatlab.sweep({scenario!r})"
         out = out if out is not None else scenario.out
     else:
         source = _source(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins))
@@ -170,8 +173,8 @@ def open(directory: Path | str) -> Store:  # noqa: A001
 
 
 def _source(scenario: Scenario, plugins: AllowedPlugins) -> Source:
-    if isinstance(scenario, str):
-        return ExperimentSource(get(scenario), plugins)
+    if isinstance(scenario, str | type):
+        return ExperimentSource(get(scenario, may_import=True), plugins)
     if isinstance(scenario, Mapping):
         return ScenarioSource(scenario, plugins=plugins)
     if hasattr(scenario, "model_dump"):
@@ -180,7 +183,7 @@ def _source(scenario: Scenario, plugins: AllowedPlugins) -> Source:
 
 
 def _call(function: str, scenario: Scenario, parameters: Mapping[str, Any]) -> str:
-    name = repr(scenario) if isinstance(scenario, str) else "scenario"
+    name = repr(plain(scenario)) if isinstance(scenario, str | type) else "scenario"
     rest = "".join(f", {key}={value!r}" for key, value in parameters.items())
     return f"bloatlab.{function}({name}{rest})"
 

@@ -10,10 +10,10 @@ import pytest
 
 import bloatlab
 from bloatlab import cli
+from bloatlab.analysis.claims import published_runs
 from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.claims import published_runs
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
 from bloatlab.figures import of_runs

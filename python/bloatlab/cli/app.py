@@ -108,7 +108,7 @@ def run(
     from bloatlab.sweeps.source import ExperimentSource
 
     allow_memory(memory)
-    experiment = get(name)
+    experiment = get(name, may_import=True)
     request = Request(
         ExperimentSource(experiment, AllowedPlugins.named_in(set_, sweep)),
         with_traces(set_, traces),

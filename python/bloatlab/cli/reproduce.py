@@ -8,13 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bloatlab.cli.console import complain, console, number, progress_bar
-from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
-from bloatlab.cli.values import named, settings, value
-from bloatlab.errors import BloatlabError, ParameterError
-from bloatlab.experiments import get
-from bloatlab.experiments.base import Experiment, Verdict
-from bloatlab.experiments.claims import (
+from bloatlab.analysis.claims import (
     claims_of,
     findings_of_store,
     note_claims,
@@ -22,6 +16,12 @@ from bloatlab.experiments.claims import (
     published_runs,
     verdicts_on,
 )
+from bloatlab.cli.console import complain, console, number, progress_bar
+from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
+from bloatlab.cli.values import named, settings, value
+from bloatlab.errors import BloatlabError, ParameterError
+from bloatlab.experiments import get
+from bloatlab.experiments.base import Experiment, Verdict
 from bloatlab.store import Store
 from bloatlab.store.remote import Place
 from bloatlab.sweeps import execute
@@ -44,7 +44,7 @@ def reproduce_experiment(
     Raises:
         ParameterError: What is set is not data of the source: the rest is as published.
     """
-    experiment = get(name)
+    experiment = get(name, may_import=True)
     if not experiment.claims:
         raise BloatlabError(f"{experiment.name}: its source makes no claims")
     given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}

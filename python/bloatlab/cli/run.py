@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bloatlab.analysis.claims import claims_of, note_claims
+from bloatlab.analysis.ranked import of_plan
 from bloatlab.cli.console import complain, console, progress_bar
 from bloatlab.cli.values import axis, named, settings, value
 from bloatlab.experiments.base import Experiment
-from bloatlab.experiments.claims import claims_of, note_claims
-from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
 from bloatlab.store import Keep, Store, Writer

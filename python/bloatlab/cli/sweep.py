@@ -61,12 +61,13 @@ def sweep_plan(
             **{name: new for name, new in changes.items() if new is not None},
         }
     )
+    # A program imports what it wants; a document needs the user's word.
+    plugins = AllowedPlugins.named_in(set_, all=allow_plugins or program)
     try:
-        # A program imports what it wants; a document needs the user's word.
-        runs = plan.runs(AllowedPlugins.named_in(set_, all=allow_plugins or program), dry=dry_run)
+        runs = plan.runs(plugins, dry=dry_run)
     except BloatlabError as error:
         raise type(error)(f"{file}: {error}") from error
-    source = plan.source()
+    source = plan.source(plugins)
     swept = dict.fromkeys([*(name for point in plan.points for name in point), *plan.axes])
     if dry_run:
         _list(plan, source.name, runs, list(swept))

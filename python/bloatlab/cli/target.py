@@ -24,7 +24,7 @@ class Target:
     def named(cls, name: str, plugins: AllowedPlugins) -> Target:
         """An experiment's name, or the path of a TOML or JSON file; with the plugins that may be imported."""
         if name in CATALOGUE or not (Path(name).exists() or Path(name).suffix in (".toml", ".json")):
-            experiment = get(name)
+            experiment = get(name, may_import=True)
             return cls(ExperimentSource(experiment, plugins), experiment)
         file = Path(name)
         return cls(ScenarioSource(read(file), file.stem, plugins), None)

@@ -62,12 +62,12 @@ class Plan(BaseModel):
             plugins: The plugins that they may name.
 
         Raises:
-            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment.
+            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment, or one that may not be imported.
         """
         if (self.experiment is None) == (self.scenario is None):
             raise ParameterError("plan: names one of `experiment` and `scenario`")
         if self.experiment is not None:
-            experiment = get(self.experiment)
+            experiment = get(self.experiment, may_import=self.experiment in plugins)
             if isinstance(experiment, Suite):
                 names = ", ".join(member.name for member in experiment.members)
                 raise ParameterError(f"experiment: {experiment.name} sweeps by itself; name one of its own ({names})")

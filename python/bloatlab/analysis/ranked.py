@@ -1,4 +1,4 @@
-"""The ranking of runs: fresh from a plan, or from a store."""
+"""Rankings of planned runs and of the runs of a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bloatlab.sweeps.plan import PlannedRun
 
 @dataclass(frozen=True)
 class Ranked:
-    """A ranking, and the runs it rests on."""
+    """A ranking with the runs behind it."""
 
     ranking: Ranking
     observations: Mapping[str, Observation]
@@ -25,7 +25,7 @@ class Ranked:
 def of_plan(
     experiment: Experiment | None, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]]
 ) -> Ranking | None:
-    """Who came where, if the experiment ranks and there are at least two to rank."""
+    """Ranking of planned runs; `None` if the experiment has no criteria or there are fewer than two contenders."""
     if isinstance(experiment, Suite):
         return _overall(experiment, runs, metrics)
     found = _ranked(experiment, {run.run_id: run.parameters for run in runs}, metrics)
@@ -41,7 +41,7 @@ def _overall(suite: Suite, runs: Sequence[PlannedRun], metrics: Mapping[str, Map
 
 
 def of_store(store: Store, experiment: Experiment | None) -> Ranked | None:
-    """The same of every finished run of the experiment that a store holds."""
+    """Ranking of all finished runs of the experiment in a store; `None` as for `of_plan`."""
     if experiment is None or not experiment.criteria:
         return None
     parameters = store.run_parameters(experiment.name)
@@ -49,7 +49,7 @@ def of_store(store: Store, experiment: Experiment | None) -> Ranked | None:
 
 
 def overall_of_store(store: Store, suite: Suite) -> Ranking | None:
-    """The ranking over all members of the suite that a store holds."""
+    """Ranking over all members of the suite that have runs in a store."""
     found = {member.name: of_store(store, member) for member in suite.members}
     return overall(suite, {name: ranked.ranking if ranked else None for name, ranked in found.items()})
 

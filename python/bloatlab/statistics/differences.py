@@ -1,7 +1,8 @@
-"""Two samples: how far apart they are, and whether that is more than noise.
+"""Compares two samples: how far apart they are, and whether the difference is more than noise.
 
-Samples are paired (replications under the same seeds) or independent. The test of the mean is Student's for pairs and
-Welch's otherwise; a permutation test beside it assumes no distribution. What has no answer is `None`, never NaN.
+Samples are paired (replications with the same seeds) or independent. The means are compared by Student's test for
+pairs, and by Welch's test otherwise. A permutation test, which assumes no distribution, is optional. A result that
+does not exist is `None`, never NaN.
 """
 
 from __future__ import annotations
@@ -11,30 +12,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bloatlab.analysis.intervals import CONFIDENCE, Interval, check_confidence, checked, deviation, mean, t_quantile
 from bloatlab.errors import ParameterError
+from bloatlab.statistics.intervals import CONFIDENCE, Interval, check_confidence, checked, deviation, mean, t_quantile
 
 Correction = Literal["benjamini-hochberg", "holm"]
 PERMUTATIONS = 9999
-"""Beyond so many rearrangements a random choice of them stands for all."""
+"""Largest number of rearrangements that are all tried; beyond it a random choice is taken."""
 STRAIGHT = 1000.0
-"""Beyond this t the noncentral distribution is that of the scaled chi alone, to five digits."""
+"""Above this t, the noncentral t distribution equals a scaled chi distribution to five digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A difference in units of the noise."""
+    """Effect size: a difference in units of the noise."""
 
     value: float | None
-    """Hedges' g; `None`: one value, or no noise to measure with."""
+    """Hedges' g; `None` with one value, or without noise."""
     interval: Interval | None
     paired: bool
-    """Whether the noise is that of the differences of pairs, or that of the runs, pooled."""
+    """Whether the noise is the standard deviation of the paired differences, or that of the pooled runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """B against A."""
+    """The difference between B and A."""
 
     n_a: int
     n_b: int
@@ -43,15 +44,15 @@ class Difference:
     difference: float
     """B - A, in the unit of the values."""
     interval: Interval | None
-    """Of the difference; `None`: one value on a side."""
+    """Confidence interval of the difference; `None` if a side has one value."""
     p: float | None
-    """Of Student's test of pairs, or of Welch's; `None`: one value on a side."""
+    """p-value of Student's test for pairs, or of Welch's test; `None` if a side has one value."""
     permutation_p: float | None
     effect: Effect
     cliffs_delta: float
     paired: bool
     identical: bool
-    """Every value of A is that of its partner in B; of independent samples: all values are equal."""
+    """Whether every value of A equals its partner in B; for independent samples, whether all values are equal."""
 
 
 def differ(
@@ -63,19 +64,19 @@ def differ(
     permutation: bool = False,
     seed: int = 42,
 ) -> Difference:
-    """How far B is from A, and how sure that is.
+    """Compares B with A.
 
     Args:
-        a: At least one number, finite.
-        b: The same; of pairs as many as `a`, in the same order.
-        paired: Value `i` of both was made under the same random numbers.
-        confidence: Of the intervals.
-        permutation: Do the permutation test too.
-        seed: Of the permutation test where not all rearrangements are gone through.
+        a: Finite numbers, at least one.
+        b: Finite numbers, at least one; paired samples have the same length and order.
+        paired: Whether value `i` of both sides comes from the same random numbers.
+        confidence: Confidence level of the intervals.
+        permutation: Run the permutation test too.
+        seed: Seed of the permutation test, if it takes a random choice of rearrangements.
 
     Raises:
-        ParameterError: A side has no value or one that is not finite, pairs are of unequal number, or the confidence is
-            not between 0 and 1.
+        ParameterError: A side has no value or a value that is not finite, paired samples have unequal lengths, or the
+            confidence is not between 0 and 1.
     """
     check_confidence(confidence)
     one, other = checked(a), checked(b)
@@ -107,7 +108,7 @@ def _error(a: Sequence[float], b: Sequence[float]) -> tuple[float | None, float]
     total = var_a + var_b
     if total == 0:
         return 0.0, float(len(a) + len(b) - 2)
-    # By shares, as squares of tiny variances vanish.
+    # By shares, because squares of tiny variances underflow.
     share_a, share_b = var_a / total, var_b / total
     return math.sqrt(total), 1 / (share_a**2 / (len(a) - 1) + share_b**2 / (len(b) - 1))
 
@@ -127,8 +128,8 @@ def permutation_test(samples: Sequence[float] | tuple[Sequence[float], Sequence[
     """Two-sided p of the permutation test of the mean (Fisher 1935, Pitman 1937).
 
     Args:
-        samples: Differences of pairs, whose signs are turned; or two independent samples, whose values change sides.
-        seed: Of the random choice, where there are more than 9999 rearrangements.
+        samples: Paired differences, whose signs are permuted; or two independent samples, whose values are permuted.
+        seed: Seed of the random choice if there are more than 9999 rearrangements.
     """
     import numpy as np
     from scipy.stats import permutation_test as permute
@@ -148,14 +149,17 @@ def permutation_test(samples: Sequence[float] | tuple[Sequence[float], Sequence[
 
 
 def hedges_correction(freedom: float) -> float:
-    """What takes the bias of few values from Cohen's d: J = G(m/2) / (sqrt(m/2) G((m-1)/2)) (Hedges 1981); 0.9027 for m = 8."""
+    """Factor that corrects the bias of Cohen's d for few values (Hedges 1981).
+
+    J = G(m/2) / (sqrt(m/2) G((m-1)/2)), for example 0.9027 for m = 8.
+    """
     if freedom <= 1:
         return 0.0
     return math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom - 1) / 2)) / math.sqrt(freedom / 2)
 
 
 def cohens_d(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """(mean B - mean A) / pooled standard deviation (Cohen 1988); `None`: one value on a side, or no noise in either."""
+    """(mean B - mean A) / pooled standard deviation (Cohen 1988); `None` with one value or no noise."""
     sd_a, sd_b = deviation(a), deviation(b)
     if sd_a is None or sd_b is None:
         return None
@@ -165,7 +169,7 @@ def cohens_d(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 
 def _effect(a: Sequence[float], b: Sequence[float] | None, confidence: float) -> Effect:
-    """Hedges' g of two samples, or of the differences of pairs if there is no second one."""
+    """Hedges' g of two samples, or of the paired differences in `a` if `b` is `None`."""
     if b is None:
         spread = deviation(a)
         d = mean(sorted(a)) / spread if spread else None
@@ -174,7 +178,7 @@ def _effect(a: Sequence[float], b: Sequence[float] | None, confidence: float) ->
         d = cohens_d(a, b)
         scale, freedom = math.sqrt(len(a) * len(b) / (len(a) + len(b))), len(a) + len(b) - 2
     if d is None or freedom < 2:
-        # With one degree of freedom Hedges' correction takes all.
+        # With one degree of freedom Hedges' correction is 0.
         return Effect(None, None, b is None)
     correction = hedges_correction(freedom)
     low, high = (correction * end / scale for end in _noncentral(d * scale, freedom, confidence))
@@ -182,7 +186,7 @@ def _effect(a: Sequence[float], b: Sequence[float] | None, confidence: float) ->
 
 
 def _noncentral(t: float, freedom: int, confidence: float) -> tuple[float, float]:
-    """The noncentralities under which this t is just not too large and just not too small (Steiger and Fouladi 1997)."""
+    """Confidence interval of the noncentrality of this t (Steiger and Fouladi 1997)."""
     from scipy.special import chdtri, nctdtrinc
 
     if t < 0:
@@ -190,23 +194,27 @@ def _noncentral(t: float, freedom: int, confidence: float) -> tuple[float, float
         return -high, -low
     tail = (1 - confidence) / 2
     if t > STRAIGHT:
-        # `chdtri` wants the upper tail.
-        return tuple(t * math.sqrt(float(chdtri(freedom, upper)) / freedom) for upper in (1 - tail, tail))  # type: ignore[return-value]
+        # `chdtri` takes the upper tail.
+        scales = [math.sqrt(float(chdtri(freedom, upper)) / freedom) for upper in (1 - tail, tail)]
+        return t * scales[0], t * scales[1]
     return float(nctdtrinc(freedom, 1 - tail, t)), float(nctdtrinc(freedom, tail, t))
 
 
 def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
-    """Share of the pairs (x of A, y of B) with y > x less the share with y < x: -1 to 1, whatever the law (Cliff 1993)."""
+    """Share of the pairs (x of A, y of B) with y > x minus the share with y < x; -1 to 1 (Cliff 1993).
+
+    It assumes no distribution.
+    """
     more = sum((right > left) - (right < left) for left in a for right in b)
     return more / (len(a) * len(b))
 
 
 def adjust(p: Sequence[float], correction: Correction = "benjamini-hochberg") -> list[float]:
-    """Values of p that may be held against the level although there are many; in the order given.
+    """Corrects p-values for multiple comparisons; the order stays.
 
-    Benjamini-Hochberg (1995) bounds the share of false ones among those called different, which is what a reader of a table
-    of metrics wants; it holds for metrics that move together (Benjamini and Yekutieli 2001). Holm (1979) bounds the
-    probability of a single false one, whatever the dependence, and finds less.
+    Benjamini-Hochberg (1995) bounds the share of false positives among the metrics that are called different. It also
+    holds for metrics that are positively correlated (Benjamini and Yekutieli 2001). Holm (1979) bounds the
+    probability of any false positive, whatever the correlation, and finds fewer differences.
     """
     count = len(p)
     order = sorted(range(count), key=lambda index: p[index])

@@ -1,4 +1,4 @@
-"""Claims of an experiment held against runs: for `--json`, for the store, for the report."""
+"""Compares the claims of an experiment with runs: for `--json`, for the store and for the report."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from bloatlab.sweeps.source import ExperimentSource
 
 
 def published_runs(experiment: Experiment | None, runs: Sequence[PlannedRun]) -> dict[str, PlannedRun]:
-    """The runs among these that are the source's set-up, its parameters and its seed, by case; empty if one is missing.
+    """The runs with the parameters and seeds of the source, by case; empty if one of them is missing.
 
-    What names data of the source is as the runs have it; where they differ in it, the first that are complete count.
+    Parameters that name data of the source may have any value. If the runs differ in them, the first complete set
+    counts.
     """
     if experiment is None or not experiment.claims:
         return {}
@@ -54,7 +55,7 @@ def plan_published(experiment: Experiment, data: Mapping[str, Any] | None = None
 
 
 def verdicts_on(experiment: Experiment, published: Mapping[str, PlannedRun], store: Store) -> list[Verdict]:
-    """The claims and the comparison held against the published runs of a store."""
+    """Compares the claims and the other published values with the published runs of a store."""
     metrics = store.run_metrics([run.run_id for run in published.values()])
     cases = {case: metrics[run.run_id] for case, run in published.items()}
     if type(experiment).readings is not Experiment.readings:
@@ -64,9 +65,9 @@ def verdicts_on(experiment: Experiment, published: Mapping[str, PlannedRun], sto
 
 
 def describe(verdict: Verdict) -> dict[str, Any]:
-    """A verdict in the form of `--json`; `tolerance` is the largest difference that holds, in the claim's unit.
+    """A verdict in the form of `--json`; `tolerance` is the largest allowed difference in the unit of the claim.
 
-    What was not judged has `holds` null and says `why`.
+    A claim that was not judged has `holds` null and the reason in `why`.
     """
     described = {
         "name": verdict.claim.name,
@@ -89,7 +90,7 @@ def claims_of(experiment: Experiment | None, runs: Sequence[PlannedRun], store: 
 
 
 def note_claims(writer: Writer, experiment: Experiment, runs: Sequence[PlannedRun], summary: Summary) -> None:
-    """Stores the verdicts on the published set-up, with its first run, if it is among the runs."""
+    """Stores the verdicts with the first of the published runs, if all of these are among the runs."""
     published = published_runs(experiment, runs)
     ids = {run.run_id for run in published.values()}
     if not ids or any(failed.run_id in ids for failed, _ in summary.failed):
@@ -115,7 +116,7 @@ def note_claims(writer: Writer, experiment: Experiment, runs: Sequence[PlannedRu
 
 
 def findings_of_store(store: Store, experiment: Experiment | None) -> list[Finding]:
-    """What the published runs of a store say of the source's conclusions; nothing where one of them is missing."""
+    """Compares the published runs of a store with the conclusions of the source; empty if a run is missing."""
     if experiment is None or type(experiment).findings is Experiment.findings:
         return []
     there = store.places(experiment.name)
@@ -131,11 +132,11 @@ def findings_of_store(store: Store, experiment: Experiment | None) -> list[Findi
 
 
 def answers_of_store(store: Store, experiment: Experiment | None) -> list[Finding]:
-    """What the runs of a store answer of the questions of an experiment's source."""
+    """Answers the questions of an experiment's source from the runs of a store."""
     if experiment is None or type(experiment).answers is Experiment.answers:
         return []
     done = store.runs().filter(experiment=experiment.name, status="done").select("run_id", "kept")
     results = [(store.run(run_id), kept) for run_id, kept in done.iter_rows()]
-    # A page imports no plugin, so a run with one can be read only if its tables were kept.
+    # A page imports no plugin. So a run with a plugin can be read only if its tables were kept.
     readable = [result for result, kept in results if kept >= Keep.TABLES or not names_plugins(result.scenario)]
     return experiment.answers(readable)

@@ -1,7 +1,7 @@
-"""Means of replications and how sure they are: Student's t and the bootstrap.
+"""Means of replications and their confidence intervals: Student's t and the bootstrap.
 
-Every function takes plain numbers and knows nothing of runs, stores or scenarios. What has no answer is `None`, never NaN:
-one value has neither a standard deviation nor an interval. Values that are all equal have an interval of no width.
+A result that does not exist is `None`, never NaN: one value has neither a standard deviation nor an interval. The
+interval of equal values has the width 0.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from bloatlab.errors import ParameterError
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
-"""Resamples of a bootstrap, after Efron and Tibshirani 1993 chapter 14: BCa wants thousands."""
+"""Resamples of a bootstrap, after Efron and Tibshirani 1993 chapter 14: BCa needs thousands."""
 DRAWS = 20_000_000
-"""Values drawn at once by a bootstrap of many samples: 160 MB."""
+"""Values that a bootstrap of many samples draws at once; they take 160 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +31,26 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """What stands behind the +-; of an interval that is not symmetric half of its length."""
+        """Half-width of the interval; for an asymmetric interval, half its length."""
         return (self.high - self.low) / 2
 
     def holds(self, value: float) -> bool:
-        """Whether the value lies within, ends included."""
+        """Whether the interval contains the value; its ends belong to it."""
         return self.low <= value <= self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What replications say of one number."""
+    """Summary of the replications of one number."""
 
     n: int
     mean: float
     sd: float | None
-    """Sample standard deviation, with n - 1; `None` of one value."""
+    """Sample standard deviation (n - 1); `None` with one value."""
     t: Interval | None
-    """Student's t interval of the mean; `None` of one value."""
+    """Student's t interval of the mean; `None` with one value."""
     bootstrap: Interval | None = None
-    """BCa interval of the mean; `None` of one value, or where it was not asked for."""
+    """BCa bootstrap interval of the mean; `None` with one value, or if it was not requested."""
 
 
 def summarise(
@@ -64,11 +64,11 @@ def summarise(
     """Mean, standard deviation and intervals of replications.
 
     Args:
-        values: One number a replication, at least one; finite.
-        confidence: Share of such intervals that hold the true mean, between 0 and 1.
-        bootstrap: Give the bootstrap's interval too.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
+        values: One finite number per replication; at least one.
+        confidence: Confidence level of the intervals, between 0 and 1.
+        bootstrap: Compute the bootstrap interval too.
+        seed: Seed of the bootstrap.
+        resamples: Number of resamples of the bootstrap.
 
     Raises:
         ParameterError: There is no value, one is not finite, or the confidence is not between 0 and 1.
@@ -84,33 +84,33 @@ def summarise(
 
 
 def checked(values: Iterable[float]) -> list[float]:
-    """The values in ascending order, so that no result depends on the order in which they came.
+    """The values in ascending order, so that results do not depend on their order.
 
     Raises:
-        ParameterError: There is none, or one is not finite.
+        ParameterError: There is no value, or one is not finite.
     """
     found = sorted(float(value) for value in values)
     if not found:
-        raise ParameterError("values: there is none")
+        raise ParameterError("values: at least one is needed")
     if not all(math.isfinite(value) for value in found):
         raise ParameterError("values: must be finite")
     return found
 
 
 def check_confidence(confidence: float) -> float:
-    """The confidence; raises `ParameterError` where it is not between 0 and 1."""
+    """Returns the confidence; raises `ParameterError` if it is not between 0 and 1."""
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence: must be between 0 and 1, such as 0.95, not {confidence:g}")
     return confidence
 
 
 def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean, rounded once; within the values."""
+    """Arithmetic mean, rounded once, and never outside the range of the values."""
     return min(max(math.fsum(values) / len(values), min(values)), max(values))
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Sample standard deviation (n - 1); `None` of one value, exactly 0 of equal ones."""
+    """Sample standard deviation (n - 1); `None` with one value, exactly 0 for equal values."""
     if len(values) < 2:
         return None
     if min(values) == max(values):
@@ -123,7 +123,7 @@ def t_quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
     """The two-sided quantile of Student's t (Student 1908): 2.776 for 4 degrees of freedom at 95 %.
 
     Args:
-        freedom: Degrees of freedom, above 0; Welch's need not be whole.
+        freedom: Degrees of freedom, above 0; not always an integer in Welch's test.
         confidence: Between 0 and 1.
     """
     from scipy.special import stdtrit
@@ -132,7 +132,7 @@ def t_quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
 
 
 def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Student's t interval of the mean: mean +- t sd / sqrt(n). Exact where values are normal; `None` of one value."""
+    """Student's t interval of the mean: mean +- t sd / sqrt(n). Exact for normal values; `None` with one value."""
     check_confidence(confidence)
     spread = deviation(values)
     if spread is None:
@@ -145,16 +145,16 @@ def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Inter
 def bootstrap_interval(
     values: Sequence[float], confidence: float = CONFIDENCE, *, seed: int = 42, resamples: int = RESAMPLES
 ) -> Interval | None:
-    """The bias-corrected and accelerated (BCa) bootstrap interval of the mean; `None` of one value.
+    """The bias-corrected and accelerated (BCa) bootstrap interval of the mean; `None` with one value.
 
-    It assumes no distribution, but needs values to draw from: of fewer than about ten it is too narrow, and Student's t
-    is the better answer. Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 14.3.
+    It assumes no distribution. With fewer than about ten values it is too narrow, and Student's t interval is better.
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 14.3.
 
     Args:
         values: At least one; the order does not matter.
         confidence: Between 0 and 1.
-        seed: Of the resampling; the same values and seed give the same interval.
-        resamples: How many.
+        seed: Seed of the resampling; the same values and seed give the same interval.
+        resamples: Number of resamples.
     """
     low, high = bootstrap_intervals([values], confidence, seed=seed, resamples=resamples)
     if low[0] is None or high[0] is None:
@@ -165,9 +165,9 @@ def bootstrap_interval(
 def bootstrap_intervals(
     samples: Sequence[Sequence[float]], confidence: float = CONFIDENCE, *, seed: int = 42, resamples: int = RESAMPLES
 ) -> tuple[list[float | None], list[float | None]]:
-    """The same of many samples of equal size at once: low ends and high ends.
+    """Lower and upper ends of the BCa intervals of many samples of equal size.
 
-    Each sample is drawn from by the same numbers, so its interval does not depend on the others.
+    All samples use the same random numbers, so the interval of a sample does not depend on the others.
     """
     check_confidence(confidence)
     import numpy as np
@@ -177,7 +177,7 @@ def bootstrap_intervals(
         nothing: list[float | None] = [None] * len(samples)
         return nothing, list(nothing)
     matrix = np.sort(np.array(samples, dtype=float), axis=1)
-    # What has no spread needs no draw: its interval is the value.
+    # Samples of equal values need no resampling: the interval is the value.
     low, high = matrix[:, 0].copy(), matrix[:, -1].copy()
     spread = np.flatnonzero(low != high)
     at_once = max(1, DRAWS // (resamples * size))
@@ -192,7 +192,7 @@ def _bca(matrix: Any, confidence: float, rng: Any, resamples: int) -> tuple[Any,
     from scipy.stats import bootstrap
 
     with warnings.catch_warnings():
-        # Of what BCa cannot answer it says NaN and warns; the percentiles answer then.
+        # Where BCa gives NaN and a warning, the percentile interval is taken.
         warnings.simplefilter("ignore")
         found = bootstrap(
             (matrix,), np.mean, axis=-1, confidence_level=confidence, n_resamples=resamples, method="BCa", rng=rng

@@ -1,4 +1,4 @@
-"""A 5G cell's way down over time: what the radio carries, where packets wait, and for how long."""
+"""The downlink of a 5G cell over time: rate of the radio, packets that wait, and delays."""
 
 from typing import Any
 
@@ -6,16 +6,17 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 110
 PLACES = {"upf": "UPF", "sdap": "SDAP", "ue": "RLC"}
-"""Queues on the way down, by the names of their links: `upf`, `upf_1`, `sdap_1`, `ue_1`; with named bearers `ue_1_NAME`."""
+"""Queues of the downlink by link: `upf`, `upf_1`, `sdap_1`, `ue_1`; with named bearers `ue_1_NAME`."""
 DELAYS = ("ping RTT", "mean sRTT of TCP")
 
 
 def queues(tables: network.Tables) -> pl.DataFrame:
-    """`time_s`, `place`, `packets` and `mbps` of each place where packets wait on the way down, users and bearers together."""
+    """`time_s`, `place`, `packets` and `mbps` of each queue of the downlink, summed over users and bearers."""
     series = network.table(tables, "link_series")
     if not {"time_s", "link", "queue_packets", "throughput_mbps"} <= set(series.columns):
         return pl.DataFrame()
@@ -31,7 +32,7 @@ def queues(tables: network.Tables) -> pl.DataFrame:
 
 
 def delays(tables: network.Tables) -> pl.DataFrame:
-    """`time_s`, `what` and `ms`: the pings, and the mean over TCP flows of their smoothed RTT."""
+    """`time_s`, `what` and `ms`: RTTs of the pings, and the mean smoothed RTT of the TCP flows."""
     found = []
     for name, column, what in (("probe_series", "rtt_ms", DELAYS[0]), ("flow_series", "srtt_ms", DELAYS[1])):
         series = network.table(tables, name)
@@ -44,7 +45,14 @@ def delays(tables: network.Tables) -> pl.DataFrame:
     return pl.concat(found) if found else pl.DataFrame()
 
 
-def descent(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="From the UPF to the UE",
+    caption="The rate of the radio, the packets that wait in the UPF, in SDAP and in the RLC, and the delay of pings "
+    "and of TCP's packets.",
+    needs=("link_series",),
+    when=lambda tables: not queues(tables).is_empty(),
+)
+def downlink(tables: network.Tables, *, width: int) -> Any:
     """Throughput of the radio, packets that wait in the UPF, in SDAP and in the RLC, and delays, over time.
 
     Args:
