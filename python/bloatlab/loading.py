@@ -42,6 +42,10 @@ class AllowedPlugins:
         """Those that the user's own values name: the texts of options, or the parameters of a call."""
         return cls(frozenset(name for value in values for name in _names(value)), all)
 
+    def and_also(self, name: str) -> AllowedPlugins:
+        """With one more name."""
+        return AllowedPlugins(self.names | {name}, self.all)
+
     def __contains__(self, reference: str) -> bool:
         return self.all or reference in self.names
 

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import bloatlab
-from bloatlab import cli
-from bloatlab.engines import engine
+from bloatlab import cli, language
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.claims import published_runs
@@ -381,4 +380,4 @@ def test_the_authors_trace_is_played_with_their_quirks(tmp_path: Path) -> None:
     found = get("mmwave-aqm").readings(store.run(played.run_id))
     # 8L/C at 385 Mbit/s is 39 ms, and here it is reached.
     assert 35 < found["srtt_max"] < 42
-    assert engine().engine_version() == played.engine_version
+    assert language.version() == played.engine_version

@@ -33,7 +33,7 @@ def record(seed: int, *, packets: bool = False, reason: str | None = None, **par
     scenario = canonical({"name": "t", "flows": [{"count": 2}]})
     keep = Keep.PACKETS if packets else Keep.TABLES
     planned = PlannedRun(
-        run_id(scenario, seed, "fake-1"), "t", scenario, seed, "fake-1", parameters, {}, keep=keep
+        run_id(scenario, seed, "fake-1"), "t", scenario, seed, fake_core.Fake(), "fake-1", parameters, {}, keep=keep
     )  # fmt: skip
     if reason:
         return failed_record(planned, reason, 0.01)

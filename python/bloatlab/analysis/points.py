@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 def points(store: Store) -> pl.DataFrame:
     """A row a finished run, in the order in which they ended.
 
-    `run_id`, `point` (from 0), `experiment`, `engine_version`, `seed`, `stored` (the store's own number of the scenario). Runs
-    of the same scenario under the same engine are one point, whatever the parameters that made it are called.
+    `run_id`, `point` (from 0), `experiment`, `engine`, `engine_version`, `seed`, `repetition` (of the seed), `stored` (the
+    store's own number of the scenario). Runs of the same scenario by the same engine are one point.
     """
     import polars as pl
 
     runs = store.runs().filter(pl.col("status") == "done").rename({"point": "stored"})
-    key = ["experiment", "engine_version", "stored"]
+    key = ["experiment", "engine", "engine_version", "stored"]
     known = runs.select(key).unique(maintain_order=True).with_row_index("point")
     placed = runs.join(known, on=key, how="left", maintain_order="left")
-    return placed.select("run_id", "point", "experiment", "engine_version", "seed", "stored")
+    return placed.select("run_id", "point", "experiment", "engine", "engine_version", "seed", "repetition", "stored")
 
 
 def parameters_of(store: Store, found: pl.DataFrame) -> dict[int, dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import AllowPlugins, Flag, Out, Set
+from bloatlab.cli.options import RUNNING, AllowPlugins, Flag, Out, Running, Set
 
 Vary = Annotated[list[str], Parameter(name="--vary", negative=(), show_default=False, metavar="KEY=LOW..HIGH")]
 Metrics = Annotated[list[str], Parameter(name="--metric", negative=(), show_default=False, metavar="METRIC")]
@@ -58,8 +58,8 @@ def sensitivity(
     replications: int = 1,
     seed: int = 42,
     out: Out = None,
-    jobs: int | None = None,
     json: Flag = False,
+    running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
     """Says which inputs a metric depends on. Runs that the results directory holds already are read, so it resumes.
@@ -77,8 +77,8 @@ def sensitivity(
         replications: Runs of each sample, whose mean is taken; replication r, from 0, has the seed SEED + r.
         seed: Seed of the runs and of the samples.
         out: Results directory [default: results/NAME-sensitivity].
-        jobs: Threads [default: one a processor].
         json: Print one JSON object and nothing else.
+        running: How runs are made.
         allow_plugins: Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary
             name need no flag.
     """
@@ -86,7 +86,9 @@ def sensitivity(
     from bloatlab.loading import AllowedPlugins
 
     plugins = AllowedPlugins.named_in(set_, vary, all=allow_plugins)
-    request = Request(name, vary, metric, method, samples, set_, replications, seed, out, jobs, json, plugins)
+    request = Request(
+        name, vary, metric, method, samples, set_, replications, seed, out, json, plugins, running.settings()
+    )
     return run_sensitivity(request)
 
 
@@ -106,8 +108,8 @@ def tune(
     replications: int = 1,
     seed: int = 42,
     out: Out = None,
-    jobs: int | None = None,
     json: Flag = False,
+    running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
     """Searches which queue and parameters suit a link and its traffic, and prints the Pareto front with its tc commands.
@@ -125,8 +127,8 @@ def tune(
         replications: Runs of each trial, whose mean is taken.
         seed: Seed of the runs and of the search.
         out: Results directory [default: results/NAME-tune].
-        jobs: Threads [default: one a processor].
         json: Print one JSON object and nothing else.
+        running: How runs are made.
         allow_plugins: Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary
             name need no flag.
     """
@@ -134,7 +136,9 @@ def tune(
     from bloatlab.loading import AllowedPlugins
 
     plugins = AllowedPlugins.named_in(set_, vary, all=allow_plugins)
-    request = Request(name, queue, minimise, maximise, vary, set_, trials, replications, seed, out, jobs, json, plugins)
+    request = Request(
+        name, queue, minimise, maximise, vary, set_, trials, replications, seed, out, json, plugins, running.settings()
+    )
     return run_tune(request)
 
 

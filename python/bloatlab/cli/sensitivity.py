@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from bloatlab.analysis import sensitivity
 from bloatlab.analysis.sensitivity import Design, Method, Sensitivity
 from bloatlab.cli.console import complain, console, number, progress_bar
-from bloatlab.cli.run import command_line, interrupted
+from bloatlab.cli.run import command_line, complain_of, interrupted
 from bloatlab.cli.target import Target
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.loading import AllowedPlugins
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.files import write_whole
 from bloatlab.sweeps import execute
@@ -42,32 +43,32 @@ class Request:
     replications: int
     seed: int
     out: Path | None
-    jobs: int | None
     as_json: bool
     plugins: AllowedPlugins
+    settings: RunSettings
 
 
 def run_sensitivity(request: Request) -> int:
     """Runs the samples and says what came of them."""
-    target = Target.named(request.name, request.plugins)
+    target = Target.named(request.name, request.plugins, request.settings.find_engine(request.plugins))
     if not request.metrics:
         raise ParameterError("--metric: give at least one, such as link.mean_sojourn")
     wanted = [target.reading(text) for text in request.metrics]
-    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
+    base = {name: named(name, value, text) for name, text in assignments(request.set_, "--set").items()}
     made = sensitivity.design(varied(request.vary), request.method, request.samples, request.seed)
     sampled = sensitivity.runs_of(target.source, base, made, replications=request.replications, seed=request.seed)
     directory = request.out if request.out is not None else Path("results") / f"{target.source.name}-{NAME}"
     with progress_bar(len(sampled.runs), quiet=request.as_json) as tell:
-        summary = execute(sampled.runs, directory, jobs=request.jobs, progress=tell, command=command_line())
+        summary = execute(sampled.runs, directory, request.settings, progress=tell, command=command_line())
     if summary.interrupted:
         return interrupted(f"{summary.finished} of {summary.total} runs", directory)
-    if summary.failed:
-        run, reason = summary.failed[0]
-        complain(
-            f"{len(summary.failed)} of {summary.total} runs failed, so there are no indices; run {run.run_id}: {reason}"
-        )
+    complain_of(summary)
+    if missing := summary.total - len(summary.measured):
+        complain(f"{missing} of {summary.total} runs have no valid result, so there are no indices")
         return 1
-    metrics = Store(directory).run_metrics([run.run_id for run in sampled.runs])
+    made_as = {run.run_id: planned.run_id for planned, run in zip(sampled.runs, summary.runs, strict=True)}
+    found_metrics = Store(directory).run_metrics(list(made_as))
+    metrics = {planned: found_metrics[run_id] for run_id, planned in made_as.items()}
     found = [sensitivity.analyse(made, sensitivity.values_of(sampled, metrics, of), of) for of in wanted]
     document = sensitivity.describe(made, found, len(sampled.runs))
     path = write_text(directory / f"{NAME}.json", json.dumps(document, allow_nan=False, indent=1) + "\n")

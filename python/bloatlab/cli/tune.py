@@ -16,10 +16,11 @@ from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.run import command_line, interrupted
 from bloatlab.cli.target import Target
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
 from bloatlab.loading import AllowedPlugins
+from bloatlab.settings import RunSettings
 from bloatlab.sweeps import ScenarioSource, plan
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ class Request:
     replications: int
     seed: int
     out: Path | None
-    jobs: int | None
     as_json: bool
     plugins: AllowedPlugins
+    settings: RunSettings
 
 
 def run_tune(request: Request) -> int:
@@ -52,7 +53,7 @@ def run_tune(request: Request) -> int:
     problem = problem_of(request)
     directory = request.out if request.out is not None else Path("results") / f"{problem.source.name}-{NAME}"
     with progress_bar(request.trials, "trials", quiet=request.as_json) as tell:
-        found = tune.tune(problem, directory, request.trials, jobs=request.jobs, command=command_line(), progress=tell)
+        found = tune.tune(problem, directory, request.trials, request.settings, command=command_line(), progress=tell)
     if found.interrupted:
         return interrupted(f"{len(found.trials)} of {request.trials} trials", directory)
     if found.knee is None:
@@ -76,7 +77,7 @@ def problem_of(request: Request) -> Problem:
     Raises:
         ParameterError: An option does not fit.
     """
-    target = Target.named(request.name, request.plugins)
+    target = Target.named(request.name, request.plugins, request.settings.find_engine(request.plugins))
     source = target.source
     if isinstance(source, ScenarioSource):
         path = queue_path(source.document)
@@ -84,7 +85,7 @@ def problem_of(request: Request) -> Problem:
         raise ParameterError(f"{source.name}: has no parameter `queue` to tune")
     else:
         path = tune.QUEUE
-    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
+    base = {name: named(name, value, text) for name, text in assignments(request.set_, "--set").items()}
     if path in base:
         raise ParameterError(f"{path}: is tuned, so it cannot be set; --queue says which are tried")
     queues = list(tune.QUEUES) if request.queue is None else [name.strip() for name in request.queue.split(",")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bloatlab.engines import Engine
 from bloatlab.experiments.base import Experiment, Verdict, plain
 from bloatlab.experiments.finding import Finding
 from bloatlab.loading import names_plugins
@@ -38,14 +39,17 @@ def _published(experiment: Experiment, runs: Sequence[PlannedRun], data: Mapping
     return {case: run for case, run in found.items() if run is not None} if all(found.values()) else {}
 
 
-def plan_published(experiment: Experiment, data: Mapping[str, Any] | None = None) -> list[PlannedRun]:
+def plan_published(
+    experiment: Experiment, data: Mapping[str, Any] | None = None, engine: Engine | None = None
+) -> list[PlannedRun]:
     """Every published run, each with its seed.
 
     Args:
         experiment: The experiment.
         data: Values of the parameters that name data of the source.
+        engine: What makes the runs; absent: the simulator.
     """
-    source = ExperimentSource(experiment)
+    source = ExperimentSource(experiment, engine=engine)
     runs: dict[str, PlannedRun] = {}
     for case, parameters in experiment.published_runs(data).items():
         for planned in plan(source, parameters, seed=experiment.seed_of(case)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from bloatlab.engines import engine
+from bloatlab import language
 
 YARDSTICK = "fixed"
 """How laws are called that control nothing, with a window or rate that stays as it is: they measure a path and do not compete."""
@@ -13,10 +13,10 @@ YARDSTICK = "fixed"
 
 @lru_cache(maxsize=4)
 def _comparable(_engine_version: str) -> tuple[str, ...]:
-    laws = json.loads(engine().algorithms())["congestion_controls"]
+    laws = json.loads(language.algorithms())["congestion_controls"]
     return tuple(law["kind"] for law in laws if law["kind"] != "python" and not law["kind"].startswith(YARDSTICK))
 
 
 def comparable() -> list[str]:
     """Laws that react to a path, in the registry's order."""
-    return list(_comparable(engine().engine_version()))
+    return list(_comparable(language.version()))

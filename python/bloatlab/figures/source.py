@@ -24,7 +24,9 @@ RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_s
 _PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
 
 
-def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[str, pl.DataFrame]:
+def of_run(
+    store: Store, run_id: str, *, allow_plugins: bool = False, engine: str | None = None
+) -> dict[str, pl.DataFrame]:
     """Tables of one run; `links` has the queue's limit besides, `limit_packets`, where it is one of packets.
 
     What was not kept is simulated again.
@@ -33,6 +35,7 @@ def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[st
         store: The results.
         run_id: Identity of the run, or an unambiguous beginning of it.
         allow_plugins: A run that is simulated again may import the plugins that its scenario names.
+        engine: The engine that simulates it again, if it is not built in.
 
     Raises:
         StoreError: There is no such run, or what was not kept cannot be simulated again.
@@ -40,13 +43,19 @@ def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[st
     result = store.run(run_id)
     if allow_plugins:
         result.allow_plugins()
+    if engine is not None:
+        result.with_engine(engine)
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     return {**tables, "links": with_limits(tables["links"], result.scenario)}
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
-    """What a store says of all runs: `runs`, `parameters`, `metrics`."""
-    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+    """What a store says of all runs: `runs`, `parameters`, `metrics`; where engines differ, the engine is a parameter too."""
+    runs, parameters = store.runs(), store.parameters()
+    if runs["engine"].n_unique() > 1:
+        engines = runs.select("run_id", pl.lit("engine").alias("name"), pl.format('"{}"', "engine").alias("value"))
+        parameters = pl.concat([parameters, engines])
+    return {"runs": runs, "parameters": parameters, "metrics": store.metrics()}
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:

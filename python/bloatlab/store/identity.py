@@ -6,13 +6,22 @@ import hashlib
 import json
 from typing import Any
 
+from bloatlab.engines import DEFAULT
+
 
 def canonical(document: Any) -> str:
     """The document as JSON with sorted keys and no spaces; equal documents give equal text."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def run_id(scenario_json: str, seed: int, engine_version: str) -> str:
-    """The first 16 hex digits of SHA-256 over the canonical scenario, the seed and the engine version."""
-    text = f"{scenario_json}\n{seed}\n{engine_version}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def run_id(scenario_json: str, seed: int, engine_version: str, engine: str = DEFAULT, repetition: int = 0) -> str:
+    """The first 16 hex digits of SHA-256 over the canonical scenario, the seed, the engine with its version and the repetition.
+
+    The default engine's name and repetition 0 are left out, so stores of older versions keep their identities.
+    """
+    parts = [scenario_json, str(seed), engine_version]
+    if engine != DEFAULT:
+        parts.append(f"engine {engine}")
+    if repetition:
+        parts.append(f"repetition {repetition}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

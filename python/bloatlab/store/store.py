@@ -9,7 +9,10 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from bloatlab import tables
+from bloatlab.engines.again import Origin
 from bloatlab.errors import StoreError
+from bloatlab.result import Result
 from bloatlab.store import metrics
 from bloatlab.store.content import Content
 from bloatlab.store.keep import Keep
@@ -22,8 +25,7 @@ from bloatlab.store.writer import Writer
 if TYPE_CHECKING:
     import polars as pl
 
-    from bloatlab.engines import ArrowTable
-    from bloatlab.result import Result
+    from bloatlab.engines import ArrowTable, Outcome
 
 ATTEMPTS = 10
 """Looks at which parts there are before one that is missing is an error: a store at a URL may change while much is fetched."""
@@ -75,8 +77,9 @@ class Store:
     def runs(self) -> pl.DataFrame:
         """One row a run, as they ended.
 
-        `run_id`, `experiment`, `point` (equal for runs that differ in their seed alone), `seed`, `engine_version`, `status`
-        (`done` or `failed`), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
+        `run_id`, `experiment`, `point` (equal for runs of the same scenario and parameters), `seed`, `engine`,
+        `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed` or `suspect`: its engine doubts the
+        measurement), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
         """
         names = [name for name in RUNS.columns if name != "part"]
         return self._content().frame(RUNS, names).sort("created", "run_id", maintain_order=True)
@@ -163,6 +166,11 @@ class Store:
             found = DamagedError(gone, "", "is missing")
         return damage(shown(self.directory), by_part.get(found.part, ()), found)
 
+    def origin(self, run_id: str) -> Origin:
+        """What a run was made from."""
+        row = self.find(run_id)
+        return Origin(row["run_id"], row["engine"], row["engine_version"], row["scenario"], row["seed"])
+
     def finished(self) -> dict[str, Keep]:
         """Identities of the runs that are done, and how much of each is kept."""
         runs = self._content().runs
@@ -219,23 +227,24 @@ class Store:
     def run(self, run_id: str) -> Result:
         """One run's result; an unambiguous beginning of its identity is enough.
 
-        Tables that were not kept are made again by the engine that made the run.
+        Tables that were not kept are made again by the engine that made the run, if it is reproducible.
         """
-        from bloatlab.result import Result
-        from bloatlab.sweeps import one
-
         row = self.find(run_id)
-        if row["status"] != "done":
+        if row["status"] == "failed":
             raise StoreError(f"{self.directory}: run {row['run_id']} failed: {row['reason']}")
         identity = row["run_id"]
+        origin = self.origin(identity)
+
+        def simulate(packets: bool) -> Outcome:
+            return origin.simulate(result.plugins, result.given_engine, packets=packets)
 
         @cache
         def again() -> Mapping[str, ArrowTable]:
-            return one.simulate_again(result, packets=False).tables()
+            return simulate(packets=False).tables()
 
         def load(name: str) -> ArrowTable:
             if row["kept"] < Keep.TABLES:
-                return one.table_of(identity, again(), name)
+                return tables.named(identity, again(), name)
             return self.table(name, [identity]).drop("run_id")
 
         result = Result(
@@ -244,10 +253,14 @@ class Store:
             scenario=json.loads(row["scenario"]),
             parameters=json.loads(row["parameters"]),
             seed=row["seed"],
+            engine=row["engine"],
             engine_version=row["engine_version"],
+            repetition=row["repetition"],
+            suspect=row["reason"] if row["status"] == "suspect" else None,
             digest=row["digest"],
             metrics=self.run_metrics([identity])[identity],
             load=load,
+            with_packets=lambda: simulate(packets=True),
             recorded=row["kept"] >= Keep.PACKETS,
         )
         return result
