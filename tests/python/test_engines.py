@@ -7,7 +7,6 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -41,11 +40,10 @@ flows = [{ count = 2, cca = "newreno" }]
 
 
 @pytest.fixture(autouse=True)
-def _scenario() -> Iterator[None]:
+def _scenario() -> None:
     Path("two.toml").write_text(SCENARIO)
     fluid_engine.Live.doubts = None
     fluid_engine.Live.running = fluid_engine.Live.most = fluid_engine.Live.made = 0
-    yield
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

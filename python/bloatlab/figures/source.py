@@ -50,12 +50,8 @@ def of_run(
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
-    """What a store says of all runs: `runs`, `parameters`, `metrics`; where engines differ, the engine is a parameter too."""
-    runs, parameters = store.runs(), store.parameters()
-    if runs["engine"].n_unique() > 1:
-        engines = runs.select("run_id", pl.lit("engine").alias("name"), pl.format('"{}"', "engine").alias("value"))
-        parameters = pl.concat([parameters, engines])
-    return {"runs": runs, "parameters": parameters, "metrics": store.metrics()}
+    """What a store says of all runs: `runs`, `parameters`, `metrics`."""
+    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import tables
+from bloatlab.engines import DEFAULT
 from bloatlab.engines.again import Origin
 from bloatlab.errors import StoreError
 from bloatlab.result import Result
@@ -89,7 +90,7 @@ class Store:
         return self._content().frame(POINTS).sort("point")
 
     def parameters(self) -> pl.DataFrame:
-        """`run_id`, `name`, `value` (JSON) of every run's parameters."""
+        """`run_id`, `name`, `value` (JSON) of every run's parameters; `engine` is one of them where engines differ."""
         import polars as pl
 
         content = self._content()
@@ -102,7 +103,9 @@ class Store:
         ]
         of_points = pl.DataFrame(values, {"point": pl.Int64, "name": pl.String, "value": pl.String}, orient="row")
         of_runs = pl.DataFrame(runs, {"run_id": pl.String, "point": pl.Int64}, orient="row")
-        return of_runs.join(of_points, on="point", maintain_order="left_right").select("run_id", "name", "value")
+        found = of_runs.join(of_points, on="point", maintain_order="left_right").select("run_id", "name", "value")
+        engines = [(run_id, "engine", json.dumps(name)) for run_id, name in _engines(content.runs.values())]
+        return pl.concat([found, pl.DataFrame(engines, found.schema, orient="row")])
 
     def metrics(self, scope: str | None = None, metric: str | None = None) -> pl.DataFrame:
         """`run_id`, `scope`, `entity`, `metric`, `value`, `unit` of every run.
@@ -209,15 +212,32 @@ class Store:
         return metrics.nested(run_ids, self.table(metrics.TABLE, run_ids))
 
     def run_parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
-        """Parameters of each finished run of an experiment, as they ended; runs of a point share one dictionary."""
+        """Parameters of each finished run of an experiment, as they ended; `engine` is one of them where engines differ.
+
+        Runs of a point share one dictionary.
+        """
         points, runs = self._done(experiment)
-        read = {point: json.loads(parameters) for point, (_, parameters) in points.items()}
-        return {run["run_id"]: read[run["point"]] for run in runs}
+        engines = dict(_engines(runs))
+        read: dict[tuple[int, str | None], dict[str, Any]] = {}
+        found = {}
+        for run in runs:
+            engine = engines.get(run["run_id"])
+            of_point = read.get((run["point"], engine))
+            if of_point is None:
+                own = {} if engine is None else {"engine": engine}
+                of_point = read[run["point"], engine] = {**json.loads(points[run["point"]][1]), **own}
+            found[run["run_id"]] = of_point
+        return found
 
     def places(self, experiment: str) -> dict[tuple[str, int], str]:
-        """Finished runs of an experiment by their parameters (canonical JSON) and seed."""
+        """Finished runs of an experiment by their parameters (canonical JSON) and seed.
+
+        Where several engines made runs, those of the simulator are meant, or else those of the engine that ended first.
+        """
         points, runs = self._done(experiment)
-        return {(points[run["point"]][1], run["seed"]): run["run_id"] for run in runs}
+        engines = list(dict.fromkeys(run["engine"] for run in runs))
+        meant = DEFAULT if DEFAULT in engines else next(iter(engines), DEFAULT)
+        return {(points[run["point"]][1], run["seed"]): run["run_id"] for run in runs if run["engine"] == meant}
 
     def _done(self, experiment: str) -> tuple[dict[int, tuple[str, str]], list[dict[str, Any]]]:
         content = self._content()
@@ -279,6 +299,12 @@ class Store:
     def _content(self) -> Content:
         self._last = Content.load(self.directory, self._last)
         return self._last
+
+
+def _engines(runs: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Each run with its engine, where engines differ; else nothing."""
+    found = [(run["run_id"], run["engine"]) for run in runs]
+    return found if len({engine for _, engine in found}) > 1 else []
 
 
 def _runs_by_part(content: Content, run_ids: Iterable[str] | None) -> dict[str, list[str]]:
