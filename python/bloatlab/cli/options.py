@@ -6,11 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, Token
 
 from bloatlab.settings import RunSettings
+
+if TYPE_CHECKING:
+    from bloatlab.loading import AllowedPlugins
 
 
 def _place(_: object, tokens: Sequence[Token]) -> Path | str:
@@ -36,7 +39,7 @@ class Running:
     """How runs are made."""
 
     engine: EngineName = None
-    """What runs the scenarios: sim, an installed engine, or module:Class [default: the plan's, else sim]."""
+    """What runs the scenarios: sim, an installed engine, or module:Class [default: sim, or what a plan names]."""
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"])] = None
     """Number of threads [default: one per CPU core]."""
     scheduler: Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")] = None
@@ -57,7 +60,7 @@ class Output:
     """Where results go, and what is printed."""
 
     out: Results = None
-    """Results directory, or a URL such as s3://bucket/path [default: the plan's, else results/NAME]."""
+    """Results directory, or a URL such as s3://bucket/path [default: results/NAME, or what a plan names]."""
     json: Flag = False
     """Print one JSON object and nothing else."""
 
@@ -84,7 +87,42 @@ class Points:
     """Record every packet."""
 
 
-RUNNING, OUTPUT, POINTS = Running(), Output(), Points()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What `sensitivity` and `tune` vary, and where results go."""
+
+    vary: Annotated[list[str], Parameter(negative=(), show_default=False, metavar="KEY=LOW..HIGH")] = field(
+        default_factory=list
+    )
+    """An input and its range, such as rate=1Mbit/s..100Mbit/s, or values, such as queue=fifo,codel; of a file, dotted paths. A
+    range of more than a decade is taken on a log scale. Repeatable."""
+    set_: Set = field(default_factory=list)
+    """A parameter's value, or that at a dotted path. Repeatable."""
+    replications: int = 1
+    """Runs of each sample or trial, whose mean is taken; replication r, from 0, has the seed SEED + r."""
+    seed: int = 42
+    """Seed of the runs, and of the samples or the search."""
+    out: Out = None
+    """Results directory [default: results/NAME-sensitivity or results/NAME-tune]."""
+    json: Flag = False
+    """Print one JSON object and nothing else."""
+    allow_plugins: AllowPlugins = False
+    """Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary name need no
+    flag."""
+
+    def plugins(self) -> AllowedPlugins:
+        """The plugins that may be imported."""
+        from bloatlab.loading import AllowedPlugins
+
+        return AllowedPlugins.named_in(self.set_, self.vary, all=self.allow_plugins)
+
+    def directory(self, name: str) -> Path:
+        """The results directory; `name` is the one it has unless the user says another."""
+        return self.out if self.out is not None else Path("results") / name
+
+
+RUNNING, OUTPUT, POINTS, STUDY = Running(), Output(), Points(), Study()
 """What commands use where no such option is given."""
 
 
