@@ -108,13 +108,6 @@ def outline(document: Mapping[str, Any]) -> dict[str, Any]:
     return resolved
 
 
-def names_plugins(document: Any) -> bool:
-    """Whether running this scenario, as a store holds it, needs a plugin."""
-    if isinstance(document, Mapping):
-        return document.get("kind") == "python" or any(names_plugins(item) for item in document.values())
-    return isinstance(document, list) and any(names_plugins(item) for item in document)
-
-
 class _Walk(ABC):
     """Goes through a document and replaces what names a plugin."""
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
@@ -30,6 +30,8 @@ Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), show_default=False)]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
+Format = Literal["rate_interval", "time_rate", "mahimahi"]
+Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
 EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE")]
 
 
@@ -122,7 +124,24 @@ class Study:
         return self.out if self.out is not None else Path("results") / name
 
 
-RUNNING, OUTPUT, POINTS, STUDY = Running(), Output(), Points(), Study()
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Reading:
+    """How the file of a trace is read."""
+
+    format: Format | None = None
+    """Format of the file [default: seen from it]."""
+    unit: Unit = "Mbit/s"
+    """Unit of its rates."""
+    zero_keeps_rate: Flag = False
+    """A rate of 0 leaves the one before, as with a tc that refuses it."""
+    interval_loses_digit: Flag = False
+    """An interval loses its last character, as in the player of the 60 GHz traces."""
+    skips_unfinished_line: Flag = False
+    """A last line without a newline is skipped."""
+
+
+RUNNING, OUTPUT, POINTS, STUDY, READING = Running(), Output(), Points(), Study(), Reading()
 """What commands use where no such option is given."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bloatlab import traces
 from bloatlab.cli.console import console, number
-from bloatlab.cli.trace_app import Reading
+from bloatlab.cli.options import Reading
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError
 

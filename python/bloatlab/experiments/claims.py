@@ -8,8 +8,7 @@ from typing import Any
 from bloatlab.engines import Engine
 from bloatlab.experiments.base import Experiment, Verdict, plain
 from bloatlab.experiments.finding import Finding
-from bloatlab.loading import names_plugins
-from bloatlab.store import Keep, Store, Writer, canonical
+from bloatlab.store import Store, Writer, canonical
 from bloatlab.sweeps.collector import Summary
 from bloatlab.sweeps.plan import PlannedRun, plan
 from bloatlab.sweeps.source import ExperimentSource
@@ -138,8 +137,5 @@ def answers_of_store(store: Store, experiment: Experiment | None) -> list[Findin
     """What the runs of a store answer of the questions of an experiment's source."""
     if experiment is None or type(experiment).answers is Experiment.answers:
         return []
-    done = store.runs().filter(experiment=experiment.name, status="done").select("run_id", "kept")
-    results = [(store.run(run_id), kept) for run_id, kept in done.iter_rows()]
-    # A page imports no plugin, so a run with one can be read only if its tables were kept.
-    readable = [result for result, kept in results if kept >= Keep.TABLES or not names_plugins(result.scenario)]
-    return experiment.answers(readable)
+    done = store.runs().filter(experiment=experiment.name, status="done")["run_id"].to_list()
+    return experiment.answers([store.run(run_id) for run_id in done if store.has_tables(run_id)])

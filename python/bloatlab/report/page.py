@@ -13,17 +13,16 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from bloatlab.errors import BloatlabError, StoreError
+from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.experiments.claims import answers_of_store, findings_of_store
 from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.figures.policy import policy
-from bloatlab.loading import NO_PLUGINS
 from bloatlab.metrics import definitions
 from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
-from bloatlab.store import Keep, Store
+from bloatlab.store import Store
 from bloatlab.store.files import write_page
 from bloatlab.store.layout import FILES
 from bloatlab.visible import visible
@@ -133,7 +132,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
-    picks = {run: why for run, why in picks.items() if _has_tables(store, run)}
+    picks = {run: why for run, why in picks.items() if store.has_tables(run)}
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
     details = [
         _run(store, renderer, swept, run, why, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
@@ -184,17 +183,6 @@ def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[
         picks.setdefault(min(queues, key=queues.__getitem__), "the shortest standing queue")
         picks.setdefault(max(queues, key=queues.__getitem__), "the longest standing queue")
     return picks or {runs[0]: "the first run"}
-
-
-def _has_tables(store: Store, run_id: str) -> bool:
-    """Whether a run's series are stored, or this engine can make them again without importing a plugin."""
-    if store.find(run_id)["kept"] >= Keep.TABLES:
-        return True
-    try:
-        store.origin(run_id).prepare(NO_PLUGINS)
-    except BloatlabError:
-        return False
-    return True
 
 
 def _ranked_picks(ranked: Ranked) -> dict[str, str]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bloatlab import tables
 from bloatlab.engines import DEFAULT
 from bloatlab.engines.again import Origin
-from bloatlab.errors import StoreError
+from bloatlab.errors import BloatlabError, StoreError
+from bloatlab.loading import NO_PLUGINS
 from bloatlab.result import Result
 from bloatlab.store import metrics
 from bloatlab.store.content import Content
@@ -173,6 +174,16 @@ class Store:
         """What a run was made from."""
         row = self.find(run_id)
         return Origin(row["run_id"], row["engine"], row["engine_version"], row["scenario"], row["seed"])
+
+    def has_tables(self, run_id: str) -> bool:
+        """Whether a run's tables were kept, or can be made again without importing what the user has not named."""
+        if self.find(run_id)["kept"] >= Keep.TABLES:
+            return True
+        try:
+            self.origin(run_id).prepare(NO_PLUGINS)
+        except BloatlabError:
+            return False
+        return True
 
     def finished(self) -> dict[str, Keep]:
         """Identities of the runs that are done, and how much of each is kept."""
