@@ -50,8 +50,8 @@ def run(
         scenario: Name of an experiment (`"deep-buffers"`) or a scenario document, as `bloatlab.scenario` builds it.
         seed: Seed of the random streams.
         engine: What runs it: the name of an engine, `"module:Class"`, or an object; absent: the simulator.
-        out: Results directory (or URL) to store the run in; absent: nothing is stored. A run that is there already is read, if
-            its engine is reproducible. Any other engine adds a repetition.
+        out: Results directory (or URL) to store the run in; absent: nothing is stored. A run that is there already is
+            read, if its engine is reproducible. Any other engine adds a repetition.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
         allow_plugins: Import whatever plugin (`"module:Class"`) the document names. Classes, and those that `parameters` name,
             need no permission.

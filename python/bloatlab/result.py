@@ -147,8 +147,8 @@ class Result:
             link: Name of the link to listen at; absent: the first.
 
         Raises:
-            StoreError: The engine is not the one that made this result or gives other results in each run, the scenario names
-                a plugin that is not allowed (`allow_plugins`), or the file cannot be written.
+            StoreError: The engine is not the one that made this result or gives other results in each run, the scenario
+                names a plugin that is not allowed (`allow_plugins`), or the file cannot be written.
         """
         try:
             self._with_packets().write_pcap(str(path), link)

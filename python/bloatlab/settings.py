@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How runs are made. Of a reproducible engine, results are the same whatever stands here."""
+    """How runs are made. Results depend on the engine alone, if it is reproducible."""
 
     engine: str | Engine | None = None
-    """What runs the scenarios: the name of an engine, `module:Class`, or an object; `None`: the plan's own, or the simulator."""
+    """What runs the scenarios: the name of an engine, `module:Class`, or an object; `None`: the plan's, or the simulator."""
     jobs: int | None = None
     """Number of threads; `None`: one per CPU core."""
     scheduler: str | Client | None = None

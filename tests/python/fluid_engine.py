@@ -1,7 +1,7 @@
 """A second engine for tests: a fluid model of one FIFO queue with greedy flows that add one segment per round trip.
 
-The windows and the queue are numbers that change continuously. Where the queue overflows, the largest window is halved. The seed
-decides when flows start within the first round trip.
+The windows and the queue are numbers that change continuously. When the queue overflows, the largest window is halved.
+The seed decides when flows start within the first round trip.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ LINK_METRICS = {"mean_sojourn": "sojourn_ms", "mean_queue_length": "queue_packet
 
 
 class Live(Fluid):
-    """As an engine in real time: other results in each run, one run at once, and doubts where the test asks for them."""
+    """Like an engine in real time: other results in each run, one run at once, doubts where a test asks for them."""
 
     name = "live"
     reproducible = False

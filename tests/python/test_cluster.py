@@ -18,8 +18,9 @@ import polars as pl
 import pytest
 
 import fake_core
+import fluid_engine
 from bloatlab.engines.sim import Sim
-from bloatlab.errors import ClusterError, ParameterError
+from bloatlab.errors import ClusterError, EngineError, ParameterError
 from bloatlab.plugins import CongestionControl, configured
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store
@@ -128,6 +129,18 @@ def test_the_same_results_as_on_threads_and_resume(
     assert max(out) == 4
     execute(runs, tmp_path / "t", RunSettings(jobs=2))
     assert same(tmp_path / "t", tmp_path / "c")
+
+
+def test_an_engine_need_not_be_installed_on_the_workers(cluster: Any, tmp_path: Path) -> None:
+    document = {"name": "fluid", "duration": "1s", "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms"}}
+    flows = {"flows": [{"count": 2, "cca": "newreno"}]}
+    runs = plan(ScenarioSource({**document, **flows}, engine=fluid_engine.Fluid()), replications=3)
+    assert execute(runs, tmp_path / "c", RunSettings(scheduler=cluster.scheduler_address)).done == 3
+    assert execute(runs, tmp_path / "t").done == 3
+    digests = [Store(tmp_path / name).runs().sort("seed")["digest"].to_list() for name in "ct"]
+    assert digests[0] == digests[1]
+    with pytest.raises(EngineError, match="has one engine, not fluid, sim"):
+        execute([*runs, *plan(scenario())], tmp_path / "c", RunSettings(scheduler=cluster.scheduler_address))
 
 
 def test_how_much_is_kept_is_the_plan_s(cluster: Any, tmp_path: Path) -> None:

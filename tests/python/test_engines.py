@@ -1,4 +1,4 @@
-"""A second engine beside the simulator: command line, store, page, comparison, and what an engine that never repeats changes."""
+"""A second engine beside the simulator: command line, store, page and comparison; engines that are not reproducible."""
 
 from __future__ import annotations
 

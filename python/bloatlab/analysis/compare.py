@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Key = tuple[str | None, ...]
-Draw = tuple[int, int]
+Replication = tuple[int, int]
 """Seed, and repetition of the seed."""
 
 
@@ -280,21 +280,21 @@ def _label(side: Side, point: int, names: Sequence[str]) -> str:
     return ", ".join(f"{name}={readable(of[name])}" for name in names if name in of) or "the only point"
 
 
-def _seeds(side: Side) -> dict[int, set[Draw]]:
+def _seeds(side: Side) -> dict[int, set[Replication]]:
     """By point."""
-    found: dict[int, set[Draw]] = {}
-    for point, *draw in side.runs.select("point", "seed", "repetition").iter_rows():
-        found.setdefault(point, set()).add((draw[0], draw[1]))
+    found: dict[int, set[Replication]] = {}
+    for point, seed, repetition in side.runs.select("point", "seed", "repetition").iter_rows():
+        found.setdefault(point, set()).add((seed, repetition))
     return found
 
 
-def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[Draw, float]]]:
+def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[Replication, float]]]:
     """By point, by metric, by seed and repetition."""
     import polars as pl
 
     runs = side.runs.filter(pl.col("point").is_in(list(kept)))
     rows = side.store.metrics().join(runs, on="run_id", how="inner").filter(pl.col("value").is_finite())
-    found: dict[int, dict[tuple[str, str, str, str], dict[Draw, float]]] = {}
+    found: dict[int, dict[tuple[str, str, str, str], dict[Replication, float]]] = {}
     order = ("point", "scope", "entity", "metric", "seed", "repetition")
     for point, *key, unit, value in rows.sort(order).select(*order, "unit", "value").iter_rows():
         scope, entity, metric, seed, repetition = key

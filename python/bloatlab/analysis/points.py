@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def points(store: Store) -> pl.DataFrame:
     """A row a finished run, in the order in which they ended.
 
-    `run_id`, `point` (from 0), `experiment`, `engine`, `engine_version`, `seed`, `repetition` (of the seed), `stored` (the
-    store's own number of the scenario). Runs of the same scenario by the same engine are one point.
+    `run_id`, `point` (from 0), `experiment`, `engine`, `engine_version`, `seed`, `repetition` (of the seed), `stored`
+    (the store's own number of the scenario). Runs of the same scenario by the same engine are one point.
     """
     import polars as pl
 

@@ -222,7 +222,7 @@ def figure(
         name: The figure.
         out: File to write; .svg, .png, .pdf, .html or .json.
         run: The run it shows (the beginning of its run_id) [default: the first].
-        engine: The engine that made the run, if it is not built in: with it, a run whose series were not kept is made again.
+        engine: The engine that made the run, if it is not built in. It makes a run again whose series were not kept.
         allow_plugins: A run whose series were not kept is simulated again: import the plugins that it names.
     """
     from bloatlab.cli.figure import save_figure

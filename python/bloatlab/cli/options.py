@@ -97,8 +97,8 @@ class Study:
     vary: Annotated[list[str], Parameter(negative=(), show_default=False, metavar="KEY=LOW..HIGH")] = field(
         default_factory=list
     )
-    """An input and its range, such as rate=1Mbit/s..100Mbit/s, or values, such as queue=fifo,codel; of a file, dotted paths. A
-    range of more than a decade is taken on a log scale. Repeatable."""
+    """An input and its range, such as rate=1Mbit/s..100Mbit/s, or values, such as queue=fifo,codel; of a file, dotted
+    paths. A range of more than a decade is sampled on a log scale. Repeatable."""
     set_: Set = field(default_factory=list)
     """A parameter's value, or that at a dotted path. Repeatable."""
     replications: int = 1
@@ -110,8 +110,8 @@ class Study:
     json: Flag = False
     """Print one JSON object and nothing else."""
     allow_plugins: AllowPlugins = False
-    """Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary name need no
-    flag."""
+    """Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary name need
+    no flag."""
 
     def plugins(self) -> AllowedPlugins:
         """The plugins that may be imported."""

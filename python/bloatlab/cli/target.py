@@ -23,7 +23,13 @@ class Target:
 
     @classmethod
     def named(cls, name: str, plugins: AllowedPlugins, engine: Engine) -> Target:
-        """An experiment's name, or the path of a TOML or JSON file; with the plugins that may be imported, and the engine."""
+        """The target of that name: an experiment, or the path of a TOML or JSON file.
+
+        Args:
+            name: The name or path.
+            plugins: The plugins that may be imported.
+            engine: What makes the runs.
+        """
         if name in CATALOGUE or not (Path(name).exists() or Path(name).suffix in (".toml", ".json")):
             experiment = get(name)
             return cls(ExperimentSource(experiment, plugins, engine), experiment)

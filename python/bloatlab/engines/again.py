@@ -30,7 +30,8 @@ class Origin:
             given: An engine that the user names; it is used if it made the run.
 
         Raises:
-            BloatlabError: The engine cannot give the same results again, a plugin is not allowed, or one of them has changed.
+            BloatlabError: The engine cannot give the same results again, a plugin is not allowed, or one of them has
+                changed.
         """
         engine = given if given is not None and given.name == self.engine else find(self.engine, allowed)
         if not engine.reproducible:

@@ -30,8 +30,8 @@ class Control(Protocol):
 class Outcome(Protocol):
     """What one run gave.
 
-    An outcome may also have an attribute `suspect`: the reason why the engine doubts its own measurement, such as packets that
-    left too late in real time. `doubt` reads it.
+    An outcome may also have an attribute `suspect`: the reason why the engine doubts its own measurement, such as
+    packets that left too late in real time. `doubt` reads it.
     """
 
     @property

@@ -26,8 +26,8 @@ PARAMETERS = "parameters"
 """In the notes: parameters under which a run that was there already was asked for."""
 _TYPES = {
     "run_id": str, "experiment": str, "scenario": str, "parameters": str, "seed": int, "engine": str,
-    "engine_version": str, "repetition": int, "status": str, "reason": str, "digest": str, "wall_s": float, "events": int,
-    "kept": int, "created": str,
+    "engine_version": str, "repetition": int, "status": str, "reason": str, "digest": str, "wall_s": float,
+    "events": int, "kept": int, "created": str,
 }  # fmt: skip
 SINCE_5: Mapping[str, Value] = {"engine": DEFAULT, "repetition": 0}
 """Columns that store version 5 added, and what older runs have there."""
@@ -85,8 +85,8 @@ class RunRecord:
     def run_row(self, point: int, part: str) -> Row:
         """Its row of the database's table `runs`."""
         return (
-            self.run_id, self.experiment, point, self.seed, self.engine, self.engine_version, self.repetition, self.status,
-            self.reason, self.digest, self.wall_s, self.events, int(self.keep), self.created, part,
+            self.run_id, self.experiment, point, self.seed, self.engine, self.engine_version, self.repetition,
+            self.status, self.reason, self.digest, self.wall_s, self.events, int(self.keep), self.created, part,
         )  # fmt: skip
 
     @classmethod

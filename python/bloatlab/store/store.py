@@ -80,8 +80,8 @@ class Store:
         """One row a run, as they ended.
 
         `run_id`, `experiment`, `point` (equal for runs of the same scenario and parameters), `seed`, `engine`,
-        `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed` or `suspect`: its engine doubts the
-        measurement), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
+        `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed`, or `suspect`: its engine doubts
+        the measurement), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
         """
         names = [name for name in RUNS.columns if name != "part"]
         return self._content().frame(RUNS, names).sort("created", "run_id", maintain_order=True)
@@ -223,9 +223,9 @@ class Store:
         return metrics.nested(run_ids, self.table(metrics.TABLE, run_ids))
 
     def run_parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
-        """Parameters of each finished run of an experiment, as they ended; `engine` is one of them where engines differ.
+        """Parameters of each finished run of an experiment, as they ended.
 
-        Runs of a point share one dictionary.
+        Where engines differ, `engine` is one of the parameters. Runs of a point share one dictionary.
         """
         points, runs = self._done(experiment)
         engines = dict(_engines(runs))

@@ -49,14 +49,18 @@ class Cluster:
         Raises:
             ClusterError: There is no such scheduler, or its workers have another engine.
             ParameterError: A plugin or the engine cannot be sent.
-            EngineError: The engine limits how many runs it makes at once, which a cluster cannot keep.
+            EngineError: The engine limits how many runs it makes at once, which a cluster cannot keep; or there are several
+                engines.
         """
         self._pickled = _Pickled()
         engines = {planned.engine.name: (planned.engine, planned.engine_version) for planned in runs}
+        if len(engines) > 1:
+            raise EngineError(f"a plan on a cluster has one engine, not {', '.join(sorted(engines))}")
         for engine, _ in engines.values():
             if engine.concurrency is not None:
                 raise EngineError(
-                    f"engine {engine.name}: makes at most {engine.concurrency} runs at once, so it cannot run on a cluster"
+                    f"engine {engine.name}: makes at most {engine.concurrency} runs at once, so it cannot run on a "
+                    "cluster"
                 )
         self._own = isinstance(scheduler, str)
         self._client: Client = connect(scheduler) if isinstance(scheduler, str) else scheduler

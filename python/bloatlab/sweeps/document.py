@@ -86,7 +86,8 @@ class Plan(BaseModel):
         """The runs, each once: points outermost, then the axes (the last varies fastest), replications innermost.
 
         Args:
-            source: Where its scenarios come from, with the plugins that they may name and the engine; absent: `source()`.
+            source: Where its scenarios come from, with the plugins that they may name and the engine; absent:
+                `source()`.
             dry: The runs are only listed, and no plugin is imported (`plan_points`).
 
         Raises:

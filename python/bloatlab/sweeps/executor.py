@@ -16,7 +16,7 @@ from bloatlab.store.files import write_files
 from bloatlab.store.remote import Place, local
 from bloatlab.sweeps.collector import Collector, Progress, Summary
 from bloatlab.sweeps.plan import PlannedRun
-from bloatlab.sweeps.repetitions import placed
+from bloatlab.sweeps.repetitions import with_repetitions
 from bloatlab.sweeps.threads import Threads
 
 DEFAULT_SETTINGS = RunSettings()
@@ -85,7 +85,7 @@ def execute(
     executor = executor_for(runs, settings)
     with contextlib.closing(executor), Writer(directory, units() | own) as writer:
         store = Store(directory)
-        runs = placed(runs, store.finished())
+        runs = with_repetitions(runs, store.finished())
         summary = Summary(runs)
         finished = _whole(store, runs)
         todo = []

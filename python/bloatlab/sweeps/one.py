@@ -25,8 +25,8 @@ def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
             return outcome
         if not planned.engine.reproducible:
             raise StoreError(
-                f"run {planned.run_id}: its packets were not recorded, and engine {planned.engine.name} gives other results "
-                "in each run (packets=True records them)"
+                f"run {planned.run_id}: its packets were not recorded, and engine {planned.engine.name} gives other "
+                "results in each run (packets=True records them)"
             )
         return run(packets=True)
 

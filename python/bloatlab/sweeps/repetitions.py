@@ -8,12 +8,12 @@ from collections.abc import Container, Sequence
 from bloatlab.sweeps.plan import PlannedRun
 
 
-def placed(runs: Sequence[PlannedRun], finished: Container[str]) -> list[PlannedRun]:
+def with_repetitions(runs: Sequence[PlannedRun], finished: Container[str]) -> list[PlannedRun]:
     """The runs as they are to be made now, in the same order.
 
-    A reproducible engine would only repeat what is stored, so its runs stay as they are. Of any other engine a plan adds one
-    repetition of every run. Runs that have fewer repetitions than others come first: a sweep that was killed goes on with
-    what is missing, and a repetition that failed is tried again.
+    A reproducible engine would only repeat what is stored, so its runs stay as they are. Any other engine adds one
+    repetition of every run of the plan. If some runs have fewer repetitions than others, only those are made. So a sweep
+    that was killed resumes, and a repetition that failed is made again.
 
     Args:
         runs: The plan.

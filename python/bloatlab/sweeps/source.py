@@ -48,7 +48,14 @@ class ScenarioSource:
         plugins: AllowedPlugins = NO_PLUGINS,
         engine: Engine | None = None,
     ) -> None:
-        """With a name for a document that has none, the plugins that it may name, and the engine; absent: the simulator."""
+        """A source of one document.
+
+        Args:
+            document: The scenario.
+            name: Its name, if the document says none.
+            plugins: The plugins that it may name.
+            engine: What runs it; absent: the simulator.
+        """
         # Before it is copied, which takes a stack as deep as the document.
         check(document)
         self.document = document
