@@ -17,7 +17,7 @@ class RunSettings:
     """How runs are made. Results depend on the engine alone, if it is reproducible."""
 
     engine: str | Engine | None = None
-    """What runs the scenarios: the name of an engine, `module:Class`, or an object; `None`: the plan's, or the simulator."""
+    """What runs the scenarios: name of an engine, `module:Class`, or an object; `None`: the plan's, or the simulator."""
     jobs: int | None = None
     """Number of threads; `None`: one per CPU core."""
     scheduler: str | Client | None = None

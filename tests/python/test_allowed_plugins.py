@@ -111,7 +111,8 @@ def test_a_scenario_file_that_names_a_plugin_needs_the_user_s_word(run: Run) -> 
         'experiment = "deep-buffers"\nset = {{ cca = {value} }}\n',
         'experiment = "deep-buffers"\naxes = {{ cca = ["cubic", {value}] }}\n',
         'experiment = "deep-buffers"\npoints = [{{ cca = {value} }}]\n',
-        'scenario = {{ duration = "1s", dumbbell = {{ rate = "1Mbit/s", rtt = "10ms" }}, flows = [{{ cca = {value} }}] }}\n',
+        'scenario = {{ duration = "1s", flows = [{{ cca = {value} }}], '
+        'dumbbell = {{ rate = "1Mbit/s", rtt = "10ms" }} }}\n',
         'scenario = "mine.toml"\nset = {{ "flows.0.count" = 2 }}\n#{value}\n',
     ],
     ids=["set", "axes", "points", "scenario", "file"],

@@ -59,8 +59,8 @@ def sensitivity(
 
     Args:
         name: An experiment, or a scenario's file.
-        metric: Metric to explain, for example link.mean_sojourn or sum:flow.bulk_*.mean_throughput_l7. For an experiment
-            also one of its criteria. Repeatable.
+        metric: Metric to explain, for example link.mean_sojourn or sum:flow.bulk_*.mean_throughput_l7. For an
+            experiment also one of its criteria. Repeatable.
         method: sobol takes SAMPLES x (inputs + 2) runs and says shares of the variance, morris SAMPLES x (inputs + 1) and says
             sizes of effects.
         samples: Base samples of sobol, a power of 2 [default: 64]; trajectories of morris [default: 20].

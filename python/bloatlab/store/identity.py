@@ -17,8 +17,8 @@ def canonical(document: Any) -> str:
 def run_id(scenario_json: str, seed: int, engine_version: str, engine: str = DEFAULT, repetition: int = 0) -> str:
     """The identity of a run: the first 16 hex digits of a SHA-256 hash.
 
-    The hash is over the canonical scenario, the seed, the version and the name of the engine, and the repetition. The default engine's
-    name and repetition 0 are left out, so that runs in stores of older versions keep their identities.
+    The hash is over the canonical scenario, the seed, the version and the name of the engine, and the repetition. The
+    default engine's name and repetition 0 are left out, so that runs in older stores keep their identities.
     """
     parts = [scenario_json, str(seed), engine_version]
     if engine != DEFAULT:

@@ -80,8 +80,8 @@ class Store:
         """One row a run, as they ended.
 
         `run_id`, `experiment`, `point` (equal for runs of the same scenario and parameters), `seed`, `engine`,
-        `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed`, or `suspect`: its engine doubts
-        the measurement), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
+        `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed`, or `suspect`: its engine
+        doubts the measurement), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
         """
         names = [name for name in RUNS.columns if name != "part"]
         return self._content().frame(RUNS, names).sort("created", "run_id", maintain_order=True)

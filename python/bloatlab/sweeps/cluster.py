@@ -49,8 +49,8 @@ class Cluster:
         Raises:
             ClusterError: There is no such scheduler, or its workers have another engine.
             ParameterError: A plugin or the engine cannot be sent.
-            EngineError: The engine limits how many runs it makes at once, which a cluster cannot keep; or there are several
-                engines.
+            EngineError: The engine limits how many runs it makes at once, which a cluster cannot keep; or the plan has
+                several engines.
         """
         self._pickled = _Pickled()
         engines = {planned.engine.name: (planned.engine, planned.engine_version) for planned in runs}

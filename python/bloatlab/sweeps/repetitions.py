@@ -12,8 +12,8 @@ def with_repetitions(runs: Sequence[PlannedRun], finished: Container[str]) -> li
     """The runs as they are to be made now, in the same order.
 
     A reproducible engine would only repeat what is stored, so its runs stay as they are. Any other engine adds one
-    repetition of every run of the plan. If some runs have fewer repetitions than others, only those are made. So a sweep
-    that was killed resumes, and a repetition that failed is made again.
+    repetition of every run of the plan. If some runs have fewer repetitions than others, only those are made. So a
+    sweep that was killed resumes, and a repetition that failed is made again.
 
     Args:
         runs: The plan.
