@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 import gates
-from bloatlab.engines import Cancelled, Refusal
+from bloatlab.engines import Cancelled, Refusal, find
 
 LOOK_EVERY_S = 0.002
 HANGS_AFTER_S = 300.0
@@ -124,6 +124,10 @@ class Fake:
     name = "sim"
     reproducible = True
     concurrency = None
+
+    def __reduce__(self) -> Any:
+        # By name: a worker in this process must not get a copy of the class, whose functions tests cannot replace.
+        return find, (self.name,)
 
     def version(self) -> str:
         return engine_version()

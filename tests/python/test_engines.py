@@ -104,7 +104,11 @@ def test_what_an_engine_cannot_run_is_named_by_its_key(capsys: pytest.CaptureFix
     why = "dumbbell.queue.kind: must be fifo; flows.0.cca.kind: must be one of newreno, reno"
     assert err == f"bloatlab: engine fluid: {why}\n"
     assert run(capsys, "run", "deep-buffers", "--engine", "fluit")[2].startswith("bloatlab: unknown engine `fluit`")
-    assert run(capsys, "run", "deep-buffers", "--engine", "json:JSONDecoder")[0] == 2
+    code, _, err = run(capsys, "run", "deep-buffers", "--engine", "json:JSONDecoder")
+    assert (code, err) == (
+        2,
+        "bloatlab: engine json:JSONDecoder: `json:JSONDecoder` is not an engine, it has no `version`\n",
+    )
 
 
 def test_an_engine_that_cannot_run_here_says_why() -> None:

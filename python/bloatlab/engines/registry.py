@@ -5,9 +5,8 @@ Only built-in engines are imported without the user's word: a plan or a stored r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
 
 from bloatlab.engines.interface import Engine
 from bloatlab.errors import EngineError, unknown
@@ -48,14 +47,25 @@ def _imported(name: str, allowed: AllowedPlugins) -> Engine:
                 f"--allow-plugins (in Python: engine={name!r} or allow_plugins=True)"
             )
         reference = installed[name].value if name in installed else name
-    made: Any = load(reference)()
-    if missing := [part for part in _PARTS if not hasattr(made, part)]:
-        raise EngineError(f"engine {name}: `{reference}` is no engine, it has no `{missing[0]}`")
-    engine: Engine = made
+    plugin = load(reference)
+    # Nothing else is called: a name may be any class, with any effect.
+    _require(plugin, _METHODS, name, reference)
+    try:
+        engine: Engine = plugin()
+    except Exception as error:
+        raise EngineError(f"engine {name}: `{reference}` cannot be made ({type(error).__name__}: {error})") from error
+    _require(engine, _ATTRIBUTES, name, reference)
     return engine
 
 
-_PARTS = ("name", "reproducible", "concurrency", "version", "available", "supports", "control", "run")
+_METHODS = ("version", "available", "supports", "control", "run")
+_ATTRIBUTES = ("name", "reproducible", "concurrency")
+
+
+def _require(made: object, members: Sequence[str], name: str, reference: str) -> None:
+    for member in members:
+        if not hasattr(made, member):
+            raise EngineError(f"engine {name}: `{reference}` is not an engine, it has no `{member}`")
 
 
 def _installed() -> dict[str, EntryPoint]:
