@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import shell
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep
 from bloatlab.sweeps import ScenarioSource, execute, plan
 
@@ -37,19 +38,21 @@ def cluster() -> Iterator[str]:
 def measure(runs: int, repetitions: int) -> dict[str, Any]:
     """Milliseconds of overhead a run: wall x processors / runs, less the time in the engine; the modes take turns."""
     if importlib.util.find_spec("distributed") is None:
-        return _measure(runs, repetitions, {"threads": {"jobs": WORKERS}})
+        return _measure(runs, repetitions, {"threads": RunSettings(jobs=WORKERS)})
     with cluster() as address:
-        return _measure(runs, repetitions, {"threads": {"jobs": WORKERS}, "LocalCluster": {"scheduler": address}})
+        return _measure(
+            runs, repetitions, {"threads": RunSettings(jobs=WORKERS), "LocalCluster": RunSettings(scheduler=address)}
+        )
 
 
-def _measure(runs: int, repetitions: int, executors: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _measure(runs: int, repetitions: int, executors: dict[str, RunSettings]) -> dict[str, Any]:
     taken: dict[str, list[dict[str, float]]] = {}
     for turn in range(repetitions + 1):
         for keep in (Keep.METRICS, Keep.TABLES):
             planned = plan(ScenarioSource(TINY), replications=runs, keep=keep)
-            for name, how in executors.items():
+            for name, settings in executors.items():
                 with tempfile.TemporaryDirectory() as directory:
-                    wall = execute(planned, directory, **how).wall_s
+                    wall = execute(planned, directory, settings).wall_s
                     stored, engine, _ = shell.engine_time(Path(directory))
                 if stored != runs:
                     raise SystemExit(f"bench: {name} stored {stored} runs, not {runs}")

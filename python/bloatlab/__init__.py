@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bloatlab.api import open, run, simulate, sweep  # noqa: A004
-    from bloatlab.errors import BloatlabError, ParameterError, StoreError
+    from bloatlab.errors import BloatlabError, EngineError, ParameterError, StoreError
     from bloatlab.plugins import CongestionControl, Queue, configured
     from bloatlab.result import Result
     from bloatlab.store import Store
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HOME = {
     "BloatlabError": "errors",
     "CongestionControl": "plugins",
+    "EngineError": "errors",
     "ParameterError": "errors",
     "Plan": "sweeps.document",
     "Queue": "plugins",
@@ -35,12 +36,24 @@ _HOME = {
     "simulate": "api",
     "sweep": "api",
 }
-_MODULES = {"experiments", "figures", "metrics", "plugins", "report", "scenario", "store", "units"}
+_MODULES = {
+    "engines",
+    "experiments",
+    "figures",
+    "language",
+    "metrics",
+    "plugins",
+    "report",
+    "scenario",
+    "store",
+    "units",
+}
 _CORE = {"Cancelled", "PluginError", "ScenarioError", "StalledError"}
 
 __all__ = [
     "BloatlabError",
     "CongestionControl",
+    "EngineError",
     "ParameterError",
     "Plan",
     "Queue",

@@ -12,6 +12,7 @@ from bloatlab.experiments.base import plain
 from bloatlab.loading import AllowedPlugins
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, execute, plan, plan_all
 from bloatlab.sweeps.document import Plan
@@ -19,6 +20,8 @@ from bloatlab.sweeps.one import simulate as simulate_one
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from bloatlab.engines import Engine
 
 
 class Model(Protocol):
@@ -36,6 +39,7 @@ def run(
     /,
     *,
     seed: int = 42,
+    engine: str | Engine | None = None,
     out: Path | str | None = None,
     packets: bool = False,
     allow_plugins: bool = False,
@@ -47,7 +51,9 @@ def run(
         scenario: Name of an experiment (`"deep-buffers"`, or `"module:Class"` of your own), the class of one, or a scenario
             document, as `bloatlab.scenario` builds it.
         seed: Seed of the random streams.
-        out: Results directory (or URL) to store the run in; a run that is there already is read. Absent: nothing is stored.
+        engine: What runs it: the name of an engine, `"module:Class"`, or an object; absent: the simulator.
+        out: Results directory (or URL) to store the run in; absent: nothing is stored. A run that is there already is
+            read, if its engine is reproducible. Any other engine adds a repetition.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
         allow_plugins: Import whatever plugin (`"module:Class"`) the document names. Classes, and those that `parameters` name,
             need no permission.
@@ -59,22 +65,24 @@ def run(
 
     Raises:
         ParameterError: An unknown experiment or parameter, or a value that is not allowed.
-        ScenarioError: The engine refuses the scenario; the text is `path: message`.
+        ScenarioError: The scenario is not valid; the text is `path: message`.
+        EngineError: There is no such engine, or it cannot run the scenario.
         PluginError: The user's own congestion control or queue failed.
         StalledError: Simulated time did not move; the text names box or flow, time and seed.
         StoreError: `out` cannot be written or read.
     """
-    source = _source(scenario, AllowedPlugins.named_in(parameters, all=allow_plugins))
-    planned = plan(source, parameters, seed=seed, keep=Keep.usual(packets))
+    settings = RunSettings(engine=engine, jobs=1)
+    source = _source(scenario, AllowedPlugins.named_in(parameters, all=allow_plugins), settings)
+    (planned,) = plan(source, parameters, seed=seed, keep=Keep.usual(packets))
     if out is None:
-        return simulate_one(planned[0], packets=packets)
-    summary = execute(planned, out, jobs=1, command=_call("run", scenario, parameters))
+        return simulate_one(planned, packets=packets)
+    summary = execute([planned], out, settings, command=_call("run", scenario, parameters, engine))
     _raise_interrupt(summary.interrupted)
     if summary.failed:
         raise RuntimeError(summary.failed[0][1])
-    result = Store(out).run(planned[0].run_id)
+    result = Store(out).run(summary.runs[0].run_id)
     # What this call ran may run again.
-    result.plugins = AllowedPlugins(frozenset(planned[0].plugins))
+    result.plugins, result.given_engine = AllowedPlugins(frozenset(planned.plugins)), planned.engine
     return result
 
 
@@ -82,6 +90,7 @@ def simulate(
     path: Path | str,
     *,
     seed: int = 42,
+    engine: str | Engine | None = None,
     out: Path | str | None = None,
     packets: bool = False,
     allow_plugins: bool = False,
@@ -91,10 +100,11 @@ def simulate(
 
     Raises:
         ParameterError: The file cannot be read, or names a plugin that is not allowed.
-        ScenarioError: The engine refuses the scenario.
+        ScenarioError: The scenario is not valid.
+        EngineError: There is no such engine, or it cannot run the scenario.
     """
     document = {"name": Path(path).stem, **read(path)}
-    return run(document, seed=seed, out=out, packets=packets, allow_plugins=allow_plugins, **paths)
+    return run(document, seed=seed, engine=engine, out=out, packets=packets, allow_plugins=allow_plugins, **paths)
 
 
 def sweep(
@@ -104,6 +114,7 @@ def sweep(
     *,
     replications: int | None = None,
     seed: int | None = None,
+    engine: str | Engine | None = None,
     out: Path | str | None = None,
     jobs: int | None = None,
     scheduler: str | Client | None = None,
@@ -120,8 +131,10 @@ def sweep(
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
             experiment has where its own axes are swept.
         seed: Seed of the first replication; absent: 42.
-        out: Results directory, or a URL as `"s3://bucket/path"`; absent: the plan's, else `results/NAME`.
-        jobs: Threads; absent: one a processor.
+        engine: What makes the runs: the name of an engine, `"module:Class"`, or an object; absent: the plan's, else the
+            simulator.
+        out: Results directory, or a URL such as `"s3://bucket/path"`; absent: the plan's, else `results/NAME`.
+        jobs: Number of threads; absent: one per CPU core.
         scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
             `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
@@ -130,24 +143,27 @@ def sweep(
         **parameters: Parameters that all runs share.
 
     Returns:
-        The store that holds the runs. A run that failed is in it with its reason.
+        The store that holds the runs. A run that failed, or that its engine doubts, is in it with its reason.
 
     Raises:
         ParameterError: An unknown name or a value that is not allowed.
-        ScenarioError: The engine refuses one of the scenarios.
+        ScenarioError: One of the scenarios is not valid.
+        EngineError: There is no such engine, or it cannot run one of the scenarios.
         StoreError: `out` cannot be written.
         ClusterError: The scheduler cannot be reached or was lost, or a worker has another engine.
         KeyboardInterrupt: Ctrl-C; what is finished is kept.
     """
+    settings = RunSettings(engine=engine, jobs=jobs, scheduler=scheduler)
     if isinstance(scenario, Plan):
         if axes or parameters or replications is not None or seed is not None or packets:
             raise ParameterError("sweep: a plan says itself what is swept, set, replicated, seeded and kept")
-        plugins = AllowedPlugins(all=allow_plugins)
-        planned = scenario.runs(plugins)
-        name, command = scenario.source(plugins).name, f"bloatlab.sweep({scenario!r})"
+        allowed = AllowedPlugins(all=allow_plugins)
+        source = scenario.source(allowed, None if engine is None else settings.find_engine(allowed))
+        planned = scenario.runs(source)
+        name, command = source.name, f"bloatlab.sweep({scenario!r})"
         out = out if out is not None else scenario.out
     else:
-        source = _source(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins))
+        source = _source(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins), settings)
         planned, axes = plan_all(
             source,
             parameters,
@@ -156,9 +172,9 @@ def sweep(
             seed=42 if seed is None else seed,
             keep=Keep.usual(packets),
         )
-        name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters})
+        name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters}, engine)
     directory = Path("results") / name if out is None else out
-    summary = execute(planned, directory, jobs=jobs, scheduler=scheduler, command=command)
+    summary = execute(planned, directory, settings, command=command)
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 
@@ -172,18 +188,22 @@ def open(directory: Path | str) -> Store:  # noqa: A001
     return Store(directory)
 
 
-def _source(scenario: Scenario, plugins: AllowedPlugins) -> Source:
+def _source(scenario: Scenario, plugins: AllowedPlugins, settings: RunSettings) -> Source:
+    engine = settings.find_engine(plugins)
     if isinstance(scenario, str | type):
-        return ExperimentSource(get(scenario, may_import=True), plugins)
+        return ExperimentSource(get(scenario, may_import=True), plugins, engine)
     if isinstance(scenario, Mapping):
-        return ScenarioSource(scenario, plugins=plugins)
+        return ScenarioSource(scenario, plugins=plugins, engine=engine)
     if hasattr(scenario, "model_dump"):
-        return ScenarioSource(scenario.model_dump(mode="json", exclude_none=True, by_alias=True), plugins=plugins)
+        document = scenario.model_dump(mode="json", exclude_none=True, by_alias=True)
+        return ScenarioSource(document, plugins=plugins, engine=engine)
     raise ParameterError(f"scenario: `{scenario}` is neither an experiment's name nor a scenario document")
 
 
-def _call(function: str, scenario: Scenario, parameters: Mapping[str, Any]) -> str:
+def _call(function: str, scenario: Scenario, parameters: Mapping[str, Any], engine: str | Engine | None = None) -> str:
     name = repr(plain(scenario)) if isinstance(scenario, str | type) else "scenario"
+    if engine is not None:
+        parameters = {**parameters, "engine": engine if isinstance(engine, str) else engine.name}
     rest = "".join(f", {key}={value!r}" for key, value in parameters.items())
     return f"bloatlab.{function}({name}{rest})"
 

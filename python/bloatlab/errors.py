@@ -14,6 +14,10 @@ class ParameterError(BloatlabError, ValueError):
     """An unknown parameter, or a value that a parameter does not allow."""
 
 
+class EngineError(BloatlabError):
+    """An engine that is not there, may not be imported, or cannot run what is asked for."""
+
+
 class StoreError(BloatlabError):
     """A results directory that cannot be read or written."""
 

@@ -42,6 +42,10 @@ class AllowedPlugins:
         """Those that the user's own values name: the texts of options, or the parameters of a call."""
         return cls(frozenset(name for value in values for name in _names(value)), all)
 
+    def and_also(self, name: str) -> AllowedPlugins:
+        """With one more name."""
+        return AllowedPlugins(self.names | {name}, self.all)
+
     def __contains__(self, reference: str) -> bool:
         return self.all or reference in self.names
 
@@ -102,13 +106,6 @@ def outline(document: Mapping[str, Any]) -> dict[str, Any]:
     resolved = _Outlining().value(document, ())
     assert isinstance(resolved, dict)
     return resolved
-
-
-def names_plugins(document: Any) -> bool:
-    """Whether running this scenario, as a store holds it, needs a plugin."""
-    if isinstance(document, Mapping):
-        return document.get("kind") == "python" or any(names_plugins(item) for item in document.values())
-    return isinstance(document, list) and any(names_plugins(item) for item in document)
 
 
 class _Walk(ABC):

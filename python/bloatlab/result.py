@@ -11,7 +11,7 @@ from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.tables import Table
 
 if TYPE_CHECKING:
-    from bloatlab.engines import ArrowTable, OutcomeLike
+    from bloatlab.engines import ArrowTable, Engine, Outcome
 
 Metrics = dict[str, dict[str, float]]
 
@@ -30,16 +30,19 @@ class Result:
         scenario: Mapping[str, Any],
         parameters: Mapping[str, Any],
         seed: int,
+        engine: str,
         engine_version: str,
+        repetition: int = 0,
+        suspect: str | None = None,
         digest: str,
         metrics: Mapping[str, Any],
         load: Callable[[str], ArrowTable],
-        outcome: OutcomeLike | None = None,
+        with_packets: Callable[[], Outcome],
         recorded: bool = False,
     ) -> None:
         """Made by `bloatlab.run` and `Store.run`."""
         self.run_id = run_id
-        """Identity: hash of scenario, seed and engine version."""
+        """Identity: hash of scenario, seed, engine and its version."""
         self.experiment = experiment
         """Name of the experiment or scenario."""
         self.scenario = dict(scenario)
@@ -48,8 +51,14 @@ class Result:
         """The parameters asked for."""
         self.seed = seed
         """Seed of the random streams."""
+        self.engine = engine
+        """Name of the engine that ran it."""
         self.engine_version = engine_version
         """Version of the engine that ran it."""
+        self.repetition = repetition
+        """Which run of this seed it is, from 0; of a reproducible engine there is only one."""
+        self.suspect = suspect
+        """Why the engine doubts its own measurement; `None`: it does not."""
         self.digest = digest
         """Hash of every table; equal across machines, threads and repetitions."""
         self.flow_metrics: Metrics = metrics["flow_metrics"]
@@ -65,14 +74,23 @@ class Result:
         self.recorded = recorded
         """Whether `packets` holds every packet."""
         self.plugins = NO_PLUGINS
-        """Plugins of the scenario that may be imported to simulate again what was not kept."""
+        """What may be imported to simulate again what was not kept."""
+        self.given_engine: Engine | None = None
+        """An engine that the user names for that; it is used if it made the run."""
         self._load = load
-        self._outcome = outcome
+        self._with_packets = with_packets
         self._tables: dict[str, Table] = {}
 
     def allow_plugins(self) -> Result:
         """Lets what was not kept be simulated again with whatever plugin the scenario names. That imports its module."""
         self.plugins = AllowedPlugins(all=True)
+        return self
+
+    def with_engine(self, engine: str | Engine) -> Result:
+        """Names the engine that simulates again what was not kept: an installed one, `module:Class` or an object."""
+        from bloatlab.engines import find
+
+        self.given_engine = find(engine, AllowedPlugins(all=True))
         return self
 
     def table(self, name: str) -> Table:
@@ -129,14 +147,11 @@ class Result:
             link: Name of the link to listen at; absent: the first.
 
         Raises:
-            StoreError: The engine is not the one that made this result, the scenario names a plugin that is not allowed
-                (`allow_plugins`), or the file cannot be written.
+            StoreError: The engine is not the one that made this result or gives other results in each run, the scenario
+                names a plugin that is not allowed (`allow_plugins`), or the file cannot be written.
         """
-        from bloatlab.sweeps.one import simulate_again
-
-        outcome = self._outcome or simulate_again(self)
         try:
-            outcome.write_pcap(str(path), link)
+            self._with_packets().write_pcap(str(path), link)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror or error}") from error
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from bloatlab.errors import StoreError
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
     from bloatlab.engines import ArrowTable
+
+
+def named(run_id: str, tables: Mapping[str, ArrowTable], name: str) -> ArrowTable:
+    """A table of a run's outcome.
+
+    Raises:
+        StoreError: The outcome has no table of that name.
+    """
+    if name not in tables:
+        raise StoreError(f"run {run_id}: has no table `{name}` (it has {', '.join(sorted(tables))})")
+    return tables[name]
 
 
 class Table:

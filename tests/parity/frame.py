@@ -14,8 +14,7 @@ from statistics import fmean
 from typing import Any
 
 import bloatlab as bl
-from bloatlab import units
-from bloatlab.engines import engine
+from bloatlab import language, units
 
 Row = Mapping[str, str]
 Values = Mapping[str, float]
@@ -198,8 +197,8 @@ def read(path: Path) -> list[dict[str, str]]:
 def runs(document: Mapping[str, Any]) -> bool:
     """Whether this engine has the queue and the congestion controls that the document names."""
     try:
-        engine().normalise(json.dumps(document))
-    except engine().ScenarioError as error:
+        language.normalise(json.dumps(document))
+    except language.ScenarioError as error:
         if "unknown" in str(error):
             return False
         raise

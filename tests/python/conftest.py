@@ -1,15 +1,14 @@
-"""Fixtures: the fake engine for tests of everything round the engine, the real one where it is built."""
+"""Fixtures: the fake engine for tests of everything round the engine."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import fake_core
-from bloatlab import engines
+from bloatlab.engines import registry
 
 REAL = importlib.util.find_spec("bloatlab._core") is not None
 DOCUMENT = {
@@ -21,10 +20,8 @@ DOCUMENT = {
 
 
 @pytest.fixture
-def fake() -> Iterator[None]:
-    engines.use(fake_core)  # type: ignore[arg-type]
-    yield
-    engines.use(None)
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "BUILT_IN", fake_core.IN_PLACE_OF_SIM)
 
 
 @pytest.fixture

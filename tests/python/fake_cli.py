@@ -6,10 +6,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "soak"))
 
 import fake_core
-from bloatlab import engines
 from bloatlab.cli import main
+from bloatlab.engines import registry
 
 if __name__ == "__main__":
-    engines.use(fake_core)  # type: ignore[arg-type]
+    registry.BUILT_IN = fake_core.IN_PLACE_OF_SIM
     sys.argv[0] = "bloatlab"
     main()

@@ -1,4 +1,4 @@
-"""A stand-in with the interface of `bloatlab._core`: deterministic, instant, and able to fail on request."""
+"""An engine in place of the simulator: deterministic, instant, and able to fail on request."""
 
 from __future__ import annotations
 
@@ -12,24 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 import gates
+from bloatlab.engines import Cancelled, Refusal, find
 
 LOOK_EVERY_S = 0.002
 HANGS_AFTER_S = 300.0
 """No test waits that long; it only keeps one that is wrong from waiting for ever."""
-
-DUMBBELL = {
-    "rate", "rtt", "queue", "loss", "loss_spacing", "reverse_rate", "reverse_queue", "reverse_loss", "access_rate",
-    "device_packets", "overhead", "header", "vary",
-}  # fmt: skip
-TOP = {"name", "duration", "sample_interval", "warmup", "dumbbell", "parking_lot", "boxes", "flows"}
-
-
-class ScenarioError(ValueError):
-    pass
-
-
-class Cancelled(Exception):
-    pass
 
 
 class PluginError(RuntimeError):
@@ -100,81 +87,6 @@ def engine_version() -> str:
     return "fake-1"
 
 
-def schema() -> str:
-    return json.dumps({"title": "Scenario"})
-
-
-def normalise(scenario_json: str) -> str:
-    scenario = json.loads(scenario_json)
-    for key in scenario:
-        if key not in TOP:
-            raise ScenarioError(f"{key}: unknown key")
-    for key in scenario.get("dumbbell", {}):
-        if key not in DUMBBELL:
-            raise ScenarioError(f"dumbbell.{key}: unknown key")
-    if "duration" not in scenario:
-        raise ScenarioError("duration: is missing")
-    for index, flow in enumerate(scenario.get("flows", [])):
-        if not isinstance(flow.get("count", 1), int):
-            raise ScenarioError(f"flows.{index}.count: must be an integer")
-    return json.dumps(scenario, sort_keys=True)
-
-
-def algorithms() -> str:
-    def described(kind: str, aliases: list[str], parameters: list[str]) -> dict[str, Any]:
-        return {
-            "kind": kind,
-            "aliases": aliases,
-            "summary": f"The {kind} algorithm.",
-            "source": "nowhere",
-            "parameters": [
-                {"name": name, "type": "limit", "default": None, "description": name} for name in parameters
-            ],
-        }
-
-    return json.dumps(
-        {
-            "queues": [
-                described("fifo", ["FifoQueueDisc"], ["limit"]),
-                described("codel", ["CoDelQueueDisc"], ["limit", "target"]),
-                described("infinite", [], []),
-            ],
-            "congestion_controls": [
-                described("newreno", ["TcpNewReno"], []),
-                described("reno", ["TcpLinuxReno"], []),
-                described("cubic", ["TcpCubic"], []),
-                described("bbr", ["TcpBbr"], []),
-            ],
-        }
-    )
-
-
-def queue(queue_json: str) -> str:
-    given = json.loads(queue_json)
-    if isinstance(given, str):
-        kind, *words = given.split()
-        if len(words) % 2:
-            raise ScenarioError(f"`{words[-1]}` is no word of tc's `{kind}`")
-        given = {"kind": kind, **dict(zip(words[::2], words[1::2], strict=True))}
-    return json.dumps(given)
-
-
-def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
-    return [f"tc qdisc replace dev {device} root {json.loads(queue(queue_json))['kind']}"]
-
-
-def metric_definitions() -> str:
-    rows = [
-        ("flow", "mean_throughput_l4", "Mbit/s", "higher"),
-        ("flow", "mean_srtt_l4", "ms", "lower"),
-        ("flow", "total_retransmissions_l4", "", "lower"),
-        ("link", "mean_sojourn", "ms", "lower"),
-        ("network", "agg_throughput_l4", "Mbit/s", "higher"),
-    ]
-    keys = ("scope", "name", "unit", "better")
-    return json.dumps([{**dict(zip(keys, row, strict=True)), "formula": "f", "source": "s"} for row in rows])
-
-
 def _wait_at_gate(seed: int, control: Control | None) -> None:
     end = time.monotonic() + HANGS_AFTER_S
     while not gates.is_open(seed):
@@ -204,3 +116,34 @@ def run(
         assert ":" in reference
         factory({})
     return Outcome(scenario, seed, record_packets)
+
+
+class Fake:
+    """The engine; its functions are looked up when they are called, so that tests can replace them."""
+
+    name = "sim"
+    reproducible = True
+    concurrency = None
+
+    def __reduce__(self) -> Any:
+        # By name: a worker in this process must not get a copy of the class, whose functions tests cannot replace.
+        return find, (self.name,)
+
+    def version(self) -> str:
+        return engine_version()
+
+    def available(self) -> str | None:
+        return None
+
+    def supports(self, scenario: object) -> list[Refusal]:
+        return []
+
+    def control(self) -> Control:
+        return Control()
+
+    def run(self, *arguments: Any, **more: Any) -> Outcome:
+        return run(*arguments, **more)
+
+
+IN_PLACE_OF_SIM = {"sim": "fake_core:Fake"}
+"""What tests put into `registry.BUILT_IN`."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from bloatlab.cli import command
 from bloatlab.sweeps import PlannedRun, ScenarioSource, plan
 
-SCENARIO = 'name = "small"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s" }\nflows = [{}]\n'
+SCENARIO = 'name = "small"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s", rtt = "10ms" }\nflows = [{}]\n'
 
 
 def runs(count: int) -> list[PlannedRun]:
-    document = {"name": "small", "duration": "1s", "dumbbell": {"rate": "1Mbit/s"}, "flows": [{}]}
+    document = {"name": "small", "duration": "1s", "dumbbell": {"rate": "1Mbit/s", "rtt": "10ms"}, "flows": [{}]}
     return plan(ScenarioSource(document), replications=count)
 
 

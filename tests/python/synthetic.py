@@ -7,6 +7,10 @@ import random
 
 import polars as pl
 
+from bloatlab.engines import find
+
+ENGINE = find("sim")
+
 
 def run_tables(
     ccas=("newreno",),
@@ -240,25 +244,6 @@ DEFINITIONS = [
 ]
 
 
-class Core:
-    """As much of an engine as a report asks."""
-
-    ScenarioError = ValueError
-
-    @staticmethod
-    def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
-        return [f"tc qdisc replace dev {device} root {json.loads(queue_json)}"]
-
-    @staticmethod
-    def engine_version() -> str:
-        return "synthetic"
-
-    @staticmethod
-    def metric_definitions() -> str:
-        names = ("scope", "name", "unit", "formula", "source", "better")
-        return json.dumps([dict(zip(names, row, strict=True)) for row in DEFINITIONS])
-
-
 class Outcome:
     """Synthetic tables as an engine's outcome."""
 
@@ -299,7 +284,7 @@ def write_store(
         for name, parameters, seed, tables in runs:
             limit = f"{int(tables['links']['limit_packets'][0])}p"
             scenario = json.dumps({"dumbbell": {"queue": {"kind": "fifo", "limit": limit}}})
-            planned = PlannedRun(identity(name), experiment, scenario, seed, "0.1.0", parameters, {}, **more)
+            planned = PlannedRun(identity(name), experiment, scenario, seed, ENGINE, "0.1.0", parameters, {}, **more)
             outcome = Outcome(tables)
             writer.submit(
                 done(
@@ -312,7 +297,7 @@ def write_store(
                 )
             )
         for name, reason in failures:
-            writer.submit(failed(PlannedRun(identity(name), experiment, "{}", 1, "0.1.0", {}, {}), reason, 0.0))
+            writer.submit(failed(PlannedRun(identity(name), experiment, "{}", 1, ENGINE, "0.1.0", {}, {}), reason, 0.0))
         writer.invocation(experiment, command, len(runs))
         if claims:
             writer.note("claims", [(experiment, identity(claim[0]), *claim[1:], "") for claim in claims])

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import bloatlab as bl
-from bloatlab import cli, engines
+from bloatlab import cli
+from bloatlab.engines import registry
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.loading import AllowedPlugins, load, resolve
 from bloatlab.store import Keep, Store
@@ -110,7 +111,8 @@ def test_a_scenario_file_that_names_a_plugin_needs_the_user_s_word(run: Run) -> 
         'experiment = "deep-buffers"\nset = {{ cca = {value} }}\n',
         'experiment = "deep-buffers"\naxes = {{ cca = ["cubic", {value}] }}\n',
         'experiment = "deep-buffers"\npoints = [{{ cca = {value} }}]\n',
-        'scenario = {{ duration = "1s", dumbbell = {{ queue = "fifo" }}, flows = [{{ cca = {value} }}] }}\n',
+        'scenario = {{ duration = "1s", flows = [{{ cca = {value} }}], '
+        'dumbbell = {{ rate = "1Mbit/s", rtt = "10ms" }} }}\n',
         'scenario = "mine.toml"\nset = {{ "flows.0.count" = 2 }}\n#{value}\n',
     ],
     ids=["set", "axes", "points", "scenario", "file"],
@@ -228,8 +230,8 @@ def test_a_stored_run_is_read_without_its_plugin(run: Run, keep: Keep) -> None:
 
 
 @pytest.mark.skipif(not REAL, reason="the engine is not built")
-def test_the_simulator_s_stored_runs_are_read_without_their_plugins(run: Run) -> None:
-    engines.use(None)
+def test_the_simulator_s_stored_runs_are_read_without_their_plugins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "BUILT_IN", {"sim": "bloatlab.engines.sim:Sim"})
     store = store_with_a_plugin(Keep.METRICS)
     Path("plan.toml").write_text('scenario = "mine.toml"\n')
     refused(run("figure", "r", "time_series", "-o", "x.svg"))
@@ -247,9 +249,11 @@ def test_a_call_may_run_again_what_it_ran_and_no_more(tmp_path: Path) -> None:
     assert Path("x.pcap").is_file()
     (tmp_path / "strange.py").write_text(MODULE.replace("imported", "strange"))
     result.scenario["flows"][0]["cca"]["class"] = "strange:Mine"
-    with pytest.raises(StoreError, match="names the plugin `strange:Mine`"):
-        result.write_pcap("x.pcap")
+    # What is made again is what the store holds.
+    result.write_pcap("x.pcap")
     assert not Path("strange").exists()
+    with pytest.raises(StoreError, match="names the plugin `users_plugin:Mine`"):
+        Store("r").run(result.run_id).write_pcap("x.pcap")
 
 
 def test_a_plan_cannot_name_a_scheduler() -> None:

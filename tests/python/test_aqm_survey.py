@@ -22,6 +22,7 @@ from bloatlab.experiments.aqm_survey.findings import findings
 from bloatlab.experiments.aqm_survey.measures import MEASURES, jain, measure
 from bloatlab.figures import registry, source, survey
 from bloatlab.report import make_report
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps import ExperimentSource, execute
@@ -350,7 +351,7 @@ def test_a_reduced_survey_shows_the_trends_on_its_page(tmp_path: Path) -> None:
     common = {"time": "20s", "ccp_start": "1s"}
     runs = plan(of, common, {"queue": ["fifo", "codel"], "buf": [100, 400]}, replications=2)
     runs += plan(of, {**common, "queue": "SFQ"}, {"mode": ["as-published", "equal-limits"]}, replications=2)
-    summary = execute(runs, tmp_path, jobs=2)
+    summary = execute(runs, tmp_path, RunSettings(jobs=2))
     assert not summary.failed
     store = Store(tmp_path)
     found = survey.runs(figures.of_runs(store))

@@ -47,9 +47,8 @@ def test_the_engine_takes_every_point(name: str) -> None:
     assert len(plan(ExperimentSource(experiment), {"cca": "newreno"}, axes)) == points
 
 
-@pytest.mark.usefixtures("fake")
 def test_defaults_are_those_of_ccperf() -> None:
-    assert comparable() == ["newreno", "reno", "cubic", "bbr"]
+    assert {"newreno", "reno", "cubic", "bbr"} <= set(comparable())
     for member in FAMILY:
         assert member.axes()["cca"] == comparable()
     plain = {"rate": "16Mbit/s", "rtt": "15ms", "loss": 0.0}

@@ -49,7 +49,7 @@ def test_show_tells_defaults_units_and_published_values(capsys: pytest.CaptureFi
 def test_algorithms(capsys: pytest.CaptureFixture[str]) -> None:
     listed = run(capsys, "algorithms")[1]
     assert "TcpNewReno" in listed
-    assert "target" not in listed
+    assert "memory_limit" not in listed
     assert "queues" in json.loads(run(capsys, "algorithms", "--json")[1])
 
 
@@ -74,7 +74,8 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
     assert set(described) == {"experiment", "runs", "claims"}
     (only,) = described["runs"]
     assert set(only) == {
-        "run_id", "parameters", "seed", "flow_metrics", "link_metrics", "network_metrics", "probe_metrics",
+        "run_id", "engine", "parameters", "seed", "repetition", "flow_metrics", "link_metrics", "network_metrics",
+        "probe_metrics",
     }  # fmt: skip
     assert only["parameters"]["qlen"] == "80p"
     assert only["seed"] == 42
@@ -112,8 +113,8 @@ def test_simulate_with_paths(capsys: pytest.CaptureFixture[str]) -> None:
     assert described["claims"] == []
     assert [one["parameters"]["flows.0.cca"] for one in described["runs"]] == ["bbr", "cubic"]
     result = Store("results/mine").run(described["runs"][0]["run_id"])
-    assert result.scenario["dumbbell"]["queue"] == {"kind": "codel"}
-    assert result.scenario["flows"][0]["cca"] == "bbr"
+    assert result.scenario["dumbbell"]["queue"]["kind"] == "codel"
+    assert result.scenario["flows"][0]["cca"]["kind"] == "bbr"
 
 
 def test_reproduce_fails_with_1_when_a_claim_fails(capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,7 +186,7 @@ BAD = [
     (["simulate", "."], "is a directory"),
     (["simulate", "mine.toml", "--set", "dumbbell.rat=1Mbit/s"], "dumbbell.rat: unknown key"),
     (["simulate", "mine.toml", "--set", "flows.7.cca=bbr"], "allowed: 0 to 1"),
-    (["simulate", "mine.toml", "--set", "flows.0.count=many"], "flows.0.count"),
+    (["simulate", "mine.toml", "--set", "flows.0.count=many"], "flows[0].count"),
     (["simulate", "bad.toml"], "bad.toml: "),
     (["simulate", "latin.toml"], "is not UTF-8"),
     (["simulate", "list.json"], "must be a table"),
@@ -258,11 +259,11 @@ def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
 ) -> None:
     file = str(tmp_path / "mine.toml")
     for arguments, command in [
-        (["--queue", "codel target 10ms"], "tc qdisc replace dev eth0 root codel"),
-        ([file, "--dev", "wan"], "tc qdisc replace dev wan root fifo"),
-        ([file, "--set", "dumbbell.queue=codel limit 5"], "tc qdisc replace dev eth0 root codel"),
-        (["--experiment", "deep-buffers", "--set", "queue=codel"], "tc qdisc replace dev eth0 root codel"),
-        ([file, "--box", "bottleneck"], "tc qdisc replace dev eth0 root fifo"),
+        (["--queue", "codel target 10ms"], "tc qdisc replace dev eth0 root codel target 10ms"),
+        ([file, "--dev", "wan"], "tc qdisc replace dev wan root pfifo limit 1000"),
+        ([file, "--set", "dumbbell.queue=codel limit 5"], "tc qdisc replace dev eth0 root codel limit 5"),
+        (["--experiment", "deep-buffers", "--set", "queue=codel"], "tc qdisc replace dev eth0 root codel limit 80"),
+        ([file, "--box", "bottleneck"], "tc qdisc replace dev eth0 root pfifo limit 1000"),
     ]:
         assert run(capsys, "tc", *arguments) == (0, command + "\n", "")
     for arguments, complaint in [
@@ -286,4 +287,4 @@ def test_a_queue_in_tcs_words_is_set_and_swept(capsys: pytest.CaptureFixture[str
     assert queues == ["codel", "codel limit 50 target 10ms"]
     code, out, err = run(capsys, "run", "deep-buffers", "--set", "queue=codel limit", "--json")
     assert (code, out) == (2, "")
-    assert err.startswith("bloatlab: queue: `limit` is no word of tc's `codel`")
+    assert err.startswith("bloatlab: queue: limit: tc's `codel` wants a value after it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -17,8 +18,11 @@ import polars as pl
 import pytest
 
 import fake_core
-from bloatlab.errors import ClusterError, ParameterError
+import fluid_engine
+from bloatlab.engines.sim import Sim
+from bloatlab.errors import ClusterError, EngineError, ParameterError
 from bloatlab.plugins import CongestionControl, configured
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import PlannedRun, ScenarioSource, Standing, execute, plan, shipping
 from bloatlab.sweeps.cluster import _Dispatch as Dispatch
@@ -115,20 +119,34 @@ def test_the_same_results_as_on_threads_and_resume(
     monkeypatch.setattr(Dispatch, "_submit", counted)
     runs = [*plan(scenario(), replications=40), *plan(scenario(cca=Reno), axes={"dumbbell.rtt": ["10ms", "30ms"]})]
     seen: list[Standing] = []
-    first = execute(runs[:10], tmp_path / "c", scheduler=cluster.scheduler_address, progress=seen.append)
+    first = execute(runs[:10], tmp_path / "c", RunSettings(scheduler=cluster.scheduler_address), progress=seen.append)
     assert (first.done, first.read, first.failed) == (10, 0, [])
     assert (seen[-1].done, seen[-1].failed) == (10, 0)
     assert 2 in {standing.workers for standing in seen}
-    second = execute(runs, tmp_path / "c", scheduler=cluster.scheduler_address)
+    second = execute(runs, tmp_path / "c", RunSettings(scheduler=cluster.scheduler_address))
     assert (second.done, second.read, second.failed) == (32, 10, [])
     # Two for each thread, however long the plan.
     assert max(out) == 4
-    execute(runs, tmp_path / "t", jobs=2)
+    execute(runs, tmp_path / "t", RunSettings(jobs=2))
     assert same(tmp_path / "t", tmp_path / "c")
 
 
+def test_an_engine_need_not_be_installed_on_the_workers(cluster: Any, tmp_path: Path) -> None:
+    document = {"name": "fluid", "duration": "1s", "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms"}}
+    flows = {"flows": [{"count": 2, "cca": "newreno"}]}
+    runs = plan(ScenarioSource({**document, **flows}, engine=fluid_engine.Fluid()), replications=3)
+    assert execute(runs, tmp_path / "c", RunSettings(scheduler=cluster.scheduler_address)).done == 3
+    assert execute(runs, tmp_path / "t").done == 3
+    digests = [Store(tmp_path / name).runs().sort("seed")["digest"].to_list() for name in "ct"]
+    assert digests[0] == digests[1]
+    with pytest.raises(EngineError, match="has one engine, not fluid, sim"):
+        execute([*runs, *plan(scenario())], tmp_path / "c", RunSettings(scheduler=cluster.scheduler_address))
+
+
 def test_how_much_is_kept_is_the_plan_s(cluster: Any, tmp_path: Path) -> None:
-    execute(plan(scenario(), replications=3, keep=Keep.METRICS), tmp_path, scheduler=cluster.scheduler_address)
+    execute(
+        plan(scenario(), replications=3, keep=Keep.METRICS), tmp_path, RunSettings(scheduler=cluster.scheduler_address)
+    )
     store = Store(tmp_path)
     assert store.metrics()["run_id"].n_unique() == 3
     assert store.table("flow_series").is_empty()
@@ -137,7 +155,7 @@ def test_how_much_is_kept_is_the_plan_s(cluster: Any, tmp_path: Path) -> None:
 def test_without_the_extra_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ClusterError, match=r"needs distributed: pip install 'bloatlab\[cluster\]'"):
-        execute(plan(scenario()), tmp_path / "r", scheduler="tcp://127.0.0.1:9")
+        execute(plan(scenario()), tmp_path / "r", RunSettings(scheduler="tcp://127.0.0.1:9"))
 
 
 def test_a_worker_killed_midway_loses_and_doubles_nothing(cluster: Any, tmp_path: Path) -> None:
@@ -151,18 +169,18 @@ def test_a_worker_killed_midway_loses_and_doubles_nothing(cluster: Any, tmp_path
                 killed.set()
                 os.kill(victim, signal.SIGKILL)
 
-        summary = execute(runs, tmp_path / "c", scheduler=client, progress=kill)
+        summary = execute(runs, tmp_path / "c", RunSettings(scheduler=client), progress=kill)
         assert killed.is_set()
         assert (summary.done, summary.failed) == (16, [])
         assert Store(tmp_path / "c").runs().height == 16
-        execute(runs, tmp_path / "t", jobs=2)
+        execute(runs, tmp_path / "t", RunSettings(jobs=2))
         assert same(tmp_path / "t", tmp_path / "c")
 
 
 def test_a_run_that_kills_workers_fails_alone(cluster: Any, tmp_path: Path) -> None:
     poison = plan(scenario(cca=configured(Kills, driver=os.getpid())))
     runs = [*plan(scenario(), replications=20), *poison, *plan(scenario(), seed=100, replications=20)]
-    summary = execute(runs, tmp_path, scheduler=cluster.scheduler_address)
+    summary = execute(runs, tmp_path, RunSettings(scheduler=cluster.scheduler_address))
     assert summary.done == 40
     ((planned, reason),) = summary.failed
     assert planned.run_id == poison[0].run_id
@@ -172,7 +190,7 @@ def test_a_run_that_kills_workers_fails_alone(cluster: Any, tmp_path: Path) -> N
 
 def test_a_failed_run_is_recorded_and_stops_nothing(cluster: Any, tmp_path: Path) -> None:
     runs = [*plan(scenario(), replications=3), *plan(scenario(cca=Raises))]
-    summary = execute(runs, tmp_path, scheduler=cluster.scheduler_address)
+    summary = execute(runs, tmp_path, RunSettings(scheduler=cluster.scheduler_address))
     assert summary.done == 3
     assert "on purpose" in summary.failed[0][1]
     assert "\n" not in summary.failed[0][1]
@@ -194,7 +212,7 @@ def test_an_interrupt_keeps_what_is_finished_and_stops_the_workers(cluster: Any,
         if standing.done >= 1:
             raise KeyboardInterrupt
 
-    summary = execute(runs, tmp_path, scheduler=cluster.scheduler_address, progress=interrupt)
+    summary = execute(runs, tmp_path, RunSettings(scheduler=cluster.scheduler_address), progress=interrupt)
     assert summary.interrupted
     # Others of the short ones may be in a batch with a long one, which has begun or not.
     assert 1 <= summary.done <= 5
@@ -206,14 +224,14 @@ def test_an_interrupt_keeps_what_is_finished_and_stops_the_workers(cluster: Any,
         assert time.monotonic() < deadline, "the workers still make the cancelled runs"
 
     again = plan(scenario(), seed=7)
-    assert execute(again, tmp_path, scheduler=cluster.scheduler_address, progress=hangs).done == 1
+    assert execute(again, tmp_path, RunSettings(scheduler=cluster.scheduler_address), progress=hangs).done == 1
 
 
 def batch(session: str, *names: str) -> shipping.Batch:
     """Runs of the fake engine, one of each name."""
     orders = [shipping.Order(index, index, FIRST_SEED, Keep.METRICS) for index in range(len(names))]
     scenarios = [json.dumps({"name": name, "flows": [{}]}) for name in names]
-    return shipping.Batch(session, "fake-1", scenarios, [b""] * len(names), orders)
+    return shipping.Batch(session, pickle.dumps(fake_core.Fake()), "fake-1", scenarios, [b""] * len(names), orders)
 
 
 @pytest.mark.usefixtures("fake")
@@ -248,25 +266,23 @@ def test_a_batch_that_takes_too_long_ends_early(monkeypatch: pytest.MonkeyPatch)
     assert [made.index for made in answer.made] == [0]
 
 
-def test_workers_with_another_engine_are_refused(cluster: Any, tmp_path: Path) -> None:
-    from bloatlab import engines
-
-    engines.use(fake_core)  # type: ignore[arg-type]
-    try:
-        with pytest.raises(ClusterError, match=r"has engine .*, the driver fake-1: install the same bloatlab"):
-            execute(plan(scenario()), tmp_path / "r", scheduler=cluster.scheduler_address)
-    finally:
-        engines.use(None)
+def test_workers_with_another_engine_are_refused(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sim, "version", lambda _: "other")
+    with pytest.raises(ClusterError, match=r"has engine .*, the driver other: install the same bloatlab"):
+        execute(plan(scenario()), tmp_path / "r", RunSettings(scheduler=cluster.scheduler_address))
+    monkeypatch.undo()
     assert not (tmp_path / "r").exists()
     # One that joins later meets it with its first batch.
-    assert "the driver other" in shipping.run_batch(shipping.Batch("s", "other", [], [], [])).refused
+    assert (
+        "the driver other" in shipping.run_batch(shipping.Batch("s", pickle.dumps(Sim()), "other", [], [], [])).refused
+    )
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(tmp_path / "gate", monkeypatch.setenv)
     gate.open_for(4)
-    document = {"name": "gated", "duration": "1s", "dumbbell": {"rate": "1Mbit/s"}, "flows": [{}]}
+    document = {"name": "gated", "duration": "1s", "dumbbell": {"rate": "1Mbit/s", "rtt": "10ms"}, "flows": [{}]}
     runs, out = plan(ScenarioSource(document), replications=16), tmp_path / "r"
     with local_cluster(1, processes=False) as lost:
         (worker,) = lost.workers.values()
@@ -285,12 +301,12 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path, monkeypatch: pyt
                 lost.close()
 
         with pytest.raises(ClusterError, match=r"the connection is lost; what was finished is kept") as error:
-            execute(runs, out, scheduler=lost.scheduler_address, progress=leave)
+            execute(runs, out, RunSettings(scheduler=lost.scheduler_address), progress=leave)
     opener.join()
     assert "\n" not in str(error.value)
     kept = Store(out).runs().height
     assert 2 <= kept < 16
-    assert execute(runs[: kept + 1], out, jobs=1).failed == []
+    assert execute(runs[: kept + 1], out, RunSettings(jobs=1)).failed == []
 
 
 @pytest.mark.parametrize(
@@ -304,14 +320,14 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path, monkeypatch: pyt
 def test_no_scheduler(tmp_path: Path, scheduler: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bloatlab.sweeps.connection.CONNECT_S", 0.5)
     with pytest.raises(ClusterError, match=why) as error:
-        execute(plan(scenario()), tmp_path / "r", scheduler=scheduler)
+        execute(plan(scenario()), tmp_path / "r", RunSettings(scheduler=scheduler))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "r").exists()
 
 
 def test_jobs_are_not_for_a_cluster(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="jobs"):
-        execute([], tmp_path, jobs=2, scheduler="tcp://127.0.0.1:9")
+        execute([], tmp_path, RunSettings(jobs=2, scheduler="tcp://127.0.0.1:9"))
 
 
 def test_a_plugin_that_cannot_be_pickled_is_one_line(cluster: Any, tmp_path: Path) -> None:
@@ -321,5 +337,5 @@ def test_a_plugin_that_cannot_be_pickled_is_one_line(cluster: Any, tmp_path: Pat
         held = lock
 
     with pytest.raises(ParameterError, match=r"plugin `.*Holds`: cannot be sent to a cluster \(.*lock"):
-        execute(plan(scenario(cca=Holds)), tmp_path / "r", scheduler=cluster.scheduler_address)
+        execute(plan(scenario(cca=Holds)), tmp_path / "r", RunSettings(scheduler=cluster.scheduler_address))
     assert not (tmp_path / "r").exists()

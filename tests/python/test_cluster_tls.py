@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bloatlab.errors import ClusterError
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.sweeps import ScenarioSource, execute, plan
 from conftest import REAL
@@ -86,8 +87,8 @@ def test_runs_are_made_over_tls(cluster: Any, ours: Certificate, tmp_path: Path)
     assert address.startswith("tls://")
     Path("scheduler.json").write_text(json.dumps({"address": address}))
     with dask.config.set(ours.configuration()):
-        assert execute(runs(), tmp_path / "a", scheduler=address).done == 3
-        assert execute(runs(), tmp_path / "f", scheduler="file:scheduler.json").done == 3
+        assert execute(runs(), tmp_path / "a", RunSettings(scheduler=address)).done == 3
+        assert execute(runs(), tmp_path / "f", RunSettings(scheduler="file:scheduler.json")).done == 3
     assert Store(tmp_path / "a").runs()["status"].unique().to_list() == ["done"]
 
 
@@ -95,13 +96,13 @@ def test_without_certificates_one_line_says_what_to_set(cluster: Any, ours: Cert
     with pytest.raises(
         ClusterError, match=r"no distributed\.comm\.tls\.ca-file and no distributed\.comm\.tls\.client\.cert"
     ):
-        execute(runs(), tmp_path / "r", scheduler=cluster.scheduler_address)
+        execute(runs(), tmp_path / "r", RunSettings(scheduler=cluster.scheduler_address))
     some = {"distributed.comm.tls.ca-file": ours.file}
     with (
         dask.config.set(some),
         pytest.raises(ClusterError, match=r"has no distributed\.comm\.tls\.client\.cert") as error,
     ):
-        execute(runs(), tmp_path / "r", scheduler=cluster.scheduler_address)
+        execute(runs(), tmp_path / "r", RunSettings(scheduler=cluster.scheduler_address))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "r").exists()
 
@@ -112,7 +113,7 @@ def test_a_scheduler_with_another_certificate_is_refused(
     monkeypatch.setattr("bloatlab.sweeps.connection.CONNECT_S", 0.5)
     theirs = certificate(tmp_path, "theirs")
     with dask.config.set(theirs.configuration()), pytest.raises(ClusterError, match="scheduler tls://") as error:
-        execute(runs(), tmp_path / "r", scheduler=cluster.scheduler_address)
+        execute(runs(), tmp_path / "r", RunSettings(scheduler=cluster.scheduler_address))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "r").exists()
 
@@ -121,4 +122,4 @@ def test_a_scheduler_with_another_certificate_is_refused(
 def test_a_file_that_is_no_scheduler_file_is_one_line(tmp_path: Path, text: str) -> None:
     Path("scheduler.json").write_text(text)
     with pytest.raises(ClusterError, match="is no scheduler file, it has no `address`"):
-        execute(runs(), tmp_path / "r", scheduler="file:scheduler.json")
+        execute(runs(), tmp_path / "r", RunSettings(scheduler="file:scheduler.json"))

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import bloatlab as bl
-from bloatlab import cli
-from bloatlab.engines import engine
+from bloatlab import _core, cli
 from bloatlab.experiments import CATALOGUE, get
 from bloatlab.experiments.suite import Suite
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan
 from conftest import REAL
@@ -86,7 +86,7 @@ def test_every_metric_that_is_given_is_defined() -> None:
 def test_same_seed_same_bytes_whatever_the_threads(tmp_path: Path) -> None:
     runs = plan(ExperimentSource(get("deep-buffers")), {"stop": "3s", "loss": 0.001}, {"k": [1, 3]}, replications=3)
     for jobs in (1, 3):
-        assert execute(runs, tmp_path / str(jobs), jobs=jobs).done == 6
+        assert execute(runs, tmp_path / str(jobs), RunSettings(jobs=jobs)).done == 6
     one, three = (Store(tmp_path / str(jobs)).runs().sort("run_id") for jobs in (1, 3))
     assert one["digest"].to_list() == three["digest"].to_list()
     assert one["digest"].n_unique() == 6
@@ -119,15 +119,15 @@ def test_the_catalogue_compiles_and_names_ns3s_are_accepted() -> None:
     ],
 )
 def test_the_engine_refuses_with_the_path_in_one_line(path: str, value: object, where: str) -> None:
-    with pytest.raises(engine().ScenarioError) as error:
+    with pytest.raises(_core.ScenarioError) as error:
         bl.run(SMALL, **{path: value})
     assert where in str(error.value).replace("[", ".").replace("]", "")
     assert "\n" not in str(error.value)
 
 
 def test_a_run_is_cancelled_and_tells_how_far_it_is() -> None:
-    control = engine().Control()
-    document = engine().normalise(json.dumps({**SMALL, "duration": "3000s"}))
+    control = _core.Control()
+    document = _core.normalise(json.dumps({**SMALL, "duration": "3000s"}))
     seen: list[float] = []
 
     def watch() -> None:
@@ -139,24 +139,24 @@ def test_a_run_is_cancelled_and_tells_how_far_it_is() -> None:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    with pytest.raises(engine().Cancelled):
-        engine().run(document, 1, control=control)
+    with pytest.raises(_core.Cancelled):
+        _core.run(document, 1, control=control)
     watcher.join()
     assert 0 < seen[0] < 1
 
 
 def test_a_timed_run_tells_what_its_pieces_take() -> None:
-    document = engine().normalise(json.dumps(SMALL))
+    document = _core.normalise(json.dumps(SMALL))
     laps = []
     for _ in range(2):
-        control = engine().Control(timed=True)
+        control = _core.Control(timed=True)
         began = time.perf_counter_ns()
-        outcome = engine().run(document, 1, control=control)
+        outcome = _core.run(document, 1, control=control)
         assert 0 < sum(control.laps) <= time.perf_counter_ns() - began
         laps.append(len(control.laps))
     assert laps[0] == laps[1] > outcome.events // 20_000
-    control = engine().Control()
-    engine().run(document, 1, control=control)
+    control = _core.Control()
+    _core.run(document, 1, control=control)
     assert control.laps == []
 
 

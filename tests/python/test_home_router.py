@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import bloatlab
+from bloatlab import language
 from bloatlab.analysis.claims import answers_of_store, plan_published, published_runs, verdicts_on
-from bloatlab.engines import engine
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.home_router import readings, setup
@@ -18,6 +18,7 @@ from bloatlab.experiments.home_router.claims import CLAIMS
 from bloatlab.figures import limits, of_runs, registry
 from bloatlab.figures.charts import fetch_times, limit_rtt, replications
 from bloatlab.report import make_report
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
 from conftest import REAL
@@ -175,7 +176,7 @@ NOT_HOLDING = ["template, 100: median fetch, 0.65 to 1 s"]
 def test_claims_hold_but_for_the_one_that_is_explained(tmp_path: Path) -> None:
     experiment = get("home-router")
     runs = plan_published(experiment)
-    summary = execute(runs, tmp_path, jobs=2, command="test")
+    summary = execute(runs, tmp_path, RunSettings(jobs=2), command="test")
     assert not summary.failed
     store = Store(tmp_path)
     verdicts = verdicts_on(experiment, published_runs(experiment, runs), store)
@@ -205,7 +206,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("small")
     source = ExperimentSource(get("home-router"))
     axes = {"maxq": [5, 20], "queue": ["fifo", "fq_codel"]}
-    execute(plan(source, {"time": "9s"}, axes, replications=2), directory, jobs=1, command="test")
+    execute(plan(source, {"time": "9s"}, axes, replications=2), directory, RunSettings(jobs=1), command="test")
     return directory
 
 
@@ -325,4 +326,4 @@ def test_readings_of_the_engine_are_its_metrics() -> None:
     assert found["rtt_max"] == pytest.approx(ping["max_rtt"])
     assert found["rtt_p50"] == pytest.approx(ping["p50_rtt"], rel=0.05)
     assert {"syn_retransmissions", "rtos"} <= set(web)
-    assert engine().engine_version()
+    assert language.version()

@@ -39,7 +39,12 @@ PICKLED = pickle.dumps(Payload())
 
 def made(name: str, directory: str) -> None:
     """A store of four runs."""
-    document = {"name": name, "duration": "1s", "dumbbell": {"rate": "1Mbit/s", "queue": "fifo"}, "flows": [{}]}
+    document = {
+        "name": name,
+        "duration": "1s",
+        "dumbbell": {"rate": "1Mbit/s", "rtt": "10ms", "queue": "fifo"},
+        "flows": [{}],
+    }
     axes = {"dumbbell.rate": ["1Mbit/s", "2Mbit/s"]}
     execute(plan(ScenarioSource(document), axes=axes, replications=2, keep=Keep.TABLES), directory)
 

@@ -9,7 +9,7 @@ import pydantic
 import pytest
 
 import bloatlab as bl
-from bloatlab.engines import engine
+from bloatlab import language
 from conftest import REAL
 
 pytestmark = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
@@ -55,9 +55,9 @@ def test_the_engines_canonical_documents_validate() -> None:
         [bl.scenario.flow(hops=(1, 2), traffic={"kind": "on_off", "rate": "1Mbit/s", "on": "1s", "off": "1s"})],
         duration="2s",
     )
-    canonical = json.loads(engine().normalise(json.dumps(document)))
+    canonical = json.loads(language.normalise(json.dumps(document)))
     again = Scenario.model_validate(canonical).model_dump(mode="json", exclude_none=True)
-    assert json.loads(engine().normalise(json.dumps(again))) == canonical
+    assert json.loads(language.normalise(json.dumps(again))) == canonical
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_models_refuse_what_the_engine_refuses(change: dict[str, object]) -> Non
     document = {"duration": "1s", "dumbbell": {"rate": "1Mbit/s", "rtt": "1ms"}, "flows": [{}], **change}
     with pytest.raises(pydantic.ValidationError):
         Scenario.model_validate(document)
-    with pytest.raises(engine().ScenarioError):
+    with pytest.raises(language.ScenarioError):
         bl.run(document)
 
 

@@ -21,6 +21,7 @@ from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, load
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, ROWS
 from bloatlab.report import make_report
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
 from conftest import REAL
@@ -325,9 +326,9 @@ def test_findings_are_computed_from_the_published_runs(tmp_path: Path, monkeypat
     short = {name: {**experiment.resolve(case.parameters), "stop": "1s"} for name, case in CASES.items()}
     monkeypatch.setattr(type(experiment), "published_runs", lambda self, data=None: short)
     runs = plan_published(experiment)
-    execute(runs[1:], tmp_path, jobs=1)
+    execute(runs[1:], tmp_path, RunSettings(jobs=1))
     assert findings_of_store(Store(tmp_path), experiment) == []
-    execute(runs, tmp_path, jobs=1)
+    execute(runs, tmp_path, RunSettings(jobs=1))
     found = findings_of_store(Store(tmp_path), experiment)
     assert len(found) == 5
     metrics = Store(tmp_path).run_metrics([run.run_id for run in runs])

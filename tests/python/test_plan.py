@@ -133,7 +133,9 @@ def test_a_plan_in_toml_and_in_python(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_a_scenario_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('duration = "1s"\ndumbbell = { rate = "1Mbit/s" }\nflows = [{ count = 1 }]\n')
+    (tmp_path / "mine.toml").write_text(
+        'duration = "1s"\ndumbbell = { rate = "1Mbit/s", rtt = "10ms" }\nflows = [{ count = 1 }]\n'
+    )
     (tmp_path / "plan.toml").write_text('scenario = "mine.toml"\naxes = { "flows.0.count" = [1, 2] }\n')
     runs = read_plan(tmp_path / "plan.toml").runs()
     assert [run.parameters for run in runs] == [{"flows.0.count": 1}, {"flows.0.count": 2}]

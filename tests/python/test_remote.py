@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bloatlab.errors import StoreError
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, Writer, remote
 from bloatlab.store.remote import lease, mirror, objects
 from bloatlab.sweeps import PlannedRun, ScenarioSource, execute, plan
@@ -46,7 +47,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def runs(count: int, name: str = "small") -> list[PlannedRun]:
-    document = {"name": name, "duration": "1s", "dumbbell": {"rate": "1Mbit/s"}, "flows": [{}]}
+    document = {"name": name, "duration": "1s", "dumbbell": {"rate": "1Mbit/s", "rtt": "10ms"}, "flows": [{}]}
     return plan(ScenarioSource(document), replications=count)
 
 
@@ -146,7 +147,7 @@ def test_a_reader_sees_a_whole_store_wherever_the_driver_dies(
     with monkeypatch.context() as patch:
         elsewhere(patch, tmp_path)
         if before:
-            execute(runs(before), url, jobs=1)
+            execute(runs(before), url, RunSettings(jobs=1))
         with patch.context() as killing:
             done = 0
 
@@ -165,7 +166,7 @@ def test_a_reader_sees_a_whole_store_wherever_the_driver_dies(
             for name in STEPS:
                 killing.setattr(objects.Objects, name, step(name))
             try:
-                execute(runs(4), url, jobs=1)
+                execute(runs(4), url, RunSettings(jobs=1))
                 died = False
             except Dies:
                 died = True
@@ -178,7 +179,7 @@ def test_a_reader_sees_a_whole_store_wherever_the_driver_dies(
                 assert before == 0
         # On the same machine nothing is lost that was stored there, and the dead driver's lock is no obstacle.
         kept = Store(remote.local(url)).runs().height if Store.exists(remote.local(url)) else 0
-        resumed = execute(runs(4), url, jobs=1)
+        resumed = execute(runs(4), url, RunSettings(jobs=1))
         assert resumed.read >= kept
         assert resumed.finished == 4
         with patch.context() as reader:
@@ -243,7 +244,7 @@ def test_results_go_up_while_runs_are_made(monkeypatch: pytest.MonkeyPatch, tmp_
 
     gate = Gate(tmp_path / "gate", monkeypatch.setenv)
     gate.open_for(10)
-    execute(runs(30, "gated"), url, jobs=1, progress=look)
+    execute(runs(30, "gated"), url, RunSettings(jobs=1), progress=look)
     assert 10 in seen
     assert seen == sorted(seen)
     assert whole(url) == 30
@@ -286,7 +287,7 @@ def test_pages_files_and_exports_go_up(url: str, tmp_path: Path, monkeypatch: py
 
 
 CLI = [sys.executable, str(Path(__file__).with_name("fake_cli.py"))]
-SCENARIO = 'name = "gated"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s" }\nflows = [{}]\n'
+SCENARIO = 'name = "gated"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s", rtt = "10ms" }\nflows = [{}]\n'
 
 
 def test_kill_9_of_a_driver_and_the_same_command_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

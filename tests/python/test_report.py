@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import re
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from subprocess import PIPE, Popen
 
@@ -12,8 +13,9 @@ import polars as pl
 import pytest
 
 import synthetic
-from bloatlab import cli, engines
+from bloatlab import cli
 from bloatlab.errors import StoreError
+from bloatlab.metrics import definitions
 from bloatlab.report import drawing, make_report, metric_tables, text, verdict
 from bloatlab.report import page_of as made_page
 from bloatlab.report.drawing import slim
@@ -23,13 +25,6 @@ from bloatlab.store.files import GENERATOR
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PARAMETERS = {"cca": "newreno", "qlen": "80p", "bw": "16Mbit/s"}
 NASTY = "<script>alert('x')</script>&\"quoted\""
-
-
-@pytest.fixture(autouse=True)
-def _engine():
-    engines.use(synthetic.Core)
-    yield
-    engines.use(None)
 
 
 class Page(HTMLParser):
@@ -110,7 +105,7 @@ def test_the_page_of_one_run(single):
     ):
         assert heading in said
     assert "mean_srtt_l4" in said
-    assert "engine 0.1.0" in said.replace("  ", " ")
+    assert "engine sim 0.1.0" in said.replace("  ", " ")
     assert "d" * 64 in said
     assert len(page.of("svg")) == 12
 
@@ -141,7 +136,11 @@ def test_figures_and_tables_are_named_for_those_who_do_not_see(single):
     assert page.of("meta")[1]["content"] == "width=device-width, initial-scale=1"
 
 
-def test_metrics_explain_themselves(single):
+def test_metrics_explain_themselves(single, monkeypatch):
+    name = ("flow", "mean_in_flight_l4")
+    formula = "mean of segments < window & in flight"
+    metric = replace(definitions()[name], formula=formula)
+    monkeypatch.setattr("bloatlab.report.page.definitions", lambda: definitions() | {name: metric})
     html, page = page_of(single)
     titles = {head.get("title") for head in page.of("th")}
     assert "mean over time of the smoothed RTT (RFC 6298)" in titles

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,7 +16,12 @@ from hypothesis import strategies as st
 import fake_core
 from bloatlab.errors import StoreError
 from bloatlab.store import Keep, RunRecord, Store, Writer, canonical, run_id
-from bloatlab.store.parts import mark
+from bloatlab.store.layout import APPLICATION_ID
+from bloatlab.store.parts import mark, write_manifest
+from bloatlab.store.records import SINCE_5
+from bloatlab.store.repair import rebuild
+from bloatlab.store.seals import seal_of, sum_of
+from bloatlab.store.tables import CONTENT, PARTS, RUNS, statements
 from bloatlab.sweeps.plan import PlannedRun
 from bloatlab.sweeps.record import done
 from bloatlab.sweeps.record import failed as failed_record
@@ -33,7 +40,7 @@ def record(seed: int, *, packets: bool = False, reason: str | None = None, **par
     scenario = canonical({"name": "t", "flows": [{"count": 2}]})
     keep = Keep.PACKETS if packets else Keep.TABLES
     planned = PlannedRun(
-        run_id(scenario, seed, "fake-1"), "t", scenario, seed, "fake-1", parameters, {}, keep=keep
+        run_id(scenario, seed, "fake-1"), "t", scenario, seed, fake_core.Fake(), "fake-1", parameters, {}, keep=keep
     )  # fmt: skip
     if reason:
         return failed_record(planned, reason, 0.01)
@@ -301,6 +308,68 @@ def test_a_store_of_the_first_version_is_upgraded_beside_a_copy(tmp_path: Path) 
     Writer(tmp_path).close()
     assert [path.name for path in tmp_path.glob("results.sqlite*")].count("results.sqlite.version-1") == 1
     assert len(list(tmp_path.glob("results.sqlite.version-*"))) == 1
+
+
+def make_version_4(directory: Path) -> None:
+    """A store without the columns that version 5 added, in the database and in its parts."""
+    for records in (directory / "parts").glob("*/records.parquet"):
+        pl.read_parquet(records).drop(SINCE_5).write_parquet(records)
+    manifests = {part.name: write_manifest(part) for part in (directory / "parts").iterdir()}
+    runs = replace(RUNS, columns={name: of for name, of in RUNS.columns.items() if name not in SINCE_5})
+    tables = {**CONTENT, RUNS.name: runs}
+    with contextlib.closing(sqlite3.connect(directory / "results.sqlite")) as old:
+        rows = {
+            name: old.execute(f"SELECT {', '.join(of.columns)} FROM {name}").fetchall() for name, of in tables.items()
+        }
+    rows[PARTS.name] = [(part, manifests[part], notes) for part, _, notes in rows[PARTS.name]]
+    (directory / "results.sqlite").unlink()
+    with contextlib.closing(sqlite3.connect(directory / "results.sqlite", isolation_level=None)) as made:
+        made.executescript("; ".join(statements(tables)))
+        made.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 4")
+        for name, table in tables.items():
+            sealed = [(*row, seal_of(name, row)) for row in rows[name]]
+            made.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * (len(table.columns) + 1))})", sealed)
+            total = (name, len(sealed), sum_of(row[-1] for row in sealed))
+            made.execute("INSERT INTO seals VALUES (?, ?, ?, ?)", (*total, seal_of("seals", total)))
+
+
+def test_a_store_of_version_4_gains_the_engine_and_keeps_its_parts(tmp_path: Path) -> None:
+    with Writer(tmp_path, UNITS) as writer:
+        for seed in (1, 2):
+            writer.submit(record(seed, qlen="80p"))
+        writer.submit(record(3, reason="it broke"))
+        writer.invocation("t", "bloatlab run t", 3)
+    before = contents(tmp_path)
+    make_version_4(tmp_path)
+    files = {path: path.read_bytes() for path in (tmp_path / "parts").rglob("*") if path.is_file()}
+    with pytest.raises(StoreError, match=r"older bloatlab .store version 4."):
+        Store(tmp_path)
+    Writer(tmp_path).close()
+    assert contents(tmp_path) == before
+    assert {path: path.read_bytes() for path in (tmp_path / "parts").rglob("*") if path.is_file()} == files
+    runs = Store(tmp_path).runs()
+    assert runs.select("engine", "repetition").unique().rows() == [("sim", 0)]
+    # The parts of version 4 rebuild a database of this version.
+    (tmp_path / "results.sqlite").unlink()
+    assert rebuild(tmp_path).runs == 3
+    assert contents(tmp_path) == before
+
+
+def test_an_altered_store_of_version_4_is_not_upgraded(tmp_path: Path) -> None:
+    with Writer(tmp_path) as writer:
+        writer.submit(record(1, qlen="80p"))
+    make_version_4(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite", isolation_level=None)) as database:
+        database.execute("UPDATE runs SET seed = 7")
+    with pytest.raises(StoreError, match="a row of its table `runs` is altered"):
+        Writer(tmp_path)
+
+
+def contents(directory: Path) -> dict[str, Any]:
+    store = Store(directory)
+    series = store.table("flow_series")
+    frames = (store.runs(), store.points(), store.metrics(), store.claims(), store.invocations(), series)
+    return {str(place): frame.rows() for place, frame in enumerate(frames)}
 
 
 def test_runs_of_a_point_share_scenario_and_parameters(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import fake_core
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment
+from bloatlab.language import ScenarioError
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Standing, execute, plan, plan_points
 from gates import Gate
@@ -21,7 +23,9 @@ pytestmark = pytest.mark.usefixtures("fake")
 
 
 def scenario(name: str = "small", **more: object) -> ScenarioSource:
-    return ScenarioSource({"name": name, "duration": "1s", "dumbbell": {"rate": "1Mbit/s"}, "flows": [{}], **more})
+    return ScenarioSource(
+        {"name": name, "duration": "1s", "dumbbell": {"rate": "1Mbit/s", "rtt": "10ms"}, "flows": [{}], **more}
+    )
 
 
 def test_the_plan_is_the_product_with_replications_innermost() -> None:
@@ -42,9 +46,6 @@ def test_the_plan_is_the_product_with_replications_innermost() -> None:
     st.integers(0, 2**62),
 )
 def test_size_and_seeds_of_any_plan(counts: list[int], rtts: list[str], replications: int, seed: int) -> None:
-    from bloatlab import engines
-
-    engines.use(fake_core)  # type: ignore[arg-type]
     axes = {"flows.0.count": counts, "dumbbell.rtt": rtts}
     runs = plan(scenario(), {}, axes, replications=replications, seed=seed)
     assert len(runs) == len(counts) * len(rtts) * replications
@@ -75,14 +76,14 @@ def test_bad_plans(keywords: dict[str, object], why: str) -> None:
 
 
 def test_a_refused_scenario_names_the_path() -> None:
-    with pytest.raises(fake_core.ScenarioError, match=r"dumbbell.rat: unknown key"):
+    with pytest.raises(ScenarioError, match=r"dumbbell.rat: unknown key"):
         plan(scenario(), {"dumbbell.rat": "1Mbit/s"})
 
 
 def test_what_is_finished_is_read_not_run(tmp_path: Path) -> None:
     runs = plan(scenario(), axes={"flows.0.count": [1, 2]}, replications=3)
-    first = execute(runs[:4], tmp_path, jobs=2)
-    second = execute(runs, tmp_path, jobs=2)
+    first = execute(runs[:4], tmp_path, RunSettings(jobs=2))
+    second = execute(runs, tmp_path, RunSettings(jobs=2))
     assert (first.done, first.read) == (4, 0)
     assert (second.done, second.read) == (2, 4)
     third = execute(runs, tmp_path)
@@ -158,7 +159,7 @@ def test_a_measure_that_fails_fails_the_run_alone(tmp_path: Path) -> None:
 
 def test_a_failed_run_is_stored_with_its_reason_and_tried_again(tmp_path: Path) -> None:
     runs = plan(scenario("fails"), replications=6)
-    summary = execute(runs, tmp_path, jobs=2)
+    summary = execute(runs, tmp_path, RunSettings(jobs=2))
     assert (summary.done, len(summary.failed)) == (3, 3)
     failed = Store(tmp_path).runs().filter(status="failed")
     assert failed["reason"].to_list() == ["PluginError: odd seeds fail"] * 3
@@ -167,7 +168,7 @@ def test_a_failed_run_is_stored_with_its_reason_and_tried_again(tmp_path: Path) 
 
 def test_a_stalled_run_says_where_and_with_which_seed_and_the_sweep_goes_on(tmp_path: Path) -> None:
     runs = plan(scenario("stalls"), replications=6)
-    summary = execute(runs, tmp_path, jobs=2)
+    summary = execute(runs, tmp_path, RunSettings(jobs=2))
     assert (summary.done, len(summary.failed)) == (3, 3)
     failed = Store(tmp_path).runs().filter(status="failed")
     for seed, reason in zip(failed["seed"], failed["reason"], strict=True):
@@ -190,7 +191,7 @@ def test_a_panic_of_the_engine_is_a_failed_run(tmp_path: Path, monkeypatch: pyte
 def test_results_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     runs = plan(scenario(), replications=8)
     for jobs in (1, 4):
-        execute(runs, tmp_path / str(jobs), jobs=jobs)
+        execute(runs, tmp_path / str(jobs), RunSettings(jobs=jobs))
     one, four = (Store(tmp_path / str(jobs)).runs().sort("run_id") for jobs in (1, 4))
     assert one["digest"].to_list() == four["digest"].to_list()
 
@@ -204,7 +205,7 @@ def test_progress_is_told_and_ends_at_the_total(tmp_path: Path, monkeypatch: pyt
         # The next run ends once somebody was told of those before it.
         gate.open_for(int(now.done) + 1)
 
-    execute(plan(scenario("gated"), replications=4), tmp_path / "r", jobs=2, progress=look)
+    execute(plan(scenario("gated"), replications=4), tmp_path / "r", RunSettings(jobs=2), progress=look)
     assert {0, 1, 2, 3} <= {done for done, _ in seen}
     assert seen[-1] == (4, 0)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
@@ -220,7 +221,7 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_finished(
         if now.done >= 3:
             raise KeyboardInterrupt
 
-    summary = execute(runs, tmp_path / "r", jobs=2, progress=interrupt)
+    summary = execute(runs, tmp_path / "r", RunSettings(jobs=2), progress=interrupt)
     assert summary.interrupted
     assert (summary.done, summary.failed) == (3, [])
     assert Store(tmp_path / "r").runs().height == 3
@@ -251,14 +252,14 @@ def test_a_disk_that_fills_up_stops_the_sweep(tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(parts, "write_durably", fills_up)
         with pytest.raises(StoreError, match="disk is full"):
-            execute(runs, out, jobs=2, progress=look)
+            execute(runs, out, RunSettings(jobs=2), progress=look)
     kept = Store(out).runs().height
     assert 5 <= kept < 100
     assert Store(out).table("flow_series")["run_id"].n_unique() == kept
     gate.open_for(200)
-    assert execute(runs[: kept + 5], out, jobs=2).finished == kept + 5
+    assert execute(runs[: kept + 5], out, RunSettings(jobs=2)).finished == kept + 5
 
 
 def test_jobs_must_be_positive(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="jobs"):
-        execute([], tmp_path, jobs=0)
+        execute([], tmp_path, RunSettings(jobs=0))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bloatlab import cli, traces
-from bloatlab.engines import engine
+from bloatlab import _core, cli, traces
 from bloatlab.errors import ParameterError
 
 
@@ -44,7 +43,7 @@ def test_a_made_trace_is_what_a_run_of_that_seed_has() -> None:
     vary = {"kind": "random_walk", "min": "1Mbit/s", "max": "20Mbit/s", "sigma": "2Mbit/s", "interval": "100ms"}
     dumbbell = {"rate": "10Mbit/s", "rtt": "10ms", "vary": {"rate": vary}}
     document = {"duration": "5s", "dumbbell": dumbbell, "flows": [{"traffic": "ping"}]}
-    series = engine().run(json.dumps(document), 11).tables()["link_series"]
+    series = _core.run(json.dumps(document), 11).tables()["link_series"]
     import polars as pl
 
     measured = pl.DataFrame(series).filter(pl.col("link").cast(pl.String) == "bottleneck")["rate_mbps"].to_list()

@@ -19,6 +19,7 @@ from bloatlab.cli import command
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.experiments.queues import comparable
+from bloatlab.settings import RunSettings
 from bloatlab.sweeps import ScenarioSource
 from conftest import REAL
 
@@ -194,7 +195,7 @@ def trials_of(directory: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_search_that_was_broken_off_goes_on_as_if_it_had_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = tune.tune(problem(), Path("whole"), 20, jobs=2)
+    whole = tune.tune(problem(), Path("whole"), 20, RunSettings(jobs=2))
     assert len(whole.trials) == 20
 
     class Killed(BaseException):
@@ -212,7 +213,7 @@ def test_a_search_that_was_broken_off_goes_on_as_if_it_had_not(monkeypatch: pyte
     # In the middle of a trial of the second round: its queue is chosen, its parameters are not.
     monkeypatch.setattr(tune, "_suggest", dies)
     with pytest.raises(Killed):
-        tune.tune(problem(), Path("parts"), 20, jobs=1)
+        tune.tune(problem(), Path("parts"), 20, RunSettings(jobs=1))
     assert "RUNNING" in {state for _, state, *_ in trials_of("parts")}
     monkeypatch.setattr(tune, "_suggest", suggest)
     # And once more when a round has run and half of it is told.
@@ -226,9 +227,9 @@ def test_a_search_that_was_broken_off_goes_on_as_if_it_had_not(monkeypatch: pyte
 
     monkeypatch.setattr(tune, "_tell", dies_telling)
     with pytest.raises(Killed):
-        tune.tune(problem(), Path("parts"), 20, jobs=2)
+        tune.tune(problem(), Path("parts"), 20, RunSettings(jobs=2))
     monkeypatch.setattr(tune, "_tell", tell)
-    resumed = tune.tune(problem(), Path("parts"), 20, jobs=1)
+    resumed = tune.tune(problem(), Path("parts"), 20, RunSettings(jobs=1))
     assert trials_of("parts") == trials_of("whole")
     assert resumed == whole
 
@@ -307,7 +308,7 @@ def test_trials_that_the_engine_refuses_fail_and_the_rest_goes_on(monkeypatch: p
         return runs(self, point)
 
     monkeypatch.setattr(tune.Problem, "runs", refuses)
-    outcome = tune.tune(problem(), Path("f"), 10, jobs=1)
+    outcome = tune.tune(problem(), Path("f"), 10, RunSettings(jobs=1))
     assert outcome.failed > 0
     assert len(outcome.trials) + outcome.failed == 10
     assert outcome.knee is not None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bloatlab.cli.values import axis, settings, value
+from bloatlab.cli.values import assignments, axis, value
 from bloatlab.errors import ParameterError
 from bloatlab.scenario.paths import with_values
 
@@ -43,9 +43,9 @@ def test_bad_axes(text: str) -> None:
 
 
 @pytest.mark.parametrize("items", [["qlen"], ["=5"], ["qlen="], ["a=1", "a=2"]])
-def test_bad_settings(items: list[str]) -> None:
+def test_bad_assignments(items: list[str]) -> None:
     with pytest.raises(ParameterError, match="--set"):
-        settings(items, "--set")
+        assignments(items, "--set")
 
 
 def test_paths_make_tables_and_leave_the_original_alone() -> None:

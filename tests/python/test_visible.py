@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from bloatlab import cli
+from bloatlab import cli, language
 from bloatlab.cli.console import complain, console
 from bloatlab.store import Store
 from bloatlab.sweeps import ScenarioSource, execute, plan
@@ -38,6 +38,7 @@ def test_formulas_become_texts_and_numbers_stay() -> None:
 
 
 def hostile_store(name: str) -> Store:
+    """A store with names that the language would refuse: whoever makes a store can write them."""
     document: dict[str, Any] = {
         "name": name,
         "duration": "1s",
@@ -45,7 +46,9 @@ def hostile_store(name: str) -> Store:
         "flows": [{}],
     }
     source = ScenarioSource(document)
-    execute(plan(source, axes={"dumbbell.queue": ["fifo", name]}, replications=2), "r")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language, "normalise", lambda text: text)
+        execute(plan(source, axes={"dumbbell.queue": ["fifo", name]}, replications=2), "r")
     return Store("r")
 
 
@@ -54,7 +57,9 @@ def test_names_of_a_store_reach_the_terminal_as_text(capsys: pytest.CaptureFixtu
     hostile_store(HOSTILE)
     text = json.dumps(HOSTILE)
     Path("plan.toml").write_text(f'experiment = "deep-buffers"\naxes = {{ cca = ["cubic", {text}] }}\n')
-    Path("named.toml").write_text(f'name = {text}\nduration = "1s"\ndumbbell = {{ queue = "fifo" }}\nflows = [{{}}]\n')
+    Path("named.toml").write_text(
+        f'name = {text}\nduration = "1s"\ndumbbell = {{ rate = "1Mbit/s", rtt = "9ms" }}\nflows = [{{}}]\n'
+    )
     for arguments in (
         ["compare", "r", "--by", f"dumbbell.queue=fifo,{text}"],
         ["compare", "r", "r"],

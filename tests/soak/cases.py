@@ -19,7 +19,7 @@ from bloatlab.store.records import RunRecord
 from contents import TABLES
 from test_store_safety import make_version_3
 
-SCENARIO = 'name = "small"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s" }\nflows = [{}]\n'
+SCENARIO = 'name = "small"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s", rtt = "10ms" }\nflows = [{}]\n'
 FOREIGN = ("thesis.txt", "parts/precious/thesis.txt", "parts/0123456789abcdef/thesis.txt", "files/thesis.txt")
 """Files of somebody else in a results directory."""
 

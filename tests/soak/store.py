@@ -25,7 +25,7 @@ sys.path += [str(Path(__file__).parent), str(Path(__file__).parent.parent / "pyt
 import fake_core
 import grid
 from bitflips import flips
-from bloatlab import engines
+from bloatlab.engines import registry
 from cases import CASES, SWEEP, Case, bloatlab, foreign, fresh_copy, make_deterministic, resumed, simulate, untrue
 from contents import is_part_of
 from faults import LIBRARY, Ended, Faults, Mode, forked, preloaded
@@ -243,7 +243,7 @@ def main() -> int:
     work = given.work.resolve()
     if LIBRARY not in os.environ:
         return preloaded(work, sys.argv)
-    engines.use(fake_core)  # type: ignore[arg-type]
+    registry.BUILT_IN = fake_core.IN_PLACE_OF_SIM
     soak = Soak(work / "soak")
     soak.import_all()
     count = 0

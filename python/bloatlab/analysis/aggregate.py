@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 METRIC = ("scope", "entity", "metric", "unit")
 NUMBERS = ("n", "mean", "sd", "low", "high")
-TAKEN = ("point", "experiment", "engine_version", *METRIC, *NUMBERS, "bootstrap_low", "bootstrap_high")
+TAKEN = ("point", "experiment", "engine", "engine_version", *METRIC, *NUMBERS, "bootstrap_low", "bootstrap_high")
 
 
 def summary(
@@ -38,10 +38,10 @@ def summary(
         seed: Seed of the bootstrap.
 
     Returns:
-        `point`, `experiment`, `engine_version`, the parameters in which points differ (as text), `scope`, `entity`,
-        `metric`, `unit`, `n` (replications that have the metric), `mean`, `sd`, `low` and `high` (Student's t
-        interval); `bootstrap_low` and `bootstrap_high` where asked for. With one replication `sd` and the intervals
-        are null.
+        `point`, `experiment`, `engine`, `engine_version`, the parameters in which points differ (as text), `scope`,
+        `entity`, `metric`, `unit`, `n` (replications that have the metric), `mean`, `sd`, `low` and `high` (Student's t
+        interval); `bootstrap_low` and `bootstrap_high` where asked for. With one replication `sd` and the intervals are
+        null.
 
     Raises:
         ParameterError: The confidence is not between 0 and 1.
@@ -53,7 +53,9 @@ def summary(
     rows = store.metrics(scope, metric).join(found.select("run_id", "point"), on="run_id", how="inner")
     rows = rows.filter(pl.col("value").is_finite())
     table = over(rows, ["point", *METRIC], confidence=confidence, bootstrap=bootstrap, seed=seed)
-    heads = found.unique("point", keep="first", maintain_order=True).select("point", "experiment", "engine_version")
+    heads = found.unique("point", keep="first", maintain_order=True).select(
+        "point", "experiment", "engine", "engine_version"
+    )
     labels = _labels(store, found)
     return heads.join(labels, on="point", how="left").join(table, on="point", how="inner").sort("point", *METRIC)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bloatlab.engines import Engine
 from bloatlab.experiments.base import Experiment, Verdict, plain
 from bloatlab.experiments.finding import Finding
-from bloatlab.loading import names_plugins
-from bloatlab.store import Keep, Store, Writer, canonical
+from bloatlab.store import Store, Writer, canonical
 from bloatlab.sweeps.collector import Summary
 from bloatlab.sweeps.plan import PlannedRun, plan
 from bloatlab.sweeps.source import ExperimentSource
@@ -39,14 +39,17 @@ def _published(experiment: Experiment, runs: Sequence[PlannedRun], data: Mapping
     return {case: run for case, run in found.items() if run is not None} if all(found.values()) else {}
 
 
-def plan_published(experiment: Experiment, data: Mapping[str, Any] | None = None) -> list[PlannedRun]:
+def plan_published(
+    experiment: Experiment, data: Mapping[str, Any] | None = None, engine: Engine | None = None
+) -> list[PlannedRun]:
     """Every published run, each with its seed.
 
     Args:
         experiment: The experiment.
         data: Values of the parameters that name data of the source.
+        engine: What makes the runs; absent: the simulator.
     """
-    source = ExperimentSource(experiment)
+    source = ExperimentSource(experiment, engine=engine)
     runs: dict[str, PlannedRun] = {}
     for case, parameters in experiment.published_runs(data).items():
         for planned in plan(source, parameters, seed=experiment.seed_of(case)):
@@ -135,8 +138,6 @@ def answers_of_store(store: Store, experiment: Experiment | None) -> list[Findin
     """Answers the questions of an experiment's source from the runs of a store."""
     if experiment is None or type(experiment).answers is Experiment.answers:
         return []
-    done = store.runs().filter(experiment=experiment.name, status="done").select("run_id", "kept")
-    results = [(store.run(run_id), kept) for run_id, kept in done.iter_rows()]
+    done = store.runs().filter(experiment=experiment.name, status="done")["run_id"].to_list()
     # A page imports no plugin. So a run with a plugin can be read only if its tables were kept.
-    readable = [result for result, kept in results if kept >= Keep.TABLES or not names_plugins(result.scenario)]
-    return experiment.answers(readable)
+    return experiment.answers([store.run(run_id) for run_id in done if store.has_tables(run_id)])

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Key = tuple[str | None, ...]
+Replication = tuple[int, int]
+"""Seed, and repetition of the seed."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Side:
     store: Store
     parameters: Mapping[int, Mapping[str, str]]
     runs: pl.DataFrame
-    """`run_id`, `point`, `seed`."""
+    """`run_id`, `point`, `seed`, `repetition`."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,11 @@ def _side(name: str, store: Store) -> Side:
         raise ParameterError(f"{store.directory}: holds no finished run")
     parameters = parameters_of(store, found)
     heads = found.unique("point", keep="first", maintain_order=True)
-    for point, experiment, version in heads.select("point", "experiment", "engine_version").iter_rows():
-        # As JSON, like all parameters.
-        parameters[point] |= {"experiment": canonical(experiment), "engine": canonical(version)}
-    return Side(name, store, parameters, found.select("run_id", "point", "seed"))
+    names = ("experiment", "engine", "engine_version")
+    for point, *values in heads.select("point", *names).iter_rows():
+        # As JSON, like any parameter.
+        parameters[point] |= {name: canonical(value) for name, value in zip(names, values, strict=True)}
+    return Side(name, store, parameters, found.select("run_id", "point", "seed", "repetition"))
 
 
 def _only(side: Side, name: str, kept: Sequence[int]) -> Side:
@@ -278,23 +281,23 @@ def _label(side: Side, point: int, names: Sequence[str]) -> str:
     return ", ".join(f"{name}={readable(of[name])}" for name in names if name in of) or "the only point"
 
 
-def _seeds(side: Side) -> dict[int, set[int]]:
+def _seeds(side: Side) -> dict[int, set[Replication]]:
     """By point."""
-    found: dict[int, set[int]] = {}
-    for point, seed in side.runs.select("point", "seed").iter_rows():
-        found.setdefault(point, set()).add(seed)
+    found: dict[int, set[Replication]] = {}
+    for point, seed, repetition in side.runs.select("point", "seed", "repetition").iter_rows():
+        found.setdefault(point, set()).add((seed, repetition))
     return found
 
 
-def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[int, float]]]:
-    """Values by point, metric and seed."""
+def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[Replication, float]]]:
+    """By point, by metric, by seed and repetition."""
     import polars as pl
 
     runs = side.runs.filter(pl.col("point").is_in(list(kept)))
     rows = side.store.metrics().join(runs, on="run_id", how="inner").filter(pl.col("value").is_finite())
-    found: dict[int, dict[tuple[str, str, str, str], dict[int, float]]] = {}
-    columns = ("point", "scope", "entity", "metric", "unit", "seed", "value")
-    for point, *key, seed, value in rows.sort("point", "scope", "entity", "metric", "seed").select(columns).iter_rows():
-        scope, entity, metric, unit = key
-        found.setdefault(point, {}).setdefault((scope, entity, metric, unit), {})[seed] = value
+    found: dict[int, dict[tuple[str, str, str, str], dict[Replication, float]]] = {}
+    order = ("point", "scope", "entity", "metric", "seed", "repetition")
+    for point, *key, unit, value in rows.sort(order).select(*order, "unit", "value").iter_rows():
+        scope, entity, metric, seed, repetition = key
+        found.setdefault(point, {}).setdefault((scope, entity, metric, unit), {})[seed, repetition] = value
     return found

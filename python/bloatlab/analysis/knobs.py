@@ -10,9 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bloatlab import units
+from bloatlab import language, units
 from bloatlab.analysis.space import Vary
-from bloatlab.engines import engine
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.experiments.queues import MTU, comparable, described
 
@@ -72,8 +71,8 @@ def default_of(knob: Vary) -> float:
 def tc_of(queue: Any, device: str = "eth0") -> str:
     """The tc commands that set up a queue on Linux, or what Linux lacks for it."""
     try:
-        return "; ".join(engine().tc(json.dumps(queue), device))
-    except engine().ScenarioError as error:
+        return "; ".join(language.tc(json.dumps(queue), device))
+    except language.ScenarioError as error:
         return f"not on Linux: {error}"
 
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 def points(store: Store) -> pl.DataFrame:
     """One row per finished run, in the order in which the runs ended.
 
-    `run_id`, `point` (from 0), `experiment`, `engine_version`, `seed`, `stored` (the store's own number of the
-    scenario). Runs of the same scenario with the same engine are one point, even if their parameters have other
-    names.
+    `run_id`, `point` (from 0), `experiment`, `engine`, `engine_version`, `seed`, `repetition` (of the seed), `stored`
+    (the store's own number of the scenario). Runs of the same scenario by the same engine are one point, even if their
+    parameters have other names.
     """
     import polars as pl
 
     runs = store.runs().filter(pl.col("status") == "done").rename({"point": "stored"})
-    key = ["experiment", "engine_version", "stored"]
+    key = ["experiment", "engine", "engine_version", "stored"]
     known = runs.select(key).unique(maintain_order=True).with_row_index("point")
     placed = runs.join(known, on=key, how="left", maintain_order="left")
-    return placed.select("run_id", "point", "experiment", "engine_version", "seed", "stored")
+    return placed.select("run_id", "point", "experiment", "engine", "engine_version", "seed", "repetition", "stored")
 
 
 def parameters_of(store: Store, found: pl.DataFrame) -> dict[int, dict[str, str]]:

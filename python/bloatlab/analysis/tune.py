@@ -21,13 +21,14 @@ from bloatlab.analysis.front import Found, Objective, front, knee
 from bloatlab.analysis.knobs import default_of, knobs
 from bloatlab.analysis.readings import Reading
 from bloatlab.analysis.space import Vary
-from bloatlab.engines import engine
-from bloatlab.errors import BloatlabError, ParameterError, StoreError
+from bloatlab.errors import BloatlabError, EngineError, ParameterError, StoreError
+from bloatlab.language import ScenarioError
 from bloatlab.scenario.queues import queues_of
+from bloatlab.settings import RunSettings
 from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store, Writer, canonical, layout
 from bloatlab.store.keep import Keep
-from bloatlab.sweeps import PlannedRun, Progress, Source, Standing, Summary, execute, plan_points
+from bloatlab.sweeps import DEFAULT_SETTINGS, PlannedRun, Progress, Source, Standing, Summary, execute, plan_points
 
 if TYPE_CHECKING:
     import optuna
@@ -60,7 +61,7 @@ class Problem:
         return {
             "source": self.source.name,
             "scenario": self._whole(),
-            "engine": engine().engine_version(),
+            "engine": self.source.engine.version(),
             "queues": list(self.queues),
             "varied": [[of.name, of.text] for of in self.varied],
             "objectives": [[of.direction, of.reading.text] for of in self.objectives],
@@ -123,19 +124,23 @@ def tune(
     problem: Problem,
     directory: Path,
     trials: int,
+    settings: RunSettings = DEFAULT_SETTINGS,
     *,
-    jobs: int | None = None,
     command: str = "",
     progress: Progress | None = None,
 ) -> Outcome:
     """Searches until there are `trials` trials; trials that the directory already has count.
 
     Raises:
-        ParameterError: The number of trials is below 1, or a name is both varied and set.
+        ParameterError: The number of trials is below 1, a name is both varied and set, or the engine refuses what the
+            problem says.
+        EngineError: The engine gives other results in each run.
         StoreError: The directory holds another search, or cannot be written.
     """
     if trials < 1:
         raise ParameterError(f"trials: must be at least 1, not {trials}")
+    if not problem.source.engine.reproducible:
+        raise EngineError(f"engine {problem.source.engine.name}: gives other results in each run, so it cannot tune")
     for name in (problem.path, *problem.base):
         if any(of.name == name for of in problem.varied):
             raise ParameterError(f"{name}: is both varied and {'tuned' if name == problem.path else 'set'}")
@@ -145,7 +150,7 @@ def tune(
     study = _study(problem, directory)
     interrupted = False
     while not interrupted and (trials_of_round := _next(study, trials)):
-        interrupted = not _round(study, problem, directory, trials_of_round, trials, jobs, command, progress)
+        interrupted = not _round(study, problem, directory, trials_of_round, trials, settings, command, progress)
     return _outcome(study, problem, trials, interrupted)
 
 
@@ -230,7 +235,7 @@ def _round(
     directory: Path,
     numbers: Sequence[int],
     total: int,
-    jobs: int | None,
+    settings: RunSettings,
     command: str,
     progress: Progress | None,
 ) -> bool:
@@ -241,7 +246,7 @@ def _round(
         point = problem.point(trial)
         try:
             runs = problem.runs(point)
-        except (ParameterError, engine().ScenarioError) as error:
+        except (EngineError, ParameterError, ScenarioError) as error:
             trial.set_user_attr("reason", str(error))
             runs = []
         else:
@@ -256,7 +261,7 @@ def _round(
         if progress is not None:
             progress(replace(standing, done=min(total, numbers[0] + share * standing.done)))
 
-    summary = execute(planned, directory, jobs=jobs, progress=tell, command=command)
+    summary = execute(planned, directory, settings, progress=tell, command=command)
     if summary.interrupted:
         return False
     metrics = Store(directory).run_metrics([run.run_id for run in planned])
@@ -276,7 +281,7 @@ def _tell(
     """Means over the replications of a trial, or the reason of its failure."""
     import optuna
 
-    reasons = {run.run_id: reason for run, reason in summary.failed}
+    reasons = {run.run_id: reason for run, reason in (*summary.failed, *summary.suspect)}
     why = next((reasons[run.run_id] for run in runs if run.run_id in reasons), "" if runs else "refused")
     columns = []
     for objective in problem.objectives:

@@ -48,9 +48,9 @@ def command(arguments: list[str]) -> int:
     except ImportError as error:
         return _say(_missing(error), 2)
     except Exception as error:
-        from bloatlab.engines import engine
+        from bloatlab.language import ScenarioError
 
-        if isinstance(error, engine().ScenarioError):
+        if isinstance(error, ScenarioError):
             return _say(str(error), 2)
         if os.environ.get("BLOATLAB_DEBUG"):
             raise

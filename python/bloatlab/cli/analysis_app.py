@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import AllowPlugins, Flag, Out, Set
+from bloatlab.cli.options import RUNNING, STUDY, Flag, Running, Study
 
-Vary = Annotated[list[str], Parameter(name="--vary", negative=(), show_default=False, metavar="KEY=LOW..HIGH")]
 Metrics = Annotated[list[str], Parameter(name="--metric", negative=(), show_default=False, metavar="METRIC")]
 
 
@@ -50,44 +49,27 @@ def compare(
 def sensitivity(
     name: str,
     *,
-    vary: Vary = [],  # noqa: B006
     metric: Metrics = [],  # noqa: B006
     method: Literal["sobol", "morris"] = "sobol",
     samples: int | None = None,
-    set_: Set = [],  # noqa: B006
-    replications: int = 1,
-    seed: int = 42,
-    out: Out = None,
-    jobs: int | None = None,
-    json: Flag = False,
-    allow_plugins: AllowPlugins = False,
+    study: Study = STUDY,
+    running: Running = RUNNING,
 ) -> int:
     """Says which inputs a metric depends on. Runs that the results directory holds already are read, so it resumes.
 
     Args:
         name: An experiment, or a scenario's file.
-        vary: An input and its range, as rate=1Mbit/s..100Mbit/s, or values, as queue=fifo,codel; of a file dotted paths. A
-            range of more than a decade is taken on a log scale. Repeatable.
-        metric: What is explained, as link.mean_sojourn or sum:flow.bulk_*.mean_throughput_l7; of an experiment a criterion
-            too. Repeatable.
+        metric: Metric to explain, for example link.mean_sojourn or sum:flow.bulk_*.mean_throughput_l7. For an
+            experiment also one of its criteria. Repeatable.
         method: sobol takes SAMPLES x (inputs + 2) runs and says shares of the variance, morris SAMPLES x (inputs + 1) and says
             sizes of effects.
         samples: Base samples of sobol, a power of 2 [default: 64]; trajectories of morris [default: 20].
-        set_: A parameter's value, or that at a dotted path. Repeatable.
-        replications: Runs of each sample, whose mean is taken; replication r, from 0, has the seed SEED + r.
-        seed: Seed of the runs and of the samples.
-        out: Results directory [default: results/NAME-sensitivity].
-        jobs: Threads [default: one a processor].
-        json: Print one JSON object and nothing else.
-        allow_plugins: Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary
-            name need no flag.
+        study: What is varied, and where results go.
+        running: How runs are made.
     """
-    from bloatlab.cli.sensitivity import Request, run_sensitivity
-    from bloatlab.loading import AllowedPlugins
+    from bloatlab.cli.sensitivity import run_sensitivity
 
-    plugins = AllowedPlugins.named_in(set_, vary, all=allow_plugins)
-    request = Request(name, vary, metric, method, samples, set_, replications, seed, out, jobs, json, plugins)
-    return run_sensitivity(request)
+    return run_sensitivity(name, metric, method, samples, study, running.settings())
 
 
 def tune(
@@ -100,42 +82,26 @@ def tune(
     maximise: Annotated[
         list[str], Parameter(name="--maximise", negative=(), show_default=False, metavar="METRIC")
     ] = [],  # noqa: B006
-    vary: Vary = [],  # noqa: B006
-    set_: Set = [],  # noqa: B006
     trials: int = 100,
-    replications: int = 1,
-    seed: int = 42,
-    out: Out = None,
-    jobs: int | None = None,
-    json: Flag = False,
-    allow_plugins: AllowPlugins = False,
+    study: Study = STUDY,
+    running: Running = RUNNING,
 ) -> int:
     """Searches which queue and parameters suit a link and its traffic, and prints the Pareto front with its tc commands.
 
-    The same command goes on with a search that was broken off.
+    The same command goes on with a search that was interrupted.
 
     Args:
         name: An experiment, or a scenario's file.
         queue: Queues to try, each with its delay and interval, or its limit [default: fifo,codel,fq_codel,pie,cake].
-        minimise: What is made small [default: p95 of a ping's RTT, or else of the sojourn times]. Repeatable.
-        maximise: What is made large [default: network.agg_throughput, if nothing is named]. Repeatable.
-        vary: Something else to search, as ecn=on,off; as with sensitivity. Repeatable.
-        set_: A parameter's value, or that at a dotted path. Repeatable.
+        minimise: Metric to minimise [default: p95 of a ping's RTT, or else of the sojourn times]. Repeatable.
+        maximise: Metric to maximise [default: network.agg_throughput, if nothing is named]. Repeatable.
         trials: Trials in all, those that the directory holds included.
-        replications: Runs of each trial, whose mean is taken.
-        seed: Seed of the runs and of the search.
-        out: Results directory [default: results/NAME-tune].
-        jobs: Threads [default: one a processor].
-        json: Print one JSON object and nothing else.
-        allow_plugins: Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary
-            name need no flag.
+        study: What else is varied, and where results go.
+        running: How runs are made.
     """
-    from bloatlab.cli.tune import Request, run_tune
-    from bloatlab.loading import AllowedPlugins
+    from bloatlab.cli.tune import Goals, run_tune
 
-    plugins = AllowedPlugins.named_in(set_, vary, all=allow_plugins)
-    request = Request(name, queue, minimise, maximise, vary, set_, trials, replications, seed, out, jobs, json, plugins)
-    return run_tune(request)
+    return run_tune(name, Goals(queue, minimise, maximise), trials, study, running.settings())
 
 
 def add_to(app: App) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,18 +12,19 @@ from cyclopts import App, Parameter
 from bloatlab.cli import analysis_app
 from bloatlab.cli.calc_app import calc
 from bloatlab.cli.options import (
+    OUTPUT,
+    POINTS,
+    RUNNING,
     AllowPlugins,
+    EngineName,
     Flag,
-    Jobs,
-    Memory,
     Out,
-    Results,
-    Scheduler,
+    Output,
+    Points,
+    Running,
     Set,
     Stored,
-    Sweep,
     Traces,
-    allow_memory,
     with_traces,
 )
 from bloatlab.cli.store_app import runs, store
@@ -74,97 +76,61 @@ def show(name: str) -> None:
 def run(
     name: str,
     *,
-    set_: Set = [],  # noqa: B006
-    sweep: Sweep = [],  # noqa: B006
-    replications: int | None = None,
-    seed: int = 42,
-    out: Results = None,
-    json: Flag = False,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    memory: Memory = None,
-    packets: Flag = False,
+    points: Points = POINTS,
+    output: Output = OUTPUT,
+    running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
     """Runs an experiment. Runs that the results directory holds already are read, so the same command resumes.
 
+    An engine that gives other results in each run adds a repetition instead, once all earlier repetitions are complete.
+
     Args:
         name: The experiment.
-        set_: A parameter's value; `bloatlab show NAME` lists them. Repeatable.
-        sweep: Values of a parameter; several --sweep give the cartesian product. Repeatable.
-        replications: Runs of each point; replication r, from 0, has the seed SEED + r [default: 1, or the experiment's].
-        seed: Seed of the random streams.
-        out: Results directory, or a URL as s3://bucket/path [default: results/NAME].
-        json: Print one JSON object and nothing else.
-        jobs: Threads [default: one a processor].
-        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
-        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
-        packets: Record every packet.
+        points: Which runs are made.
+        output: Where results go.
+        running: How runs are made.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
-    from bloatlab.cli.run import Request, run_request
+    from bloatlab.cli.run import run_points
     from bloatlab.experiments import get
     from bloatlab.loading import AllowedPlugins
     from bloatlab.sweeps.source import ExperimentSource
 
-    allow_memory(memory)
-    experiment = get(name, may_import=True)
-    request = Request(
-        ExperimentSource(experiment, AllowedPlugins.named_in(set_, sweep)),
-        with_traces(set_, traces),
-        sweep,
-        replications,
-        seed,
-        out,
-        json,
-        jobs,
-        packets,
-        experiment,
-        scheduler,
-    )
-    return run_request(request)
+    settings = running.settings()
+    plugins = AllowedPlugins.named_in(points.set_, points.sweep)
+    source = ExperimentSource(get(name, may_import=True), plugins, settings.find_engine(plugins))
+    points = replace(points, set_=with_traces(points.set_, traces))
+    return run_points(source, points, output, settings)
 
 
 @app.command
 def simulate(
     file: Path,
     *,
-    set_: Set = [],  # noqa: B006
-    sweep: Sweep = [],  # noqa: B006
-    replications: int = 1,
-    seed: int = 42,
-    out: Results = None,
-    json: Flag = False,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    memory: Memory = None,
-    packets: Flag = False,
+    points: Points = POINTS,
+    output: Output = OUTPUT,
+    running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
     """Runs a scenario of your own, a TOML (or JSON) file; `bloatlab schema` says what it may hold.
 
     Args:
         file: The scenario.
-        set_: The value at a dotted path, as dumbbell.queue.kind=codel or flows.0.cca=bbr. Repeatable.
-        sweep: Values at a dotted path; several --sweep give the cartesian product. Repeatable.
-        replications: Runs of each point; replication r, from 0, has the seed SEED + r.
-        seed: Seed of the random streams.
-        out: Results directory, or a URL as s3://bucket/path [default: results/NAME of the scenario].
-        json: Print one JSON object and nothing else.
-        jobs: Threads [default: one a processor].
-        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
-        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
-        packets: Record every packet.
+        points: Which runs are made.
+        output: Where results go.
+        running: How runs are made.
         allow_plugins: Import the plugins (module:Class) that FILE names: their code runs. Those that --set names need no flag.
     """
-    from bloatlab.cli.run import Request, run_request
+    from bloatlab.cli.run import run_points
     from bloatlab.loading import AllowedPlugins
     from bloatlab.scenario.read import read
     from bloatlab.sweeps.source import ScenarioSource
 
-    allow_memory(memory)
-    source = ScenarioSource(read(file), file.stem, AllowedPlugins.named_in(set_, sweep, all=allow_plugins))
-    return run_request(Request(source, set_, sweep, replications, seed, out, json, jobs, packets, None, scheduler))
+    settings = running.settings()
+    plugins = AllowedPlugins.named_in(points.set_, points.sweep, all=allow_plugins)
+    source = ScenarioSource(read(file), file.stem, plugins, settings.find_engine(plugins))
+    return run_points(source, points, output, settings)
 
 
 @app.command(name="sweep")
@@ -175,11 +141,8 @@ def sweep_(
     replications: int | None = None,
     seed: int | None = None,
     keep: str | None = None,
-    out: Results = None,
-    json: Flag = False,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    memory: Memory = None,
+    output: Output = OUTPUT,
+    running: Running = RUNNING,
     dry_run: Flag = False,
     allow_plugins: AllowPlugins = False,
 ) -> int:
@@ -191,22 +154,16 @@ def sweep_(
         replications: Runs of each point, in place of the plan's.
         seed: Where seeds come from, in place of the plan's.
         keep: How much of a run is stored, in place of the plan's: measures, metrics, tables or packets.
-        out: Results directory, or a URL as s3://bucket/path [default: the plan's, else results/NAME].
-        json: Print one JSON object and nothing else.
-        jobs: Threads [default: one a processor].
-        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
-        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
+        output: Where results go.
+        running: How runs are made.
         dry_run: Only say how many runs there are, and list the first points. This imports no plugin; a plan in Python must be
             executed even so, which needs --allow-plugins.
         allow_plugins: Import the plugins (module:Class) that FILE names: their code runs. Those that --set names need no flag.
     """
     from bloatlab.cli.sweep import sweep_plan
 
-    allow_memory(memory)
-    changes = {"replications": replications, "seed": seed, "keep": keep, "out": None if out is None else str(out)}
-    return sweep_plan(
-        file, changes, set_, as_json=json, jobs=jobs, scheduler=scheduler, dry_run=dry_run, allow_plugins=allow_plugins
-    )
+    changes = {"replications": replications, "seed": seed, "keep": keep}
+    return sweep_plan(file, changes, set_, output, running.settings(), dry_run=dry_run, allow_plugins=allow_plugins)
 
 
 @app.command
@@ -214,11 +171,8 @@ def reproduce(
     name: str,
     *,
     set_: Set = [],  # noqa: B006
-    out: Results = None,
-    json: Flag = False,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    memory: Memory = None,
+    output: Output = OUTPUT,
+    running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
     """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
@@ -226,17 +180,13 @@ def reproduce(
     Args:
         name: The experiment.
         set_: Data of the source that are not shipped, such as traces=DIR; the rest is as published. Repeatable.
-        out: Results directory, or a URL as s3://bucket/path [default: results/NAME].
-        json: Print one JSON object and nothing else.
-        jobs: Threads [default: one a processor].
-        scheduler: Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file.
-        memory: Memory that a run may take by estimate, as 16GB [default: BLOATLAB_MEMORY, else 8GB].
+        output: Where results go.
+        running: How runs are made.
         traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
     """
     from bloatlab.cli.reproduce import reproduce_experiment
 
-    allow_memory(memory)
-    return reproduce_experiment(name, with_traces(set_, traces), out, as_json=json, jobs=jobs, scheduler=scheduler)
+    return reproduce_experiment(name, with_traces(set_, traces), output, running.settings())
 
 
 @app.command
@@ -262,6 +212,7 @@ def figure(
     *,
     out: Annotated[Path, Parameter(name=["-o", "--out"])],
     run: str | None = None,
+    engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
     """Saves one figure of a results directory.
@@ -271,11 +222,12 @@ def figure(
         name: The figure.
         out: File to write; .svg, .png, .pdf, .html or .json.
         run: The run it shows (the beginning of its run_id) [default: the first].
+        engine: The engine that made the run, if it is not built in. It makes a run again whose series were not kept.
         allow_plugins: A run whose series were not kept is simulated again: import the plugins that it names.
     """
     from bloatlab.cli.figure import save_figure
 
-    print(save_figure(directory, name, out, run, allow_plugins=allow_plugins))
+    print(save_figure(directory, name, out, run, engine=engine, allow_plugins=allow_plugins))
 
 
 @app.command
@@ -289,6 +241,7 @@ def export(
     summary: Flag = False,
     bootstrap: Flag = False,
     out: Out = None,
+    engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
     """Writes the tables of all runs as CSV or Parquet, or the packets of one run as a pcap, and prints the paths.
@@ -302,6 +255,7 @@ def export(
         summary: Of the tables only one: a row a point and metric, with the mean over the replications and its 95 % interval.
         bootstrap: In it the bootstrap's interval too.
         out: Where to: a directory for tables, a file for packets [default: NAME-csv, NAME-parquet or RUN.pcap here].
+        engine: For --pcap: the engine that made the run, if it is not built in.
         allow_plugins: For --pcap the run is simulated again: import the plugins that it names.
     """
     from bloatlab.cli.export import export_packets, export_summary, export_tables
@@ -315,7 +269,7 @@ def export(
         raise ParameterError("export: --bootstrap goes with --summary")
     form = "csv" if csv else "parquet"
     if pcap is not None:
-        print(export_packets(directory, pcap, out, link, allow_plugins=allow_plugins))
+        print(export_packets(directory, pcap, out, link, engine=engine, allow_plugins=allow_plugins))
     elif summary:
         print(export_summary(directory, form, out, bootstrap=bootstrap))
     else:
@@ -354,9 +308,9 @@ def tc(
 @app.command
 def schema() -> None:
     """Prints the JSON Schema of a scenario."""
-    from bloatlab.engines import engine
+    from bloatlab import language
 
-    sys.stdout.write(engine().schema().rstrip() + "\n")
+    sys.stdout.write(language.schema().rstrip() + "\n")
 
 
 @app.command

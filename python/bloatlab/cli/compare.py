@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
 from bloatlab.analysis.readings import reading
 from bloatlab.cli.console import console, number
-from bloatlab.cli.values import axis, settings
+from bloatlab.cli.values import assignments, axis
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
 from bloatlab.statistics.differences import Correction
@@ -46,7 +46,7 @@ def compare_directories(
     if b is not None:
         one, other = sides(Store(a), Store(b))
     else:
-        ((name, text),) = settings([str(by)], "--by").items()
+        ((name, text),) = assignments([str(by)], "--by").items()
         one, other = sides_by(Store(a), name, [readable(canonical(value)) for value in axis(text)])
     found = compare(one, other, readings, confidence=confidence, correction=correction, permutation=as_json)
     if as_json:

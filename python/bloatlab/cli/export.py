@@ -87,13 +87,21 @@ def _write(frame: pl.DataFrame, path: Path, form: str) -> Path:
 
 
 def export_packets(
-    place: Place, run_id: str, out: Path | None, link: str | None, *, allow_plugins: bool = False
+    place: Place,
+    run_id: str,
+    out: Path | None,
+    link: str | None,
+    *,
+    engine: str | None = None,
+    allow_plugins: bool = False,
 ) -> Path:
     """Writes one run's packets as a pcap. The run is simulated again, which gives the same packets."""
     store = Store(place)
     result = store.run(run_id)
     if allow_plugins:
         result.allow_plugins()
+    if engine is not None:
+        result.with_engine(engine)
     path = out if out is not None else Path(f"{result.run_id}.pcap")
     result.write_pcap(path, link)
     return path

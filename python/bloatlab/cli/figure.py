@@ -10,14 +10,23 @@ from bloatlab.store.remote import Place
 
 
 def save_figure(
-    directory: Place, name: str, out: Path, run_id: str | None = None, *, allow_plugins: bool = False
+    directory: Place,
+    name: str,
+    out: Path,
+    run_id: str | None = None,
+    *,
+    engine: str | None = None,
+    allow_plugins: bool = False,
 ) -> Path:
     """Draws a figure over all runs, or of one run, and saves it."""
     from bloatlab.figures import draw, find, of_run, of_runs, save
 
     store = Store(directory)
     figure = find(name)
-    tables = of_runs(store) if figure.of_runs else of_run(store, run_id or _first(store), allow_plugins=allow_plugins)
+    if figure.of_runs:
+        tables = of_runs(store)
+    else:
+        tables = of_run(store, run_id or _first(store), allow_plugins=allow_plugins, engine=engine)
     try:
         return save(draw(figure.name, tables), out)
     except OSError as error:

@@ -1,13 +1,19 @@
-"""The options that commands share."""
+"""The options that commands share. A group of options is a dataclass; its docstrings are the help."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
+
+from bloatlab.settings import RunSettings
+
+if TYPE_CHECKING:
+    from bloatlab.loading import AllowedPlugins
 
 
 def _place(_: object, tokens: Sequence[Token]) -> Path | str:
@@ -22,17 +28,121 @@ Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
 Results = Annotated[Path | str | None, Parameter(name=["--out", "-o"], converter=_place, metavar="DIR|URL")]
 Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
-Jobs = Annotated[int | None, Parameter(name=["--jobs", "-j"])]
-Scheduler = Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")]
-Memory = Annotated[str | None, Parameter(show_default=False, metavar="SIZE")]
 AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), show_default=False)]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
+Format = Literal["rate_interval", "time_rate", "mahimahi"]
+Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
+EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE")]
 
 
-def allow_memory(memory: str | None) -> None:
-    """Lets each run of this process take as much memory; the engine reads the variable."""
-    if memory is not None:
-        os.environ["BLOATLAB_MEMORY"] = memory
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How runs are made."""
+
+    engine: EngineName = None
+    """What runs the scenarios: sim, an installed engine, or module:Class [default: sim, or what a plan names]."""
+    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"])] = None
+    """Number of threads [default: one per CPU core]."""
+    scheduler: Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")] = None
+    """Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file."""
+    memory: Annotated[str | None, Parameter(show_default=False, metavar="SIZE")] = None
+    """Memory that a run may take by estimate, such as 16GB [default: BLOATLAB_MEMORY, else 8GB]."""
+
+    def settings(self) -> RunSettings:
+        """The settings of the runs. Lets each run of this process take `memory`; the language reads the variable."""
+        if self.memory is not None:
+            os.environ["BLOATLAB_MEMORY"] = self.memory
+        return RunSettings(engine=self.engine, jobs=self.jobs, scheduler=self.scheduler)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where results go, and what is printed."""
+
+    out: Results = None
+    """Results directory, or a URL such as s3://bucket/path [default: results/NAME, or what a plan names]."""
+    json: Flag = False
+    """Print one JSON object and nothing else."""
+
+    def directory(self, name: str) -> Path | str:
+        """The results directory; `name` is that of what is run."""
+        return self.out if self.out is not None else Path("results") / name
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """Which runs are made."""
+
+    set_: Set = field(default_factory=list)
+    """Value of a parameter (`bloatlab show NAME` lists them), or at a dotted path into a file, such as flows.0.cca=bbr.
+    Repeatable."""
+    sweep: Sweep = field(default_factory=list)
+    """Values of a parameter, or at a dotted path; several --sweep give the cartesian product. Repeatable."""
+    replications: int | None = None
+    """Runs of each point; replication r, from 0, has the seed SEED + r [default: 1, or the experiment's]."""
+    seed: int = 42
+    """Seed of the random streams."""
+    packets: Flag = False
+    """Record every packet."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What `sensitivity` and `tune` vary, and where results go."""
+
+    vary: Annotated[list[str], Parameter(negative=(), show_default=False, metavar="KEY=LOW..HIGH")] = field(
+        default_factory=list
+    )
+    """An input and its range, such as rate=1Mbit/s..100Mbit/s, or values, such as queue=fifo,codel; of a file, dotted
+    paths. A range of more than a decade is sampled on a log scale. Repeatable."""
+    set_: Set = field(default_factory=list)
+    """A parameter's value, or that at a dotted path. Repeatable."""
+    replications: int = 1
+    """Runs of each sample or trial, whose mean is taken; replication r, from 0, has the seed SEED + r."""
+    seed: int = 42
+    """Seed of the runs, and of the samples or the search."""
+    out: Out = None
+    """Results directory [default: results/NAME-sensitivity or results/NAME-tune]."""
+    json: Flag = False
+    """Print one JSON object and nothing else."""
+    allow_plugins: AllowPlugins = False
+    """Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary name need
+    no flag."""
+
+    def plugins(self) -> AllowedPlugins:
+        """The plugins that may be imported."""
+        from bloatlab.loading import AllowedPlugins
+
+        return AllowedPlugins.named_in(self.set_, self.vary, all=self.allow_plugins)
+
+    def directory(self, name: str) -> Path:
+        """The results directory; `name` is the one it has unless the user says another."""
+        return self.out if self.out is not None else Path("results") / name
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Reading:
+    """How the file of a trace is read."""
+
+    format: Format | None = None
+    """Format of the file [default: seen from it]."""
+    unit: Unit = "Mbit/s"
+    """Unit of its rates."""
+    zero_keeps_rate: Flag = False
+    """A rate of 0 leaves the one before, as with a tc that refuses it."""
+    interval_loses_digit: Flag = False
+    """An interval loses its last character, as in the player of the 60 GHz traces."""
+    skips_unfinished_line: Flag = False
+    """A last line without a newline is skipped."""
+
+
+RUNNING, OUTPUT, POINTS, STUDY, READING = Running(), Output(), Points(), Study(), Reading()
+"""What commands use where no such option is given."""
 
 
 def with_traces(set_: Sequence[str], traces: Path | None) -> list[str]:

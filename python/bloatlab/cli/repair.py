@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from bloatlab.cli.console import complain, counted, progress_bar
-from bloatlab.cli.run import command_line
+from bloatlab.cli.run import MOST_REASONS, command_line, complain_of
 from bloatlab.loading import AllowedPlugins
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, canonical
 from bloatlab.store.remote import Place, is_url, local, shown
 from bloatlab.store.repair import needs_database, rebuild
@@ -16,10 +19,8 @@ from bloatlab.sweeps import execute
 from bloatlab.sweeps.again import planned_again
 from bloatlab.visible import visible
 
-MOST_REASONS = 10
 
-
-def repair_store(place: Place, *, allow_plugins: bool) -> int:
+def repair_store(place: Place, engine: str | None, *, allow_plugins: bool) -> int:
     """Mends what can be mended, says what was done and gives the exit code."""
     where = shown(place)
     unmended = 0
@@ -33,16 +34,17 @@ def repair_store(place: Place, *, allow_plugins: bool) -> int:
         unmended = len(rebuilt.damaged)
     store = Store(place)
     damaged = store.damaged(store.runs()["run_id"].to_list())
-    planned, refused = planned_again(store, damaged, AllowedPlugins(all=allow_plugins))
+    allowed = AllowedPlugins(all=allow_plugins)
+    given = None if engine is None else RunSettings(engine=engine).find_engine(allowed)
+    planned, refused = planned_again(store, damaged, allowed, given)
     for run_id, why in list(refused.items())[:MOST_REASONS]:
         complain(f"run {run_id} cannot be made again: {why}")
     if planned:
         with progress_bar(len(planned)) as tell:
             summary = execute(planned, place, progress=tell, command=command_line())
-        for run, reason in summary.failed[:MOST_REASONS]:
-            complain(f"run {run.run_id} (seed {run.seed}) failed: {reason}")
+        complain_of(summary)
         print(f"{where}: {counted(summary.done, 'run')} made again")
-        unmended += len(summary.failed)
+        unmended += len(summary.failed) + len(summary.suspect)
     else:
         # Closing a writer removes the parts that nothing needs any more.
         Store(place).writer().close()
@@ -52,16 +54,18 @@ def repair_store(place: Place, *, allow_plugins: bool) -> int:
 
 
 def list_runs(place: Place, *, as_json: bool) -> None:
-    """Prints every run: identity, state, seed, experiment and parameters."""
+    """Prints every run: identity, state, engine, seed, experiment and parameters."""
     store = Store(place)
     points = {row["point"]: json.loads(row["parameters"]) for row in store.points().iter_rows(named=True)}
     rows = [
         {
             "run_id": row["run_id"],
             "state": row["status"],
-            "kept": Keep(row["kept"]).name.lower() if row["status"] == "done" else None,
+            "kept": None if row["status"] == "failed" else Keep(row["kept"]).name.lower(),
             "reason": row["reason"],
+            "engine": row["engine"],
             "seed": row["seed"],
+            "repetition": row["repetition"],
             "experiment": row["experiment"],
             "parameters": points[row["point"]],
             "created": row["created"],
@@ -74,4 +78,11 @@ def list_runs(place: Place, *, as_json: bool) -> None:
     for row in rows:
         given = " ".join(f"{name}={readable(canonical(value))}" for name, value in row["parameters"].items())
         state = f"{row['state']}: {row['reason']}" if row["reason"] else f"{row['state']} ({row['kept']})"
-        print(visible(f"{row['run_id']}  {state}  seed {row['seed']}  {row['experiment']}  {given}").rstrip())
+        print(
+            visible(f"{row['run_id']}  {state}  {row['engine']}  {_seed(row)}  {row['experiment']}  {given}").rstrip()
+        )
+
+
+def _seed(row: Mapping[str, Any]) -> str:
+    repeated = f" (repetition {row['repetition']})" if row["repetition"] else ""
+    return f"seed {row['seed']}{repeated}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bloatlab.analysis.claims import (
@@ -16,12 +15,15 @@ from bloatlab.analysis.claims import (
     published_runs,
     verdicts_on,
 )
-from bloatlab.cli.console import complain, console, number, progress_bar
-from bloatlab.cli.run import INTERRUPTED, command_line, print_json, report_line
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.options import Output
+from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
+from bloatlab.loading import NO_PLUGINS
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.remote import Place
 from bloatlab.sweeps import execute
@@ -30,15 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def reproduce_experiment(
-    name: str,
-    set_: Sequence[str],
-    out: Place | None,
-    *,
-    as_json: bool,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-) -> int:
+def reproduce_experiment(name: str, set_: Sequence[str], output: Output, settings: RunSettings) -> int:
     """Runs the published set-up; exit code 0 when every claim that is judged holds.
 
     Raises:
@@ -47,32 +41,32 @@ def reproduce_experiment(
     experiment = get(name, may_import=True)
     if not experiment.claims:
         raise BloatlabError(f"{experiment.name}: its source makes no claims")
-    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
     for parameter in given:
         if parameter not in experiment.data:
             allowed = ", ".join(experiment.data) or "nothing"
             raise ParameterError(f"{parameter}: reproduce runs what was published (may be set: {allowed})")
-    directory = out if out is not None else Path("results") / experiment.name
-    runs = plan_published(experiment, given)
-    with progress_bar(len(runs), quiet=as_json) as tell:
+    directory = output.directory(experiment.name)
+    runs = plan_published(experiment, given, settings.find_engine(NO_PLUGINS))
+    with progress_bar(len(runs), quiet=output.json) as tell:
         summary = execute(
             runs,
             directory,
-            jobs=jobs,
-            scheduler=scheduler,
+            settings,
             progress=tell,
             command=command_line(),
-            after=lambda writer, summary: note_claims(writer, experiment, runs, summary),
+            after=lambda writer, summary: note_claims(writer, experiment, summary.measured, summary),
         )
+    complain_of(summary)
     if summary.interrupted:
         return INTERRUPTED
-    if summary.failed:
-        complain(f"the run failed: {summary.failed[0][1]}")
+    if summary.failed or summary.suspect:
         return 1
+    runs = list(summary.runs)
     store = Store(directory)
     verdicts = verdicts_on(experiment, published_runs(experiment, runs), store)
     failed = [verdict for verdict in verdicts if verdict.holds is False]
-    if as_json:
+    if output.json:
         metrics = store.run_metrics([run.run_id for run in runs])
         findings = [asdict(finding) for finding in findings_of_store(store, experiment)]
         print_json(experiment.name, runs, metrics, claims_of(experiment, runs, store), findings=findings)

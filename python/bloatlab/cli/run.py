@@ -7,45 +7,24 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bloatlab.analysis.claims import claims_of, note_claims
 from bloatlab.analysis.ranked import of_plan
 from bloatlab.cli.console import complain, console, progress_bar
-from bloatlab.cli.values import axis, named, settings, value
+from bloatlab.cli.options import Output, Points
+from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.remote import Place, is_url, shown
 from bloatlab.store.remote.secrets import without_secrets
-from bloatlab.sweeps import PlannedRun, Source, Summary, execute, plan_all
+from bloatlab.sweeps import ExperimentSource, PlannedRun, Source, Summary, execute, plan_all
 
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asked for."""
-
-    source: Source
-    set_: Sequence[str]
-    sweep: Sequence[str]
-    replications: int | None
-    """`None`: as the experiment has it."""
-    seed: int
-    out: Place | None
-    as_json: bool
-    jobs: int | None
-    packets: bool
-    experiment: Experiment | None
-    scheduler: str | None = None
-
-    @property
-    def directory(self) -> Place:
-        """The results directory."""
-        return self.out if self.out is not None else Path("results") / self.source.name
+MOST_REASONS = 10
 
 
 def command_line() -> str:
@@ -53,66 +32,52 @@ def command_line() -> str:
     return without_secrets(" ".join(["bloatlab", *(shlex.quote(word) for word in sys.argv[1:])]))
 
 
-def run_request(request: Request) -> int:
-    """Runs it and gives the exit code."""
-    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
-    given = {name: named(name, axis, text) for name, text in settings(request.sweep, "--sweep").items()}
-    keep = Keep.usual(request.packets)
-    runs, axes = plan_all(request.source, base, given, replications=request.replications, seed=request.seed, keep=keep)
-    job = Job(
-        request.source.name,
-        runs,
-        axes,
-        request.directory,
-        request.experiment,
-        request.as_json,
-        request.jobs,
-        request.scheduler,
-    )
-    return carry_out(job)
+def run_points(source: Source, points: Points, output: Output, settings: RunSettings) -> int:
+    """Makes the runs of `run` or `simulate` and gives the exit code."""
+    base = {name: named(name, value, text) for name, text in assignments(points.set_, "--set").items()}
+    given = {name: named(name, axis, text) for name, text in assignments(points.sweep, "--sweep").items()}
+    keep = Keep.usual(points.packets)
+    runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
+    experiment = source.experiment if isinstance(source, ExperimentSource) else None
+    return carry_out(Job(source.name, runs, axes, experiment), output.directory(source.name), output, settings)
 
 
 @dataclass(frozen=True)
 class Job:
-    """Planned runs, and what is to be done with them."""
+    """Planned runs."""
 
     name: str
     runs: Sequence[PlannedRun]
     axes: Mapping[str, Any]
     """What was swept: columns of the summary."""
-    directory: Place
     experiment: Experiment | None
-    as_json: bool
-    jobs: int | None
-    scheduler: str | None
 
 
-def carry_out(job: Job) -> int:
+def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings) -> int:
     """Makes the runs, says what came of them and gives the exit code."""
 
     def after(writer: Writer, summary: Summary) -> None:
         if job.experiment is not None:
-            note_claims(writer, job.experiment, job.runs, summary)
+            note_claims(writer, job.experiment, summary.measured, summary)
 
-    with progress_bar(len(job.runs), quiet=job.as_json) as tell:
-        summary = execute(
-            job.runs,
-            job.directory,
-            jobs=job.jobs,
-            scheduler=job.scheduler,
-            progress=tell,
-            command=command_line(),
-            after=after,
-        )
-    for planned, reason in summary.failed[:10]:
-        complain(f"run {planned.run_id} (seed {planned.seed}) failed: {reason}")
+    with progress_bar(len(job.runs), quiet=output.json) as tell:
+        summary = execute(job.runs, directory, settings, progress=tell, command=command_line(), after=after)
+    complain_of(summary)
     if summary.interrupted:
-        return interrupted(f"{summary.finished} of {summary.total} runs", job.directory)
-    _tell(job, summary)
+        return interrupted(f"{summary.finished} of {summary.total} runs", directory)
+    _tell(job, summary, directory, output)
     if summary.failed:
         complain(f"{len(summary.failed)} of {summary.total} runs failed; the store holds the reasons")
-        return 1
-    return 0
+    if summary.suspect:
+        complain(f"{len(summary.suspect)} of {summary.total} runs are suspect; the store holds the reasons")
+    return 1 if summary.failed or summary.suspect else 0
+
+
+def complain_of(summary: Summary) -> None:
+    """Says which runs failed or are suspect, and why."""
+    for what, runs in (("failed", summary.failed), ("is suspect", summary.suspect)):
+        for planned, reason in runs[:MOST_REASONS]:
+            complain(f"run {planned.run_id} (seed {planned.seed}) {what}: {reason}")
 
 
 def interrupted(kept: str, directory: Place) -> int:
@@ -121,11 +86,10 @@ def interrupted(kept: str, directory: Place) -> int:
     return INTERRUPTED
 
 
-def _tell(job: Job, summary: Summary) -> None:
-    store = Store(job.directory)
-    failed = {planned.run_id for planned, _ in summary.failed}
-    done = [planned for planned in job.runs if planned.run_id not in failed]
-    if job.as_json:
+def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
+    store = Store(directory)
+    done = summary.measured
+    if output.json:
         metrics = store.run_metrics([planned.run_id for planned in done])
         ranking = of_plan(job.experiment, done, metrics)
         print_json(job.name, done, metrics, claims_of(job.experiment, done, store), ranking)
@@ -145,8 +109,8 @@ def _tell(job: Job, summary: Summary) -> None:
         out.print(ranking_table(job.name, ranking, len(done)))
     how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
     rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""
-    out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(job.directory)}", soft_wrap=True)
-    out.print(report_line(job.directory), soft_wrap=True)
+    out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(directory)}", soft_wrap=True)
+    out.print(report_line(directory), soft_wrap=True)
 
 
 def report_line(directory: Place) -> str:
@@ -175,7 +139,15 @@ def print_json(
 ) -> None:
     """The one object of `--json`."""
     described = [
-        {"run_id": run.run_id, "parameters": run.parameters, "seed": run.seed, **metrics[run.run_id]} for run in runs
+        {
+            "run_id": run.run_id,
+            "engine": run.engine.name,
+            "parameters": run.parameters,
+            "seed": run.seed,
+            "repetition": run.repetition,
+            **metrics[run.run_id],
+        }
+        for run in runs
     ]
     # `dumps` encodes in C, `dump` in Python.
     document: dict[str, Any] = {"experiment": name, "runs": described, "claims": list(claims)}

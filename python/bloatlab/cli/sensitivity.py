@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis import sensitivity
 from bloatlab.analysis.sensitivity import Design, Method, Sensitivity
 from bloatlab.cli.console import complain, console, number, progress_bar
-from bloatlab.cli.run import command_line, interrupted
+from bloatlab.cli.options import Study
+from bloatlab.cli.run import command_line, complain_of, interrupted
 from bloatlab.cli.target import Target
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError, StoreError
-from bloatlab.loading import AllowedPlugins
+from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.files import write_whole
 from bloatlab.sweeps import execute
@@ -29,49 +29,43 @@ NAME = "sensitivity"
 FIGURE_FORM = ".svg"
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the command line asked for."""
+def run_sensitivity(
+    name: str, metrics: Sequence[str], method: Method, samples: int | None, study: Study, settings: RunSettings
+) -> int:
+    """Runs the samples and says what came of them.
 
-    name: str
-    vary: Sequence[str]
-    metrics: Sequence[str]
-    method: Method
-    samples: int | None
-    set_: Sequence[str]
-    replications: int
-    seed: int
-    out: Path | None
-    jobs: int | None
-    as_json: bool
-    plugins: AllowedPlugins
-
-
-def run_sensitivity(request: Request) -> int:
-    """Runs the samples and says what came of them."""
-    target = Target.named(request.name, request.plugins)
-    if not request.metrics:
+    Args:
+        name: An experiment, or a scenario's file.
+        metrics: The metrics to explain.
+        method: How.
+        samples: Base samples or trajectories; `None`: as many as the method has by default.
+        study: What is varied, and where results go.
+        settings: How runs are made.
+    """
+    plugins = study.plugins()
+    target = Target.named(name, plugins, settings.find_engine(plugins))
+    if not metrics:
         raise ParameterError("--metric: give at least one, such as link.mean_sojourn")
-    wanted = [target.reading(text) for text in request.metrics]
-    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
-    made = sensitivity.design(varied(request.vary), request.method, request.samples, request.seed)
-    sampled = sensitivity.runs_of(target.source, base, made, replications=request.replications, seed=request.seed)
-    directory = request.out if request.out is not None else Path("results") / f"{target.source.name}-{NAME}"
-    with progress_bar(len(sampled.runs), quiet=request.as_json) as tell:
-        summary = execute(sampled.runs, directory, jobs=request.jobs, progress=tell, command=command_line())
+    wanted = [target.reading(text) for text in metrics]
+    base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
+    made = sensitivity.design(varied(study.vary), method, samples, study.seed)
+    sampled = sensitivity.runs_of(target.source, base, made, replications=study.replications, seed=study.seed)
+    directory = study.directory(f"{target.source.name}-{NAME}")
+    with progress_bar(len(sampled.runs), quiet=study.json) as tell:
+        summary = execute(sampled.runs, directory, settings, progress=tell, command=command_line())
     if summary.interrupted:
         return interrupted(f"{summary.finished} of {summary.total} runs", directory)
-    if summary.failed:
-        run, reason = summary.failed[0]
-        complain(
-            f"{len(summary.failed)} of {summary.total} runs failed, so there are no indices; run {run.run_id}: {reason}"
-        )
+    complain_of(summary)
+    if missing := summary.total - len(summary.measured):
+        complain(f"{missing} of {summary.total} runs have no valid result, so there are no indices")
         return 1
-    metrics = Store(directory).run_metrics([run.run_id for run in sampled.runs])
-    found = [sensitivity.analyse(made, sensitivity.values_of(sampled, metrics, of), of) for of in wanted]
+    made_as = {run.run_id: planned.run_id for planned, run in zip(sampled.runs, summary.runs, strict=True)}
+    stored = Store(directory).run_metrics(list(made_as))
+    by_sample = {planned: stored[run_id] for run_id, planned in made_as.items()}
+    found = [sensitivity.analyse(made, sensitivity.values_of(sampled, by_sample, of), of) for of in wanted]
     document = sensitivity.describe(made, found, len(sampled.runs))
     path = write_text(directory / f"{NAME}.json", json.dumps(document, allow_nan=False, indent=1) + "\n")
-    if request.as_json:
+    if study.json:
         sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
         return 0
     out = console()

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bloatlab import language
 from bloatlab.cli.console import console
-from bloatlab.engines import engine
 from bloatlab.errors import unknown
 from bloatlab.experiments import CATALOGUE, get
 
@@ -73,7 +73,7 @@ def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
     Raises:
         ParameterError: Nobody knows a name.
     """
-    catalogue = json.loads(engine().algorithms())
+    catalogue = json.loads(language.algorithms())
     if names:
         catalogue = _named(catalogue, names)
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cyclopts import App
 
-from bloatlab.cli.options import AllowPlugins, Flag, Stored
+from bloatlab.cli.options import AllowPlugins, EngineName, Flag, Stored
 
 store = App(name="store", help="Looks after a results directory: check, repair, upgrade.")
 
@@ -58,22 +58,23 @@ def upgrade(directory: Stored) -> None:
 
 
 @store.command
-def repair(directory: Stored, *, allow_plugins: AllowPlugins = False) -> int:
+def repair(directory: Stored, *, engine: EngineName = None, allow_plugins: AllowPlugins = False) -> int:
     """Rebuilds a missing or damaged database from the parts, and makes runs again whose files are missing or altered.
 
     Nothing is deleted but the damaged parts whose runs were made again. Exit code 1 if something could not be mended.
 
     Args:
         directory: Results directory, or its URL.
+        engine: The engine that made the runs, if it is not built in.
         allow_plugins: Import the plugins (module:Class) that the runs name: their code runs.
     """
     from bloatlab.cli.repair import repair_store
 
-    return repair_store(directory, allow_plugins=allow_plugins)
+    return repair_store(directory, engine, allow_plugins=allow_plugins)
 
 
 def runs(directory: Stored, *, json: Flag = False) -> None:
-    """Lists the runs of a results directory: identity, state, seed, experiment and parameters.
+    """Lists the runs of a results directory: identity, state, engine, seed, experiment and parameters.
 
     Args:
         directory: Results directory, or its URL.

@@ -61,7 +61,7 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
     """Every metric of a run, flows side by side; of many flows the mean over them."""
     from rich.table import Table
 
-    table = Table(title=f"{name}, run {run.run_id}, seed {run.seed}")
+    table = Table(title=f"{name}, run {run.run_id}, engine {run.engine.name}, seed {run.seed}")
     table.add_column("metric", no_wrap=True)
     table.add_column("of", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from bloatlab.cli.console import console
+from bloatlab.cli.options import Output
 from bloatlab.cli.run import Job, carry_out
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
 from bloatlab.loading import AllowedPlugins
+from bloatlab.settings import RunSettings
 from bloatlab.store.remote import place
 from bloatlab.sweeps.document import Plan, read_plan
 from bloatlab.sweeps.plan import PlannedRun
@@ -25,10 +27,9 @@ def sweep_plan(
     file: Path,
     changes: dict[str, Any],
     set_: Sequence[str],
+    output: Output,
+    settings: RunSettings,
     *,
-    as_json: bool,
-    jobs: int | None,
-    scheduler: str | None,
     dry_run: bool,
     allow_plugins: bool,
 ) -> int:
@@ -38,9 +39,8 @@ def sweep_plan(
         file: The plan.
         changes: Fields of the plan that the command line gives, where not None.
         set_: `key=value` that override what the plan sets.
-        as_json: Print one JSON object.
-        jobs: Threads.
-        scheduler: Address of a dask scheduler.
+        output: Where results go.
+        settings: How runs are made.
         dry_run: Only say what would be run.
         allow_plugins: Import whatever plugin the plan names.
 
@@ -53,7 +53,7 @@ def sweep_plan(
             f"{file}: --dry-run would execute this Python file to read its plan; allow it with --allow-plugins"
         )
     plan = read_plan(file)
-    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
     plan = plan.model_copy(
         update={
             "fixed": {**plan.fixed, **given},
@@ -61,20 +61,23 @@ def sweep_plan(
             **{name: new for name, new in changes.items() if new is not None},
         }
     )
-    # A program imports what it wants; a document needs the user's word.
-    plugins = AllowedPlugins.named_in(set_, all=allow_plugins or program)
     try:
-        runs = plan.runs(plugins, dry=dry_run)
+        # A program imports what it wants; a document needs the user's word.
+        allowed = AllowedPlugins.named_in(set_, all=allow_plugins or program)
+        # A dry run imports no engine that only the plan names. Its runs are listed without their identities.
+        engine = settings.find_engine(allowed) if settings.engine is not None or dry_run else None
+        source = plan.source(allowed, engine)
+        runs = plan.runs(source, dry=dry_run)
     except BloatlabError as error:
         raise type(error)(f"{file}: {error}") from error
-    source = plan.source(plugins)
     swept = dict.fromkeys([*(name for point in plan.points for name in point), *plan.axes])
     if dry_run:
         _list(plan, source.name, runs, list(swept))
         return 0
-    directory = place(plan.out) if plan.out is not None else Path("results") / source.name
+    of_plan = plan.out is not None and output.out is None
+    directory = place(str(plan.out)) if of_plan else output.directory(source.name)
     experiment = CATALOGUE.get(source.name) if plan.experiment is not None else None
-    return carry_out(Job(source.name, runs, swept, directory, experiment, as_json, jobs, scheduler))
+    return carry_out(Job(source.name, runs, swept, experiment), directory, output, settings)
 
 
 def _list(plan: Plan, name: str, runs: Sequence[PlannedRun], swept: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bloatlab.analysis import readings
+from bloatlab.engines import Engine
 from bloatlab.experiments import CATALOGUE, get
 from bloatlab.experiments.base import Experiment
 from bloatlab.loading import AllowedPlugins
@@ -21,13 +22,19 @@ class Target:
     experiment: Experiment | None
 
     @classmethod
-    def named(cls, name: str, plugins: AllowedPlugins) -> Target:
-        """An experiment's name, or the path of a TOML or JSON file; with the plugins that may be imported."""
+    def named(cls, name: str, plugins: AllowedPlugins, engine: Engine) -> Target:
+        """The target of that name: an experiment, or the path of a TOML or JSON file.
+
+        Args:
+            name: The name or path.
+            plugins: The plugins that may be imported.
+            engine: What makes the runs.
+        """
         if name in CATALOGUE or not (Path(name).exists() or Path(name).suffix in (".toml", ".json")):
             experiment = get(name, may_import=True)
-            return cls(ExperimentSource(experiment, plugins), experiment)
+            return cls(ExperimentSource(experiment, plugins, engine), experiment)
         file = Path(name)
-        return cls(ScenarioSource(read(file), file.stem, plugins), None)
+        return cls(ScenarioSource(read(file), file.stem, plugins, engine), None)
 
     def reading(self, text: str) -> readings.Reading:
         """A metric, or a criterion of the experiment."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bloatlab.cli.values import named, settings, value
-from bloatlab.engines import engine
+from bloatlab import language
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.experiments import get
 from bloatlab.scenario.queues import queues_of
@@ -39,18 +39,18 @@ def commands(
     if queue is not None:
         if set_ or box is not None:
             raise ParameterError("tc: --set and --box go with a scenario or an experiment, not with --queue")
-        return engine().tc(json.dumps(named("--queue", value, queue)), device, all_words)
+        return language.tc(json.dumps(named("--queue", value, queue)), device, all_words)
     source: Source = (
         ScenarioSource(read(file), file.stem)
         if file is not None
         else ExperimentSource(get(str(experiment), may_import=True))
     )
-    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
     queues = queues_of(json.loads(plan_points(source, [{}], given, dry=True)[0].scenario))
     name = _choose(queues, box)
     try:
-        return engine().tc(json.dumps(queues[name]), device, all_words)
-    except engine().ScenarioError as error:
+        return language.tc(json.dumps(queues[name]), device, all_words)
+    except language.ScenarioError as error:
         raise ParameterError(f"{name}: {error}") from error
 
 

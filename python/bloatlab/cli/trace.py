@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bloatlab import traces
 from bloatlab.cli.console import console, number
-from bloatlab.cli.trace_app import Reading
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.options import Reading
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError
 
 MANY_DIPS = 20
@@ -30,7 +30,7 @@ def make_trace(
     out: Path | None,
 ) -> None:
     """Makes a trace and writes it to a file, whose path is printed, or to standard output."""
-    given = {name: named(name, value, text) for name, text in settings(set_, "--set").items()}
+    given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
     text = traces.make(kind, given, seed=seed, duration=duration, rate=rate).text(to, unit, interval)
     if out is None:
         sys.stdout.write(text)

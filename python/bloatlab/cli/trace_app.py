@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import Flag, Out, Set
-
-Format = Literal["rate_interval", "time_rate", "mahimahi"]
-Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
+from bloatlab.cli.options import READING, Flag, Format, Out, Reading, Set, Unit
 
 trace = App(name="trace", help="Traces, rates over time: makes, describes, draws and converts their files.")
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Reading:
-    """How a file is read."""
-
-    format: Format | None = None
-    """Format of the file [default: seen from it]."""
-    unit: Unit = "Mbit/s"
-    """Unit of its rates."""
-    zero_keeps_rate: Flag = False
-    """A rate of 0 leaves the one before, as with a tc that refuses it."""
-    interval_loses_digit: Flag = False
-    """An interval loses its last character, as in the player of the 60 GHz traces."""
-    skips_unfinished_line: Flag = False
-    """A last line without a newline is skipped."""
 
 
 Interval = Annotated[str, Parameter(name="--interval")]
@@ -71,7 +50,7 @@ def make(
 def info(
     file: Path,
     *,
-    reading: Reading = Reading(),
+    reading: Reading = READING,
     below: str | None = None,
     interval: Interval = "100ms",
     json: Flag = False,
@@ -95,7 +74,7 @@ def plot(
     file: Path,
     *,
     out: Annotated[Path, Parameter(name=["-o", "--out"])],
-    reading: Reading = Reading(),
+    reading: Reading = READING,
     below: str | None = None,
     interval: Interval = "100ms",
 ) -> None:
@@ -119,7 +98,7 @@ def convert(
     out: Path,
     *,
     to: Format,
-    reading: Reading = Reading(),
+    reading: Reading = READING,
     to_unit: Unit = "Mbit/s",
     interval: Interval = "100ms",
 ) -> None:

@@ -14,12 +14,13 @@ from bloatlab.analysis.front import Objective
 from bloatlab.analysis.knobs import knobs, queue_path, tc_of
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.options import Study
 from bloatlab.cli.run import command_line, interrupted
 from bloatlab.cli.target import Target
-from bloatlab.cli.values import named, settings, value
+from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
-from bloatlab.loading import AllowedPlugins
+from bloatlab.settings import RunSettings
 from bloatlab.sweeps import ScenarioSource, plan
 
 if TYPE_CHECKING:
@@ -29,35 +30,27 @@ NAME = "tune"
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the command line asked for."""
+class Goals:
+    """What is searched for."""
 
-    name: str
     queue: str | None
+    """Queues to try, with commas between them; `None`: those that home routers have."""
     minimise: Sequence[str]
     maximise: Sequence[str]
-    vary: Sequence[str]
-    set_: Sequence[str]
-    trials: int
-    replications: int
-    seed: int
-    out: Path | None
-    jobs: int | None
-    as_json: bool
-    plugins: AllowedPlugins
 
 
-def run_tune(request: Request) -> int:
+def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSettings) -> int:
     """Searches, and says what it found."""
-    problem = problem_of(request)
-    directory = request.out if request.out is not None else Path("results") / f"{problem.source.name}-{NAME}"
-    with progress_bar(request.trials, "trials", quiet=request.as_json) as tell:
-        found = tune.tune(problem, directory, request.trials, jobs=request.jobs, command=command_line(), progress=tell)
+    plugins = study.plugins()
+    problem = problem_of(Target.named(name, plugins, settings.find_engine(plugins)), goals, study)
+    directory = study.directory(f"{problem.source.name}-{NAME}")
+    with progress_bar(trials, "trials", quiet=study.json) as tell:
+        found = tune.tune(problem, directory, trials, settings, command=command_line(), progress=tell)
     if found.interrupted:
-        return interrupted(f"{len(found.trials)} of {request.trials} trials", directory)
+        return interrupted(f"{len(found.trials)} of {trials} trials", directory)
     if found.knee is None:
         raise tune.nothing(found, problem)
-    if request.as_json:
+    if study.json:
         sys.stdout.write(json.dumps(tune.describe(problem, found), allow_nan=False) + "\n")
         return 0
     out = console()
@@ -70,13 +63,12 @@ def run_tune(request: Request) -> int:
     return 0
 
 
-def problem_of(request: Request) -> Problem:
+def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     """What the options describe.
 
     Raises:
         ParameterError: An option does not fit.
     """
-    target = Target.named(request.name, request.plugins)
     source = target.source
     if isinstance(source, ScenarioSource):
         path = queue_path(source.document)
@@ -84,22 +76,22 @@ def problem_of(request: Request) -> Problem:
         raise ParameterError(f"{source.name}: has no parameter `queue` to tune")
     else:
         path = tune.QUEUE
-    base = {name: named(name, value, text) for name, text in settings(request.set_, "--set").items()}
+    base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
     if path in base:
         raise ParameterError(f"{path}: is tuned, so it cannot be set; --queue says which are tried")
-    queues = list(tune.QUEUES) if request.queue is None else [name.strip() for name in request.queue.split(",")]
+    queues = list(tune.QUEUES) if goals.queue is None else [name.strip() for name in goals.queue.split(",")]
     if len(set(queues)) < len(queues):
         raise ParameterError("--queue: one is named twice")
     for kind in queues:
         knobs(kind)
-    ranges = varied(request.vary)
-    if request.minimise or request.maximise:
-        objectives = [Objective(target.reading(text), True) for text in request.minimise]
-        objectives += [Objective(target.reading(text), False) for text in request.maximise]
+    ranges = varied(study.vary)
+    if goals.minimise or goals.maximise:
+        objectives = [Objective(target.reading(text), True) for text in goals.minimise]
+        objectives += [Objective(target.reading(text), False) for text in goals.maximise]
     else:
         first = plan(source, {**base, path: queues[0], **{of.name: of.at(0.0) for of in ranges}})
         objectives = tune.objectives_of(json.loads(first[0].scenario), target.reading)
-    return Problem(source, base, path, queues, ranges, objectives, request.replications, request.seed)
+    return Problem(source, base, path, queues, ranges, objectives, study.replications, study.seed)
 
 
 def front_table(problem: Problem, found: Outcome) -> Table:

@@ -27,7 +27,7 @@ def value(text: str) -> Any:
     return text
 
 
-def settings(items: Iterable[str], option: str) -> dict[str, str]:
+def assignments(items: Iterable[str], option: str) -> dict[str, str]:
     """`["qlen=80p"]` as `{"qlen": "80p"}`."""
     found: dict[str, str] = {}
     for item in items:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bloatlab.analysis.space import Vary
-from bloatlab.cli.values import axis, settings
+from bloatlab.cli.values import assignments, axis
 from bloatlab.errors import ParameterError
 
 
@@ -15,7 +15,7 @@ def varied(items: Sequence[str]) -> list[Vary]:
     Raises:
         ParameterError: One is neither; the text names it.
     """
-    return [_one(name, text) for name, text in settings(items, "--vary").items()]
+    return [_one(name, text) for name, text in assignments(items, "--vary").items()]
 
 
 def _one(name: str, text: str) -> Vary:

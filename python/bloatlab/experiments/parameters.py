@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from bloatlab import units
-from bloatlab.engines import engine
+from bloatlab import language, units
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.plugins import Configured
 
@@ -175,8 +174,8 @@ def is_tc(value: Any) -> TypeGuard[str]:
 def checked_tc(text: str) -> str:
     """Checks a tc text with the engine and returns it; the error says what tc allows."""
     try:
-        engine().queue(json.dumps(text))
-    except engine().ScenarioError as error:
+        language.queue(json.dumps(text))
+    except language.ScenarioError as error:
         raise ParameterError(str(error)) from error
     return text.strip()
 
@@ -187,14 +186,14 @@ def _unknown(name: str, what: str) -> Any:
 
 def kinds(what: str) -> Mapping[str, str]:
     """Canonical name for each name and alias of the engine's algorithms."""
-    return _kinds(engine().engine_version(), what)
+    return _kinds(language.version(), what)
 
 
 @lru_cache(maxsize=8)
 def _kinds(_engine_version: str, what: str) -> Mapping[str, str]:
     """As `kinds`, cached for each engine."""
     found = {}
-    for description in json.loads(engine().algorithms())[what]:
+    for description in json.loads(language.algorithms())[what]:
         for name in (description["kind"], *description.get("aliases", ())):
             found[name] = description["kind"]
     return found

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from bloatlab import units
-from bloatlab.engines import engine
+from bloatlab import language, units
 from bloatlab.experiments import parameters as read
 
 MTU = 1500
@@ -20,13 +19,13 @@ SMALLEST = 100
 @lru_cache(maxsize=4)
 def _described(_engine_version: str) -> dict[str, dict[str, dict[str, Any]]]:
     """As `described`, cached for each engine."""
-    queues = json.loads(engine().algorithms())["queues"]
+    queues = json.loads(language.algorithms())["queues"]
     return {queue["kind"]: {parameter["name"]: parameter for parameter in queue["parameters"]} for queue in queues}
 
 
 def described() -> dict[str, dict[str, dict[str, Any]]]:
     """Kinds of the registry with their parameters by name."""
-    return _described(engine().engine_version())
+    return _described(language.version())
 
 
 def comparable() -> list[str]:
@@ -84,7 +83,7 @@ def with_ecn(queue: Any, mode: str) -> Any:
 def is_accepted(table: Mapping[str, Any]) -> bool:
     """Whether the engine accepts a queue."""
     try:
-        engine().queue(json.dumps(table))
+        language.queue(json.dumps(table))
     except ValueError:
         return False
     return True
@@ -98,7 +97,7 @@ def _table(queue: Any) -> dict[str, Any] | None:
             *(() if _says(queue, "limit", "latency") else ("limit",)),
             *(() if _says(queue, "ecn", "noecn") else ("ecn",)),
         }
-        found = json.loads(engine().queue(json.dumps(queue)))
+        found = json.loads(language.queue(json.dumps(queue)))
         return {name: value for name, value in found.items() if name not in unsaid}
     if isinstance(queue, str) and ":" not in queue:
         return {"kind": queue}

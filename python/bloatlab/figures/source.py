@@ -25,7 +25,9 @@ RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_s
 _PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
 
 
-def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[str, pl.DataFrame]:
+def of_run(
+    store: Store, run_id: str, *, allow_plugins: bool = False, engine: str | None = None
+) -> dict[str, pl.DataFrame]:
     """Tables of one run. `links` also has `limit_packets`, the limit of the queue if it counts packets.
 
     Tables that were not kept are simulated again.
@@ -34,6 +36,7 @@ def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[st
         store: The results.
         run_id: Identity of the run, or an unambiguous prefix of it.
         allow_plugins: A run that is simulated again may import the plugins that its scenario names.
+        engine: The engine that simulates it again, if it is not built in.
 
     Raises:
         StoreError: There is no such run, or a table that was not kept cannot be simulated again.
@@ -41,6 +44,8 @@ def of_run(store: Store, run_id: str, *, allow_plugins: bool = False) -> dict[st
     result = store.run(run_id)
     if allow_plugins:
         result.allow_plugins()
+    if engine is not None:
+        result.with_engine(engine)
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     return {**tables, "links": with_limits(tables["links"], result.scenario)}
 

@@ -1,12 +1,12 @@
-"""Every metric once: name, unit, formula, source. The engine that computes them defines them."""
+"""Every metric: name, unit, formula, source. All engines use these definitions."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
-from bloatlab.engines import engine
+from bloatlab import language
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +23,12 @@ class Definition:
     """`higher`, `lower` or `none`."""
 
 
-@lru_cache(maxsize=4)
-def _read(text: str) -> dict[tuple[str, str], Definition]:
-    fields = ("scope", "name", "unit", "formula", "source", "better")
-    definitions = [Definition(**{name: row[name] for name in fields}) for row in json.loads(text)]
-    return {(definition.scope, definition.name): definition for definition in definitions}
-
-
+@cache
 def definitions() -> dict[tuple[str, str], Definition]:
     """Definition of each (scope, name)."""
-    return _read(engine().metric_definitions())
+    fields = ("scope", "name", "unit", "formula", "source", "better")
+    found = [Definition(**{name: row[name] for name in fields}) for row in json.loads(language.metric_definitions())]
+    return {(definition.scope, definition.name): definition for definition in found}
 
 
 def units() -> dict[tuple[str, str], str]:

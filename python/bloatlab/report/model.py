@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bloatlab.engines import engine
+from bloatlab import language
 from bloatlab.experiments.ranking import MEANING, Ranking
 from bloatlab.report import metric_tables, text, verdict
-from bloatlab.report.metric_tables import Cell, Definitions, MetricTable
+from bloatlab.report.metric_tables import Cell, MetricTable
 from bloatlab.report.verdict import Verdict
 from bloatlab.scenario.queues import queues_of
 from bloatlab.store.text import readable
@@ -108,7 +108,7 @@ class ExperimentView:
     remarks: list[FindingView]
     points: PlainTable | None
     runs: PlainTable | None
-    failed: PlainTable | None
+    not_measured: PlainTable | None
     figures: list[Drawn]
     details: list[RunView]
     files: PlainTable | None
@@ -361,26 +361,12 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
 
 
 def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:
-    """The tc commands for the queues of a run, or what Linux lacks for them; nothing without the engine that says so."""
-    try:
-        known = engine()
-    except ImportError:
-        return []
+    """The tc commands for the queues of a run, or what Linux lacks for them."""
     rows = []
     for link, queue in list(queues_of(scenario).items())[:MOST_ENTITIES]:
         try:
-            commands = "; ".join(known.tc(json.dumps(queue), "eth0"))
-        except known.ScenarioError as error:
+            commands = "; ".join(language.tc(json.dumps(queue), "eth0"))
+        except language.ScenarioError as error:
             commands = str(error)
         rows.append([Cell(link), Cell(commands)])
     return [PlainTable(["link", "command"], rows, "The queues on Linux")] if rows else []
-
-
-def definitions() -> Definitions:
-    """What each metric is; nothing without the engine that says so."""
-    try:
-        from bloatlab.metrics import definitions as known
-
-        return known()
-    except ImportError:
-        return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -16,15 +15,14 @@ from markupsafe import Markup
 
 from bloatlab.analysis.claims import answers_of_store, findings_of_store
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
-from bloatlab.engines import engine
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.figures.policy import policy
-from bloatlab.loading import names_plugins
+from bloatlab.metrics import definitions
 from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
-from bloatlab.store import Keep, Store
+from bloatlab.store import Store
 from bloatlab.store.files import write_page
 from bloatlab.store.layout import FILES
 from bloatlab.visible import visible
@@ -117,9 +115,10 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     from bloatlab.report.replications import points_table
 
     mine = tables["runs"].filter(pl.col("experiment") == name)
+    done = mine.filter(status="done").select("run_id")
     own = {
         "runs": mine,
-        **{of: tables[of].join(mine.select("run_id"), on="run_id", how="semi") for of in ("parameters", "metrics")},
+        **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics")},
     }
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known)
@@ -133,7 +132,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     claims = store.claims().filter(pl.col("experiment") == name)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
-    picks = {run: why for run, why in picks.items() if _has_tables(store, run)}
+    picks = {run: why for run, why in picks.items() if store.has_tables(run)}
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
     details = [
         _run(store, renderer, swept, run, why, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
@@ -158,7 +157,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
         points=points_table(swept, columns),
         runs=model.runs_table(swept, columns, queues, anchors) if several else None,
-        failed=_failed(mine),
+        not_measured=_not_measured(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
         details=details,
         files=_files(store, known, swept),
@@ -186,14 +185,6 @@ def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[
     return picks or {runs[0]: "the first run"}
 
 
-def _has_tables(store: Store, run_id: str) -> bool:
-    """Whether a run's series are stored, or this engine can make them again without importing a plugin."""
-    run = store.find(run_id)
-    if run["kept"] >= Keep.TABLES:
-        return True
-    return run["engine_version"] == engine().engine_version() and not names_plugins(json.loads(run["scenario"]))
-
-
 def _ranked_picks(ranked: Ranked) -> dict[str, str]:
     """A run of the first and of the last of a ranking."""
     first, last = ranked.ranking.contenders[0].name, ranked.ranking.contenders[-1].name
@@ -215,7 +206,7 @@ def _run(
         why=why,
         verdict=verdict.of_run(tables, metrics),
         tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
-        metrics=metric_tables.tables(metrics, model.definitions()),
+        metrics=metric_tables.tables(metrics, definitions()),
         figures=_figures(renderer, tables, f"{anchor}-", of_runs=False, only=only),
     )
 
@@ -268,23 +259,32 @@ def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainT
     return model.PlainTable(["file", "run", "bytes"], rows, "Files", sortable=True, note=note) if rows else None
 
 
-def _failed(runs: pl.DataFrame) -> model.PlainTable | None:
+def _not_measured(runs: pl.DataFrame) -> model.PlainTable | None:
+    """Runs that failed or are suspect; nothing else on the page counts them."""
     failed = runs.filter(pl.col("status") != "done")
     if failed.is_empty():
         return None
     rows = [
-        [Cell(row["run_id"][:10]), Cell(str(row["seed"])), Cell(row["reason"] or "no reason given")]
+        [
+            Cell(row["run_id"][:10]),
+            Cell(row["status"]),
+            Cell(str(row["seed"])),
+            Cell(row["reason"] or "no reason given"),
+        ]
         for row in failed.head(model.MOST_ENTITIES).iter_rows(named=True)
     ]
     left = failed.height - len(rows)
-    return model.PlainTable(["run", "seed", "reason"], rows, "Failed runs", note=f"and {left} more." if left else "")
+    title = {"failed": "Failed runs", "suspect": "Suspect runs"}
+    states = failed["status"].unique().to_list()
+    label = title[states[0]] if len(states) == 1 else "Failed and suspect runs"
+    return model.PlainTable(["run", "state", "seed", "reason"], rows, label, note=f"and {left} more." if left else "")
 
 
 def _facts(runs: pl.DataFrame) -> list[tuple[str, str]]:
     """What a reader needs to check the page: engine, seed, digest, time."""
     done = runs.filter(pl.col("status") == "done")
-    versions = ", ".join(done["engine_version"].drop_nulls().unique(maintain_order=True).to_list())
-    facts = [("engine", versions), ("runs", f"{done.height:,}")]
+    engines = done.select(pl.format("{} {}", "engine", "engine_version")).to_series()
+    facts = [("engine", ", ".join(engines.unique(maintain_order=True).to_list())), ("runs", f"{done.height:,}")]
     if done.height == 1:
         facts += [("run", done["run_id"][0]), ("seed", str(done["seed"][0])), ("digest", done["digest"][0] or "")]
     facts.append(("wall time", text.with_unit(float(done["wall_s"].sum()), "s")))
@@ -300,7 +300,7 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
     used = {
         (table.scope, row.name) for view in views for run in view.details for table in run.metrics for row in table.rows
     }
-    return [(scope, name, what) for (scope, name), what in model.definitions().items() if (scope, name) in used]
+    return [(scope, name, what) for (scope, name), what in definitions().items() if (scope, name) in used]
 
 
 def render(template: str, **values: Any) -> str:

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bloatlab.engines import engine
+from bloatlab import language
 
 MODELS = Path(__file__).with_name("models.py")
 ALGORITHMS = {"Queue": "queue", "CcConfig": "congestion control"}
@@ -115,7 +115,7 @@ def _reachable(schema: Schema) -> set[str]:
 
 def digest() -> str:
     """Hash of the shaped schema: what the models depend on."""
-    schema = shaped(json.loads(engine().schema()))
+    schema = shaped(json.loads(language.schema()))
     return hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -123,7 +123,7 @@ def generate() -> str:
     """The text of `models.py`."""
     with tempfile.TemporaryDirectory() as directory:
         source, target = Path(directory, "schema.json"), Path(directory, "models.py")
-        source.write_text(json.dumps(shaped(json.loads(engine().schema()))))
+        source.write_text(json.dumps(shaped(json.loads(language.schema()))))
         options = [
             "--input-file-type=jsonschema", "--output-model-type=pydantic_v2.BaseModel", "--target-python-version=3.11",
             "--use-annotated", "--use-union-operator", "--use-schema-description", "--use-field-description",

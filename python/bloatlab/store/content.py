@@ -59,8 +59,8 @@ class Content:
     @cached_property
     def runs(self) -> dict[str, dict[str, Any]]:
         """Every run by its identity, in the order in which they ended."""
-        rows = sorted(self.rows(RUNS), key=lambda row: (str(row[11]), str(row[0])))
-        return {str(row[0]): dict(zip(RUNS.columns, row, strict=True)) for row in rows}
+        runs = [dict[str, Any](zip(RUNS.columns, row, strict=True)) for row in self.rows(RUNS)]
+        return {run["run_id"]: run for run in sorted(runs, key=lambda run: (run["created"], run["run_id"]))}
 
     @cached_property
     def points(self) -> dict[int, tuple[str, str]]:

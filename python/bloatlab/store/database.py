@@ -17,9 +17,9 @@ from bloatlab.errors import StoreError
 from bloatlab.store import layout, seals
 from bloatlab.store.layout import DATABASE, Kind
 from bloatlab.store.lock import is_locked
-from bloatlab.store.tables import CONTENT, SEALS, STATEMENTS, Row, Table, Value
+from bloatlab.store.tables import CONTENT, SEALS, Row, Table, Value, statements
 
-VERSION = 4
+VERSION = 5
 _HARDENING = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"
 """For a database that somebody else may have made."""
 
@@ -147,7 +147,7 @@ def make(path: Path) -> None:
     """Makes an empty database at a path where there is none."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = MEMORY")
-        script = "; ".join(STATEMENTS)
+        script = "; ".join(statements())
         connection.executescript(
             f"BEGIN; {script}; PRAGMA application_id = {layout.APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
         )

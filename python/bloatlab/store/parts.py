@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bloatlab.errors import StoreError
 from bloatlab.store import layout, metrics
 from bloatlab.store.layout import MANIFEST, MARKER
-from bloatlab.store.records import NOTES, RECORDS, frame_of_notes, frame_of_records
+from bloatlab.store.records import NOTES, RECORDS, frame_of_notes, frame_of_records, with_all_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,6 +180,8 @@ class Part:
             frame = pl.read_parquet(io.BytesIO(data))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DamagedError(self.name, f"{table}.parquet", "is no Parquet file") from error
+        if table == RECORDS:
+            frame = with_all_columns(frame)
         # Whoever makes a store can hash it as well.
         wanted = _COLUMNS[table]().schema if table in _COLUMNS else {"run_id": pl.String}
         if not wanted.items() <= frame.schema.items():

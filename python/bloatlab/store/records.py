@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from bloatlab.engines import DEFAULT
 from bloatlab.store.identity import canonical
 from bloatlab.store.keep import Keep
 from bloatlab.store.tables import Row, Value
@@ -24,9 +25,12 @@ NOTES = "notes"
 PARAMETERS = "parameters"
 """In the notes: parameters under which a run that was there already was asked for."""
 _TYPES = {
-    "run_id": str, "experiment": str, "scenario": str, "parameters": str, "seed": int, "engine_version": str,
-    "status": str, "reason": str, "digest": str, "wall_s": float, "events": int, "kept": int, "created": str,
+    "run_id": str, "experiment": str, "scenario": str, "parameters": str, "seed": int, "engine": str,
+    "engine_version": str, "repetition": int, "status": str, "reason": str, "digest": str, "wall_s": float,
+    "events": int, "kept": int, "created": str,
 }  # fmt: skip
+SINCE_5: Mapping[str, Value] = {"engine": DEFAULT, "repetition": 0}
+"""Columns that store version 5 added, and what older runs have there."""
 _NOTE_TYPES = {"created": str, "table": str, "row": str}
 
 
@@ -46,6 +50,9 @@ class RunRecord:
     seed: int
     engine_version: str
     parameters: Mapping[str, Any]
+    engine: str = DEFAULT
+    repetition: int = 0
+    """Which run of this seed it is, from 0; of a reproducible engine there is only one."""
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """`{scope}_metrics` by entity and name, as `--json` has them."""
     tables: Mapping[str, ArrowTable] = field(default_factory=dict)
@@ -53,35 +60,41 @@ class RunRecord:
     digest: str | None = None
     events: int | None = None
     reason: str | None = None
-    """Why it failed; absent: it did not."""
+    """Why it failed, or is suspect; absent: it is neither."""
+    suspect: bool = False
+    """Whether the engine doubts its own measurement; metrics and tables are kept."""
     wall_s: float = 0.0
     keep: Keep = Keep.TABLES
     created: str = field(default_factory=now)
 
     @property
     def status(self) -> str:
-        """`done` or `failed`."""
-        return "done" if self.reason is None else "failed"
+        """`done`, `failed` or `suspect`."""
+        if self.reason is None:
+            return "done"
+        return "suspect" if self.suspect else "failed"
 
     def row(self) -> Row:
         """Its row of the table `records`."""
         return (
-            self.run_id, self.experiment, self.scenario, canonical(dict(self.parameters)), self.seed, self.engine_version,
-            self.status, self.reason, self.digest, self.wall_s, self.events, int(self.keep), self.created,
+            self.run_id, self.experiment, self.scenario, canonical(dict(self.parameters)), self.seed, self.engine,
+            self.engine_version, self.repetition, self.status, self.reason, self.digest, self.wall_s, self.events,
+            int(self.keep), self.created,
         )  # fmt: skip
 
     def run_row(self, point: int, part: str) -> Row:
         """Its row of the database's table `runs`."""
         return (
-            self.run_id, self.experiment, point, self.seed, self.engine_version, self.status, self.reason, self.digest,
-            self.wall_s, self.events, int(self.keep), self.created, part,
+            self.run_id, self.experiment, point, self.seed, self.engine, self.engine_version, self.repetition,
+            self.status, self.reason, self.digest, self.wall_s, self.events, int(self.keep), self.created, part,
         )  # fmt: skip
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> RunRecord:
         """The record that a row of the table `records` holds, without metrics and tables."""
         values = {name: row[name] for name in _TYPES if name not in ("status", "kept", "parameters")}
-        return cls(**values, parameters=json.loads(row["parameters"]), keep=Keep(row["kept"]))
+        suspect = row["status"] == "suspect"
+        return cls(**values, parameters=json.loads(row["parameters"]), keep=Keep(row["kept"]), suspect=suspect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,17 @@ class Note:
 def frame_of_records(rows: Iterable[Row]) -> pl.DataFrame:
     """The table `records`."""
     return _frame(rows, _TYPES)
+
+
+def with_all_columns(records: pl.DataFrame) -> pl.DataFrame:
+    """The table `records` of a part that an older store may have written, with the columns of this version."""
+    import polars as pl
+
+    whole = frame_of_records([])
+    missing = [
+        pl.lit(value, whole.schema[name]).alias(name) for name, value in SINCE_5.items() if name not in records.columns
+    ]
+    return records.with_columns(missing)
 
 
 def frame_of_notes(notes: Sequence[Note]) -> pl.DataFrame:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from bloatlab.store import layout
-from bloatlab.store.tables import CONTENT, SEALS, STATEMENTS, Row, Table, Value
+from bloatlab.store.tables import CONTENT, SEALS, Row, Table, Value, statements
 
 _MODULUS = 1 << 62
-STATUS = ("done", "failed")
+STATUS = ("done", "failed", "suspect")
 
 
 class AlteredError(Exception):
@@ -56,14 +56,16 @@ def sums(connection: sqlite3.Connection) -> tuple[Row, ...]:
     return tuple(row[:-1] for row in found)
 
 
-def check_schema(connection: sqlite3.Connection) -> None:
+def check_schema(connection: sqlite3.Connection, tables: Mapping[str, Table] = CONTENT) -> None:
     """Raises `AlteredError` where the database holds another table, index, view or trigger than ours."""
     found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql is not None}
-    if found != set(STATEMENTS):
+    if found != set(statements(tables)):
         raise AlteredError("its tables are not those of a results directory")
 
 
-def read(connection: sqlite3.Connection, sealed: Iterable[Row]) -> dict[str, list[Row]]:
+def read(
+    connection: sqlite3.Connection, sealed: Iterable[Row], tables: Mapping[str, Table] = CONTENT
+) -> dict[str, list[Row]]:
     """Every table, with the seal of each row as its last value.
 
     Raises:
@@ -71,13 +73,13 @@ def read(connection: sqlite3.Connection, sealed: Iterable[Row]) -> dict[str, lis
     """
     expected: Mapping[Value, Row] = {row[0]: row for row in sealed}
     content = {}
-    for name, table in CONTENT.items():
+    for name, table in tables.items():
         rows: list[Row] = connection.execute(table.select).fetchall()
         _check_rows(table, rows)
         if (name, len(rows), sum_of(int(row[-1] or 0) for row in rows)) != expected[name]:
             raise AlteredError(f"rows of its table `{name}` are missing or were added")
         content[name] = rows
-    _check_names(content)
+    _check_names(content, tables["runs"])
     return content
 
 
@@ -94,11 +96,13 @@ def _check_rows(table: Table, rows: Sequence[Row]) -> None:
         raise AlteredError(f"its table `{table.name}` holds a row twice")
 
 
-def _check_names(content: Mapping[str, Sequence[Row]]) -> None:
+def _check_names(content: Mapping[str, Sequence[Row]], runs: Table) -> None:
     """What becomes a path or a key elsewhere has the form of our own names."""
     points = {row[0] for row in content["points"]}
     parts = {row[0] for row in content["parts"]}
-    for run_id, _, point, _, _, status, _, _, _, _, kept, _, part, _ in content["runs"]:
+    for row in content["runs"]:
+        run = dict(zip(runs.columns, row, strict=False))
+        run_id, status, kept, point, part = (run[name] for name in ("run_id", "status", "kept", "point", "part"))
         if not layout.is_run_id(str(run_id)):
             raise AlteredError(f"it names a run {ascii(run_id)[:80]}; a run has 16 hexadecimal digits")
         if (

@@ -9,7 +9,12 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.errors import StoreError
+from bloatlab import tables
+from bloatlab.engines import DEFAULT
+from bloatlab.engines.again import Origin
+from bloatlab.errors import BloatlabError, StoreError
+from bloatlab.loading import NO_PLUGINS
+from bloatlab.result import Result
 from bloatlab.store import metrics
 from bloatlab.store.content import Content
 from bloatlab.store.keep import Keep
@@ -22,8 +27,7 @@ from bloatlab.store.writer import Writer
 if TYPE_CHECKING:
     import polars as pl
 
-    from bloatlab.engines import ArrowTable
-    from bloatlab.result import Result
+    from bloatlab.engines import ArrowTable, Outcome
 
 ATTEMPTS = 10
 """Looks at which parts there are before one that is missing is an error: a store at a URL may change while much is fetched."""
@@ -75,8 +79,9 @@ class Store:
     def runs(self) -> pl.DataFrame:
         """One row a run, as they ended.
 
-        `run_id`, `experiment`, `point` (equal for runs that differ in their seed alone), `seed`, `engine_version`, `status`
-        (`done` or `failed`), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
+        `run_id`, `experiment`, `point` (equal for runs of the same scenario and parameters), `seed`, `engine`,
+        `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed`, or `suspect`: its engine
+        doubts the measurement), `reason`, `digest`, `wall_s` (s), `events`, `kept` (a `Keep`), `created` (UTC).
         """
         names = [name for name in RUNS.columns if name != "part"]
         return self._content().frame(RUNS, names).sort("created", "run_id", maintain_order=True)
@@ -86,7 +91,7 @@ class Store:
         return self._content().frame(POINTS).sort("point")
 
     def parameters(self) -> pl.DataFrame:
-        """`run_id`, `name`, `value` (JSON) of every run's parameters."""
+        """`run_id`, `name`, `value` (JSON) of every run's parameters; `engine` is one of them where engines differ."""
         import polars as pl
 
         content = self._content()
@@ -99,7 +104,9 @@ class Store:
         ]
         of_points = pl.DataFrame(values, {"point": pl.Int64, "name": pl.String, "value": pl.String}, orient="row")
         of_runs = pl.DataFrame(runs, {"run_id": pl.String, "point": pl.Int64}, orient="row")
-        return of_runs.join(of_points, on="point", maintain_order="left_right").select("run_id", "name", "value")
+        found = of_runs.join(of_points, on="point", maintain_order="left_right").select("run_id", "name", "value")
+        engines = [(run_id, "engine", json.dumps(name)) for run_id, name in _engines(content.runs.values())]
+        return pl.concat([found, pl.DataFrame(engines, found.schema, orient="row")])
 
     def metrics(self, scope: str | None = None, metric: str | None = None) -> pl.DataFrame:
         """`run_id`, `scope`, `entity`, `metric`, `value`, `unit` of every run.
@@ -163,6 +170,21 @@ class Store:
             found = DamagedError(gone, "", "is missing")
         return damage(shown(self.directory), by_part.get(found.part, ()), found)
 
+    def origin(self, run_id: str) -> Origin:
+        """What a run was made from."""
+        row = self.find(run_id)
+        return Origin(row["run_id"], row["engine"], row["engine_version"], row["scenario"], row["seed"])
+
+    def has_tables(self, run_id: str) -> bool:
+        """Whether a run's tables were kept, or can be made again without importing what the user has not named."""
+        if self.find(run_id)["kept"] >= Keep.TABLES:
+            return True
+        try:
+            self.origin(run_id).prepare(NO_PLUGINS)
+        except BloatlabError:
+            return False
+        return True
+
     def finished(self) -> dict[str, Keep]:
         """Identities of the runs that are done, and how much of each is kept."""
         runs = self._content().runs
@@ -201,15 +223,32 @@ class Store:
         return metrics.nested(run_ids, self.table(metrics.TABLE, run_ids))
 
     def run_parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
-        """Parameters of each finished run of an experiment, as they ended; runs of a point share one dictionary."""
+        """Parameters of each finished run of an experiment, as they ended.
+
+        Where engines differ, `engine` is one of the parameters. Runs of a point share one dictionary.
+        """
         points, runs = self._done(experiment)
-        read = {point: json.loads(parameters) for point, (_, parameters) in points.items()}
-        return {run["run_id"]: read[run["point"]] for run in runs}
+        engines = dict(_engines(runs))
+        read: dict[tuple[int, str | None], dict[str, Any]] = {}
+        found = {}
+        for run in runs:
+            engine = engines.get(run["run_id"])
+            of_point = read.get((run["point"], engine))
+            if of_point is None:
+                own = {} if engine is None else {"engine": engine}
+                of_point = read[run["point"], engine] = {**json.loads(points[run["point"]][1]), **own}
+            found[run["run_id"]] = of_point
+        return found
 
     def places(self, experiment: str) -> dict[tuple[str, int], str]:
-        """Finished runs of an experiment by their parameters (canonical JSON) and seed."""
+        """Finished runs of an experiment by their parameters (canonical JSON) and seed.
+
+        Where several engines made runs, those of the simulator are meant, or else those of the engine that ended first.
+        """
         points, runs = self._done(experiment)
-        return {(points[run["point"]][1], run["seed"]): run["run_id"] for run in runs}
+        engines = list(dict.fromkeys(run["engine"] for run in runs))
+        meant = DEFAULT if DEFAULT in engines else next(iter(engines), DEFAULT)
+        return {(points[run["point"]][1], run["seed"]): run["run_id"] for run in runs if run["engine"] == meant}
 
     def _done(self, experiment: str) -> tuple[dict[int, tuple[str, str]], list[dict[str, Any]]]:
         content = self._content()
@@ -219,23 +258,24 @@ class Store:
     def run(self, run_id: str) -> Result:
         """One run's result; an unambiguous beginning of its identity is enough.
 
-        Tables that were not kept are made again by the engine that made the run.
+        Tables that were not kept are made again by the engine that made the run, if it is reproducible.
         """
-        from bloatlab.result import Result
-        from bloatlab.sweeps import one
-
         row = self.find(run_id)
-        if row["status"] != "done":
+        if row["status"] == "failed":
             raise StoreError(f"{self.directory}: run {row['run_id']} failed: {row['reason']}")
         identity = row["run_id"]
+        origin = self.origin(identity)
+
+        def simulate(packets: bool) -> Outcome:
+            return origin.simulate(result.plugins, result.given_engine, packets=packets)
 
         @cache
         def again() -> Mapping[str, ArrowTable]:
-            return one.simulate_again(result, packets=False).tables()
+            return simulate(packets=False).tables()
 
         def load(name: str) -> ArrowTable:
             if row["kept"] < Keep.TABLES:
-                return one.table_of(identity, again(), name)
+                return tables.named(identity, again(), name)
             return self.table(name, [identity]).drop("run_id")
 
         result = Result(
@@ -244,10 +284,14 @@ class Store:
             scenario=json.loads(row["scenario"]),
             parameters=json.loads(row["parameters"]),
             seed=row["seed"],
+            engine=row["engine"],
             engine_version=row["engine_version"],
+            repetition=row["repetition"],
+            suspect=row["reason"] if row["status"] == "suspect" else None,
             digest=row["digest"],
             metrics=self.run_metrics([identity])[identity],
             load=load,
+            with_packets=lambda: simulate(packets=True),
             recorded=row["kept"] >= Keep.PACKETS,
         )
         return result
@@ -266,6 +310,12 @@ class Store:
     def _content(self) -> Content:
         self._last = Content.load(self.directory, self._last)
         return self._last
+
+
+def _engines(runs: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Each run with its engine, where engines differ; else nothing."""
+    found = [(run["run_id"], run["engine"]) for run in runs]
+    return found if len({engine for _, engine in found}) > 1 else []
 
 
 def _runs_by_part(content: Content, run_ids: Iterable[str] | None) -> dict[str, list[str]]:

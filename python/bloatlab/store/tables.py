@@ -59,8 +59,9 @@ class Table:
 RUNS = Table(
     "runs",
     {
-        "run_id": str, "experiment": str, "point": int, "seed": int, "engine_version": str, "status": str, "reason": str,
-        "digest": str, "wall_s": float, "events": int, "kept": int, "created": str, "part": str,
+        "run_id": str, "experiment": str, "point": int, "seed": int, "engine": str, "engine_version": str,
+        "repetition": int, "status": str, "reason": str, "digest": str, "wall_s": float, "events": int, "kept": int,
+        "created": str, "part": str,
     },
     ("run_id",),
     frozenset({"reason", "digest", "wall_s", "events", "part"}),
@@ -84,4 +85,8 @@ SEALS = Table("seals", {"name": str, "rows": int, "total": int}, ("name",))
 
 CONTENT = {table.name: table for table in (RUNS, POINTS, UNITS, CLAIMS, INVOCATIONS, PARTS)}
 RUNS_BY_PART = "CREATE INDEX runs_by_part ON runs (part)"
-STATEMENTS = (*(table.create for table in (*CONTENT.values(), SEALS)), RUNS_BY_PART)
+
+
+def statements(tables: Mapping[str, Table] = CONTENT) -> list[str]:
+    """The statements that make a database with these tables."""
+    return [*(table.create for table in (*tables.values(), SEALS)), RUNS_BY_PART]

@@ -7,18 +7,19 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.store import layout, metrics
+from bloatlab.store import layout, metrics, seals
 from bloatlab.store.database import VERSION, Database, check_version, clear_errors, make, version_of
 from bloatlab.store.index import index
 from bloatlab.store.keep import Keep
 from bloatlab.store.layout import DATABASE, PARTS
 from bloatlab.store.parts import encoded, mark, replace_durably, write_manifest, write_part
 from bloatlab.store.points import Points
-from bloatlab.store.records import NOTES, RECORDS, Note, RunRecord, frame_of_notes, frame_of_records
-from bloatlab.store.tables import CONTENT
+from bloatlab.store.records import NOTES, RECORDS, SINCE_5, Note, RunRecord, frame_of_notes, frame_of_records
+from bloatlab.store.tables import CONTENT, RUNS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +48,11 @@ def upgrade(directory: Path) -> Path | None:
         fresh = layout.temporary(directory)
         make(fresh)
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
-            _fill(Database(connection, {name: [] for name in CONTENT}), old, directory / PARTS, version)
+            new = Database(connection, {name: [] for name in CONTENT})
+            if version == 4:
+                _copy_rows(new, old)
+            else:
+                _fill(new, old, directory / PARTS, version)
         old.execute("PRAGMA journal_mode = DELETE")
     fresh.replace(database)
     return copy
@@ -63,6 +68,22 @@ def _copy(old: sqlite3.Connection, directory: Path, version: int) -> Path:
         copy.execute("PRAGMA journal_mode = DELETE")
     temporary.replace(path)
     return path
+
+
+_RUNS_4 = replace(RUNS, columns={name: of for name, of in RUNS.columns.items() if name not in SINCE_5})
+_CONTENT_4 = {**CONTENT, RUNS.name: _RUNS_4}
+
+
+def _copy_rows(database: Database, old: sqlite3.Connection) -> None:
+    """Version 4 differs in the columns of `runs` alone, and its parts stay as they are."""
+    seals.check_schema(old, _CONTENT_4)
+    content = seals.read(old, seals.sums(old), _CONTENT_4)
+    with database.transaction():
+        for name, rows in content.items():
+            found = [dict(zip(_CONTENT_4[name].columns, row, strict=False)) for row in rows]
+            database.put(
+                CONTENT[name], [tuple({**SINCE_5, **row}[column] for column in CONTENT[name].columns) for row in found]
+            )
 
 
 def _fill(database: Database, old: sqlite3.Connection, parts: Path, version: int) -> None:

@@ -9,11 +9,11 @@ import secrets
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.engines import engine
-from bloatlab.errors import ClusterError, ParameterError
+from bloatlab.engines import Engine
+from bloatlab.errors import ClusterError, EngineError, ParameterError
 from bloatlab.loading import Factories, Factory
 from bloatlab.sweeps import shipping
 from bloatlab.sweeps.collector import Collector
@@ -39,7 +39,7 @@ GRACE_S = 3.0
 class Cluster:
     """The executor of a dask.distributed cluster."""
 
-    def __init__(self, scheduler: str | Client, runs: Iterable[PlannedRun] = ()) -> None:
+    def __init__(self, scheduler: str | Client, runs: Sequence[PlannedRun] = ()) -> None:
         """Connects to a scheduler, and pickles the plugins of the runs.
 
         Args:
@@ -48,16 +48,28 @@ class Cluster:
 
         Raises:
             ClusterError: There is no such scheduler, or its workers have another engine.
-            ParameterError: A plugin cannot be sent.
+            ParameterError: A plugin or the engine cannot be sent.
+            EngineError: The engine limits how many runs it makes at once, which a cluster cannot keep; or the plan has
+                several engines.
         """
-        self._plugins = _Plugins()
+        self._pickled = _Pickled()
+        engines = {planned.engine.name: (planned.engine, planned.engine_version) for planned in runs}
+        if len(engines) > 1:
+            raise EngineError(f"a plan on a cluster has one engine, not {', '.join(sorted(engines))}")
+        for engine, _ in engines.values():
+            if engine.concurrency is not None:
+                raise EngineError(
+                    f"engine {engine.name}: makes at most {engine.concurrency} runs at once, so it cannot run on a "
+                    "cluster"
+                )
         self._own = isinstance(scheduler, str)
         self._client: Client = connect(scheduler) if isinstance(scheduler, str) else scheduler
         self._name = str(getattr(self._client.scheduler, "address", scheduler))
         try:
             for planned in runs:
-                self._plugins.pickled(planned.plugins)
-            self._refuse_other_engines()
+                self._pickled.plugins(planned.plugins)
+            for engine, version in engines.values():
+                self._refuse_other_engines(engine, version)
         except BaseException:
             self.close()
             raise
@@ -70,7 +82,7 @@ class Cluster:
         """
         if not todo:
             return
-        dispatch = _Dispatch(self._client, self._name, todo, collector, self._plugins)
+        dispatch = _Dispatch(self._client, self._name, todo, collector, self._pickled)
         try:
             dispatch.run()
         except KeyboardInterrupt:
@@ -85,11 +97,11 @@ class Cluster:
             with contextlib.suppress(Exception):
                 self._client.close(timeout=2)
 
-    def _refuse_other_engines(self) -> None:
+    def _refuse_other_engines(self, engine: Engine, version: str) -> None:
         from distributed.comm.core import CommClosedError
 
         try:
-            answers = self._client.run(shipping.refusal, engine().engine_version(), on_error="return")
+            answers = self._client.run(shipping.refusal, self._pickled.engine(engine), version, on_error="return")
         except (OSError, CommClosedError) as error:
             raise ClusterError(f"scheduler {self._name}: {error}") from error
         for worker, answer in answers.items():
@@ -103,13 +115,13 @@ class _Dispatch:
     """One plan on its way through the cluster."""
 
     def __init__(
-        self, client: Client, name: str, todo: Sequence[PlannedRun], collector: Collector, plugins: _Plugins
+        self, client: Client, name: str, todo: Sequence[PlannedRun], collector: Collector, pickled: _Pickled
     ) -> None:
         self.client = client
         self.name = name
         self.todo = todo
         self.collector = collector
-        self.plugins = plugins
+        self.pickled = pickled
         self.session = secrets.token_hex(8)
         self.waiting = deque(range(len(todo)))
         self.singly: deque[int] = deque()
@@ -204,10 +216,11 @@ class _Dispatch:
             planned = self.todo[index]
             place = scenarios.setdefault(planned.scenario, len(scenarios))
             if place == len(plugins):
-                plugins.append(self.plugins.pickled(planned.plugins))
+                plugins.append(self.pickled.plugins(planned.plugins))
             orders.append(shipping.Order(index, place, planned.seed, planned.keep))
-        version = self.todo[indices[0]].engine_version
-        return shipping.Batch(self.session, version, list(scenarios), plugins, orders)
+        first = self.todo[indices[0]]
+        engine = self.pickled.engine(first.engine)
+        return shipping.Batch(self.session, engine, first.engine_version, list(scenarios), plugins, orders)
 
     def _take_ended(self, timeout: float) -> None:
         """Takes what has come back; waits for the first a little."""
@@ -245,7 +258,13 @@ class _Dispatch:
                 self.collector.failed(planned, made.reason, made.wall_s)
             else:
                 self.collector.done(
-                    planned, made.metrics, tables, digest=made.digest, events=made.events, wall_s=made.wall_s
+                    planned,
+                    made.metrics,
+                    tables,
+                    digest=made.digest,
+                    events=made.events,
+                    wall_s=made.wall_s,
+                    suspect=made.suspect,
                 )
         made_of_it = {made.index for made in answer.made}
         self.waiting.extendleft(index for index in reversed(indices) if index not in made_of_it)
@@ -263,13 +282,14 @@ class _Dispatch:
             self.collector.failed(self.todo[indices[0]], reason, 0.0)
 
 
-class _Plugins:
-    """The plugins' classes, pickled by value: their modules need not be on the workers."""
+class _Pickled:
+    """Engines and the classes of plugins, pickled by value: their modules need not be on the workers."""
 
     def __init__(self) -> None:
-        self._pickled: dict[tuple[tuple[str, object], ...], bytes] = {}
+        self._plugins: dict[tuple[tuple[str, object], ...], bytes] = {}
+        self._engines: dict[str, bytes] = {}
 
-    def pickled(self, factories: Factories) -> bytes:
+    def plugins(self, factories: Factories) -> bytes:
         """The factories of a scenario as bytes, none if it has none.
 
         Raises:
@@ -278,31 +298,38 @@ class _Plugins:
         if not factories:
             return b""
         key = tuple(sorted(factories.items(), key=lambda item: item[0]))
-        if key not in self._pickled:
-            import cloudpickle
+        if key not in self._plugins:
+            classes = [made.plugin for made in factories.values() if isinstance(made, Factory)]
+            names = ", ".join(f"`{name}`" for name in sorted(factories))
+            self._plugins[key] = _by_value(factories, classes, f"plugin {names}")
+        return self._plugins[key]
 
-            try:
-                with _by_value(factories):
-                    self._pickled[key] = cloudpickle.dumps(factories)
-            except Exception as error:
-                names = ", ".join(f"`{name}`" for name in sorted(factories))
-                raise ParameterError(f"plugin {names}: cannot be sent to a cluster ({said(error)})") from error
-        return self._pickled[key]
+    def engine(self, engine: Engine) -> bytes:
+        """An engine as bytes.
+
+        Raises:
+            ParameterError: It cannot be pickled.
+        """
+        if engine.name not in self._engines:
+            self._engines[engine.name] = _by_value(engine, [type(engine)], f"engine {engine.name}")
+        return self._engines[engine.name]
 
 
-@contextlib.contextmanager
-def _by_value(factories: Factories) -> Iterator[None]:
-    """While it lasts, the modules that the plugins' classes come from are pickled with them."""
+def _by_value(what: object, classes: Sequence[type], called: str) -> bytes:
+    """An object with the modules that its classes come from; those of bloatlab itself are on the workers."""
     import cloudpickle
 
-    classes = [part for made in factories.values() if isinstance(made, Factory) for part in made.plugin.__mro__]
-    names = {part.__module__ for part in classes} - {"builtins", "abc", "bloatlab.plugins"}
-    modules = [sys.modules[name] for name in sorted(names) if name in sys.modules]
+    names = {base.__module__ for of in classes for base in of.__mro__} - {"builtins", "abc"}
+    modules = [sys.modules[name] for name in sorted(names) if name in sys.modules and not name.startswith("bloatlab.")]
     modules = [module for module in modules if module.__name__ not in cloudpickle.list_registry_pickle_by_value()]
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
     try:
-        yield
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+        pickled: bytes = cloudpickle.dumps(what)
+    except Exception as error:
+        raise ParameterError(f"{called}: cannot be sent to a cluster ({said(error)})") from error
     finally:
         for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
+            with contextlib.suppress(ValueError):
+                cloudpickle.unregister_pickle_by_value(module)
+    return pickled

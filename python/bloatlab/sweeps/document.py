@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bloatlab.engines import DEFAULT, Engine, find
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.suite import Suite
@@ -50,20 +51,25 @@ class Plan(BaseModel):
     """Where seeds come from."""
     seeds: Seeds = "common"
     """`common`: replication r has the seed `seed + r` at every point; `independent`: every run has one of its own."""
+    engine: str = DEFAULT
+    """What runs the scenarios: a built-in engine, or one that the user has named as well or allowed."""
     keep: str = "tables"
     """How much of a run is stored: `measures`, `metrics`, `tables` or `packets`."""
     out: str | None = None
     """Results directory; absent: results/NAME."""
 
-    def source(self, plugins: AllowedPlugins = NO_PLUGINS) -> Source:
+    def source(self, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None) -> Source:
         """Where its scenarios come from.
 
         Args:
             plugins: The plugins that they may name.
+            engine: What runs them; absent: the plan's own.
 
         Raises:
             ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment, or one that may not be imported.
+            EngineError: The plan's engine may not be imported, or cannot run on this machine.
         """
+        engine = engine or find(self.engine, plugins)
         if (self.experiment is None) == (self.scenario is None):
             raise ParameterError("plan: names one of `experiment` and `scenario`")
         if self.experiment is not None:
@@ -71,21 +77,23 @@ class Plan(BaseModel):
             if isinstance(experiment, Suite):
                 names = ", ".join(member.name for member in experiment.members)
                 raise ParameterError(f"experiment: {experiment.name} sweeps by itself; name one of its own ({names})")
-            return ExperimentSource(experiment, plugins)
+            return ExperimentSource(experiment, plugins, engine)
         if isinstance(self.scenario, str):
-            return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins)
-        return ScenarioSource(self.scenario or {}, plugins=plugins)
+            return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins, engine)
+        return ScenarioSource(self.scenario or {}, plugins=plugins, engine=engine)
 
-    def runs(self, plugins: AllowedPlugins = NO_PLUGINS, *, dry: bool = False) -> list[PlannedRun]:
+    def runs(self, source: Source | None = None, *, dry: bool = False) -> list[PlannedRun]:
         """The runs, each once: points outermost, then the axes (the last varies fastest), replications innermost.
 
         Args:
-            plugins: The plugins that it may name as `module:Class`. Classes need no permission.
+            source: Where its scenarios come from, with the plugins that they may name and the engine; absent:
+                `source()`.
             dry: The runs are only listed, and no plugin is imported (`plan_points`).
 
         Raises:
             ParameterError: A value is not allowed, something is both set and swept, or no point meets the conditions.
-            ScenarioError: The engine refuses a scenario.
+            ScenarioError: A scenario is not valid.
+            EngineError: The engine cannot run a scenario.
         """
         for place, point in enumerate(self.points):
             for name in point:
@@ -95,7 +103,7 @@ class Plan(BaseModel):
         named = self.points or [{}]
         points = [{**point, **values} for point, values in itertools.product(named, combined)]
         runs = plan_points(
-            self.source(plugins),
+            source or self.source(),
             points,
             self.fixed,
             replications=self.replications,

@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.loading import AllowedPlugins
 from bloatlab.metrics import units
+from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.files import write_files
 from bloatlab.store.remote import Place, local
 from bloatlab.sweeps.collector import Collector, Progress, Summary
 from bloatlab.sweeps.plan import PlannedRun
+from bloatlab.sweeps.repetitions import with_repetitions
 from bloatlab.sweeps.threads import Threads
 
-if TYPE_CHECKING:
-    from distributed import Client
+DEFAULT_SETTINGS = RunSettings()
 
 
 class Executor(Protocol):
@@ -34,28 +35,28 @@ class Executor(Protocol):
         """Gives back what it holds."""
 
 
-def executor_for(runs: Sequence[PlannedRun], jobs: int | None, scheduler: str | Client | None) -> Executor:
+def executor_for(runs: Sequence[PlannedRun], settings: RunSettings) -> Executor:
     """Threads, or the cluster of a scheduler.
 
     Raises:
         ParameterError: `jobs` is not positive, or given with a scheduler; or a plugin cannot be sent.
+        EngineError: The engine limits how many runs it makes at once, which a cluster cannot keep.
         ClusterError: The scheduler cannot be reached, or its workers have another engine.
     """
-    if scheduler is None:
-        return Threads(jobs)
-    if jobs is not None:
+    if settings.scheduler is None:
+        return Threads(settings.jobs)
+    if settings.jobs is not None:
         raise ParameterError("jobs: is for threads of this process; on a cluster its workers say how many")
     from bloatlab.sweeps.cluster import Cluster
 
-    return Cluster(scheduler, runs)
+    return Cluster(settings.scheduler, runs)
 
 
 def execute(
     runs: Sequence[PlannedRun],
     directory: Place,
+    settings: RunSettings = DEFAULT_SETTINGS,
     *,
-    jobs: int | None = None,
-    scheduler: str | Client | None = None,
     progress: Progress | None = None,
     command: str = "",
     after: Callable[[Writer, Summary], None] | None = None,
@@ -67,8 +68,7 @@ def execute(
     Args:
         runs: The plan.
         directory: Results directory, or a URL as `s3://bucket/path`; made if there is none.
-        jobs: Threads; absent: one a processor.
-        scheduler: A dask scheduler's address (or `file:PATH`), or a connected client: runs are made on its workers.
+        settings: Threads or a cluster. The engine is the one that the runs were planned for.
         progress: Told now and then how far it is.
         command: The command that asked for it, noted in the store.
         after: Called with the writer once all is run, to note claims.
@@ -81,15 +81,18 @@ def execute(
     """
     directory = local(directory)
     start = time.perf_counter()
-    summary = Summary(total=len(runs))
     own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
-    executor = executor_for(runs, jobs, scheduler)
+    executor = executor_for(runs, settings)
     with contextlib.closing(executor), Writer(directory, units() | own) as writer:
-        finished = _whole(Store(directory), runs)
+        store = Store(directory)
+        runs = with_repetitions(runs, store.finished())
+        summary = Summary(runs)
+        finished = _whole(store, runs)
         todo = []
         for planned in runs:
             recorded = finished.get(planned.run_id)
-            if recorded is None or recorded < planned.keep:
+            # More can be kept of a run only where making it again gives the same results.
+            if recorded is None or (recorded < planned.keep and planned.engine.reproducible):
                 todo.append(planned)
             else:
                 summary.read += 1
@@ -103,7 +106,7 @@ def execute(
         except KeyboardInterrupt:
             summary.interrupted = True
         if not summary.interrupted:
-            _leave_files(runs, writer, summary)
+            _leave_files(writer, summary)
             if after is not None:
                 after(writer, summary)
     summary.wall_s = time.perf_counter() - start
@@ -118,10 +121,9 @@ def _whole(store: Store, runs: Sequence[PlannedRun]) -> dict[str, Keep]:
     return {run_id: finished[run_id] for run_id in wanted if run_id not in damaged}
 
 
-def _leave_files(runs: Sequence[PlannedRun], writer: Writer, summary: Summary) -> None:
-    """Files of the runs that are done; those of an earlier call are made again only where they are missing."""
-    failed = {planned.run_id for planned, _ in summary.failed}
-    leaving = [planned for planned in runs if planned.files is not None and planned.run_id not in failed]
+def _leave_files(writer: Writer, summary: Summary) -> None:
+    """Files of the runs that are done; those of an earlier call are written only where they are missing."""
+    leaving = [planned for planned in summary.measured if planned.files is not None]
     if not leaving:
         return
     writer.flush()
@@ -130,6 +132,6 @@ def _leave_files(runs: Sequence[PlannedRun], writer: Writer, summary: Summary) -
         assert planned.files is not None
         created = store.find(planned.run_id)["created"]
         result = store.run(planned.run_id)
-        # Those that it was planned with, and no others that the store may name.
-        result.plugins = AllowedPlugins(frozenset(planned.plugins))
+        # What it was planned with, and nothing else that the store may name.
+        result.plugins, result.given_engine = AllowedPlugins(frozenset(planned.plugins)), planned.engine
         write_files(writer.directory, planned.files(result), created)

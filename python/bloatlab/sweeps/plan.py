@@ -6,11 +6,12 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from bloatlab.engines import engine
-from bloatlab.errors import ParameterError
+from bloatlab import language
+from bloatlab.engines import Engine
+from bloatlab.errors import EngineError, ParameterError
 from bloatlab.loading import AllowedPlugins, Factories, outline, resolve
 from bloatlab.scenario.sound import check
 from bloatlab.store.identity import canonical, run_id
@@ -42,6 +43,8 @@ class Source(Protocol):
     """Their units."""
     plugins: AllowedPlugins
     """Which plugins its scenarios may name."""
+    engine: Engine
+    """What runs its scenarios."""
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters as they are stored, and the scenario document they make."""
@@ -58,6 +61,7 @@ class PlannedRun:
     experiment: str
     scenario: str
     seed: int
+    engine: Engine
     engine_version: str
     parameters: dict[str, Any]
     plugins: Factories
@@ -69,6 +73,13 @@ class PlannedRun:
     """Metrics of the experiment's own, from the run's."""
     measures: Mapping[str, str] = field(default_factory=dict)
     """Their units."""
+    repetition: int = 0
+    """Which run of this seed it is; above 0 only where the engine is not reproducible."""
+
+    def repeated(self, repetition: int) -> PlannedRun:
+        """Another run of the same scenario and seed."""
+        identity = run_id(self.scenario, self.seed, self.engine_version, self.engine.name, repetition)
+        return replace(self, run_id=identity, repetition=repetition)
 
 
 def plan(
@@ -85,7 +96,8 @@ def plan(
 
     Raises:
         ParameterError: A value is not allowed; the text names the parameter.
-        ScenarioError: The engine refuses the scenario; the text names the key's path.
+        ScenarioError: The scenario is not valid; the text names the key's path.
+        EngineError: The engine cannot run the scenario; the text names the key's path.
     """
     points = product(axes or {}, base or {})
     return plan_points(source, points, base, replications=replications, seed=seed, seeds=seeds, keep=keep)
@@ -133,7 +145,8 @@ def plan_points(
 
     Raises:
         ParameterError: A value is not allowed; the text names the parameter.
-        ScenarioError: The engine refuses the scenario; the text names the key's path.
+        ScenarioError: The scenario is not valid; the text names the key's path.
+        EngineError: The engine cannot run the scenario; the text names the key's path.
     """
     if replications < 1:
         raise ParameterError(f"replications: must be at least 1, not {replications}")
@@ -143,7 +156,7 @@ def plan_points(
         raise ParameterError(
             f"keep: {source.name} defines no measures of its own, so metrics is the least that is kept"
         )
-    version = engine().engine_version()
+    engine, version = source.engine, source.engine.version()
     runs: dict[str, PlannedRun] = {}
     for point in points:
         given = {**(base or {}), **point}
@@ -153,14 +166,17 @@ def plan_points(
             continue
         check(document)
         document, plugins = (outline(document), {}) if dry else resolve(document, source.plugins)
-        scenario = canonical(json.loads(engine().normalise(_dump(document))))
+        normalised = json.loads(language.normalise(_dump(document)))
+        if refused := engine.supports(normalised):
+            raise EngineError(f"engine {engine.name}: " + "; ".join(map(str, refused)))
+        scenario = canonical(normalised)
         for replication in range(replications):
             of_run = seed + replication if seeds == "common" else _seed_of_its_own(seed, scenario, replication)
-            identity = run_id(scenario, of_run, version)
+            identity = run_id(scenario, of_run, version, engine.name)
             if identity not in runs:
                 runs[identity] = PlannedRun(
-                    identity, source.name, scenario, of_run, version, parameters, plugins, source.files, keep,
-                    source.measure, source.measures,
+                    identity, source.name, scenario, of_run, engine, version, parameters, plugins, source.files,
+                    keep, source.measure, source.measures,
                 )  # fmt: skip
     return list(runs.values())
 

@@ -37,8 +37,18 @@ def done(
     digest: str,
     events: int,
     wall_s: float,
+    suspect: str | None = None,
 ) -> RunRecord:
-    """A run that went well, with what its experiment measures.
+    """A run that has ended, with what its experiment measures.
+
+    Args:
+        planned: The run.
+        metrics_json: Its metrics.
+        tables: Its tables.
+        digest: Their hash.
+        events: Events that the engine processed.
+        wall_s: Seconds in the engine.
+        suspect: Why the engine doubts its own measurement; absent: it does not.
 
     Raises:
         Exception: Whatever the experiment's own `measure` raises; the run counts as failed then.
@@ -52,13 +62,19 @@ def done(
         tables=kept_tables(planned.keep, tables),
         digest=digest,
         events=events,
+        reason=None if suspect is None else _one_line(suspect),
+        suspect=suspect is not None,
     )
 
 
 def failed(planned: PlannedRun, error: BaseException | str, wall_s: float) -> RunRecord:
     """A run that did not, with the reason in one line."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    return _ended(planned, wall_s, reason=" ".join(text.split()))
+    return _ended(planned, wall_s, reason=_one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _ended(planned: PlannedRun, wall_s: float, **what: Any) -> RunRecord:
@@ -67,7 +83,9 @@ def _ended(planned: PlannedRun, wall_s: float, **what: Any) -> RunRecord:
         experiment=planned.experiment,
         scenario=planned.scenario,
         seed=planned.seed,
+        engine=planned.engine.name,
         engine_version=planned.engine_version,
+        repetition=planned.repetition,
         parameters=planned.parameters,
         wall_s=wall_s,
         keep=planned.keep,

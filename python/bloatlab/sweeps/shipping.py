@@ -6,11 +6,11 @@ import io
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bloatlab.engines import ControlLike, OutcomeLike, engine
+from bloatlab.engines import Cancelled, Control, Engine, Outcome, PluginFactories, doubt
 from bloatlab.store import Keep
 from bloatlab.sweeps.record import kept_tables
 
@@ -36,6 +36,8 @@ class Batch:
     """Runs that one worker makes one after the other. What many of them share goes along once."""
 
     session: str
+    engine: bytes
+    """The pickled engine."""
     engine_version: str
     scenarios: Sequence[str]
     plugins: Sequence[bytes]
@@ -56,6 +58,8 @@ class Made:
     index: int
     reason: str | None = None
     """Why it failed; the rest is then empty."""
+    suspect: str | None = None
+    """Why the engine doubts its own measurement."""
     wall_s: float = 0.0
     """Seconds in the engine."""
     digest: str = ""
@@ -108,7 +112,7 @@ class _Packing:
         self._heights: list[int] = []
         self._places: dict[tuple[str, ...], int] = {}
 
-    def add(self, outcome: OutcomeLike, keep: Keep) -> dict[str, Span]:
+    def add(self, outcome: Outcome, keep: Keep) -> dict[str, Span]:
         """Takes those of a run's tables in that are kept."""
         if keep < Keep.TABLES:
             return {}
@@ -145,7 +149,7 @@ class _Sessions:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     cancelled: set[str] = field(default_factory=set)
-    controls: set[tuple[str, ControlLike]] = field(default_factory=set)
+    controls: set[tuple[str, Control]] = field(default_factory=set)
 
 
 _sessions = _Sessions()
@@ -160,30 +164,43 @@ async def cancel(session: str) -> None:
                 control.cancel()
 
 
-def refusal(engine_version: str) -> str:
+def refusal(pickled_engine: bytes, engine_version: str) -> str:
     """Why this process cannot run for a driver with that engine, or nothing."""
-    ours = engine().engine_version()
+    engine = unpickled_engine(pickled_engine)
+    here = f"worker on {socket.gethostname()}"
+    if why := engine.available():
+        return f"{here} cannot run engine {engine.name} ({why})"
+    ours = engine.version()
     if ours == engine_version:
         return ""
-    return f"worker on {socket.gethostname()} has engine {ours}, the driver {engine_version}: install the same bloatlab"
+    return f"{here} has engine {ours}, the driver {engine_version}: install the same bloatlab"
+
+
+def unpickled_engine(pickled: bytes) -> Engine:
+    """The engine that the driver sent."""
+    import cloudpickle
+
+    engine: Engine = cloudpickle.loads(pickled)
+    return engine
 
 
 def run_batch(batch: Batch) -> Answer:
     """Runs a batch in a worker. A failed run is told with its reason and does not stop the others."""
-    if refused := refusal(batch.engine_version):
+    if refused := refusal(batch.engine, batch.engine_version):
         return Answer(refused=refused)
     start = time.perf_counter()
+    engine = unpickled_engine(batch.engine)
     made: list[Made] = []
     packing = _Packing()
     for order in batch.orders:
-        control = engine().Control()
+        control = engine.control()
         with _sessions.lock:
             if batch.session in _sessions.cancelled:
                 break
             _sessions.controls.add((batch.session, control))
         try:
-            made.append(_make(batch, order, control, packing))
-        except engine().Cancelled:
+            made.append(_make(batch, order, engine, control, packing))
+        except Cancelled:
             break
         finally:
             with _sessions.lock:
@@ -194,10 +211,10 @@ def run_batch(batch: Batch) -> Answer:
     return Answer(made, streams, time.perf_counter() - start)
 
 
-def _make(batch: Batch, order: Order, control: ControlLike, packing: _Packing) -> Made:
+def _make(batch: Batch, order: Order, engine: Engine, control: Control, packing: _Packing) -> Made:
     start = time.perf_counter()
     try:
-        outcome = engine().run(
+        outcome = engine.run(
             batch.scenarios[order.scenario],
             order.seed,
             record_packets=order.keep >= Keep.PACKETS,
@@ -206,18 +223,20 @@ def _make(batch: Batch, order: Order, control: ControlLike, packing: _Packing) -
         )
         wall_s = time.perf_counter() - start
         spans = packing.add(outcome, order.keep)
-        return Made(order.index, None, wall_s, outcome.digest, outcome.events, outcome.metrics_json(), spans)
-    except engine().Cancelled:
+        metrics = outcome.metrics_json()
+        return Made(order.index, None, doubt(outcome), wall_s, outcome.digest, outcome.events, metrics, spans)
+    except Cancelled:
         raise
     # A panic of the engine is no `Exception`, and must not stop the others either.
     except BaseException as error:
-        return Made(order.index, f"{type(error).__name__}: {error}", time.perf_counter() - start)
+        reason = f"{type(error).__name__}: {error}"
+        return Made(order.index, reason, wall_s=time.perf_counter() - start)
 
 
-def _unpickle(plugins: bytes) -> dict[str, Callable[[dict[str, Any]], object]] | None:
+def _unpickle(plugins: bytes) -> PluginFactories | None:
     if not plugins:
         return None
     import cloudpickle
 
-    factories: dict[str, Callable[[dict[str, Any]], object]] = cloudpickle.loads(plugins)
+    factories: PluginFactories = cloudpickle.loads(plugins)
     return factories

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bloatlab.engines import DEFAULT, Engine, find
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.scenario.paths import with_values
@@ -15,10 +16,13 @@ from bloatlab.sweeps.plan import FilesOf, Measure
 class ExperimentSource:
     """An experiment of the catalogue; what is set are its parameters."""
 
-    def __init__(self, experiment: Experiment, plugins: AllowedPlugins = NO_PLUGINS) -> None:
-        """With the plugins that its parameters may name."""
+    def __init__(
+        self, experiment: Experiment, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None
+    ) -> None:
+        """With the plugins that its parameters may name, and the engine that runs it; absent: the simulator."""
         self.experiment = experiment
         self.plugins = plugins
+        self.engine = engine or find(DEFAULT)
         self.name = experiment.name
         self.files: FilesOf | None = experiment.files if experiment.leaves_files else None
         self.measures: Mapping[str, str] = experiment.measures
@@ -38,13 +42,25 @@ class ScenarioSource:
     """A user's scenario; what is set are dotted paths into it."""
 
     def __init__(
-        self, document: Mapping[str, Any], name: str = "scenario", plugins: AllowedPlugins = NO_PLUGINS
+        self,
+        document: Mapping[str, Any],
+        name: str = "scenario",
+        plugins: AllowedPlugins = NO_PLUGINS,
+        engine: Engine | None = None,
     ) -> None:
-        """With the name that it has if the document says none, and the plugins that it may name."""
+        """A source of one document.
+
+        Args:
+            document: The scenario.
+            name: Its name, if the document says none.
+            plugins: The plugins that it may name.
+            engine: What runs it; absent: the simulator.
+        """
         # Before it is copied, which takes a stack as deep as the document.
         check(document)
         self.document = document
         self.plugins = plugins
+        self.engine = engine or find(DEFAULT)
         self.files: FilesOf | None = None
         self.measures: Mapping[str, str] = {}
         self.measure: Measure | None = None

@@ -27,7 +27,8 @@ def plan_all(
 
     Raises:
         ParameterError: A value is not allowed, or a suite's parameter is swept.
-        ScenarioError: The engine refuses one of the scenarios.
+        ScenarioError: One of the scenarios is not valid.
+        EngineError: The engine cannot run one of them.
     """
     experiment = source.experiment if isinstance(source, ExperimentSource) else None
     if not isinstance(experiment, Suite):
@@ -40,6 +41,6 @@ def plan_all(
     runs: list[PlannedRun] = []
     replications = 1 if replications is None else replications
     for part in experiment.parts(experiment.resolve(base)):
-        member = ExperimentSource(part.experiment, source.plugins)
+        member = ExperimentSource(part.experiment, source.plugins, source.engine)
         runs += plan(member, part.base, part.axes, replications=replications, seed=seed, keep=keep)
     return runs, {}

@@ -1,15 +1,15 @@
-"""Runs a plan on threads of this process. The engine releases the GIL, so threads are enough."""
+"""Runs a plan on threads of this process. The simulator releases the GIL, so threads are enough."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 
-from bloatlab.engines import ControlLike, engine
+from bloatlab.engines import Cancelled, Control, doubt
 from bloatlab.errors import ParameterError
 from bloatlab.store import Keep
 from bloatlab.sweeps.collector import Collector
@@ -19,38 +19,57 @@ LOOK_EVERY = 0.05
 """Seconds between two looks at the progress."""
 LAST = 16
 """Runs left when the writer is hastened."""
+TEARDOWN_S = 10.0
+"""How long a cancelled run may take to end its processes, seconds."""
 
 
 class Threads:
     """The executor of one machine."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        """With `jobs` threads; absent: one a processor."""
+        """With `jobs` threads; absent: one per CPU core."""
         if jobs is not None and jobs < 1:
             raise ParameterError(f"jobs: must be at least 1, not {jobs}")
         self.jobs = jobs or os.cpu_count() or 1
 
     def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
-        """Runs all of it and hands each run in as it ends; an interrupt cancels what is under way."""
-        jobs = min(self.jobs, max(len(todo), 1))
+        """Runs all of it and hands each run in as it ends; an interrupt cancels what is under way.
+
+        After an interrupt it waits for the engine's runs to return, for at most `TEARDOWN_S`.
+        """
+        limits = (planned.engine.concurrency for planned in todo)
+        jobs = min(self.jobs, max(len(todo), 1), *(limit for limit in limits if limit is not None))
         work = _Work(todo, collector)
-        with ThreadPoolExecutor(jobs, thread_name_prefix="bloatlab-run") as pool:
-            try:
-                threads = [pool.submit(work.thread) for _ in range(jobs)]
-                pending = set(threads)
-                while pending:
+        # Daemons: an engine that does not return from a cancelled run must not keep this process.
+        threads = [
+            threading.Thread(target=work.thread, name=f"bloatlab-run-{place}", daemon=True) for place in range(jobs)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
                     # With a timeout even when nobody looks: a signal that another thread receives wakes no endless wait.
-                    _, pending = wait(pending, LOOK_EVERY)
-                    if pending:
-                        collector.tell(work.under_way())
-                for thread in threads:
-                    thread.result()
-            except BaseException:
-                work.cancel()
-                raise
+                    thread.join(LOOK_EVERY)
+                    collector.tell(work.under_way())
+        except BaseException:
+            work.cancel()
+            _join(threads)
+            raise
+        if work.error is not None:
+            raise work.error
 
     def close(self) -> None:
         """There is nothing to give back."""
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    end = time.monotonic() + TEARDOWN_S
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    left = sum(thread.is_alive() for thread in threads)
+    if left:
+        warnings.warn(f"{left} cancelled runs have not ended after {TEARDOWN_S:g} s", RuntimeWarning, stacklevel=2)
 
 
 class _Work:
@@ -60,34 +79,40 @@ class _Work:
         self.todo = deque(todo)
         self.collector = collector
         self.stop = threading.Event()
-        self.controls: set[ControlLike] = set()
+        self.error: BaseException | None = None
+        self.controls: set[Control] = set()
         self.lock = threading.Lock()
 
     def thread(self) -> None:
         """One thread: takes runs until there are none."""
-        while not self.stop.is_set():
-            with self.lock:
-                if not self.todo:
-                    return
-                planned = self.todo.popleft()
-                last = len(self.todo) == LAST
-                control = engine().Control()
-                self.controls.add(control)
+        try:
+            while self._next():
+                pass
+        except BaseException as error:
+            self.error = error
+            self.cancel()
+
+    def _next(self) -> bool:
+        with self.lock:
+            if self.stop.is_set() or not self.todo:
+                return False
+            planned = self.todo.popleft()
+            last = len(self.todo) == LAST
+            control = planned.engine.control()
+            self.controls.add(control)
+        try:
             if last:
                 self.collector.hasten()
-            try:
-                self._run(planned, control)
-            except BaseException:
-                self.stop.set()
-                raise
-            finally:
-                with self.lock:
-                    self.controls.discard(control)
+            self._run(planned, control)
+        finally:
+            with self.lock:
+                self.controls.discard(control)
+        return True
 
-    def _run(self, planned: PlannedRun, control: ControlLike) -> None:
+    def _run(self, planned: PlannedRun, control: Control) -> None:
         start = time.perf_counter()
         try:
-            outcome = engine().run(
+            outcome = planned.engine.run(
                 planned.scenario,
                 planned.seed,
                 record_packets=planned.keep >= Keep.PACKETS,
@@ -96,14 +121,22 @@ class _Work:
             )
             tables = outcome.tables() if planned.keep >= Keep.TABLES else {}
             wall_s = time.perf_counter() - start
-        except engine().Cancelled:
+        except Cancelled:
             return
         # A panic of the engine is no `Exception`, and must not stop the others either.
         except BaseException as error:
-            self.collector.failed(planned, error, time.perf_counter() - start)
+            # An engine that was told to stop may fail because its processes have ended.
+            if not self.stop.is_set():
+                self.collector.failed(planned, error, time.perf_counter() - start)
         else:
             self.collector.done(
-                planned, outcome.metrics_json(), tables, digest=outcome.digest, events=outcome.events, wall_s=wall_s
+                planned,
+                outcome.metrics_json(),
+                tables,
+                digest=outcome.digest,
+                events=outcome.events,
+                wall_s=wall_s,
+                suspect=doubt(outcome),
             )
 
     def under_way(self) -> float:
@@ -113,7 +146,7 @@ class _Work:
 
     def cancel(self) -> None:
         """Stops every thread soon."""
-        self.stop.set()
         with self.lock:
+            self.stop.set()
             for control in self.controls:
                 control.cancel()
