@@ -25,7 +25,12 @@ from bloatlab.experiments import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-OUTSIDE = {"index.md": "README.md"} | {name: name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "fuzz/README.md")}
+OUTSIDE = {
+    "index.md": "README.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "fuzzing.md": "fuzz/README.md",
+}
 """Pages of the site whose file is outside docs/: address in the site, path in the repository."""
 MODULES = {"bloatlab.analysis.aggregate", "bloatlab.analysis.intervals", "bloatlab.calculators", "bloatlab.traces"}
 """Modules that the documentation uses, besides those that `import bloatlab` offers."""
