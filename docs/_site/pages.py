@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from examples import drawn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -71,7 +72,8 @@ def _figures() -> Iterator[tuple[str, str]]:
         for name in experiment.figures:
             used[name].append(experiment.name)
     for name, figure in figures.REGISTRY.items():
-        yield f"{name}.md", _render("figure.md", figure=figure, experiments=used[name])
+        example, _ = drawn().get(name, ("", ""))
+        yield f"{name}.md", _render("figure.md", figure=figure, experiments=used[name], example=example)
     yield "index.md", _render("figures.md", figures=figures.REGISTRY.values())
 
 
@@ -132,9 +134,11 @@ def _pages(folder: str) -> list[str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that are made here, and those whose file is outside docs/."""
+    """Adds the pages and images that are made here, and the pages whose file is outside docs/."""
     for address, text in _made().items():
         files.append(File.generated(config, address, content=text))
+    for name, (_, image) in drawn().items():
+        files.append(File.generated(config, f"reference/figures/images/{name}.svg", content=image))
     for address, path in OUTSIDE.items():
         files.append(File.generated(config, address, abs_src_path=str(ROOT / path)))
     return files
