@@ -4,10 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests $(wildcard benches)
+PYTHON_SOURCES := python tests docs/_site $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store clean
+.PHONY: demo test test-rust test-python lint format models docs site golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -23,7 +23,7 @@ test-rust:
 test-python: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m pytest --hypothesis-seed=$(SEED)
 
-lint: $(VENV)/.dev $(VENV)/.built
+lint: $(VENV)/.dev $(VENV)/.built site
 	rustfmt --edition 2024 --check $$(git ls-files '*.rs')
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_SOURCES)
@@ -40,6 +40,10 @@ docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
 	$(BIN)/python tests/docs/queue_pages.py
 	$(BIN)/python tests/docs/law_pages.py
+
+# The documentation site in site/: a broken link or anchor fails. For its search: python3 -m http.server -d site.
+site: $(VENV)/.site $(VENV)/.built
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 golden: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/golden/write_digests.py
@@ -87,7 +91,7 @@ soak-store: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/soak/store.py $(STORE)
 
 clean:
-	rm -rf $(VENV) target python/bloatlab/_core*.so
+	rm -rf $(VENV) site target python/bloatlab/_core*.so
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "make: python3 (3.11 or newer) is needed"; exit 1; }
@@ -106,6 +110,11 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 # What tests and linters need besides.
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e '.[dev]'
+	@touch $@ $(VENV)/.built
+
+# What the documentation site needs besides.
+$(VENV)/.site: $(VENV)/.installed
+	$(PIP) install --no-build-isolation -e '.[site]'
 	@touch $@ $(VENV)/.built
 
 # Only the extension module, when Rust sources have changed since.

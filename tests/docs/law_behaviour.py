@@ -21,8 +21,8 @@ END_S = 60.0
 JOINED = (25.0, 45.0)
 DEPTH = 2
 DESCRIPTION = f"""\
-Every page shows the same 60 s: a bottleneck of 20 Mbit/s, base RTT 40 ms, a FIFO of {DEPTH} bandwidth-delay products. The flow
-under test is there all the time, a CUBIC flow joins it from {JOINED[0]:g} to {JOINED[1]:g} s."""
+Every page shows the same 60 s on a bottleneck of 20 Mbit/s with a base RTT of 40 ms and a FIFO of {DEPTH} bandwidth-delay
+products. The flow under test runs all the time. A CUBIC flow joins it from {JOINED[0]:g} to {JOINED[1]:g} s."""
 QUEUES: Mapping[str, Any] = {
     f"fifo, {DEPTH} BDP": {"kind": "fifo", "limit": f"{bdp_packets(RATE, BASE_RTT, DEPTH)}p"},
     "fifo, 1/4 BDP": {"kind": "fifo", "limit": f"{bdp_packets(RATE, BASE_RTT, 0.25)}p"},

@@ -36,7 +36,7 @@ def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
 def parameters(algorithm: Mapping[str, Any]) -> list[str]:
     """What can be set."""
     if not algorithm["parameters"]:
-        return ["It has none."]
+        return ["This algorithm has no parameters."]
     rows = [("parameter", "type", "default", "allowed", "meaning")]
     for p in algorithm["parameters"]:
         rows.append((f"`{p['name']}`", p["type"], _value(p["default"]), p["range"] or "", p["description"].strip()))
@@ -55,9 +55,9 @@ def _deviations(heading: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def deviations(heading: str, kind: str) -> list[str]:
-    """What docs/deviations.md says of this algorithm under this heading."""
-    mine = [row for row in _deviations(heading) if kind in re.findall(r"`([a-z0-9_+]+)`", row[0])]
-    return [f"- {source[0].upper() + source[1:]}; here: {ours} ({why})." for _, source, ours, why in mine]
+    """A table of what docs/deviations.md says of this algorithm under this heading; empty if nothing."""
+    mine = [row[1:] for row in _deviations(heading) if kind in re.findall(r"`([a-z0-9_+]+)`", row[0])]
+    return table([("source", "bloatlab", "why"), *mine]) if mine else []
 
 
 def save(pages: Iterable[Page], figure: Callable[[Result], Any]) -> None:

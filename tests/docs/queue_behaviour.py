@@ -20,9 +20,9 @@ BASE_RTT = "40ms"
 BASE_RTT_MS = units.duration(BASE_RTT) * 1e3
 END_S = 50.0
 DESCRIPTION = """\
-Every page shows the same 50 s: a bottleneck of 20 Mbit/s, base RTT 40 ms, Ethernet's header counted. One CUBIC flow is there
-all the time, four more from 10 to 25 s; from 35 to 40 s a UDP source sends 30 Mbit/s whatever happens. A call (64 kbit/s, a
-packet of 160 bytes every 20 ms, DSCP EF) and a ping go on all along."""
+Every page shows the same 50 s on a bottleneck of 20 Mbit/s with a base RTT of 40 ms; the header of Ethernet counts. One
+CUBIC flow runs all the time, and four more from 10 to 25 s. From 35 to 40 s, a UDP source sends 30 Mbit/s and does not
+react to losses. A call (64 kbit/s, a packet of 160 bytes every 20 ms, DSCP EF) and a ping run all the time."""
 COLOURS = {
     "queue": "#8C6D4F",
     "ping": "#CC79A7",

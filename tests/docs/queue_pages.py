@@ -51,7 +51,7 @@ def _statistics(result: Result) -> str:
     """What the algorithm itself counted."""
     common = {name for scope, name in metrics.definitions() if scope == "link"}
     own = [f"`{name}`" for name in result.link_metrics["bottleneck"] if name not in common]
-    return ", ".join(own) or "None besides every link's."
+    return ", ".join(own) or "Only those that every link has."
 
 
 def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
@@ -97,12 +97,13 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
     lines = [
         "# Queue disciplines",
         "",
-        "Written by `make docs` from the code. `bloatlab algorithms` lists parameters on the command line,",
-        "[adding a queue](../adding-a-queue.md) says how to write one, [tc](../tc.md) how Linux's words are read and written.",
+        "`make docs` writes these pages from the code. `bloatlab algorithms NAME` prints the parameters of a queue.",
+        "[Choose a queue](../choose-a-queue.md) compares queues on your link, [Linux tc](../tc.md) explains how `tc`",
+        "commands are read and written, and [Adding a queue](../adding-a-queue.md) how to write a queue.",
         "",
         DESCRIPTION,
         "",
-        "Every queue with its defaults, TCP without ECN (shapers at 20 Mbit/s before a link of 1 Gbit/s):",
+        "Every queue with its defaults, TCP without ECN. Shapers send at 20 Mbit/s into a link of 1 Gbit/s.",
         "",
         *table(rows),
         "",

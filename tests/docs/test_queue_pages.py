@@ -13,7 +13,7 @@ from queue_pages import PAGES, described, write
 
 def test_pages_are_up_to_date() -> None:
     old = stale(write())
-    assert not old, f"`make docs` writes them anew: {', '.join(old)}"
+    assert not old, f"run `make docs` to update: {', '.join(old)}"
 
 
 def test_no_page_of_a_queue_that_is_gone() -> None:

@@ -81,7 +81,8 @@ def _section(reference: Reference) -> list[str]:
     lines = [f"## {reference.title}", "", *reference.intro.splitlines(), "", "Tolerances:", ""]
     lines += _header(["metric", "tolerance", "why"])
     lines += [_tolerance(m) for m in reference.metrics]
-    lines += ["", "Cells within them, of all, and the median of ours / theirs:", "", *_summary(reference), ""]
+    lines += ["", "Cells within the tolerance, of all cells (median of bloatlab / reference):", ""]
+    lines += [*_summary(reference), ""]
     lines += [*(f"- **{k}**: {e.reason}" for k, e in reference.explanations.items()), ""]
     for heading, cells in reference.by_section().items():
         lines += [f"### {heading}", "", *_table(reference, cells), ""]
@@ -93,8 +94,9 @@ def page() -> str:
     lines = [
         "# Parity with references",
         "",
-        "Written by `make docs`; `tests/parity` holds it to the engine. Each cell is ours / theirs (ratio). Bold: outside the",
-        "tolerance, with the letter of its explanation. Nothing is fitted to a row.",
+        "`make docs` writes this page, and `tests/parity` compares it with the engine.",
+        "Each cell is bloatlab / reference (ratio). A bold cell is outside the tolerance and has the letter of its",
+        "explanation. No parameter is fitted to a row.",
         "",
     ]
     for reference in REFERENCES:
