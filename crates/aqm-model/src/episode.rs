@@ -2,14 +2,11 @@
 
 use std::fmt;
 
-use bloatlab_aqm::{Context, Hosts, Qdisc, QueueConfig};
+use bloatlab_aqm::{Context, Hosts, QueueConfig};
 use bloatlab_units::{Rate, Rng, Streams};
-use serde_json::Value;
 
 use crate::config::{config, kinds};
-use crate::driver::{Driver, EpisodeStats};
 use crate::operation::Operation;
-use crate::packet::ModelPacket;
 
 /// A queue, the link that it serves, and the operations on it.
 #[derive(Clone, PartialEq)]
@@ -82,28 +79,6 @@ impl Episode {
         // Flows share a few hosts.
         context.hosts = Hosts::new(|flow| [flow as u32 % 7, 100 + flow as u32 % 13]);
         context
-    }
-
-    /// Runs the episode, and panics if the queue violates a property. With `twice`, a second run must have the same result.
-    pub fn run(&self, twice: bool) -> EpisodeStats {
-        let config = self.config();
-        let value = serde_json::to_value(&config).unwrap_or_default();
-        let queue = || {
-            config
-                .build(self.context())
-                .expect("a queue of the registry")
-        };
-        let stats = self.run_on(queue(), &value);
-        if twice {
-            let again = self.run_on(queue(), &value);
-            assert_eq!(stats, again, "the same seed gives the same run");
-        }
-        stats
-    }
-
-    /// Runs the episode on a given queue, which was built from this configuration in the episode's context.
-    pub fn run_on(&self, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> EpisodeStats {
-        Driver::new(self, queue, config).drive(self)
     }
 }
 

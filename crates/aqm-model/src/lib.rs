@@ -12,6 +12,7 @@ mod operation;
 mod packet;
 mod reference;
 mod rules;
+mod run;
 mod shrink;
 #[cfg(test)]
 mod tests;

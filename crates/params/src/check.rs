@@ -1,11 +1,11 @@
 //! Reads parameters and checks them against the ranges in their schema. Every error message starts with the parameter's name.
 
-use bloatlab_units::{Bytes, Duration, Limit, Rate, suggestion};
+use bloatlab_units::suggestion;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::describe::{Description, plain};
+use crate::describe::{Description, measure, plain};
 
 /// Checks values against the ranges in the schema.
 pub fn check_ranges<T: Serialize>(params: &T, description: &Description) -> Result<(), String> {
@@ -33,23 +33,6 @@ pub fn check_ranges<T: Serialize>(params: &T, description: &Description) -> Resu
         }
     }
     Ok(())
-}
-
-/// A value in its base unit. Of a queue limit, only the number is compared, not the unit.
-pub(crate) fn measure(value: &Value, kind: &str) -> Option<f64> {
-    let Value::String(text) = value else {
-        return value.as_f64();
-    };
-    let size = match kind {
-        "duration" => text.parse::<Duration>().ok()?.0,
-        "bytes" => text.parse::<Bytes>().ok()?.0,
-        "rate" => text.parse::<Rate>().ok()?.0,
-        "limit" => match text.parse::<Limit>().ok()? {
-            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
-        },
-        _ => return None,
-    };
-    Some(size as f64)
 }
 
 /// Reads an algorithm's parameters. Every error message names the parameter.

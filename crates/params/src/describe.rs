@@ -1,10 +1,9 @@
 //! Extracts the description of an algorithm's parameters from the schema of its `Params`.
 
+use bloatlab_units::{Bytes, Duration, Limit, Rate};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::check::measure;
 
 /// Name of the schema that describes any queue. Parameters that hold inner queues refer to it.
 pub const QUEUE: &str = "Queue";
@@ -187,4 +186,21 @@ pub fn description<T: JsonSchema>((kind, aliases): Names, source: &'static str) 
         source,
         parameters: parameters::<T>(),
     }
+}
+
+/// A value in its base unit. Of a queue limit, only the number is compared, not the unit.
+pub(crate) fn measure(value: &Value, kind: &str) -> Option<f64> {
+    let Value::String(text) = value else {
+        return value.as_f64();
+    };
+    let size = match kind {
+        "duration" => text.parse::<Duration>().ok()?.0,
+        "bytes" => text.parse::<Bytes>().ok()?.0,
+        "rate" => text.parse::<Rate>().ok()?.0,
+        "limit" => match text.parse::<Limit>().ok()? {
+            Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
+        },
+        _ => return None,
+    };
+    Some(size as f64)
 }

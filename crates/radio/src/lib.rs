@@ -11,6 +11,7 @@ mod infinite;
 mod mcs;
 mod numerology;
 pub mod pdcp;
+mod resource_block;
 pub mod rlc;
 pub mod sizing;
 #[cfg(test)]
@@ -21,5 +22,6 @@ pub use amc::{Amc, mcs_of_cqi, shannon_cqi};
 pub use channel::{Band, Channel, ChannelParams};
 pub use infinite::{OrInfinite, Quantity};
 pub use mcs::{McsTable, Scheme};
-pub use numerology::{FR2_BEGINS, Numerology, SUBCARRIERS, SYMBOLS};
+pub use numerology::{FR2_BEGINS, Numerology};
+pub use resource_block::{SUBCARRIERS, SYMBOLS};
 pub use transport_block::{Rule, Shape, TransportBlock, TransportBlocks};

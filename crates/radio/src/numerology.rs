@@ -3,11 +3,8 @@
 use bloatlab_units::{MILLISECOND, Nanos};
 
 use crate::Rule;
+use crate::resource_block::{SUBCARRIERS, SYMBOLS};
 
-/// Symbols of a slot with the normal cyclic prefix (TS 38.211 table 4.3.2-1).
-pub const SYMBOLS: u32 = 14;
-/// Subcarriers of a resource block (TS 38.211 section 4.4.4.1).
-pub const SUBCARRIERS: u32 = 12;
 /// Where the second frequency range begins, Hz (TS 38.104 table 5.1-1). Frequencies from 7.125 GHz up to this use the tables of the first range.
 pub const FR2_BEGINS: f64 = 24.25e9;
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Scheme;
-use crate::numerology::{SUBCARRIERS, SYMBOLS};
+use crate::resource_block::{SUBCARRIERS, SYMBOLS};
 
 /// How resource blocks and transport blocks are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

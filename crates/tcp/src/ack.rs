@@ -6,7 +6,8 @@ use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 use crate::marks::Delivered;
 use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, InSequence, Record, SACKED};
 use crate::segment::{ECE, Segment, unwrap};
-use crate::sender::{Sender, State};
+use crate::sender::Sender;
+use crate::state::State;
 use crate::undo::AckReport;
 
 /// What one ACK delivered, collected while it is processed.

@@ -1,6 +1,7 @@
 //! TCP endpoints around a congestion control. They do no I/O: segments, timers and the current time come in, segments go out.
 
 mod ack;
+mod buffers;
 mod config;
 mod endpoint;
 mod loss;
@@ -8,14 +9,17 @@ mod marks;
 mod offload;
 mod pacing;
 mod prr;
+mod rack;
 mod receiver;
 mod recovery;
 mod rtt;
 mod scoreboard;
 pub mod segment;
 mod sender;
+mod state;
 mod transmit;
 mod undo;
+mod undoing;
 
 pub use config::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
 pub use endpoint::Endpoint;
@@ -23,5 +27,6 @@ pub use marks::EcnPlan;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use segment::Segment;
-pub use sender::{Sender, SenderStats, State};
+pub use sender::{Sender, SenderStats};
+pub use state::State;
 pub use transmit::{Buffer, Train};

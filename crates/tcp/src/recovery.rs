@@ -2,7 +2,8 @@
 
 use bloatlab_cc::{Ack, Signal};
 
-use crate::sender::{Sender, State};
+use crate::sender::Sender;
+use crate::state::State;
 use crate::undo::AckReport;
 
 impl Sender {

@@ -3,28 +3,16 @@
 use bloatlab_cc::{Ack, CongestionControl, EcnFeedback, RateSample, Window};
 use bloatlab_units::{NEVER, Nanos};
 
-use crate::loss::{Highest, Rack};
 use crate::marks::CounterReader;
 use crate::offload::Offload;
 use crate::pacing::PacingClock;
 use crate::prr::Prr;
+use crate::rack::{Highest, Rack};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::state::State;
 use crate::undo::Undo;
 use crate::{LossDetection, Pacing, TcpConfig};
-
-/// The sender's congestion state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// No congestion.
-    Open,
-    /// Reducing the window after an ECN echo.
-    Cwr,
-    /// Fast recovery.
-    Recovery,
-    /// After a retransmission timeout.
-    Loss,
-}
 
 /// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::scoreboard::{APP_LIMITED, Record, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
-use crate::sender::{Sender, State};
+use crate::sender::Sender;
+use crate::state::State;
 
 /// The kind of segment that [`Sender::poll`] wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,11 @@ pub mod params;
 pub mod pattern;
 pub mod prioritisation;
 mod scheduling;
+mod timing;
 mod transmission;
 mod uplink;
 
-use bloatlab_units::{Interrupt, MICROSECOND, Nanos, Rng, Streams};
+use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
 use self::allocate::{Candidate, Policy};
 use self::bearer::{Bearer, Numbered, serve};
@@ -23,6 +24,7 @@ use self::link_adaptation::Adaptation;
 use self::params::{CellParams, HarqParams};
 use self::pattern::{Clock, Pattern};
 use self::prioritisation::Prioritisation;
+use self::timing::{DECODING, DOWN_AHEAD, UP_AHEAD};
 use self::transmission::{Air, Content, Transmission};
 use self::uplink::Requests;
 use crate::channel::{Channel, Loaded};
@@ -30,12 +32,6 @@ use crate::{Amc, McsTable, SYMBOLS, mcs_of_cqi};
 
 pub use self::bearer::{Above, BearerParams};
 
-/// Number of slots from filling a downlink block to sending it (5G-LENA: the delay from MAC to PHY).
-const DOWN_AHEAD: u64 = 2;
-/// Number of slots from an uplink grant to sending: as above, plus K2 = 2.
-const UP_AHEAD: u64 = 4;
-/// Decoding time of a block at the UE (5G-LENA: `TbDecodeLatency`). The base station delivers at once.
-const DECODING: Nanos = 100 * MICROSECOND;
 /// Number of symbols of the blocks for which the channel quality is reported.
 const REFERENCE_SYMBOLS: u32 = 12;
 /// Number of slots over which the proportionally fair scheduler averages.

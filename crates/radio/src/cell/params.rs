@@ -5,12 +5,12 @@ use bloatlab_units::{Frequency, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::BearerParams;
 use super::allocate::{Access, Policy};
+use super::bearer::BearerParams;
 use super::grid::Grid;
 use super::pattern::{Duplex, Pattern};
+use super::timing::{DECODING, DOWN_AHEAD, UP_AHEAD};
 use super::uplink::ASKING;
-use super::{DECODING, DOWN_AHEAD, UP_AHEAD};
 use crate::channel::{Band, ChannelParams, Loaded};
 use crate::pdcp::PdcpParams;
 use crate::rlc::RlcParams;

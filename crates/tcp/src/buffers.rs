@@ -1,0 +1,47 @@
+//! Segmentation offload: which segments a sender hands over as one buffer, and when it waits for a larger one, as with Linux's TSO. The size of a
+//! buffer is computed in `pacing`, because it depends on the rate.
+
+use bloatlab_units::{MILLISECOND, Nanos};
+
+use crate::scoreboard::Record;
+use crate::sender::Sender;
+use crate::state::State;
+
+/// A buffer of at least this fraction of the window never waits (Linux's `tcp_tso_win_divisor`).
+const PARTS: u64 = 3;
+
+impl Sender {
+    /// Number of bytes that leave together now, at least `first`; 0 if the sender waits until the window has more space.
+    #[inline(never)]
+    pub(crate) fn next_buffer(&mut self, now: Nanos, first: u64) -> u64 {
+        let left = self.limit - self.next;
+        let open = self.window.cwnd.saturating_sub(self.board.pipe);
+        let room = open.min(self.edge.saturating_sub(self.next));
+        let mut bytes = room.min(left);
+        if self.offload.segments {
+            let most = self.pacing.buffer(&self.window, &self.rtt);
+            if room < most && room < left && self.waits_for_room(now, room) {
+                if room == open {
+                    self.limited_at = self.next;
+                }
+                return 0;
+            }
+            bytes = bytes.min(most);
+        }
+        if bytes < left {
+            bytes -= bytes % self.window.mss;
+        }
+        bytes.max(first)
+    }
+
+    /// Whether to wait until there is more space than `room`. Not in recovery, not if nothing has left for a millisecond, and not if the next ACK is
+    /// more than half a round trip away.
+    fn waits_for_room(&self, now: Nanos, room: u64) -> bool {
+        let window = self.window.cwnd.min(self.edge - self.una);
+        let is_due = |oldest: &Record| now - oldest.sent_at >= self.rtt.srtt / 2;
+        room < window / PARTS
+            && matches!(self.state, State::Open | State::Cwr)
+            && now - self.last_sent <= MILLISECOND
+            && self.board.get(0).is_some_and(is_due)
+    }
+}

@@ -1,0 +1,123 @@
+//! The state of RACK (RFC 8985): what was delivered last, and what was retransmitted.
+
+use std::collections::VecDeque;
+
+use bloatlab_units::Nanos;
+
+use crate::scoreboard::{EVER_RETRANSMITTED, Record};
+
+/// RFC 6675 section 2.
+pub(crate) const DUP_THRESH: u32 = 3;
+
+/// RACK's state (RFC 8985 section 5.2).
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// Of the delivered segment that was sent last: when it was sent, and its end.
+    pub sent_at: Nanos,
+    pub end: u64,
+    /// Whether it was a retransmission.
+    pub repeated: bool,
+    pub rtt: Nanos,
+    pub reordering: bool,
+    pub window_multiplier: u64,
+    /// Retransmissions in the order in which they were sent: time, first sequence number, and `next` at that time.
+    pub retransmissions: VecDeque<(Nanos, u64, u64)>,
+    /// Every first transmission below this sequence number has been judged.
+    pub scanned: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            sent_at: 0,
+            end: 0,
+            repeated: false,
+            rtt: 0,
+            reordering: false,
+            window_multiplier: 1,
+            retransmissions: VecDeque::new(),
+            scanned: 0,
+        }
+    }
+}
+
+impl Rack {
+    #[inline]
+    pub fn on_delivered(&mut self, now: Nanos, record: &Record, min_rtt: Nanos, highest: u64) {
+        let rtt = now - record.sent_at;
+        if record.is(EVER_RETRANSMITTED) {
+            // RFC 8985 section 6.2 step 2: it is too early to be the retransmission's ACK.
+            if rtt < min_rtt {
+                return;
+            }
+        } else if record.end() < highest {
+            self.reordering = true;
+        }
+        if (record.sent_at, record.end()) > (self.sent_at, self.end) {
+            self.sent_at = record.sent_at;
+            self.end = record.end();
+            self.repeated = record.is(EVER_RETRANSMITTED);
+            self.rtt = rtt;
+        }
+    }
+
+    /// Records that segments which were sent once were delivered in sequence. `newest` is the newest of them.
+    #[inline]
+    pub fn on_delivered_in_sequence(&mut self, now: Nanos, newest: &Record) {
+        if (newest.sent_at, newest.end()) > (self.sent_at, self.end) {
+            self.sent_at = newest.sent_at;
+            self.end = newest.end();
+            self.repeated = false;
+            self.rtt = now - newest.sent_at;
+        }
+    }
+
+    /// Whether all retransmissions have been judged.
+    pub fn is_settled(&self) -> bool {
+        self.retransmissions.is_empty()
+    }
+
+    /// A spurious retransmission was reported, so wait longer (RFC 8985 section 6.2 step 4).
+    pub fn on_duplicate(&mut self) {
+        self.reordering = true;
+        self.window_multiplier = (self.window_multiplier + 1).min(20);
+    }
+
+    pub fn on_retransmit(&mut self, now: Nanos, seq: u64, next: u64) {
+        self.retransmissions.push_back((now, seq, next));
+    }
+
+    /// Lets first transmissions from this sequence number on be judged again.
+    pub fn judge_again(&mut self, seq: u64) {
+        self.scanned = self.scanned.min(seq);
+    }
+
+    /// Time until a segment is judged lost. `None` if nothing that was sent later has been delivered.
+    pub fn remaining(&self, now: Nanos, sent_at: Nanos, end: u64, window: Nanos) -> Option<Nanos> {
+        ((self.sent_at, self.end) > (sent_at, end))
+            .then(|| (sent_at + self.rtt + window).saturating_sub(now))
+    }
+}
+
+/// The three highest SACKed segments. In RFC 6675, everything below the third is lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Highest {
+    pub top: [u64; DUP_THRESH as usize],
+    pub scanned: u64,
+}
+
+impl Highest {
+    /// Lets segments from this sequence number on be judged again.
+    pub fn judge_again(&mut self, seq: u64) {
+        self.scanned = self.scanned.min(seq);
+    }
+
+    pub fn note(&mut self, seq: u64) {
+        let mut seq = seq;
+        for slot in &mut self.top {
+            if seq > *slot {
+                std::mem::swap(&mut seq, slot);
+            }
+        }
+    }
+}
