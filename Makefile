@@ -29,6 +29,7 @@ lint: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(VENV)/.dev
 	rustfmt --edition 2024 $$(git ls-files '*.rs')

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import get
+from bloatlab.experiments import Experiment, get
+from bloatlab.experiments.base import plain
 from bloatlab.loading import AllowedPlugins
 from bloatlab.result import Result
 from bloatlab.scenario.read import read
@@ -30,7 +31,7 @@ class Model(Protocol):
         """The document."""
 
 
-Scenario = str | Mapping[str, Any] | Model
+Scenario = str | type[Experiment] | Mapping[str, Any] | Model
 
 
 def run(
@@ -47,7 +48,8 @@ def run(
     """Runs an experiment or a scenario once.
 
     Args:
-        scenario: Name of an experiment (`"deep-buffers"`) or a scenario document, as `bloatlab.scenario` builds it.
+        scenario: Name of an experiment (`"deep-buffers"`, or `"module:Class"` of your own), the class of one, or a scenario
+            document, as `bloatlab.scenario` builds it.
         seed: Seed of the random streams.
         engine: What runs it: the name of an engine, `"module:Class"`, or an object; absent: the simulator.
         out: Results directory (or URL) to store the run in; absent: nothing is stored. A run that is there already is
@@ -188,8 +190,8 @@ def open(directory: Path | str) -> Store:  # noqa: A001
 
 def _source(scenario: Scenario, plugins: AllowedPlugins, settings: RunSettings) -> Source:
     engine = settings.find_engine(plugins)
-    if isinstance(scenario, str):
-        return ExperimentSource(get(scenario), plugins, engine)
+    if isinstance(scenario, str | type):
+        return ExperimentSource(get(scenario, may_import=True), plugins, engine)
     if isinstance(scenario, Mapping):
         return ScenarioSource(scenario, plugins=plugins, engine=engine)
     if hasattr(scenario, "model_dump"):
@@ -199,7 +201,7 @@ def _source(scenario: Scenario, plugins: AllowedPlugins, settings: RunSettings) 
 
 
 def _call(function: str, scenario: Scenario, parameters: Mapping[str, Any], engine: str | Engine | None = None) -> str:
-    name = repr(scenario) if isinstance(scenario, str) else "scenario"
+    name = repr(plain(scenario)) if isinstance(scenario, str | type) else "scenario"
     if engine is not None:
         parameters = {**parameters, "engine": engine if isinstance(engine, str) else engine.name}
     rest = "".join(f", {key}={value!r}" for key, value in parameters.items())

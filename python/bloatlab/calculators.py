@@ -1,4 +1,4 @@
-"""Arithmetic of queues: how long a full one delays, and how much a path holds."""
+"""Queue arithmetic: the sojourn time of a full queue, and the bandwidth-delay product of a path."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class Calculation:
-    """What came out, how, and from what."""
+    """Result of a calculation, with its formula and its inputs."""
 
     name: str
-    """What `value` is, in words."""
+    """What `value` is, such as `bandwidth-delay product`."""
     value: float
     unit: str
     formula: str
     """The formula with its numbers."""
     inputs: dict[str, float]
-    """By name, with the unit at the end of it."""
+    """Inputs by name; a name ends in its unit."""
     further: dict[str, float]
-    """What follows besides, likewise."""
+    """Further results by name; a name ends in its unit."""
 
     @property
     def text(self) -> str:
@@ -39,7 +39,7 @@ class Calculation:
 
 
 def plain(value: float) -> str:
-    """A number without an exponent, with up to six significant digits, thousands whole."""
+    """A number without an exponent, with up to six significant digits; digits before the point are all kept."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     digits = max(0, 5 - math.floor(math.log10(abs(value))))
@@ -48,7 +48,7 @@ def plain(value: float) -> str:
 
 
 def nic(txqueuelen: int, mtu: int, rate: str) -> Calculation:
-    """The longest wait in a full queue of a network card: packets x bytes x 8 / rate.
+    """Longest sojourn time in a full queue of a network card: packets x bytes x 8 / rate.
 
     Args:
         txqueuelen: Packets that the queue holds, 1 or more.
@@ -73,11 +73,11 @@ def nic(txqueuelen: int, mtu: int, rate: str) -> Calculation:
 
 
 def bdp(rate: str, rtt: str, mtu: int = MTU) -> Calculation:
-    """The bandwidth-delay product: what a path holds without a queue.
+    """Bandwidth-delay product: the bytes in flight that fill a path without a queue.
 
     Args:
         rate: Rate of the bottleneck.
-        rtt: Round trip without queues, `"40ms"`.
+        rtt: Round-trip time without queues, `"40ms"`.
         mtu: Bytes of a packet.
 
     Raises:
@@ -97,13 +97,13 @@ def bdp(rate: str, rtt: str, mtu: int = MTU) -> Calculation:
 
 
 def queue(limit: str, rate: str, mtu: int = MTU, segments_per_buffer: int = 1) -> Calculation:
-    """The longest wait in a full queue with a limit in packets, bytes or buffers.
+    """Longest sojourn time in a full queue with a limit in packets, bytes or buffers.
 
     Args:
         limit: `"100p"`, `"150kB"` or `"100buffers"`.
-        rate: Rate at which it drains.
+        rate: Rate at which the queue drains.
         mtu: Bytes of a packet on the link.
-        segments_per_buffer: Packets that a buffer holds; counts only where the limit is in buffers.
+        segments_per_buffer: Packets per buffer; used only if the limit is in buffers.
 
     Raises:
         ParameterError: As for `nic`, or the limit cannot be read.
@@ -139,7 +139,7 @@ def queue(limit: str, rate: str, mtu: int = MTU, segments_per_buffer: int = 1) -
 
 
 def drain_time(size: float, bits_per_second: float) -> float:
-    """Seconds that so many bytes take at a rate."""
+    """Seconds to send `size` bytes."""
     return 8 * size / bits_per_second
 
 

@@ -175,6 +175,18 @@ def load(reference: str) -> type:
     Raises:
         ParameterError: It cannot be imported, or is not a class.
     """
+    found = load_object(reference)
+    if not isinstance(found, type):
+        raise ParameterError(f"`{reference}`: is not a class")
+    return found
+
+
+def load_object(reference: str) -> Any:
+    """The object that `module:name` names; modules of the working directory are found as well.
+
+    Raises:
+        ParameterError: It cannot be imported.
+    """
     module_name, _, path = reference.partition(":")
     try:
         with _working_directory_on_path():
@@ -183,8 +195,6 @@ def load(reference: str) -> type:
                 found = getattr(found, name)
     except Exception as error:
         raise ParameterError(f"`{reference}`: cannot be imported ({type(error).__name__}: {error})") from error
-    if not isinstance(found, type):
-        raise ParameterError(f"`{reference}`: is not a class")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Traces: rates over time, read from files in three formats or drawn by the generators of a link's `vary.rate`.
+"""Traces: rates over time, read from files in three formats or made by the generators of a link's `vary.rate`.
 
 The formats are `rate_interval` (`2310,0.31`), `time_rate` (`12.0 315.0`) and `mahimahi` (milliseconds of deliveries
 of 1500 bytes).
@@ -17,9 +17,8 @@ from bloatlab.errors import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = ("rate_interval", "time_rate", "mahimahi")
 INTERVAL = "100ms"
-"""Over which deliveries are counted where rates are asked for."""
+"""Interval over which deliveries are counted to give a rate."""
 
 
 class Trace:
@@ -30,29 +29,32 @@ class Trace:
 
     @property
     def format(self) -> str:
-        """The format that it came in, or that suits it."""
+        """Format of the file, or the format that suits a generated trace."""
         return self._inner.format
 
     def info(self, interval: str = INTERVAL, below: str | None = None) -> dict[str, Any]:
-        """What there is to know: `entries`, `seconds`, and in Mbit/s `mean`, `median`, `least`, `most`, and `dips`.
+        """A description: `entries`, `seconds`, `mean`, `median`, `least` and `most` in Mbit/s, and `dips`.
 
-        A dip has `at`, `seconds` and `least`; means are over time.
+        A dip has `at`, `seconds` and `least`. Means are over time.
 
         Args:
-            interval: Over which deliveries are counted.
-            below: A dip is below this rate; without it, below half of the median.
+            interval: Interval over which deliveries are counted.
+            below: A dip is a time below this rate; absent: below half of the median.
 
         Raises:
-            ParameterError: An argument is no duration or rate.
+            ParameterError: An argument is not a duration or a rate.
         """
         found: dict[str, Any] = json.loads(_asked(self._inner.info, interval, below))
         return found
 
     def tables(self, interval: str = INTERVAL, below: str | None = None) -> dict[str, pl.DataFrame]:
-        """`trace` (`time_s`, `rate_mbps`: each rate holds until the next row) and `dips` (`begin_s`, `end_s`), for figures.
+        """Tables for figures: `trace` (`time_s`, `rate_mbps`) and `dips` (`begin_s`, `end_s`).
+
+        A rate holds until the next row.
+
 
         Raises:
-            ParameterError: As of `info`.
+            ParameterError: As for `info`.
         """
         import polars as pl
 
@@ -67,10 +69,10 @@ class Trace:
         }
 
     def text(self, format: str | None = None, unit: str = "Mbit/s", interval: str = INTERVAL) -> str:  # noqa: A002
-        """The text of a file; in its own format unless another is asked for.
+        """The trace as text in a format; absent: in its own format.
 
         Raises:
-            ParameterError: No such format or unit, or the format cannot hold the trace.
+            ParameterError: There is no such format or unit, or the format cannot express the trace.
         """
         text: str = _asked(self._inner.text, format or self.format, unit, interval)
         return text
@@ -85,10 +87,10 @@ def read(
     interval_loses_digit: bool = False,
     skips_unfinished_line: bool = False,
 ) -> Trace:
-    """Reads a file; its format is seen from it unless given. The switches are those of `kind = "file"` in a scenario.
+    """Reads a trace from a file; absent `format`: detected. The switches are those of `kind = "file"` in a scenario.
 
     Raises:
-        ParameterError: The file, the line and the reason.
+        ParameterError: The file cannot be read; the text names the file, the line and the reason.
     """
     how = {
         "format": format,
@@ -108,17 +110,20 @@ def make(
     duration: str = "120s",
     rate: str = "100Mbit/s",
 ) -> Trace:
-    """What a generator draws, such as `make("mmwave", {"preset": "lb"})`, as a dumbbell's bottleneck has it with this seed.
+    """Makes a trace with a generator, such as `make("mmwave", {"preset": "lb"})`.
+
+    The bottleneck of a dumbbell has the same trace in a run with this seed.
+
 
     Args:
         kind: A kind of `vary.rate` in a scenario.
-        parameters: Its parameters.
+        parameters: Parameters of the generator.
         seed: Seed of the random streams.
-        duration: Length.
-        rate: The constant rate beside `vary`: of `poisson` the mean, of others what holds until the first change.
+        duration: Length of the trace.
+        rate: The constant rate beside `vary`: for `poisson` the mean rate, for others the rate until the first change.
 
     Raises:
-        ParameterError: The parameter, and what is allowed.
+        ParameterError: A value is not allowed; the text names the parameter and what is allowed.
     """
     variation = json.dumps({"kind": kind, **(parameters or {})})
     return Trace(_asked(_core.Trace.make, variation, rate, seed, duration))

@@ -1,4 +1,4 @@
-"""Quantities as users write them: a number with its unit, in a string. The same tables as crates/units."""
+"""Reads and writes quantities: a number with its unit in a string, such as `15ms`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def size(text: object) -> int:
 
 
 def limit(text: object) -> str:
-    """A queue limit such as `"80p"`, checked and with a plain whole number read as packets, as ns-3 users write."""
+    """Checks a queue limit such as `"80p"` and returns its canonical text. A bare integer is in packets, as in ns-3."""
     if isinstance(text, int) and not isinstance(text, bool):
         text = f"{text}p"
     elif isinstance(text, str) and text.strip().isdigit():

@@ -1,4 +1,4 @@
-"""Text from a document or a store, made safe to look at: in a terminal, on a page, in a spreadsheet."""
+"""Makes text from a document or a store safe to show in a terminal, on a page or in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters and bidirectional controls as escapes (`\x1b`, `\u202e`); newlines and tabs stay."""
+    r"""The text with control characters and bidirectional marks escaped (`\x1b`, `\u202e`); newlines and tabs stay."""
     return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line."""
+    """As `visible`, on one line."""
     return visible(" ".join(text.split()))
 
 
@@ -28,7 +28,7 @@ _NUMBER = r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$"
 
 
 def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with a `'` before each text that a spreadsheet would take for a formula; numbers stay numbers.
+    """The table with a `'` before each text that a spreadsheet would read as a formula; numbers stay numbers.
 
     Source: OWASP, CSV Injection.
     """

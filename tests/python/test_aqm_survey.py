@@ -293,7 +293,7 @@ def test_findings_compare_the_modes(invented_cases: dict[str, dict[str, Any]]) -
 
 @real
 def test_published_runs_are_planned_once_and_found_again() -> None:
-    from bloatlab.experiments.claims import plan_published, published_runs
+    from bloatlab.analysis.claims import plan_published, published_runs
 
     experiment = get(NAME)
     runs = plan_published(experiment)

@@ -11,7 +11,8 @@ import pytest
 import bloatlab
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get, suite_of
-from bloatlab.experiments.ccperf import FAMILY, CcBenchmark, traces
+from bloatlab.experiments.ccperf import traces
+from bloatlab.experiments.ccperf.benchmark import FAMILY, CcBenchmark
 from bloatlab.experiments.ccperf.fairness import rtts
 from bloatlab.experiments.ccperf.paths import PATHS
 from bloatlab.experiments.congestion_controls import comparable
@@ -110,7 +111,7 @@ def test_what_changes_and_where_it_starts() -> None:
     ("params", "said"),
     [
         ({"target": "rtt", "lower": "4Mbit/s"}, "lower: .*(the target is rtt)"),
-        ({"lower": "low"}, "`low` is no rate, duration or probability"),
+        ({"lower": "low"}, "`low` is not a rate, a duration or a probability"),
         ({"target": "jitter"}, "target"),
     ],
 )
@@ -204,7 +205,7 @@ def test_the_benchmark_takes_lists_and_refuses_what_is_none() -> None:
     for base, given, said in (
         ({"experiments": "steady-stat"}, {}, "did you mean `steady-state`"),
         ({"ccas": "cubic+bbrr"}, {}, "did you mean `bbr`"),
-        ({"ccas": "cubic"}, {}, "needs two or more"),
+        ({"ccas": "cubic"}, {}, "name two or more"),
         ({}, {"stop": ["1s"]}, "sweep one of its experiments"),
     ):
         with pytest.raises(ParameterError, match=said):
@@ -233,5 +234,5 @@ def test_the_benchmark_makes_a_site(tmp_path: Path) -> None:
         assert "congestion control" in page
         assert "bloatlab run cc-benchmark" in page
     pulse = (tmp_path / "responsiveness-pulse.html").read_text()
-    assert "Place by point" in pulse
-    assert "Place by point" not in (tmp_path / "shallow-buffers.html").read_text()
+    assert "Rank by point" in pulse
+    assert "Rank by point" not in (tmp_path / "shallow-buffers.html").read_text()

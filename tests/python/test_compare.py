@@ -11,11 +11,11 @@ import pytest
 
 import bloatlab
 from bloatlab.analysis.aggregate import summary
-from bloatlab.analysis.intervals import summarise
 from bloatlab.analysis.readings import number, reading
 from bloatlab.cli import command
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
+from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store
 from conftest import REAL
 
@@ -116,7 +116,7 @@ def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixt
         (["a", "--by", "dumbbell.rtt=10ms,30ms"], "unknown value of dumbbell.rtt `30ms`"),
         (["a", "--by", "dumbbell.rt=10ms,20ms"], "unknown parameter `dumbbell.rt` (did you mean `dumbbell.rtt`?)"),
         (["a", "a", "--metric", "mean_sojurn"], "unknown metric `mean_sojurn` (did you mean `mean_sojourn`?)"),
-        (["a", "a", "--metric", "probe.ping.p95_rtt"], "the two have no such metric in common"),
+        (["a", "a", "--metric", "probe.ping.p95_rtt"], "no run of both sides has such a metric"),
         (["a", "a", "--confidence", "95"], "confidence: must be between 0 and 1"),
         (["a", "a", "--figure", "x.svg"], "--figure: no metric has an effect size"),
     ],
@@ -133,9 +133,9 @@ def test_points_that_cannot_be_matched(capsys: pytest.CaptureFixture[str]) -> No
             sweep(out, {"dumbbell.rtt": [rtt], "dumbbell.rate": [rate]}, replications=1)
     sweep("c", {"dumbbell.rtt": ["10ms"], "dumbbell.rate": ["7Mbit/s", "8Mbit/s"]}, replications=1)
     assert command(["compare", "a", "b"]) == 2
-    assert "no point of a has a partner in b: a has dumbbell.rate=" in capsys.readouterr().err
+    assert "no point of a matches a point of b: a has dumbbell.rate=" in capsys.readouterr().err
     assert command(["compare", "a", "c"]) == 2
-    assert "c: several of its points differ only in dumbbell.rate, so none can be matched" in capsys.readouterr().err
+    assert "c: several of its points differ only in dumbbell.rate, so they cannot be matched" in capsys.readouterr().err
 
 
 def test_replications_become_a_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_what_a_reading_names() -> None:
         "host.a.mean_sojourn": "unknown scope",
         "all:mean_sojourn": "unknown way to combine",
         "loss_rate*": "must name one metric",
-        "throughput": "several have this metric",
+        "throughput": "several scopes have this metric",
     }.items():
         with pytest.raises(ParameterError, match=why):
             number(text)

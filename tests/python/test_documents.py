@@ -126,7 +126,7 @@ def test_files_that_do_not_end(tmp_path: Path, capsys: pytest.CaptureFixture[str
     large = tmp_path / "large.json"
     with large.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    assert said_of(command, large, capsys) == "is larger than 16 MB, the most that is read"
+    assert said_of(command, large, capsys) == "is larger than the limit of 16 MB"
     fifo = tmp_path / "fifo.toml"
     os.mkfifo(fifo)
     assert said_of(command, tmp_path, capsys) == "is a directory"

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from bloatlab.analysis.claims import published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get
 from bloatlab.experiments.base import Cases, Claim, judge
-from bloatlab.experiments.claims import published_runs
 from bloatlab.experiments.suite import Suite
 from bloatlab.sweeps import ExperimentSource, plan
 

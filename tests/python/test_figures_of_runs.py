@@ -76,7 +76,7 @@ def ranked():
 @pytest.mark.parametrize("count", [2, 3, 25])
 def test_every_figure_of_a_ranking_is_valid_vega_lite_and_light(name, width, count):
     tables = synthetic.ranked_tables([f"queue_{index}" for index in range(count)])
-    chart = registry.find(name).draw(tables, width=width)
+    chart = registry.find(name)(tables, width=width)
     spec = chart.to_dict(validate=True)
     assert units(spec)
     assert rows(spec) < 6000

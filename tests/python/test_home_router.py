@@ -10,9 +10,9 @@ import pytest
 
 import bloatlab
 from bloatlab import language
+from bloatlab.analysis.claims import answers_of_store, plan_published, published_runs, verdicts_on
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.claims import answers_of_store, plan_published, published_runs, verdicts_on
 from bloatlab.experiments.home_router import readings, setup
 from bloatlab.experiments.home_router.claims import CLAIMS
 from bloatlab.figures import limits, of_runs, registry
@@ -141,10 +141,12 @@ def test_the_largest_rtt_is_that_of_full_buffers(segments: int, maxq: int) -> No
     given = {"direction": "same", "segments_per_buffer": segments, "maxq": maxq, "time": "20s"}
     run = bloatlab.run("home-router", preset="template", **given)
     assert run.link_metrics["bottleneck"]["max_queue_length"] == maxq * segments
-    # The packet that comes last into a full queue waits for all others in it, and for what is left of the frame under way.
+    # The packet that comes last into a full queue waits for all others in it, and for what is left of the frame under
+    # way.
     full = maxq * segments
     assert (full - 1) * FRAME < run.link_metrics["bottleneck"]["max_sojourn"] <= full * FRAME + 1e-3
-    # A ping meets at most a full queue and a frame; then there are the two ways, its own 98 bytes on four links and an ACK ahead.
+    # A ping meets at most a full queue and a frame; then there are the two ways, its own 98 bytes on four links and
+    # an ACK ahead.
     own = 2 * 98 * 8 / 10e3 + 2 * 98 * 8 / 1e6 + 66 * 8 / 10e3
     largest = readings.of_run(run)["rtt_max"]
     assert 0.9 * full * FRAME < largest <= 4 + (full + 1) * FRAME + own
@@ -217,7 +219,7 @@ def test_five_questions_are_answered_from_the_runs(small: Path) -> None:
     assert float(larger.rows[0][5]) < float(larger.rows[1][5])
     assert "at most 0.12 s" in card.ours
     assert "1000 x 1500 B x 8 / 100000000 bit/s" in card.ours
-    assert "a buffer of 2 at most 2.422 ms" in symbolic.ours
+    assert "a buffer of 2 takes at most 2.422 ms" in symbolic.ours
     assert [row[1:4] for row in helps.rows] == [
         ("20", "fifo", "reno"),
         ("5", "fifo", "reno"),
@@ -228,7 +230,7 @@ def test_five_questions_are_answered_from_the_runs(small: Path) -> None:
     assert " to " in again.rows[0][3]
     page = make_report(small).read_text(encoding="utf-8")
     assert "Questions and answers" in page
-    assert "Question 5: how much do re-runs differ?" in page
+    assert "Question 5: how much do replications differ?" in page
 
 
 @real
@@ -271,7 +273,7 @@ def test_the_figures_draw(name: str, width: int, small: Path) -> None:
     tables = of_runs(Store(small))
     figure = registry.REGISTRY[name]
     assert figure.applicable(tables)
-    assert figure.draw(tables, width=width).to_dict(validate=True)["config"]["background"] == "transparent"
+    assert figure(tables, width=width).to_dict(validate=True)["config"]["background"] == "transparent"
 
 
 @real

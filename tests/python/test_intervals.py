@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bloatlab.analysis.differences import adjust, cliffs_delta, cohens_d, differ, hedges_correction
-from bloatlab.analysis.intervals import bootstrap_interval, bootstrap_intervals, mean, summarise, t_interval, t_quantile
 from bloatlab.errors import ParameterError
+from bloatlab.statistics.differences import adjust, cliffs_delta, cohens_d, differ, hedges_correction
+from bloatlab.statistics.intervals import (
+    bootstrap_interval,
+    bootstrap_intervals,
+    mean,
+    summarise,
+    t_interval,
+    t_quantile,
+)
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
 

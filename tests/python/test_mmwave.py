@@ -10,9 +10,9 @@ import pytest
 
 import bloatlab
 from bloatlab import cli, language
+from bloatlab.analysis.claims import published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.claims import published_runs
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
 from bloatlab.figures import of_runs

@@ -47,7 +47,7 @@ def test_the_grid_is_valid_and_light(width: int) -> None:
     figure = registry.find("srtt_grid")
     tables = _tables(["codel", "pie", "zfifo"], ["lb", "sl"], seeds=2)
     assert figure.applicable(tables)
-    spec = figure.draw(tables, width=width).to_dict(validate=True)
+    spec = figure(tables, width=width).to_dict(validate=True)
     # A rate and three queues for each scenario.
     if width == 900:
         assert (spec["columns"], len(spec["concat"])) == (2, 8)
@@ -66,7 +66,7 @@ def test_the_grid_has_the_order_of_the_experiment_and_a_run_a_place() -> None:
         (column, row) for column in ("sl", "lb") for row in ("pie", "codel", "zfifo")
     ]
     assert all(run.endswith("-0") for run in found["run_id"])
-    assert left_out(tables) == "Of 12 runs the first in each place is drawn."
+    assert left_out(tables) == "A panel shows the first of its runs (12 runs in all)."
     assert left_out(_tables([f"q{n:02}" for n in range(12)], ["sl"])) == "The first 10 of 12 queues are drawn."
     assert placed({**tables, "parameters": tables["parameters"].filter(name="queue")}).is_empty()
     with pytest.raises(ValueError, match="srtt_grid"):
@@ -78,7 +78,7 @@ def test_a_place_without_a_run_stays_empty() -> None:
     del tables["own_axes"]
     tables["runs"] = tables["runs"].filter(pl.col("run_id") != "lb-codel-0")
     assert placed(tables).select("column", "row").rows() == [("lb", "pie"), ("sl", "codel"), ("sl", "pie")]
-    spec = registry.find("srtt_grid").draw(tables).to_dict(validate=True)
+    spec = registry.find("srtt_grid")(tables).to_dict(validate=True)
     # A rate and two queues in two columns; a panel has two layers.
     assert len(spec["concat"]) == 6
     drawn = {name for name, rows in spec["datasets"].items() if rows}

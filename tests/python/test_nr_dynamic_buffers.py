@@ -14,7 +14,7 @@ from bloatlab.experiments.nr_dynamic_buffers.remarks import remarks
 from bloatlab.experiments.nr_dynamic_buffers.schemes import SCHEMES
 from bloatlab.experiments.ranking import Observation
 from bloatlab.figures import registry
-from bloatlab.figures.charts import descent
+from bloatlab.figures.charts import downlink
 from bloatlab.report import make_report
 from bloatlab.sweeps import ExperimentSource, plan
 from bloatlab.sweeps.suite import plan_all
@@ -155,7 +155,7 @@ VALUES = {
 
 
 def test_winners_are_read_from_the_runs():
-    found = said(VALUES)["Who wins where"]
+    found = said(VALUES)["The best scheme at each point"]
     assert found.rows == (
         (
             "static, um", "bdp: 10.0 ms, 50 Mbit/s", "tail: 400.0 ms, 100 Mbit/s", "bdp_tail: 300.0 ms, 96 Mbit/s",
@@ -167,7 +167,7 @@ def test_winners_are_read_from_the_runs():
             "fq_codel: 5.0 ms, 99 Mbit/s", "fq_codel: 5.0 ms, 99 Mbit/s",
         ),
     )  # fmt: skip
-    assert "Of 2 places, shortest delay: bdp 2, fq_codel 1; highest goodput: tail 2" in found.ours
+    assert "Of 2 points, shortest delay: bdp 2, fq_codel 1; highest goodput: tail 2" in found.ours
 
 
 def test_claims_are_weighed_by_the_runs():
@@ -175,21 +175,21 @@ def test_claims_are_weighed_by_the_runs():
     assert "is 40 times that of the best" in found["A deep buffer is bloat in 5G too"].ours
     assert "keeps 90 % of its goodput" in found["A deep buffer is bloat in 5G too"].ours
     # bdp is quicker than fq_codel at one of two places, which are not most.
-    assert "none of bdp makes the call quicker" in found["An AQM in the RLC, or a short RLC"].ours
+    assert "none of bdp gives a shorter delay" in found["An AQM in the RLC, or a short RLC"].ours
     quicker = said({**VALUES, (AM, "bdp"): (4.0, 60.0, 30.0)})["An AQM in the RLC, or a short RLC"]
-    assert "quicker at most places under bdp." in quicker.ours
+    assert "shorter at most points with bdp." in quicker.ours
     assert quicker.rows == (("bdp", "2 of 2", "0.5 to 0.8", "1", "0.606 to 0.625"),)
     cost = found["What short delays cost"]
     assert cost.rows[0] == ("bdp_tail", "98 %", "96 %", "static, um")
-    assert "kept by 1 of 4 schemes (bdp_tail)" in cost.ours
-    assert "leaves the call 75 to 110 % of the deep buffer's delay" in found["Sizing alone moves the queue"].ours
+    assert "1 of 4 schemes keep at least" in cost.ours
+    assert "the call has 75 to 110 % of the deep buffer's delay" in found["Sizing alone moves the queue"].ours
     assert "more than 1.5 times AM's at static (10 against 5 ms)" in found["UM and AM"].ours
     assert {"A queue in the UPF", "Marks instead of drops"}.isdisjoint(found)
 
 
 def test_of_two_schemes_only_what_concerns_them_is_said():
     found = said({("", "l4span"): (20.0, 95.0, 30.0), ("", "upf_aqm"): (15.0, 100.0, 25.0)})
-    assert list(found) == ["Who wins where", "Marks instead of drops"]
+    assert list(found) == ["The best scheme at each point", "Marks instead of drops"]
     assert found["Marks instead of drops"].rows[0][3:5] == ("95 %", "95 % (here)")
     assert remarks([]) == []
 
@@ -218,24 +218,24 @@ def test_figures_over_points_have_a_panel_or_a_column_each(store, name, width):
 def test_the_way_down_is_drawn_of_cells_alone(store):
     run_id = store.parameters().filter(name="scheme", value='"upf_pacer"')["run_id"][0]
     tables = figures.of_run(store, run_id)
-    places = descent.queues(tables)
+    places = downlink.queues(tables)
     assert places["place"].unique().sort().to_list() == ["RLC", "SDAP", "UPF"]
     # What the radio carries is counted with PDCP's headers, and passes the RLC alone.
     radio = places.filter(place="RLC")["mbps"].mean()
     assert 20 < radio < 70
-    kinds = descent.delays(tables)
-    assert kinds["what"].unique(maintain_order=True).to_list() == list(descent.DELAYS)
+    kinds = downlink.delays(tables)
+    assert kinds["what"].unique(maintain_order=True).to_list() == list(downlink.DELAYS)
     assert kinds["ms"].min() > 14
     for width in (900, 360):
-        assert figures.draw("descent", tables, width=width).to_dict(validate=True)["vconcat"]
+        assert figures.draw("downlink", tables, width=width).to_dict(validate=True)["vconcat"]
     renamed = tables["link_series"].with_columns(pl.lit("bottleneck").alias("link"))
-    assert not registry.find("descent").applicable({**tables, "link_series": renamed})
+    assert not registry.find("downlink").applicable({**tables, "link_series": renamed})
 
 
 def test_named_bearers_are_on_the_way_down_their_uplinks_are_not():
     links = ["upf", "upf_1", "sdap_1", "sdap_2_voice", "ue_1", "ue_2_voice", "ue_1_up", "ue_2_voice_up", "wire_up"]
     rows = {"time_s": [0.1] * 9, "link": links, "queue_packets": list(range(9)), "throughput_mbps": [1.0] * 9}
-    places = descent.queues({"link_series": pl.DataFrame(rows)})
+    places = downlink.queues({"link_series": pl.DataFrame(rows)})
     assert dict(places.select("place", "packets").iter_rows()) == {"UPF": 0 + 1, "SDAP": 2 + 3, "RLC": 4 + 5}
 
 
@@ -243,9 +243,9 @@ def test_the_page_says_who_wins_before_it_ranks(store):
     page = make_report(store.directory).read_text()
     assert page.index("<h2>What the runs say</h2>") < page.index("<h2>Ranking</h2>")
     for words in (
-        "Who wins where",
+        "The best scheme at each point",
         "vehicular",
         "Goodput against delay at each point",
-        "The way down through the cell",
+        "From the UPF to the UE",
     ):
         assert words in page

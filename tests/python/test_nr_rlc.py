@@ -13,10 +13,10 @@ import pytest
 
 import bloatlab
 from bloatlab import cli
+from bloatlab.analysis.claims import findings_of_store, plan_published, published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import judge
-from bloatlab.experiments.claims import findings_of_store, plan_published, published_runs
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, load
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, ROWS
@@ -124,7 +124,7 @@ def test_loads_and_queues_are_swept_and_over_tcp_queues_alone() -> None:
         ({"cca": "cubik"}, "cca: unknown congestion control"),
         ({"sounding_offset": 80}, "sounding_offset: `80` is not a whole number from 0 to 79"),
         ({"workload": "web"}, "workload: unknown choice"),
-        ({"mice": "tcp"}, "mice: are tcp with a congestion control; give `cca`"),
+        ({"mice": "tcp"}, "mice: tcp needs a congestion control; set `cca`"),
         ({"lamda": 1}, "lamda.*did you mean `lambda`"),
     ],
 )

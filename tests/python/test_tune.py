@@ -269,7 +269,7 @@ def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_
     page = (tmp_path / "t" / "tune.html").read_text(encoding="utf-8")
     assert found["recommended"]["tc"].replace("'", "&#39;") in page
     assert (tmp_path / "t" / "pareto.svg").exists()
-    with pytest.raises(StoreError, match="holds another search \\(it differs in"):
+    with pytest.raises(StoreError, match="has another search \\(it differs in"):
         tune.tune(problem(), Path("t"), 10)
 
 

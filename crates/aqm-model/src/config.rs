@@ -1,15 +1,15 @@
-//! A valid configuration out of raw choices: what the schema of a kind allows, its bounds included.
+//! Turns raw numbers into a valid configuration. All values that the schema of a kind allows are possible, including its bounds.
 
 use bloatlab_aqm::{Description, Parameter, QueueConfig, describe};
 use serde_json::{Map, Value, json};
 
-/// The kinds of the registry; not `python`, which only the engine can build.
+/// The kinds of the registry, except for `python`, which only the engine can build.
 pub(crate) fn kinds() -> &'static [Description] {
     let all = describe();
     &all[..QueueConfig::all().len()]
 }
 
-/// The configuration that the choices make; 0, and what follows the last choice, is the default.
+/// The configuration that the choices select. 0 selects a parameter's default, as does a missing choice.
 pub(crate) fn config(kind: usize, choices: &[u16]) -> QueueConfig {
     let mut choices = choices.iter().copied();
     let kinds = kinds();
@@ -17,19 +17,19 @@ pub(crate) fn config(kind: usize, choices: &[u16]) -> QueueConfig {
     serde_json::from_value(value).unwrap_or_else(|error| panic!("a valid configuration: {error}"))
 }
 
-/// A queue's table, with at most so many queues inside each other within. Values that it refuses beside those before them are left at their
-/// default.
-fn table(description: &Description, choices: &mut dyn Iterator<Item = u16>, inside: u32) -> Value {
+/// The configuration of a queue, with inner queues nested to at most `depth` levels. A value that makes the configuration invalid together with the
+/// previous parameters is replaced by its default.
+fn table(description: &Description, choices: &mut dyn Iterator<Item = u16>, depth: u32) -> Value {
     let mut table = Map::from_iter([("kind".to_owned(), json!(description.kind))]);
     for parameter in &description.parameters {
         let choice = u64::from(choices.next().unwrap_or(0));
         let value = match parameter.kind.as_str() {
             _ if choice == 0 => None,
-            "queue" if inside > 0 => Some(inner(choice, choices, inside)),
-            "list of queue" if inside > 0 => {
+            "queue" if depth > 0 => Some(inner(choice, choices, depth)),
+            "list of queue" if depth > 0 => {
                 let count = 2 + choice % 3;
                 (0..count)
-                    .map(|n| Some(inner(choice + n, choices, inside)))
+                    .map(|n| Some(inner(choice + n, choices, depth)))
                     .collect()
             }
             _ => value(parameter, choice),
@@ -45,13 +45,13 @@ fn table(description: &Description, choices: &mut dyn Iterator<Item = u16>, insi
     Value::Object(table)
 }
 
-/// A queue within a queue.
-fn inner(choice: u64, choices: &mut dyn Iterator<Item = u16>, inside: u32) -> Value {
+/// The configuration of a queue inside another.
+fn inner(choice: u64, choices: &mut dyn Iterator<Item = u16>, depth: u32) -> Value {
     let kinds = kinds();
-    table(&kinds[choice as usize % kinds.len()], choices, inside - 1)
+    table(&kinds[choice as usize % kinds.len()], choices, depth - 1)
 }
 
-/// A value of the parameter's type: its least, its greatest, or one in between on a logarithmic scale.
+/// A value of the parameter's type: its minimum, its maximum, or one in between on a logarithmic scale.
 fn value(parameter: &Parameter, choice: u64) -> Option<Value> {
     let [low, high] = parameter.bounds();
     let number = |greatest: u64| match (choice % 8, low, high) {
@@ -67,7 +67,7 @@ fn value(parameter: &Parameter, choice: u64) -> Option<Value> {
         },
         "duration" => json!(format!("{}ns", number(10_000_000_000))),
         "bytes" => json!(format!("{}B", number(1_000_000))),
-        // Slower rates only make drains longer.
+        // Rates below 8 kbit/s only prolong the draining of the queue.
         "rate" => json!(format!("{}bit/s", number(1_000_000_000).max(8_000))),
         "integer" => json!(number(1_000)),
         "number" => {
@@ -81,7 +81,7 @@ fn value(parameter: &Parameter, choice: u64) -> Option<Value> {
             json!(low + (high - low) * part)
         }
         "boolean" => json!(choice % 2 == 1),
-        // One of several words, which the range lists.
+        // The range lists the allowed words.
         "string" => {
             let words: Vec<&str> = parameter.range.as_deref()?.split(", ").collect();
             json!(words[choice as usize % words.len()])
@@ -90,7 +90,7 @@ fn value(parameter: &Parameter, choice: u64) -> Option<Value> {
     })
 }
 
-/// From 1 to `greatest`, each order of magnitude as likely.
+/// A number from 1 to `greatest`, with all binary orders of magnitude equally likely.
 fn spread(choice: u64, greatest: u64) -> u64 {
     let bits = u64::from(greatest.ilog2() + 1);
     let order = choice % bits;

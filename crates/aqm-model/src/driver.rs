@@ -1,88 +1,89 @@
-//! Runs an episode as an engine would, and checks every promise after every call.
+//! Runs an episode as an engine would, and checks all properties after every call.
 
 use bloatlab_aqm::{Packet, Qdisc};
 use bloatlab_units::{NEVER, Nanos, Rate};
 use serde_json::Value;
 
 use crate::Episode;
-use crate::account::Account;
 use crate::operation::{Operation, asks, burst, duration, ecn, size};
 use crate::packet::{Ack, ModelPacket};
+use crate::reference::ReferenceModel;
 use crate::rules::Rules;
 
-/// The last instant that operations reach: 146 years.
+/// The latest time that operations reach: 146 years.
 const END: Nanos = 1 << 62;
 
-/// Wake-ups in one wait; then time stands still rather than to leave one out.
-const MOST_WAKES: u32 = 300;
+/// Maximum number of wake-ups in one wait. When it is reached, the wait ends early at the time of the last wake-up, so that none is skipped.
+const MAX_WAKES: u32 = 300;
 
-/// Wake-ups in a row that may pass while packets are held, some queues computing much more often than a slow shaper may send.
-const MOST_FRUITLESS: u32 = 50_000;
+/// Maximum number of consecutive wake-ups without a departure while packets are held. Some queues update their state much more often than a slow
+/// shaper may send.
+const MAX_FRUITLESS_WAKES: u32 = 50_000;
 
-/// A competition that may take more departures than this for each flow is left out: too long for a test.
-const LONGEST_COMPETITION: u64 = 1 << 21;
+/// A competition that may need more departures than this per flow is skipped because it would take too long.
+const MAX_COMPETITION: u64 = 1 << 21;
 
-/// What came of an episode.
+/// The statistics of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct EpisodeStats {
     /// Packets given to the queue.
     pub packets: u64,
     /// Packets it dropped.
     pub drops: u64,
     /// Packets it marked.
     pub marks: u64,
-    /// Times it was woken.
+    /// Number of wake-ups.
     pub wakes: u64,
-    /// Ends that were given up because the queue wakes up very much more often than it may send.
+    /// Number of drains that were abandoned because the queue wakes up far more often than it may send.
     pub unfinished: u64,
-    /// Of all that was seen, in order.
+    /// Hash of all observed events in order.
     pub digest: u64,
 }
 
-/// A queue, its account, and the link's side of the bargain.
+/// A queue, its reference model, and the link that the queue serves.
 pub(crate) struct Driver {
     queue: Box<dyn Qdisc<ModelPacket>>,
-    account: Account,
+    model: ReferenceModel,
     rules: Rules,
     rate: Rate,
     flows: u32,
-    /// Of each flow of ACKs, the number that it acknowledged last.
+    /// For each flow of ACKs, the last acknowledgement number.
     acks: Vec<u32>,
     now: Nanos,
-    /// When the queue will be woken.
+    /// Time of the next wake-up.
     alarm: Nanos,
     wakes: u64,
     unfinished: u64,
 }
 
 impl Driver {
-    /// Of a queue that was built in the episode's context from this configuration.
+    /// Drives a queue that was built from this configuration in the episode's context.
     pub fn new(episode: &Episode, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Self {
         let flows = episode.flows();
         let rules = Rules::new(config, flows);
         assert!(
             queue.is_work_conserving() || !rules.work_conserving,
-            "a queue that knows of no rate is work-conserving"
+            "a queue that has no configured rate is work-conserving"
         );
         let mut driver = Self {
             queue,
-            account: Account::new(flows, &rules),
+            model: ReferenceModel::new(flows, &rules),
             rules,
             rate: episode.context().rate,
             flows,
-            // Some numbers before they wrap.
+            // Starts shortly before acknowledgement numbers wrap.
             acks: vec![u32::MAX - 20_000; flows as usize],
             now: 0,
             alarm: NEVER,
             wakes: 0,
             unfinished: 0,
         };
-        driver.arrange();
+        driver.schedule_wake();
         driver
     }
 
-    /// What happens, then all that a link can still get, checked throughout.
-    pub fn drive(mut self, episode: &Episode) -> Tally {
+    /// Runs all operations, then drains the queue, with checks after every call.
+    pub fn drive(mut self, episode: &Episode) -> EpisodeStats {
         for operation in &episode.operations {
             self.operate(operation);
         }
@@ -94,13 +95,13 @@ impl Driver {
         let pause = [0, 1_000, 120_000, 1_000_000][(episode.seed / 16 % 4) as usize];
         self.drain(pause);
         self.check_stats();
-        Tally {
-            packets: self.account.next_id(),
-            drops: self.account.drops,
-            marks: self.account.marks,
+        EpisodeStats {
+            packets: self.model.next_id(),
+            drops: self.model.drops,
+            marks: self.model.marks,
             wakes: self.wakes,
             unfinished: self.unfinished,
-            digest: self.account.digest(),
+            digest: self.model.digest(),
         }
     }
 
@@ -133,7 +134,7 @@ impl Driver {
         }
     }
 
-    /// The link sends so many bytes, and takes no others meanwhile.
+    /// The link sends this many bytes, and requests no packet meanwhile.
     fn send(&mut self, bytes: u32) {
         let (time, _) = self.rate.transmit(u64::from(bytes), 0);
         self.wait(time, false);
@@ -141,7 +142,7 @@ impl Driver {
 
     fn wait(&mut self, time: Nanos, asks: bool) {
         let until = (self.now + time).min(END.max(self.now));
-        for _ in 0..MOST_WAKES {
+        for _ in 0..MAX_WAKES {
             if self.alarm > until {
                 self.now = until;
                 return;
@@ -158,21 +159,21 @@ impl Driver {
         self.now = at;
         self.wakes += 1;
         self.queue.wake(at);
-        self.account.note(at << 1);
+        self.model.note(at << 1);
         self.check();
-        self.arrange();
-        assert!(self.alarm > at, "a wake-up lies ahead of the last");
+        self.schedule_wake();
+        assert!(self.alarm > at, "a wake-up is later than the previous one");
     }
 
-    /// Asks when the queue wants to be woken; only an earlier answer than before counts.
-    fn arrange(&mut self) {
+    /// Asks the queue for its next wake-up, which replaces the current one only if it is earlier.
+    fn schedule_wake(&mut self) {
         if let Some(at) = self.queue.next_wake() {
             self.alarm = self.alarm.min(at);
         }
     }
 
     fn arrive(&mut self, flow: u32, size: u32, marking: u8) {
-        // Every fourth flow consists of ACKs, which repeat now and then.
+        // Every fourth flow consists of ACKs, some of which are duplicates.
         let is_ack = flow % 4 == 3;
         let ack = is_ack.then(|| {
             let number = &mut self.acks[flow as usize];
@@ -184,48 +185,48 @@ impl Driver {
             }
         });
         let packet = ModelPacket {
-            id: self.account.next_id(),
+            id: self.model.next_id(),
             flow,
             size: if is_ack { size.min(100) } else { size },
             ecn: ecn(flow, marking),
             ack,
-            // The stamp of another queue must be overwritten.
+            // The queue must overwrite the time stamp of a previous queue.
             enqueued_at: self.now + 12_345,
         };
-        self.account.arrives(self.now, packet);
-        self.queue.enqueue(self.now, packet, &mut self.account);
+        self.model.arrives(self.now, packet);
+        self.queue.enqueue(self.now, packet, &mut self.model);
         self.check();
     }
 
-    /// The link asks once; the bytes of what it got.
+    /// The link requests one packet. Returns its size.
     fn depart(&mut self) -> Option<u32> {
-        let packet = self.queue.dequeue(self.now, &mut self.account);
+        let packet = self.queue.dequeue(self.now, &mut self.model);
         if let Some(packet) = packet {
-            self.account.departs(&packet);
+            self.model.departs(&packet);
             self.check();
             return Some(packet.size());
         }
         self.check();
-        if self.account.packets > 0 {
+        if self.model.packets > 0 {
             assert!(
                 !self.queue.is_work_conserving(),
                 "a work-conserving queue gives a packet whenever it holds one"
             );
             assert!(
                 self.queue.next_wake().is_some_and(|at| at > self.now),
-                "a queue that holds packets back says until when: it is {}, and it says {:?}",
+                "a queue that holds packets back states a later wake-up: it is {}, and it states {:?}",
                 self.now,
                 self.queue.next_wake()
             );
-            self.arrange();
+            self.schedule_wake();
         }
         None
     }
 
     fn check(&self) {
-        assert_eq!(self.queue.packets(), self.account.packets, "packets held");
-        assert_eq!(self.queue.bytes(), self.account.bytes, "bytes held");
-        let (packets, bytes) = (self.account.packets, self.account.bytes);
+        assert_eq!(self.queue.packets(), self.model.packets, "packets held");
+        assert_eq!(self.queue.bytes(), self.model.bytes, "bytes held");
+        let (packets, bytes) = (self.model.packets, self.model.bytes);
         assert!(
             packets <= self.rules.packets,
             "{packets} packets are above the limit of {}",
@@ -243,28 +244,28 @@ impl Driver {
         }
     }
 
-    /// What is reported are numbers, each under a name of its own.
+    /// Statistics must be finite numbers with distinct names.
     fn check_stats(&mut self) {
         let stats = self.queue.stats();
         for (place, (name, value)) in stats.iter().enumerate() {
             assert!(value.is_finite(), "{name} is {value}");
             let others = &stats[..place];
             assert!(others.iter().all(|(other, _)| other != name), "two {name}");
-            self.account.note(value.to_bits());
+            self.model.note(value.to_bits());
         }
     }
 
-    /// While some flows send as fast as the link takes, what was held before leaves within a bound: nothing starves.
+    /// Checks that no flow starves: while some flows send as fast as the link allows, the packets held before leave within a bound.
     fn compete(&mut self, rivals: u32) {
-        self.account.close_class();
-        // Each flow, with the largest turns that a queue gives, has its part of the link.
-        let turns = 1_000 + self.account.seniors + self.account.bytes / 1500;
-        if self.rules.weight * turns > LONGEST_COMPETITION {
+        self.model.set_boundary();
+        // Each flow gets its share of the link, even with the largest quantum that a queue uses.
+        let turns = 1_000 + self.model.earlier + self.model.bytes / 1500;
+        if self.rules.weight * turns > MAX_COMPETITION {
             return;
         }
         let most = self.rules.weight * u64::from(self.flows + 8) * turns;
         let mut taken = 0;
-        while self.account.seniors > 0 {
+        while self.model.earlier > 0 {
             let Some(size) = self.depart() else { break };
             self.arrive(taken as u32 % rivals % self.flows, 1500, 1);
             self.send(size);
@@ -272,17 +273,17 @@ impl Driver {
             assert!(
                 taken < most,
                 "{} packets are still held after {most} others left",
-                self.account.seniors
+                self.model.earlier
             );
         }
     }
 
-    /// Nothing arrives any more: every packet leaves.
+    /// Without further arrivals, every packet must leave.
     fn drain(&mut self, pause: Nanos) {
-        while self.account.packets > 0 {
+        while self.model.packets > 0 {
             if self.depart().is_some() {
                 self.wait(pause, false);
-            } else if self.account.packets > 0 && !self.wait_for_release() {
+            } else if self.model.packets > 0 && !self.wait_for_release() {
                 self.unfinished += 1;
                 return;
             }
@@ -290,18 +291,19 @@ impl Driver {
         assert_eq!(self.depart(), None, "an empty queue gives nothing");
     }
 
-    /// The queue holds all packets back: it is woken when it asked to be, until it drops or gives one. False when that takes too many.
+    /// While the queue holds all packets back, wakes it at the times that it requests until it drops or releases one. Returns false if that takes too
+    /// many wake-ups.
     fn wait_for_release(&mut self) -> bool {
-        let (since, departures) = (self.now, self.account.departures);
-        let packets = self.account.packets;
-        for _ in 0..MOST_FRUITLESS {
+        let (since, departures) = (self.now, self.model.departures);
+        let packets = self.model.packets;
+        for _ in 0..MAX_FRUITLESS_WAKES {
             assert!(
                 self.alarm < NEVER,
                 "a queue that holds packets back is woken"
             );
             self.wake();
             self.depart();
-            if self.account.departures > departures || self.account.packets < packets {
+            if self.model.departures > departures || self.model.packets < packets {
                 return true;
             }
             let waited = self.now - since;

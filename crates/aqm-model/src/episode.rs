@@ -7,36 +7,36 @@ use bloatlab_units::{Rate, Rng, Streams};
 use serde_json::Value;
 
 use crate::config::{config, kinds};
-use crate::driver::{Driver, Tally};
+use crate::driver::{Driver, EpisodeStats};
 use crate::operation::Operation;
 use crate::packet::ModelPacket;
 
-/// A queue, its place, and what happens to it.
+/// A queue, the link that it serves, and the operations on it.
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Episode {
-    /// Which kind of the registry, modulo their number.
+    /// The index of a kind in the registry, modulo the number of kinds.
     pub kind: u8,
-    /// What its parameters are; none: the defaults.
+    /// Selects the values of its parameters. If empty, all have their defaults.
     pub choices: Vec<u16>,
-    /// Which link it stands before and how many flows there are.
+    /// Selects the link and the number of flows.
     pub place: u8,
-    /// Of the queue's random stream.
+    /// Seed of the queue's random stream.
     pub seed: u64,
-    /// What happens.
+    /// The operations, in order.
     pub operations: Vec<Operation>,
 }
 
 impl Episode {
-    /// How many kinds there are.
+    /// Number of kinds in the registry.
     pub fn kinds() -> usize {
         kinds().len()
     }
 
-    /// One at random of this kind, by default or with random parameters.
+    /// A random episode of this kind, with default or random parameters.
     pub fn draw(kind: u8, operations: usize, rng: &mut Rng) -> Self {
         let varied = rng.below(4) > 0;
-        // Some configurations differ in few parameters, others in most.
+        // Some configurations change few parameters, others most of them.
         let often = 0.2 + 0.7 * rng.uniform();
         let choices = (0..40)
             .map(|_| {
@@ -64,12 +64,12 @@ impl Episode {
         config(usize::from(self.kind), &self.choices)
     }
 
-    /// How many flows there are: one alone, some, or so many that hashes collide.
+    /// Number of flows: one, a few, or so many that their hashes collide.
     pub fn flows(&self) -> u32 {
         [1, 2, 5, 16, 64, 300, 1000, 2000][usize::from(self.place % 8)]
     }
 
-    /// Where the queue stands.
+    /// The context in which the queue is built.
     pub fn context(&self) -> Context {
         const RATES: [u64; 4] = [100_000_000, 1_000_000, 10_000_000_000, 64_000];
         let rate = RATES[usize::from(self.place / 8 % 4)];
@@ -79,13 +79,13 @@ impl Episode {
             [1500, 1514][usize::from(self.place / 32 % 2)],
             Rate(rate),
         );
-        // Few hosts, shared by flows of either parity.
+        // Flows share a few hosts.
         context.hosts = Hosts::new(|flow| [flow as u32 % 7, 100 + flow as u32 % 13]);
         context
     }
 
-    /// Runs it, and panics when the queue breaks a promise. With `twice`, it must run the same again.
-    pub fn run(&self, twice: bool) -> Tally {
+    /// Runs the episode, and panics if the queue violates a property. With `twice`, a second run must have the same result.
+    pub fn run(&self, twice: bool) -> EpisodeStats {
         let config = self.config();
         let value = serde_json::to_value(&config).unwrap_or_default();
         let queue = || {
@@ -93,16 +93,16 @@ impl Episode {
                 .build(self.context())
                 .expect("a queue of the registry")
         };
-        let tally = self.run_on(queue(), &value);
+        let stats = self.run_on(queue(), &value);
         if twice {
             let again = self.run_on(queue(), &value);
-            assert_eq!(tally, again, "the same seed gives the same run");
+            assert_eq!(stats, again, "the same seed gives the same run");
         }
-        tally
+        stats
     }
 
-    /// Runs it on a queue from elsewhere, which was built from this configuration in the episode's context.
-    pub fn run_on(&self, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> Tally {
+    /// Runs the episode on a given queue, which was built from this configuration in the episode's context.
+    pub fn run_on(&self, queue: Box<dyn Qdisc<ModelPacket>>, config: &Value) -> EpisodeStats {
         Driver::new(self, queue, config).drive(self)
     }
 }
@@ -118,7 +118,7 @@ impl fmt::Debug for Episode {
             self.seed, context.rate, context.mtu, self.kind, self.place, self.choices
         )?;
         for operation in &self.operations {
-            writeln!(f, "{}", operation.told(flows))?;
+            writeln!(f, "{}", operation.description(flows))?;
         }
         Ok(())
     }

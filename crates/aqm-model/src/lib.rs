@@ -1,21 +1,22 @@
-//! The operation model: what every queue discipline must do whatever happens to it, checked beside the simplest account of what it holds.
+//! Model-based test of queues. It states the properties that every queue discipline must have under any sequence of operations, and checks them
+//! against a simple reference model.
 //!
-//! An [`Episode`] is one queue of the registry with some valid parameters, and what happens to it. It runs, or panics with the promise that
-//! was broken. Three drivers make episodes: proptest (`tests/model.rs` of `bloatlab-aqm`), a fuzzer from bytes (`fuzz/`), and a soak from a
-//! seed (`examples/soak.rs` of `bloatlab-aqm`). Any value of any field is an episode, so that none of them need know what is sensible.
+//! An [`Episode`] is one queue of the registry with valid parameters, and a sequence of operations on it. Running it panics with the property that is
+//! violated. Three drivers create episodes: proptest (`tests/model.rs` of `bloatlab-aqm`), a fuzzer from bytes (`fuzz/`), and a long random test
+//! (`examples/soak.rs` of `bloatlab-aqm`). Every combination of field values is a valid episode, so a driver need not know which values are sensible.
 
-mod account;
 mod config;
 mod driver;
 mod episode;
 mod operation;
 mod packet;
+mod reference;
 mod rules;
 mod shrink;
 #[cfg(test)]
 mod tests;
 
-pub use driver::Tally;
+pub use driver::EpisodeStats;
 pub use episode::Episode;
 pub use operation::Operation;
 pub use packet::ModelPacket;

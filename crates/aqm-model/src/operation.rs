@@ -1,43 +1,43 @@
-//! What may happen to a queue. The fields are raw: every value means something, and uniform values make varied traffic.
+//! Operations on a queue. Their fields are raw numbers: every value is valid, and uniformly random values give varied traffic.
 
 use bloatlab_aqm::Ecn;
 use bloatlab_units::{Nanos, Rng};
 
-/// Something that happens to a queue.
+/// An operation on a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Operation {
-    /// Time passes; the queue is woken whenever it asked to be, and the link may ask for a packet after that.
+    /// Time passes. The queue is woken whenever it requested that, and the link may then request a packet.
     Wait {
-        /// How long, within the scale.
+        /// The duration, in units of the scale.
         mantissa: u8,
-        /// From nanoseconds to years.
+        /// Selects the scale, from nanoseconds to years.
         scale: u8,
-        /// Whether the link is free to ask after a wake-up.
+        /// Whether the link requests a packet after each wake-up.
         asks: bool,
     },
     /// Packets of one flow arrive at once.
     Arrive {
         /// The flow, modulo those of the episode.
         flow: u16,
-        /// Full-sized, as small as can be, or any.
+        /// Selects the size: 1500 bytes, the minimum, or any.
         size: u16,
-        /// The code point (of those that the flow uses), and what its ACKs say.
+        /// Selects the ECN codepoint among those of the flow, and the fields of an ACK.
         marking: u8,
-        /// One, a few, or a burst.
+        /// Selects the number of packets: one, a few, or a burst.
         count: u8,
     },
-    /// The link asks for packets.
+    /// The link requests packets.
     Depart {
-        /// How often.
+        /// Selects the number of requests.
         count: u8,
-        /// Whether it asks at its rate, or all at one instant.
+        /// Whether the requests are spaced at the link's rate or all come at the same time.
         paced: bool,
     },
 }
 
 impl Operation {
-    /// One at random; the greater `load` (0 to 4), the more arrives for what the link takes.
+    /// A random operation. A greater `load` (0 to 4) means more arrivals per departure.
     pub fn draw(rng: &mut Rng, load: u64) -> Self {
         let bits = rng.bits();
         let byte = |n: u32| (bits >> (8 * n)) as u8;
@@ -61,7 +61,7 @@ impl Operation {
     }
 }
 
-/// How long [`Operation::Wait`] is: mostly microseconds to a second, the time scales of queues; rarely an idle gap of hours or years.
+/// The duration of [`Operation::Wait`]: mostly between microseconds and a second, which are the time scales of queues, and rarely hours or years.
 pub(crate) fn duration(mantissa: u8, scale: u8) -> Nanos {
     const SHIFTS: [u32; 16] = [0, 6, 10, 12, 13, 14, 15, 16, 16, 17, 18, 19, 20, 21, 22, 24];
     let shift = match scale {
@@ -72,7 +72,7 @@ pub(crate) fn duration(mantissa: u8, scale: u8) -> Nanos {
     u64::from(mantissa) << shift
 }
 
-/// The bytes of an arrival: 40 to 65,535, mostly what a link carries.
+/// The size of an arriving packet, from 40 to 65,535 bytes, mostly as usual on a link.
 pub(crate) fn size(raw: u16) -> u32 {
     let rest = u32::from(raw / 8);
     match raw % 8 {
@@ -83,7 +83,7 @@ pub(crate) fn size(raw: u16) -> u32 {
     }
 }
 
-/// How many packets arrive at once.
+/// Number of packets that arrive at once.
 pub(crate) fn burst(raw: u8) -> u32 {
     match raw {
         0..128 => 1 + u32::from(raw) % 4,
@@ -91,12 +91,12 @@ pub(crate) fn burst(raw: u8) -> u32 {
     }
 }
 
-/// How often the link asks.
+/// Number of requests of the link.
 pub(crate) fn asks(raw: u8) -> u32 {
     1 + u32::from(raw) % 32
 }
 
-/// The code point: a flow is classic or L4S, since queues that part the two (RFC 9332) cannot keep one in order that is both.
+/// The ECN codepoint. A flow is either classic or L4S, because queues that separate the two (RFC 9332) cannot keep a mixed flow in order.
 pub(crate) fn ecn(flow: u32, marking: u8) -> Ecn {
     match (flow % 3, marking & 1) {
         (0, 0) => Ecn::Ect1,
@@ -107,8 +107,8 @@ pub(crate) fn ecn(flow: u32, marking: u8) -> Ecn {
 }
 
 impl Operation {
-    /// What it does, as text.
-    pub(crate) fn told(&self, flows: u32) -> String {
+    /// Describes the operation as text.
+    pub(crate) fn description(&self, flows: u32) -> String {
         match *self {
             Self::Wait {
                 mantissa,

@@ -1,4 +1,4 @@
-//! The packet of the model: an identity, and whatever a queue may look at.
+//! The packets of the model: an identity, and the fields that a queue may read.
 
 use bloatlab_aqm::{Ecn, Packet, PureAck};
 use bloatlab_units::Nanos;
@@ -14,7 +14,7 @@ pub struct ModelPacket {
     pub(crate) enqueued_at: Nanos,
 }
 
-/// What of a pure ACK varies.
+/// The fields of a pure ACK that vary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ack {
     pub number: u32,
@@ -28,7 +28,7 @@ impl Packet for ModelPacket {
     }
 
     fn flow(&self) -> u64 {
-        // Identities that need more than 32 bits, without ever being the same.
+        // Some identities need more than 32 bits. All are distinct.
         u64::from(self.flow) | u64::from(self.flow & 1) << 40
     }
 
@@ -48,12 +48,12 @@ impl Packet for ModelPacket {
         self.enqueued_at = now;
     }
 
-    /// A flow keeps its code point, or it could not be kept in order.
+    /// All packets of a flow have the same DSCP; otherwise the flow might be reordered.
     fn dscp(&self) -> u8 {
         (self.flow.wrapping_mul(11) % 64) as u8
     }
 
-    /// Two of three that are no ACKs.
+    /// True for two of three packets other than ACKs.
     fn follows(&self) -> bool {
         self.ack.is_none() && !self.id.is_multiple_of(3)
     }

@@ -1,39 +1,39 @@
-//! What a configuration promises besides what every queue does.
+//! The properties that depend on the configuration.
 
 use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rate, SECOND};
 use serde_json::Value;
 
-/// Kinds that may let a packet wait for as long as others of a higher class come: strict priority.
+/// Kinds with strict priority, where a packet may wait for as long as packets of a higher class arrive.
 const STRICT: [&str; 2] = ["priority", "htb"];
 
-/// Kinds that may reorder a flow: a flow that becomes a heavy hitter changes queues.
+/// Kinds that may reorder a flow. In HHF, a flow that becomes a heavy hitter moves to another queue.
 const REORDER: [&str; 1] = ["hhf"];
 
-/// Flows that CAKE keeps apart for certain: where more share a set of its hash, a newcomer takes another's queue, whose later packets go to a
-/// third one and may overtake.
+/// Number of flows that CAKE certainly separates. If more flows share a set of its hash, a new flow takes the queue of another one, whose later
+/// packets go to a third queue and may overtake the earlier ones.
 const WAYS: u32 = 8;
 
-/// The promises of one configuration.
+/// The properties that one configuration must have.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    /// Most packets and bytes held.
+    /// Maximum number of packets and bytes held.
     pub packets: u64,
     pub bytes: u64,
-    /// Most buffers held, where the limit is in buffers.
+    /// Maximum number of buffers held, if the limit is in buffers.
     pub buffers: Option<u64>,
-    /// Whether the link gets a packet whenever one is held: a queue that knows of no rate has no reason to hold one back.
+    /// Whether the link gets a packet whenever one is held. A queue without a configured rate has no reason to hold packets back.
     pub work_conserving: bool,
-    /// Whether every packet leaves in the end, whatever else arrives.
+    /// Whether every packet leaves eventually, whatever else arrives.
     pub fair: bool,
-    /// Most flows that may take turns to fill the link without keeping the others from it.
+    /// Maximum number of flows that may fill the link in turn without starving the others.
     pub rivals: u32,
-    /// How many packets of rivals may leave for each of a class that is served: some classes have 1/64 of the link, or a weight says it.
+    /// Number of packets of other flows that may leave for each packet of a flow. Some classes get 1/64 of the link, or a configured weight.
     pub weight: u64,
-    /// How many queues stand inside each other: each may mark a packet once.
+    /// The depth to which queues are nested. Each may mark a packet once.
     pub levels: u32,
-    /// Whether packets of a flow leave in the order in which they came.
+    /// Whether packets of a flow leave in order of arrival.
     pub in_order: bool,
-    /// Longest time from one packet to the next while packets are held and the link is free.
+    /// Maximum time between two departures while packets are held and the link is free.
     pub patience: Nanos,
 }
 
@@ -51,13 +51,13 @@ impl Rules {
             buffers: None,
             work_conserving: seen.rates == 0,
             fair: !seen.strict,
-            // CAKE's flows are new again once they have been found empty, as in Linux, without RFC 8290 section 4.2's pass through the old
-            // ones: two that come in turn, each found empty before its next packet, keep the link.
-            rivals: if seen.associates { 1 } else { u32::MAX },
+            // As in Linux, CAKE's flows count as new again once found empty, without the pass through the old flows of RFC 8290, section 4.2. Two
+            // flows that send in turn, each found empty before its next packet, therefore occupy the whole link.
+            rivals: if seen.set_associative { 1 } else { u32::MAX },
             weight: seen.weight.max(64),
             levels: seen.levels,
-            in_order: !seen.reorders && (flows <= WAYS || !seen.associates),
-            // The largest packet with its overhead in full, and again for tokens that others took.
+            in_order: !seen.reorders && (flows <= WAYS || !seen.set_associative),
+            // The time for the largest packet with its maximum overhead at the lowest rate, doubled for tokens that other packets used.
             patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
         };
         match text("limit").and_then(|limit| limit.parse::<Limit>().ok()) {
@@ -74,15 +74,15 @@ impl Rules {
     }
 }
 
-/// What stands anywhere in a configuration, also of queues within it.
+/// Features found anywhere in a configuration, including its inner queues.
 #[derive(Default)]
 struct Seen {
     rates: u32,
-    /// Bits per second.
+    /// The lowest rate, in bits per second.
     slowest: Option<u64>,
     strict: bool,
     reorders: bool,
-    associates: bool,
+    set_associative: bool,
     weight: u64,
     levels: u32,
 }
@@ -93,18 +93,18 @@ impl Seen {
             Value::Object(table) => {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
-                // RFC 9332 section 4.2.1: all of the link for one of the two queues is strict priority.
+                // A share of 0 or 100 % for one of the two queues is strict priority (RFC 9332, section 4.2.1).
                 let protection = table.get("classic_protection").and_then(Value::as_u64);
                 self.strict |= protection.is_some_and(|share| share == 0 || share == 100);
-                // SFQ begins all turns anew when it hashes anew, as Linux does, whose periods are whole seconds: where that is more often than
-                // turns end, whose turn it is keeps it.
+                // SFQ restarts all rounds when it changes its hash, as Linux does, where the period is in whole seconds. If that happens more often
+                // than rounds end, the same flow is served again and again.
                 let perturb = table.get("perturb").and_then(Value::as_str);
                 let period = perturb.and_then(|text| text.parse::<Duration>().ok());
                 self.strict |= period.is_some_and(|period| (1..SECOND).contains(&period.0));
                 self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
-                // A packet that a queue around it marked changes over to DualPI2's other queue.
+                // A packet that an outer queue marked moves to DualPI2's other queue.
                 self.reorders |= kind == Some("dualpi2") && level > 0;
-                self.associates |= kind == Some("cake");
+                self.set_associative |= kind == Some("cake");
                 let weight = table.get("non_hh_weight").and_then(Value::as_u64);
                 self.weight = self.weight.max(weight.unwrap_or(0));
                 let level = level + u32::from(kind.is_some());
@@ -113,7 +113,7 @@ impl Seen {
             }
             Value::Array(values) => values.iter().for_each(|value| self.walk(value, level)),
             Value::String(text) => {
-                // DualPI2 with ECT(0) in the L4S queue parts a flow's ECN-capable packets from its others.
+                // With ECT(0) in the L4S queue, DualPI2 separates a flow's ECN-capable packets from its others.
                 self.reorders |= text == "any_ect";
                 if let Ok(Rate(rate)) = text.parse() {
                     self.rates += 1;

@@ -1,8 +1,8 @@
-//! The least that still fails.
+//! Reduces a failing episode to a minimal one.
 
 use crate::Episode;
 
-/// Removes operations and choices from a failing episode for as long as it still fails.
+/// Removes operations and resets choices of a failing episode as long as it still fails.
 pub fn shrink(mut episode: Episode, fails: impl Fn(&Episode) -> bool) -> Episode {
     loop {
         let before = episode.clone();

@@ -1,4 +1,4 @@
-//! The model finds what it is there to find: a sound queue passes, and each fault is named.
+//! Tests of the model itself: a correct queue passes, and each fault is found and named.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,32 +8,32 @@ use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, Sink, mark};
 use bloatlab_units::{Nanos, Streams};
 use serde_json::json;
 
-use crate::{Episode, ModelPacket, Tally};
+use crate::{Episode, EpisodeStats, ModelPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
-    Loses,
+    LosesPackets,
     GivesTwice,
-    DropsUntold,
+    UnreportedDrop,
     DropsAndKeeps,
-    Unstamped,
-    MarksUntold,
+    NoTimeStamp,
+    UnreportedMark,
     MarksTwice,
-    MarksAny,
+    MarksNotEct,
     Reorders,
     AboveLimit,
     MiscountsBytes,
     HoldsBack,
-    HoldsBackForever,
-    DeniesWork,
+    NeverReleases,
+    NotWorkConserving,
     WakesAtOnce,
     Starves,
     NotANumber,
-    OtherEachTime,
+    NotRepeatable,
 }
 
-/// A FIFO of 50 packets that does everything right but one thing.
+/// A FIFO of 50 packets with one fault.
 struct Faulty {
     fault: Fault,
     held: VecDeque<ModelPacket>,
@@ -41,12 +41,12 @@ struct Faulty {
     now: Nanos,
 }
 
-/// What no queue may look at.
+/// Global state, which no queue may depend on.
 static GLOBAL: AtomicU64 = AtomicU64::new(0);
 
 impl Faulty {
-    /// Now and then.
-    fn slips(&mut self, fault: Fault) -> bool {
+    /// Whether the fault occurs now: in every tenth call.
+    fn occurs(&mut self, fault: Fault) -> bool {
         self.calls += 1;
         self.fault == fault && self.calls.is_multiple_of(10)
     }
@@ -55,43 +55,43 @@ impl Faulty {
 impl Qdisc<ModelPacket> for Faulty {
     fn enqueue(&mut self, now: Nanos, mut packet: ModelPacket, sink: &mut dyn Sink<ModelPacket>) {
         self.now = now;
-        if !self.slips(Fault::Unstamped) {
+        if !self.occurs(Fault::NoTimeStamp) {
             packet.set_enqueued_at(now);
         }
         if self.held.len() >= 50 && self.fault != Fault::AboveLimit {
-            if !self.slips(Fault::DropsUntold) {
+            if !self.occurs(Fault::UnreportedDrop) {
                 sink.dropped(&packet, DropReason::Overflow);
             }
-            if self.slips(Fault::DropsAndKeeps) {
+            if self.occurs(Fault::DropsAndKeeps) {
                 self.held.push_back(packet);
             }
             return;
         }
-        let tells = !self.slips(Fault::MarksUntold);
-        if packet.ecn == Ecn::NotEct && self.slips(Fault::MarksAny) {
+        let tells = !self.occurs(Fault::UnreportedMark);
+        if packet.ecn == Ecn::NotEct && self.occurs(Fault::MarksNotEct) {
             packet.set_ce();
             sink.marked(&packet);
         } else if mark(&mut packet) && tells {
             sink.marked(&packet);
-            if self.slips(Fault::MarksTwice) {
+            if self.occurs(Fault::MarksTwice) {
                 sink.marked(&packet);
             }
         }
-        if !self.slips(Fault::Loses) {
+        if !self.occurs(Fault::LosesPackets) {
             self.held.push_back(packet);
         }
     }
 
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<ModelPacket>) -> Option<ModelPacket> {
         self.now = now;
-        if self.slips(Fault::HoldsBack) || self.fault == Fault::HoldsBackForever {
+        if self.occurs(Fault::HoldsBack) || self.fault == Fault::NeverReleases {
             return None;
         }
         let other = GLOBAL.fetch_add(1, Ordering::Relaxed).is_multiple_of(7);
-        if self.slips(Fault::Reorders) || (self.fault == Fault::OtherEachTime && other) {
+        if self.occurs(Fault::Reorders) || (self.fault == Fault::NotRepeatable && other) {
             return self.held.pop_back();
         }
-        if self.slips(Fault::GivesTwice) {
+        if self.occurs(Fault::GivesTwice) {
             return self.held.front().copied();
         }
         let preferred = self.held.iter().position(|packet| packet.flow == 0);
@@ -102,7 +102,7 @@ impl Qdisc<ModelPacket> for Faulty {
     }
 
     fn is_work_conserving(&self) -> bool {
-        !matches!(self.fault, Fault::HoldsBackForever | Fault::DeniesWork)
+        !matches!(self.fault, Fault::NeverReleases | Fault::NotWorkConserving)
     }
 
     fn packets(&self) -> u64 {
@@ -117,7 +117,7 @@ impl Qdisc<ModelPacket> for Faulty {
     fn next_wake(&self) -> Option<Nanos> {
         match self.fault {
             Fault::WakesAtOnce => Some(self.now + 1_000_000),
-            Fault::HoldsBackForever => Some(self.now + 1_000_000_000),
+            Fault::NeverReleases => Some(self.now + 1_000_000_000),
             _ => None,
         }
     }
@@ -141,18 +141,18 @@ impl Qdisc<ModelPacket> for Faulty {
     }
 }
 
-/// What the model says of many episodes with this fault.
-fn said(fault: Fault) -> Result<Vec<Tally>, String> {
+/// The result of the model for many episodes with this fault.
+fn run_model(fault: Fault) -> Result<Vec<EpisodeStats>, String> {
     let config = match fault {
-        Fault::HoldsBackForever => json!({ "kind": "faulty", "limit": "50p", "rate": "1Gbit/s" }),
-        // In any order, or the fault would be found by that.
-        Fault::OtherEachTime => json!({ "kind": "hhf", "limit": "50p" }),
+        Fault::NeverReleases => json!({ "kind": "faulty", "limit": "50p", "rate": "1Gbit/s" }),
+        // This kind may reorder packets, so that the fault is not found by the check of their order.
+        Fault::NotRepeatable => json!({ "kind": "hhf", "limit": "50p" }),
         _ => json!({ "kind": "faulty", "limit": "50p" }),
     };
     let run = |number: u64| {
         let mut rng = Streams::new(number).stream("faults");
         let mut episode = Episode::draw(0, 150, &mut rng);
-        // Two to 16 flows; every second episode ends with one rival.
+        // Two to 16 flows. Every second episode ends with a competition against one flow.
         episode.place = (1 + number % 3) as u8;
         episode.seed = number / 2 * 12 + number % 2;
         let build = || {
@@ -178,35 +178,44 @@ fn said(fault: Fault) -> Result<Vec<Tally>, String> {
 
 #[test]
 fn a_sound_queue_passes() {
-    let tallies = said(Fault::None).unwrap();
-    assert!(tallies.iter().any(|tally| tally.drops > 100));
-    assert!(tallies.iter().any(|tally| tally.marks > 100));
+    let runs = run_model(Fault::None).unwrap();
+    assert!(runs.iter().any(|run| run.drops > 100));
+    assert!(runs.iter().any(|run| run.marks > 100));
 }
 
 #[test]
 fn every_fault_is_found_and_named() {
     let expected = [
-        (Fault::Loses, "packets held"),
+        (Fault::LosesPackets, "packets held"),
         (Fault::GivesTwice, "packets held"),
-        (Fault::DropsUntold, "packets held"),
+        (Fault::UnreportedDrop, "packets held"),
         (Fault::DropsAndKeeps, "packets held"),
-        (Fault::Unstamped, "but for the stamp of its arrival"),
-        (Fault::MarksUntold, "a mark that was told"),
-        (Fault::MarksTwice, "a mark is told once"),
-        (Fault::MarksAny, "only ECN-capable packets are marked"),
+        (
+            Fault::NoTimeStamp,
+            "except for the time stamp of its arrival",
+        ),
+        (Fault::UnreportedMark, "a mark that was reported"),
+        (Fault::MarksTwice, "a mark is reported once"),
+        (Fault::MarksNotEct, "only ECN-capable packets are marked"),
         (Fault::Reorders, "stay in order"),
         (Fault::AboveLimit, "above the limit of 50"),
         (Fault::MiscountsBytes, "bytes held"),
         (Fault::HoldsBack, "whenever it holds one"),
-        (Fault::HoldsBackForever, "nothing for"),
-        (Fault::DeniesWork, "knows of no rate is work-conserving"),
-        (Fault::WakesAtOnce, "ahead of the last"),
+        (Fault::NeverReleases, "nothing for"),
+        (
+            Fault::NotWorkConserving,
+            "has no configured rate is work-conserving",
+        ),
+        (Fault::WakesAtOnce, "later than the previous one"),
         (Fault::Starves, "are still held after"),
         (Fault::NotANumber, "ratio is NaN"),
-        (Fault::OtherEachTime, "the same seed gives the same run"),
+        (Fault::NotRepeatable, "the same seed gives the same run"),
     ];
     for (fault, message) in expected {
-        let said = said(fault).expect_err(&format!("{fault:?} passes"));
-        assert!(said.contains(message), "{fault:?}: {said}");
+        let message_found = run_model(fault).expect_err(&format!("{fault:?} passes"));
+        assert!(
+            message_found.contains(message),
+            "{fault:?}: {message_found}"
+        );
     }
 }

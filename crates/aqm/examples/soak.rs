@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_aqm_model::{Episode, Tally, shrink};
+use bloatlab_aqm_model::{Episode, EpisodeStats, shrink};
 use bloatlab_units::Streams;
 
 const USAGE: &str = "usage: soak [--operations N] [--kind K] [--seed S] [--replay EPISODE]";
@@ -25,7 +25,7 @@ struct Options {
 /// What became of one kind.
 #[derive(Default)]
 struct Total {
-    tally: Tally,
+    stats: EpisodeStats,
     operations: u64,
     episodes: u64,
 }
@@ -64,7 +64,7 @@ fn episode(kind: usize, name: &str, seed: u64, number: u64) -> Episode {
 }
 
 /// Runs it; a broken promise as text. Every eighth runs twice, to be the same.
-fn attempt(episode: &Episode) -> Result<Tally, String> {
+fn attempt(episode: &Episode) -> Result<EpisodeStats, String> {
     let run = || episode.run(episode.seed.is_multiple_of(8));
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| PANIC.take())
 }
@@ -91,7 +91,7 @@ fn soak(kind: usize, name: &str, options: &Options) -> bool {
     for number in numbers {
         let episode = episode(kind, name, options.seed, number);
         match attempt(&episode) {
-            Ok(tally) => total.add(&tally, episode.operations.len()),
+            Ok(stats) => total.add(&stats, episode.operations.len()),
             Err(message) => {
                 report(name, options.seed, number, episode, &message);
                 return false;
@@ -101,14 +101,14 @@ fn soak(kind: usize, name: &str, options: &Options) -> bool {
             break;
         }
     }
-    let Tally {
+    let EpisodeStats {
         packets,
         drops,
         marks,
         wakes,
         unfinished,
         ..
-    } = total.tally;
+    } = total.stats;
     println!(
         "{name:<20} {:>11} {:>9} {packets:>12} {drops:>12} {marks:>11} {wakes:>11} {unfinished:>10} {:>8.1}",
         total.operations,
@@ -119,14 +119,14 @@ fn soak(kind: usize, name: &str, options: &Options) -> bool {
 }
 
 impl Total {
-    fn add(&mut self, one: &Tally, operations: usize) {
+    fn add(&mut self, one: &EpisodeStats, operations: usize) {
         self.operations += operations as u64;
         self.episodes += 1;
-        self.tally.packets += one.packets;
-        self.tally.drops += one.drops;
-        self.tally.marks += one.marks;
-        self.tally.wakes += one.wakes;
-        self.tally.unfinished += one.unfinished;
+        self.stats.packets += one.packets;
+        self.stats.drops += one.drops;
+        self.stats.marks += one.marks;
+        self.stats.wakes += one.wakes;
+        self.stats.unfinished += one.unfinished;
     }
 }
 

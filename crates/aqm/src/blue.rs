@@ -1,34 +1,34 @@
-//! BLUE (Feng, Kandlur, Saha, Shin 1999, 2002): a probability that losses raise and an idle link lowers, and one queue under it.
+//! BLUE (Feng, Kandlur, Saha, Shin 1999, 2002): a probability that losses raise and an idle link lowers, and a queue that uses it.
 
 use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, mark};
 
-/// BLUE: signals at random on arrival, with a probability that rises when packets are lost and falls when the link idles.
+/// BLUE: signals at random on arrival, with a probability that rises when packets are lost and falls when the link is idle.
 ///
-/// Each loss adds `increment` to a probability and each idle link takes `decrement` from it, at most once every `freeze_time`; arrivals are
-/// marked or dropped with that probability. It knows no average queue: losses and idleness alone say whether it signals too little or too
-/// much. Use it to compare with RED, which looks at the length instead. The probability moves slowly, so a sudden change of the load costs
-/// losses or an idle link for seconds.
+/// Each loss adds `increment` to the probability, and each idle time of the link subtracts `decrement`, at most once per `freeze_time`. Arrivals are
+/// marked or dropped with that probability. It uses no average queue: only losses and idle times show whether it signals too little or too much. Use
+/// it to compare with RED, which uses the queue length. The probability changes slowly, so a sudden change of the load causes losses or an idle link
+/// for seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Queue above which arrivals raise the probability as losses do, in packets or bytes; absent: only losses do.
+    /// Queue length above which arrivals raise the probability as losses do, in packets or bytes. If absent, only losses do.
     #[schemars(extend("x-minimum" = "1p"))]
     pub threshold: Option<Limit>,
-    /// What a loss adds to the probability.
+    /// Increase of the probability at a loss.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub increment: f64,
-    /// What an idle link takes from the probability.
+    /// Decrease of the probability when the link is idle.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub decrement: f64,
-    /// Least time between two changes of the probability.
+    /// Shortest time between two changes of the probability.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub freeze_time: Duration,
     /// Mark ECN-capable packets instead of dropping them.
@@ -41,7 +41,7 @@ impl Default for Params {
             // Linux's txqueuelen.
             limit: Limit::Packets(1000),
             threshold: None,
-            // Feng et al. 2002, table of BLUE's configurations: d1 ten times d2, changes 100 ms apart.
+            // Feng et al. 2002, table of BLUE's configurations: d1 is ten times d2, and changes are 100 ms apart.
             increment: 0.02,
             decrement: 0.002,
             freeze_time: Duration(100 * MILLISECOND),
@@ -50,7 +50,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["BlueQueueDisc"];
     const SOURCE: &'static str =
         "Feng, Kandlur, Saha, Shin, The BLUE Active Queue Management Algorithms, IEEE/ACM ToN 2002";
@@ -58,7 +58,7 @@ impl Algorithm for Params {
 
     fn check(&self) -> Result<(), String> {
         if let Some(Limit::Buffers(_)) = self.threshold {
-            return Err("threshold: must be in packets or bytes".to_owned());
+            return Err("threshold: is in buffers, but must be in packets or bytes".to_owned());
         }
         Capacity::not_in_buffers(self.limit)
     }
@@ -69,33 +69,33 @@ impl Algorithm for Params {
             capacity: Capacity::new(self.limit, 1),
             threshold: self.threshold.map(|threshold| Capacity::new(threshold, 1)),
             ecn: self.ecn,
-            law: Law::new(self),
-            vars: Vars::default(),
+            controller: BlueController::new(self),
+            state: BlueState::default(),
             stats: Stats::default(),
             rng: context.rng,
         })
     }
 }
 
-/// BLUE's settings.
+/// BLUE's parameters.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct BlueController {
     increment: f64,
     decrement: f64,
     freeze_time: Nanos,
 }
 
-/// What BLUE remembers of one queue.
+/// BLUE's state of one queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Vars {
+pub struct BlueState {
     prob: f64,
-    /// Before this the probability stays as it is.
+    /// The probability does not change before this.
     frozen_until: Nanos,
-    /// Since when the link idles.
+    /// When the link became idle.
     idle_since: Nanos,
 }
 
-impl Default for Vars {
+impl Default for BlueState {
     fn default() -> Self {
         Self {
             prob: 0.0,
@@ -105,21 +105,21 @@ impl Default for Vars {
     }
 }
 
-impl Vars {
+impl BlueState {
     /// The probability of a signal.
     pub fn prob(&self) -> f64 {
         self.prob
     }
 
-    /// The link found nothing to send: it idles until the next arrival.
+    /// Records that the link found nothing to send. It is idle until the next arrival.
     #[inline]
     pub fn idle(&mut self, now: Nanos) {
         self.idle_since = self.idle_since.min(now);
     }
 }
 
-impl Law {
-    /// The law with these settings.
+impl BlueController {
+    /// Creates a controller.
     pub fn new(params: &Params) -> Self {
         Self {
             increment: params.increment,
@@ -128,29 +128,29 @@ impl Law {
         }
     }
 
-    /// Feng et al. 2002, section III-A: a packet was lost, or the queue is above its threshold.
+    /// Feng et al. 2002, section III-A: raises the probability because a packet was lost or the queue is above its threshold.
     #[inline]
-    pub fn lost(&self, vars: &mut Vars, now: Nanos) {
-        if now >= vars.frozen_until {
-            vars.prob = (vars.prob + self.increment).min(1.0);
-            vars.frozen_until = now + self.freeze_time;
+    pub fn lost(&self, state: &mut BlueState, now: Nanos) {
+        if now >= state.frozen_until {
+            state.prob = (state.prob + self.increment).min(1.0);
+            state.frozen_until = now + self.freeze_time;
         }
     }
 
-    /// A packet arrives: if the link idled, the probability has fallen once at the start and once a freeze time since then.
+    /// Handles an arrival. If the link was idle, the probability has fallen once at the start and then once per freeze time.
     #[inline]
-    pub fn arrival(&self, vars: &mut Vars, now: Nanos) {
-        if vars.idle_since == NEVER {
+    pub fn arrival(&self, state: &mut BlueState, now: Nanos) {
+        if state.idle_since == NEVER {
             return;
         }
-        let first = vars.idle_since.max(vars.frozen_until);
-        vars.idle_since = NEVER;
+        let first = state.idle_since.max(state.frozen_until);
+        state.idle_since = NEVER;
         if now < first {
             return;
         }
         let more = (now - first) / self.freeze_time;
-        vars.prob = (vars.prob - self.decrement * (more + 1) as f64).max(0.0);
-        vars.frozen_until = first + (more + 1) * self.freeze_time;
+        state.prob = (state.prob - self.decrement * (more + 1) as f64).max(0.0);
+        state.frozen_until = first + (more + 1) * self.freeze_time;
     }
 }
 
@@ -166,8 +166,8 @@ struct Blue<P> {
     capacity: Capacity,
     threshold: Option<Capacity>,
     ecn: bool,
-    law: Law,
-    vars: Vars,
+    controller: BlueController,
+    state: BlueState,
     stats: Stats,
     rng: Rng,
 }
@@ -177,9 +177,9 @@ impl<P: Packet> Qdisc<P> for Blue<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
         let (packets, bytes, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
-        self.law.arrival(&mut self.vars, now);
+        self.controller.arrival(&mut self.state, now);
         if !self.capacity.fits(packets, bytes, size) {
-            self.law.lost(&mut self.vars, now);
+            self.controller.lost(&mut self.state, now);
             self.stats.pdrop += 1;
             sink.dropped(&packet, DropReason::Overflow);
             return;
@@ -188,12 +188,12 @@ impl<P: Packet> Qdisc<P> for Blue<P> {
             .threshold
             .is_some_and(|threshold| !threshold.holds(packets, bytes))
         {
-            self.law.lost(&mut self.vars, now);
+            self.controller.lost(&mut self.state, now);
         }
-        if self.rng.chance(self.vars.prob) {
+        if self.rng.chance(self.state.prob) {
             if !(self.ecn && mark(&mut packet)) {
                 self.stats.early += 1;
-                sink.dropped(&packet, DropReason::Law);
+                sink.dropped(&packet, DropReason::Aqm);
                 return;
             }
             self.stats.marked += 1;
@@ -206,7 +206,7 @@ impl<P: Packet> Qdisc<P> for Blue<P> {
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         let packet = self.ring.pop();
         if packet.is_none() {
-            self.vars.idle(now);
+            self.state.idle(now);
         }
         packet
     }
@@ -219,10 +219,10 @@ impl<P: Packet> Qdisc<P> for Blue<P> {
         self.ring.bytes()
     }
 
-    /// `prob` is that of the last arrival.
+    /// `prob` is the probability at the last arrival.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
-            ("prob", self.vars.prob),
+            ("prob", self.state.prob),
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),

@@ -1,10 +1,10 @@
-//! CAKE (arXiv 1804.07617, Linux): shaper, tins by code point, flows and hosts served fairly, each flow under COBALT.
+//! CAKE (arXiv 1804.07617, Linux): a shaper, tins by code point, fairness between hosts and flows, and COBALT for each flow.
 
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Algorithm, Context, Packet, Qdisc, Tc};
+use crate::{Context, Factory, Packet, Qdisc, Tc};
 
 pub mod ack_filter;
 pub mod hash;
@@ -25,51 +25,51 @@ use overhead::{Framing, Link, Overhead};
 use scheduler::Cake;
 use tins::Diffserv;
 
-/// Common Applications Kept Enhanced: a shaper without bursts, tins by code point, fairness between hosts and between flows, each
-/// flow under COBALT.
+/// Common Applications Kept Enhanced: a shaper without bursts, tins by code point, fairness between hosts and between flows, and COBALT for each
+/// flow.
 ///
-/// It is the qdisc that home routers put before a slow link: with a `bandwidth` it shapes a little below the link, so that the queue is
-/// here and not in the modem. Each tin serves its hosts in turn, each host its flows, and COBALT keeps each flow's queue short; `rtt`
-/// scales that law. Give it the link's `overhead` and `atm` when the link adds headers, or the shaper is too fast for small packets. A
-/// `bandwidth` above what the link really carries undoes all of it. Without a `bandwidth` it is only as good as the buffer behind it is
-/// short.
+/// Home routers use it before a slow link. With a `bandwidth` it shapes slightly below the rate of the link, so that packets queue here and not in
+/// the modem. Each tin serves its hosts in turn, each host its flows, and COBALT keeps the queue of each flow short; `rtt` scales COBALT. If the link
+/// adds headers, set its `overhead` and `atm`; otherwise the shaper is too fast for small packets. A `bandwidth` above the real rate of the link
+/// makes it useless. Without a `bandwidth`, the delay depends on the buffer behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Rate to which it shapes; absent: it does not, and sends whenever the link behind it can.
+    /// Rate of the shaper. If absent, it does not shape, and sends whenever the link can.
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "1Tbit/s"))]
     pub bandwidth: Option<Rate>,
-    /// Tins by code point: `diffserv3` has bulk, best effort and voice, `diffserv4` video too, `diffserv8` and `precedence` eight,
-    /// `besteffort` one.
+    /// Tins by code point: `diffserv3` has bulk, best effort and voice; `diffserv4` also has video; `diffserv8` and `precedence` have eight tins,
+    /// `besteffort` has one.
     pub diffserv: Diffserv,
-    /// What is shared between: flows are 5-tuples, and with `dual-srchost`, `dual-dsthost` or `triple-isolate` (both) the flows of one
-    /// host share what one gets; with `srchost`, `dsthost` and `hosts` all packets of a host or a pair of hosts are one flow; with
-    /// `flowblind` all packets of a tin.
+    /// Which flows share fairly. Flows are 5-tuples. With `dual-srchost`, `dual-dsthost` or `triple-isolate` (both), the flows of one host share the
+    /// capacity of one. With `srchost`, `dsthost` and `hosts`, all packets of a host or a pair of hosts are one flow. With `flowblind`, all packets
+    /// of a tin are.
     pub flowmode: Isolation,
-    /// Clear the code point once the tin is chosen.
+    /// Clear the code point after the tin is chosen.
     pub wash: bool,
-    /// Packets crossed the bottleneck before they came here, so dropped ones count against the shaper too.
+    /// Packets have already crossed the bottleneck, so dropped packets count against the shaper, too.
     pub ingress: bool,
-    /// Drop queued pure ACKs that a later one makes superfluous: `enabled` leaves two besides the newest, `aggressive` none.
+    /// Drop queued pure ACKs that a later ACK makes redundant: `enabled` keeps two besides the newest, `aggressive` keeps none.
     pub ack_filter: AckFilter,
-    /// Round-trip time that most connections are below; the target is a twentieth of it, or more at low rates.
+    /// A round-trip time that exceeds that of most connections. The target is a twentieth of it, or more at low rates.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub rtt: Duration,
-    /// Link technology, whose overhead the shaper and the scheduler count; absent: none.
+    /// Link technology, whose overhead the shaper and the scheduler count. If absent, there is no overhead.
     pub link: Option<Link>,
-    /// VLAN tags, four bytes each, on top of the overhead.
+    /// Number of VLAN tags, which add four bytes each to the overhead.
     #[schemars(range(min = 0, max = 8))]
     pub ether_vlan: u32,
-    /// Framing of the link, instead of the technology's own: cells of `atm`, the code words of `ptm`, or `noatm`.
+    /// Framing of the link, instead of that of the technology: the cells of `atm`, the code words of `ptm`, or `noatm`.
     pub atm: Option<Framing>,
-    /// Bytes that the link adds to an IP packet, instead of the technology's own; with `raw`, to the packet as it is counted elsewhere.
+    /// Bytes that the link adds to an IP packet, instead of those of the technology. With `raw`, they are added to the packet's size as counted
+    /// elsewhere.
     #[schemars(range(min = -64, max = 256))]
     pub overhead: Option<i32>,
-    /// Least bytes of a packet with its overhead, instead of the technology's own.
+    /// Smallest size of a packet with its overhead, in bytes, instead of that of the technology.
     #[schemars(range(min = 0, max = 256))]
     pub mpu: Option<u32>,
-    /// Bytes that all queues together hold; beyond it the longest is cut from its head. Absent: four round-trip times at the
-    /// bandwidth, at least 4 MiB; at most 10 240 of the largest packets.
+    /// Capacity of all queues together, in bytes. Beyond it, packets are dropped from the head of the longest queue. If absent, four round-trip times
+    /// at the bandwidth, but at least 4 MiB and at most 10 240 of the largest packets.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub memlimit: Option<Bytes>,
 }
@@ -96,7 +96,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// From a packet's size to what it costs, where sizes contain this much of the link layer.
+    /// The overhead of a packet, where packet sizes include `header` bytes of the link layer.
     pub fn overhead(&self, header: u32) -> Overhead {
         Overhead::new(
             self.link,
@@ -108,9 +108,9 @@ impl Params {
         )
     }
 
-    /// Bytes that all queues together hold.
+    /// Capacity of all queues together, in bytes.
     pub fn memory_limit(&self, mtu: u32) -> u64 {
-        // Linux: 10 240 packets of the largest size, however high the rate.
+        // As in Linux: 10 240 packets of the largest size, at any rate.
         let most = 10_240 * u64::from(mtu);
         match (self.memlimit, self.bandwidth) {
             (Some(limit), _) => limit.0,
@@ -123,7 +123,7 @@ impl Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "Høiland-Jørgensen, Täht, Morton, Piece of CAKE, LANMAN 2018 (arXiv 1804.07617); parameters as in tc-cake(8)";
     const TC: &'static [Tc] = words::TC;
 

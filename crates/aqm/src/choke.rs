@@ -1,46 +1,46 @@
-//! CHOKe (Pan, Prabhakar, Psounis 2000): RED that holds each arrival against a packet drawn from the queue.
+//! CHOKe (Pan, Prabhakar, Psounis 2000): RED that compares each arrival with a random packet of the queue.
 
 use bloatlab_units::{Bytes, Limit, Nanos, Rate, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::red::{self, Law, Signal, Stats, Vars};
+use crate::red::{self, RedController, RedState, Signal, Stats};
 use crate::ring::Capacity;
 use crate::tc::{Form, Tc, Word};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
 
-/// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive ones: an arrival and a packet drawn from the queue that are of
-/// one flow both go.
+/// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive flows: drops an arrival and a random packet of the queue if both are of the
+/// same flow.
 ///
-/// An arrival is compared with a packet drawn at random from the queue: a flow that holds much of the queue meets itself often, and loses
-/// two packets each time. So flows that do not slow down are held back without any state per flow. What survives the draw is judged by RED,
-/// whose thresholds and `probability` it shares. Use it where unresponsive traffic shares a single queue with TCP. It stops no flow
-/// entirely, and with few flows it punishes responsive ones too.
+/// Each arrival is compared with a random packet of the queue. A flow that has much of the queue often matches itself, and loses two packets each
+/// time. So flows that do not slow down are limited without any state per flow. An arrival that does not match is judged by RED, whose thresholds and
+/// `probability` it shares. Use it where unresponsive traffic shares a single queue with TCP. It stops no flow entirely, and with few flows it
+/// penalises responsive ones, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Average queue below which nothing is signalled, in packets or bytes; absent: a third of `max`.
+    /// Average queue below which there are no signals, in packets or bytes. If absent, a third of `max`.
     #[schemars(extend("x-minimum" = "1p", "x-maximum" = "1000000000000p"))]
     pub min: Option<Limit>,
-    /// Average queue from which every packet is signalled to, in the unit of `min`; absent: a quarter of `limit`.
+    /// Average queue from which every packet gets a signal, in the unit of `min`. If absent, a quarter of `limit`.
     #[schemars(extend("x-minimum" = "1p", "x-maximum" = "1000000000000p"))]
     pub max: Option<Limit>,
     /// Size of an average packet.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MiB"))]
     pub avpkt: Bytes,
-    /// Packets that may come at once without a signal, which determines the average's weight; 0: (2 min + max) / 3.
+    /// Number of packets that may arrive at once without a signal. It determines the weight of the average. 0: (2 min + max) / 3.
     #[schemars(range(max = 1_000_000_000))]
     pub burst: u32,
-    /// Rate at which the average decays while the link idles: the link's, which tc wants to be told.
+    /// Rate at which the average decays while the link is idle. It should be the link's rate. tc requires it.
     #[schemars(extend("x-minimum" = "1bit/s"))]
     pub bandwidth: Rate,
     /// Probability of a signal just below `max`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
-    /// Mark ECN-capable packets instead of dropping them, save those of a flow that was drawn.
+    /// Mark ECN-capable packets instead of dropping them. Packets that match a packet of the queue are dropped anyway.
     pub ecn: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "Pan, Prabhakar, Psounis, INFOCOM 2000; tc-choke(8)";
     const TC: &'static [Tc] = &[Tc {
         name: "choke",
@@ -83,12 +83,12 @@ impl Algorithm for Params {
     }
 
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
-        let law = Law::new(&self.red(), &context);
+        let controller = RedController::new(&self.red(), &context);
         Box::new(Choke {
             queue: Holes::default(),
             capacity: Capacity::new(self.limit, 1),
-            vars: Vars::new(&law),
-            law,
+            state: RedState::new(&controller),
+            controller,
             stats: Stats::default(),
             matched: 0,
             rng: context.rng,
@@ -97,7 +97,7 @@ impl Algorithm for Params {
 }
 
 impl Params {
-    /// The RED underneath: Linux's, and that of 1993.
+    /// The parameters of its RED: as in Linux, the RED of 1993.
     fn red(&self) -> red::Params {
         red::Params {
             limit: self.limit,
@@ -119,16 +119,16 @@ impl Params {
     }
 }
 
-/// A FIFO out of whose middle packets may be taken: they leave holes, which are skipped once they come to an end.
+/// A FIFO from whose middle packets may be taken. They leave holes, which are skipped when they reach an end.
 ///
-/// A power-of-two ring; the slots at both ends hold packets, and those beyond them are not holes.
+/// It is a power-of-two ring. The slots at both ends hold packets, and slots outside the ends are not holes.
 #[derive(Debug)]
 struct Holes<P> {
     slots: Vec<P>,
-    /// Which slots between the ends are holes.
+    /// Whether a slot between the ends is a hole.
     holes: Vec<bool>,
     head: usize,
-    /// Slots from the first packet to the last.
+    /// Number of slots from the first packet to the last.
     span: usize,
     packets: u64,
     bytes: u64,
@@ -165,7 +165,7 @@ impl<P: Packet> Holes<P> {
         self.bytes += u64::from(packet.size());
     }
 
-    /// Closes the holes if they are half of the ring, else doubles it; new slots hold copies of `filler` until used.
+    /// Closes the holes if they are half of the ring or more, otherwise doubles the ring. New slots hold copies of `filler` until they are used.
     #[cold]
     fn make_room(&mut self, filler: P) {
         self.slots.rotate_left(self.head);
@@ -187,14 +187,14 @@ impl<P: Packet> Holes<P> {
         self.span = filled;
     }
 
-    /// The packet at a place counted from the head, unless there is a hole.
+    /// The packet at a place counted from the head, or `None` for a hole.
     #[inline]
     fn get(&self, place: usize) -> Option<&P> {
         let slot = self.slot(place);
         (!self.holes[slot]).then(|| &self.slots[slot])
     }
 
-    /// Takes the packet that came first.
+    /// Removes and returns the oldest packet.
     #[inline]
     fn pop(&mut self) -> Option<P> {
         if self.span == 0 {
@@ -212,7 +212,7 @@ impl<P: Packet> Holes<P> {
         Some(*packet)
     }
 
-    /// Takes the packet at a place counted from the head, if one is there.
+    /// Removes and returns the packet at a place counted from the head, if there is one.
     #[inline]
     fn take(&mut self, place: usize) -> Option<P> {
         if place == 0 {
@@ -235,7 +235,7 @@ impl<P: Packet> Holes<P> {
         }
     }
 
-    /// The place of a packet drawn at random; there must be one. Linux: three draws, for holes, and then the head.
+    /// The place of a random packet of a queue that is not empty. As in Linux: up to three draws, because of holes, and then the head.
     #[inline]
     fn draw(&self, rng: &mut Rng) -> usize {
         (0..3)
@@ -248,10 +248,10 @@ impl<P: Packet> Holes<P> {
 struct Choke<P> {
     queue: Holes<P>,
     capacity: Capacity,
-    law: Law,
-    vars: Vars,
+    controller: RedController,
+    state: RedState,
     stats: Stats,
-    /// Arrivals whose flow was drawn; a packet of the queue was dropped with each.
+    /// Arrivals dropped because they matched. A packet of the queue was dropped with each of them.
     matched: u64,
     rng: Rng,
 }
@@ -261,7 +261,9 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
         let (packets, bytes, size) = (self.queue.packets, self.queue.bytes, packet.size());
-        let above = self.law.average(&mut self.vars, now, packets, bytes);
+        let above = self
+            .controller
+            .average(&mut self.state, now, packets, bytes);
         if above && packets > 0 {
             // Pan, Prabhakar, Psounis 2000, figure 1: the comparison comes before the thresholds.
             let place = self.queue.draw(&mut self.rng);
@@ -271,13 +273,18 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
                 .is_some_and(|drawn| drawn.flow() == packet.flow());
             if same && let Some(drawn) = self.queue.take(place) {
                 self.matched += 1;
-                sink.dropped(&drawn, DropReason::Law);
-                sink.dropped(&packet, DropReason::Law);
+                sink.dropped(&drawn, DropReason::Aqm);
+                sink.dropped(&packet, DropReason::Aqm);
                 return;
             }
         }
-        let signal: Signal = self.law.judge(&mut self.vars, packets, size, &mut self.rng);
-        if !self.law.signal(signal, &mut packet, &mut self.stats, sink) {
+        let signal: Signal = self
+            .controller
+            .judge(&mut self.state, packets, size, &mut self.rng);
+        if !self
+            .controller
+            .signal(signal, &mut packet, &mut self.stats, sink)
+        {
             return;
         }
         if self.capacity.fits(packets, bytes, size) {
@@ -292,7 +299,7 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         let packet = self.queue.pop();
         if packet.is_none() {
-            self.vars.idle(now);
+            self.state.idle(now);
         }
         packet
     }
@@ -305,11 +312,11 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
         self.queue.bytes
     }
 
-    /// `avg` is in the unit of the thresholds; `matched` counts arrivals dropped with a packet drawn from the queue.
+    /// `avg` is in the unit of the thresholds. `matched` counts the arrivals dropped together with a packet of the queue.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
-            ("avg", self.vars.avg()),
-            ("prob", self.law.probability(&self.vars)),
+            ("avg", self.state.avg()),
+            ("prob", self.controller.probability(&self.state)),
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),
@@ -330,10 +337,10 @@ mod tests {
         (0..16_u64).for_each(|n| queue.push(n));
         (1..11).for_each(|place| assert_eq!(queue.take(place), Some(place as u64)));
         assert_eq!((queue.packets, queue.span, queue.take(5)), (6, 16, None));
-        // The last leaves no hole.
+        // Taking the last packet leaves no hole.
         assert_eq!((queue.take(15), queue.span), (Some(15), 15));
         (16..17).for_each(|n| queue.push(n));
-        // No room behind the last: the ten holes are closed.
+        // There is no slot behind the last packet, so the ten holes are closed.
         queue.push(17);
         assert_eq!((queue.packets, queue.span, queue.slots.len()), (7, 7, 16));
         (18..27).for_each(|n| queue.push(n));
@@ -354,7 +361,7 @@ mod tests {
         let mut rng = Streams::new(1).stream("choke");
         let drawn: Vec<usize> = (0..1000).map(|_| queue.draw(&mut rng)).collect();
         assert!(drawn.iter().all(|place| [0, 15].contains(place)));
-        // Three draws of one sixteenth each, 0.176, find the last; else the head is taken.
+        // Three draws find the last packet with probability 1/16 each, in total 0.176. Otherwise the head is taken.
         let last = drawn.iter().filter(|&&place| place == 15).count();
         assert!((115..230).contains(&last), "{last}");
     }

@@ -1,4 +1,4 @@
-//! Which of a discipline's queues a packet joins.
+//! Chooses the queue of a packet.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -10,32 +10,32 @@ use serde::{Deserialize, Serialize};
 use crate::slab::FlowHash;
 use crate::{Context, Hosts, Packet};
 
-/// What decides a packet's queue.
+/// What decides the queue of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Classifier {
-    /// The flow, hashed: flows may collide, which ones varies from seed to seed.
+    /// The hash of the flow. Flows may collide; which ones depends on the seed.
     #[default]
     Flow,
-    /// The source host, hashed: all flows of a host share one queue.
+    /// The hash of the source host. All flows of a host share one queue.
     Source,
-    /// The flow, each in a queue of its own in order of appearance, until the queues run out and are shared in turn.
+    /// The flow itself. Each new flow gets the next unused queue; when there is none left, flows share queues in turn.
     Exact,
 }
 
-/// A classifier onto a number of queues.
+/// A classifier with a number of queues.
 #[derive(Clone, Debug)]
 pub struct Classes {
     by: Classifier,
     hash: FlowHash,
     hosts: Hosts,
-    /// Queues of the flows that have appeared, if they are not hashed; looked up and never walked through.
+    /// The queues of known flows, for `Exact`. It is only looked up, never iterated.
     known: HashMap<u64, u32, BuildHasherDefault<DefaultHasher>>,
     queues: u32,
 }
 
 impl Classes {
-    /// Classes 0, 1, ..., `queues` - 1 at this place.
+    /// Creates a classifier with the classes 0, 1, ..., `queues` - 1.
     pub fn new(by: Classifier, context: &mut Context, queues: u32) -> Self {
         Self {
             by,
@@ -56,14 +56,14 @@ impl Classes {
         }
     }
 
-    /// The queue of a flow that is not hashed; apart, so that a hash is inlined.
+    /// The queue of a flow that is not hashed. Not inlined, so that the hash is.
     #[inline(never)]
     fn known(&mut self, flow: u64) -> usize {
         let appeared = self.known.len() as u32;
         *self.known.entry(flow).or_insert(appeared % self.queues) as usize
     }
 
-    /// Hashes otherwise from now on.
+    /// Changes the hash from now on.
     pub fn perturb(&mut self, rng: &mut Rng) {
         self.hash = FlowHash::new(rng, self.queues);
     }

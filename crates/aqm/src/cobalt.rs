@@ -1,50 +1,49 @@
-//! COBALT (CoDel and BLUE, alternating): one queue under the law.
+//! COBALT (CoDel and BLUE, alternating): a queue that uses its controller.
 
-mod law;
+mod controller;
 
 use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use law::{Law, Stats, Vars};
+pub use controller::{CobaltController, CobaltState, Stats};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
-use law::probability;
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
+use controller::probability;
 
-/// CoDel BLUE Alternate: CoDel whose drop rate decays instead of being forgotten, and BLUE for flows that do not respond.
+/// CoDel BLUE Alternate: CoDel whose drop rate decays instead of being reset, and BLUE for flows that do not respond.
 ///
-/// The CoDel in it counts drops down again while the delay is good, step by step, so that it finds its rate at once when the delay is bad
-/// again. The BLUE beside it raises a drop probability whenever the queue overflows and lowers it when the queue is empty. It is the law of
-/// each flow in `cake`; alone it shows what that law does to a single queue. As with CoDel, `interval` should be about the longest usual
-/// round trip.
+/// Its CoDel part decreases the drop count step by step while the delay is good, so that it finds its rate at once when the delay becomes bad again.
+/// Its BLUE part raises a drop probability when the queue overflows and lowers it when the queue is empty. It is the AQM algorithm of each flow in
+/// `cake`; here it controls a single queue. As with CoDel, `interval` should be about the longest usual RTT.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Sojourn time that is acceptable.
+    /// Acceptable sojourn time.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// Time from the first packet above the target to the first signal: a round-trip time that most connections are below.
+    /// Time from the first packet above the target to the first signal. It should exceed the RTT of most connections.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub interval: Duration,
-    /// Let CoDel mark ECN-capable packets instead of dropping them; BLUE drops all the same.
+    /// Let CoDel mark ECN-capable packets instead of dropping them. BLUE always drops.
     pub ecn: bool,
-    /// Mark every ECN-capable packet whose sojourn time is above this; absent: never.
+    /// Mark every ECN-capable packet whose sojourn time exceeds this. If absent, this rule is off.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub ce_threshold: Option<Duration>,
-    /// BLUE's drop probability at the start.
+    /// BLUE's initial drop probability.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pdrop: f64,
-    /// What an overflow adds to BLUE's drop probability, at most once per target.
+    /// Increase of BLUE's drop probability at an overflow, at most once per target.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub increment: f64,
-    /// What an empty queue takes off BLUE's drop probability, at most once per target.
+    /// Decrease of BLUE's drop probability when the queue is empty, at most once per target.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub decrement: f64,
-    /// Sojourn time above which a packet counts for BLUE as an overflow does; absent: only overflows count.
+    /// Sojourn time above which a packet has the same effect on BLUE as an overflow. If absent, only overflows have.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub blue_threshold: Option<Duration>,
 }
@@ -67,7 +66,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["CobaltQueueDisc"];
     const SOURCE: &'static str = "Palmei et al., Design and Evaluation of COBALT Queue Discipline, LANMAN 2019; limit and ECN as in ns-3";
     const NEAREST_IN_LINUX: Option<&'static str> = Some("cake");
@@ -77,19 +76,19 @@ impl Algorithm for Params {
     }
 
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
-        let law = Law {
+        let controller = CobaltController {
             ecn: self.ecn,
             ce_threshold: self.ce_threshold.map_or(NEVER, |threshold| threshold.0),
             blue_threshold: self.blue_threshold.map_or(NEVER, |threshold| threshold.0),
             p_inc: probability(self.increment),
             p_dec: probability(self.decrement),
-            ..Law::new(self.target.0, self.interval.0)
+            ..CobaltController::new(self.target.0, self.interval.0)
         };
         Box::new(Cobalt {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            law,
-            vars: Vars::with_p_drop(self.pdrop),
+            controller,
+            state: CobaltState::with_p_drop(self.pdrop),
             rng: context.rng,
             stats: Stats::default(),
         })
@@ -99,8 +98,8 @@ impl Algorithm for Params {
 struct Cobalt<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    law: Law,
-    vars: Vars,
+    controller: CobaltController,
+    state: CobaltState,
     rng: Rng,
     stats: Stats,
 }
@@ -115,7 +114,7 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
             self.ring.push(packet).set_enqueued_at(now);
         } else {
             packet.set_enqueued_at(now);
-            self.law.overflowed(&mut self.vars, now);
+            self.controller.overflowed(&mut self.state, now);
             self.stats.drop_overlimit += 1;
             sink.dropped(&packet, DropReason::Overflow);
         }
@@ -123,20 +122,20 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        let (law, vars) = (&self.law, &mut self.vars);
+        let (controller, state) = (&self.controller, &mut self.state);
         if self.ring.packets() == 0 {
-            law.emptied(vars, now);
+            controller.emptied(state, now);
             return None;
         }
         let mut bytes = self.ring.bytes();
         while let Some(packet) = self.ring.front_mut() {
-            let Some(verdict) = law.look(packet, vars, now, 0, &mut self.rng) else {
+            let Some(verdict) = controller.look(packet, state, now, 0, &mut self.rng) else {
                 break;
             };
             let size = u64::from(packet.size());
             let last = bytes == size;
             bytes -= size;
-            if !law.obey(verdict, packet, last, now, &mut self.stats, sink) {
+            if !controller.obey(verdict, packet, last, now, &mut self.stats, sink) {
                 break;
             }
             self.ring.pop();
@@ -152,13 +151,13 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
         self.ring.bytes()
     }
 
-    /// `drop_next` is in seconds since the start.
+    /// `drop_next` is in seconds since the start of the run.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
-            ("count", f64::from(self.vars.count())),
-            ("dropping", f64::from(u8::from(self.vars.dropping()))),
-            ("drop_next", self.vars.drop_next() as f64 * 1e-9),
-            ("p_drop", self.vars.p_drop()),
+            ("count", f64::from(self.state.count())),
+            ("dropping", f64::from(u8::from(self.state.dropping()))),
+            ("drop_next", self.state.drop_next() as f64 * 1e-9),
+            ("p_drop", self.state.p_drop()),
             ("drop_count", self.stats.drop_count as f64),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("ecn_mark", self.stats.ecn_mark as f64),

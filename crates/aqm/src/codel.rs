@@ -1,34 +1,33 @@
-//! CoDel (RFC 8289): the law, and one queue under it.
+//! CoDel (RFC 8289): the controller, and a queue that uses it.
 
 use bloatlab_units::{Duration, Limit, MILLISECOND, NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
 
-/// Controlled Delay: drops from the head once the sojourn time has stayed above a target for an interval, then ever more often.
+/// Controlled Delay: drops at the head once the sojourn time has stayed above a target for an interval, then more and more often.
 ///
-/// Each packet carries its time of arrival, and only what has waited longer than `target` for a whole `interval` counts as a standing
-/// queue; bursts pass. While it lasts, the distance between drops shrinks with the square root of their number. Use it for one queue of any
-/// rate without tuning: `target` should be 5 to 10 % of `interval`, and `interval` a usual long round trip. It signals slowly at first, so
-/// many flows or unresponsive ones keep the delay above `target`. At rates below some Mbit/s, `target` must hold at least one packet's
-/// time.
+/// Each packet carries its time of arrival. Only packets that have waited longer than `target` for a whole `interval` indicate a standing queue, so
+/// bursts pass. As long as it lasts, the time between drops shrinks with the square root of their number. Use it for a single queue at any rate
+/// without tuning: `target` should be 5 to 10 % of `interval`, and `interval` a typical large RTT. It reacts slowly at first, so many flows or
+/// unresponsive flows keep the delay above `target`. At rates below a few Mbit/s, `target` must be at least the transmission time of one packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Sojourn time that is acceptable for longer than an interval.
+    /// Acceptable sojourn time. Longer sojourn times are tolerated for up to one interval.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// How long the sojourn time may stay above the target: a round-trip time that most connections are below.
+    /// How long the sojourn time may stay above the target. It should exceed the RTT of most connections.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub interval: Duration,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Mark every ECN-capable packet whose sojourn time is above this; absent: never.
+    /// Mark every ECN-capable packet whose sojourn time exceeds this. If absent, this rule is off.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub ce_threshold: Option<Duration>,
 }
@@ -47,7 +46,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["CoDelQueueDisc"];
     const SOURCE: &'static str = "RFC 8289; limit and ECN as in tc-codel(8)";
     const TC: &'static [Tc] = &[Tc {
@@ -72,22 +71,22 @@ impl Algorithm for Params {
         Box::new(Codel {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            law: Law::new(
+            controller: CodelController::new(
                 self.target,
                 self.interval,
                 context.mtu,
                 self.ecn,
                 self.ce_threshold,
             ),
-            vars: Vars::default(),
+            state: CodelState::default(),
             stats: Stats::default(),
         })
     }
 }
 
-/// CoDel's settings; shared by every queue that obeys the same ones.
+/// CoDel's parameters. Queues with the same parameters share one controller.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct CodelController {
     target: Nanos,
     interval: Nanos,
     mtu: u64,
@@ -95,27 +94,27 @@ pub struct Law {
     ce_threshold: Nanos,
 }
 
-/// What CoDel remembers of one queue.
+/// CoDel's state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Vars {
+pub struct CodelState {
     /// When the sojourn time will have been above the target for an interval; 0 while it is below.
     first_above_time: Nanos,
-    /// When the next signal is due while dropping; when it last was, after that.
+    /// While dropping: when the next signal is due. Afterwards: when the last signal was due.
     drop_next: Nanos,
     /// Signals since the dropping state was entered.
     count: u32,
     /// `count` when the dropping state was last entered.
     lastcount: u32,
     dropping: bool,
-    /// A signal was sent, and `drop_next` moves on only if the following packet is above the target too.
+    /// A signal was sent. `drop_next` advances only if the next packet is above the target, too.
     pending: bool,
 }
 
-/// A queue as CoDel sees it: packets are judged where they lie.
+/// Access to the head of a queue. CoDel judges packets in place.
 pub trait Head<P> {
-    /// The packet that leaves next and the bytes of the whole queue.
+    /// The packet that leaves next, and the bytes of the whole queue.
     fn head(&mut self) -> Option<(&mut P, u64)>;
-    /// Takes that packet off.
+    /// Removes and returns that packet.
     fn pop(&mut self) -> Option<P>;
 }
 
@@ -132,21 +131,21 @@ impl<P: Packet> Head<P> for Ring<P> {
     }
 }
 
-/// What CoDel counted.
+/// CoDel's counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
-    /// Packets dropped by the law.
+    /// Packets dropped by CoDel.
     pub drop_count: u64,
-    /// Packets marked by the law.
+    /// Packets marked by CoDel.
     pub ecn_mark: u64,
-    /// Packets marked because they were above `ce_threshold`.
+    /// Packets marked because their sojourn time exceeded `ce_threshold`.
     pub ce_mark: u64,
     /// Packets dropped because the queue was full.
     pub drop_overlimit: u64,
 }
 
-impl Law {
-    /// The law with these settings; it never signals while `mtu` bytes or fewer remain queued.
+impl CodelController {
+    /// Creates a controller. It never signals while `mtu` bytes or fewer are left in the queue.
     pub fn new(
         target: Duration,
         interval: Duration,
@@ -163,69 +162,75 @@ impl Law {
         }
     }
 
-    /// Judges the packet that left the queue's head at `now`, `backlog` being the bytes behind it.
+    /// Judges the packet at the head of the queue at `now`. `backlog` is the number of bytes behind it.
     ///
-    /// A packet that is dropped is followed by a judgement of the next one at the same instant, or by [`Vars::emptied`].
+    /// If the packet is dropped, the next call is for the following packet at the same time, or [`CodelState::emptied`].
     #[inline]
-    pub fn judge(&self, vars: &mut Vars, now: Nanos, sojourn: Nanos, backlog: u64) -> Verdict {
-        // RFC 8289 section 5.6: with at most one packet's worth behind it, a queue is not a standing queue.
+    pub fn judge(
+        &self,
+        state: &mut CodelState,
+        now: Nanos,
+        sojourn: Nanos,
+        backlog: u64,
+    ) -> Verdict {
+        // RFC 8289 section 5.6: a queue with at most one packet behind the head is not a standing queue.
         let ok_to_drop = if sojourn < self.target || backlog <= self.mtu {
-            vars.first_above_time = 0;
+            state.first_above_time = 0;
             false
-        } else if vars.first_above_time == 0 {
-            vars.first_above_time = now + self.interval;
+        } else if state.first_above_time == 0 {
+            state.first_above_time = now + self.interval;
             false
         } else {
-            now >= vars.first_above_time
+            now >= state.first_above_time
         };
-        if vars.dropping {
-            self.judge_dropping(vars, now, ok_to_drop)
+        if state.dropping {
+            self.judge_dropping(state, now, ok_to_drop)
         } else if ok_to_drop {
-            self.start_dropping(vars, now)
+            self.start_dropping(state, now)
         } else {
             Verdict::Forward
         }
     }
 
-    /// RFC 8289 section 5.5: in the dropping state, signal whenever the control law's time has come.
-    fn judge_dropping(&self, vars: &mut Vars, now: Nanos, ok_to_drop: bool) -> Verdict {
-        let pending = std::mem::take(&mut vars.pending);
+    /// RFC 8289 section 5.5: in the dropping state, signals each time that `drop_next` is reached.
+    fn judge_dropping(&self, state: &mut CodelState, now: Nanos, ok_to_drop: bool) -> Verdict {
+        let pending = std::mem::take(&mut state.pending);
         if !ok_to_drop {
-            vars.dropping = false;
+            state.dropping = false;
             return Verdict::Forward;
         }
         if pending {
-            vars.drop_next = self.control_law(vars.drop_next, vars.count);
+            state.drop_next = self.control_law(state.drop_next, state.count);
         }
-        if now < vars.drop_next {
+        if now < state.drop_next {
             return Verdict::Forward;
         }
-        vars.count = vars.count.saturating_add(1);
-        vars.pending = true;
+        state.count = state.count.saturating_add(1);
+        state.pending = true;
         self.signal
     }
 
-    /// RFC 8289 section 5.5: the first signal; the rate resumes near where it was if the last dropping state was recent.
-    fn start_dropping(&self, vars: &mut Vars, now: Nanos) -> Verdict {
-        let delta = vars.count - vars.lastcount;
-        let recent = now < vars.drop_next + 16 * self.interval;
-        vars.count = if delta > 1 && recent { delta } else { 1 };
-        vars.lastcount = vars.count;
-        vars.dropping = true;
-        vars.drop_next = self.control_law(now, vars.count);
+    /// RFC 8289 section 5.5: sends the first signal. If the last dropping state was recent, the drop rate resumes near its previous value.
+    fn start_dropping(&self, state: &mut CodelState, now: Nanos) -> Verdict {
+        let delta = state.count - state.lastcount;
+        let recent = now < state.drop_next + 16 * self.interval;
+        state.count = if delta > 1 && recent { delta } else { 1 };
+        state.lastcount = state.count;
+        state.dropping = true;
+        state.drop_next = self.control_law(now, state.count);
         self.signal
     }
 
-    /// RFC 8289 section 5.6: the next signal comes an interval divided by the square root of the signals so far later.
+    /// RFC 8289 section 5.6: the time to the next signal is the interval divided by the square root of the number of signals.
     fn control_law(&self, time: Nanos, count: u32) -> Nanos {
         time + (self.interval as f64 / libm::sqrt(f64::from(count))) as Nanos
     }
 
-    /// Takes packets off the head until one may pass.
+    /// Dequeues the next packet that may pass, and drops those before it.
     #[inline]
     pub fn dequeue<P: Packet>(
         &self,
-        vars: &mut Vars,
+        state: &mut CodelState,
         stats: &mut Stats,
         now: Nanos,
         sink: &mut dyn Sink<P>,
@@ -233,12 +238,12 @@ impl Law {
     ) -> Option<P> {
         loop {
             let Some((packet, bytes)) = queue.head() else {
-                vars.emptied();
+                state.emptied();
                 return None;
             };
             let backlog = bytes - u64::from(packet.size());
             let sojourn = now.saturating_sub(packet.enqueued_at());
-            match self.judge(vars, now, sojourn, backlog) {
+            match self.judge(state, now, sojourn, backlog) {
                 Verdict::Forward if sojourn <= self.ce_threshold => {}
                 Verdict::Forward => {
                     if mark(packet) {
@@ -252,7 +257,7 @@ impl Law {
                 }
                 Verdict::Mark | Verdict::Drop => {
                     stats.drop_count += 1;
-                    sink.dropped(packet, DropReason::Law);
+                    sink.dropped(packet, DropReason::Aqm);
                     queue.pop();
                     continue;
                 }
@@ -262,8 +267,8 @@ impl Law {
     }
 }
 
-impl Vars {
-    /// The queue was found empty: it is below the target, and nothing is left to drop.
+impl CodelState {
+    /// Records that the queue was found empty, which ends the dropping state.
     #[inline]
     pub fn emptied(&mut self) {
         self.first_above_time = 0;
@@ -271,17 +276,17 @@ impl Vars {
         self.pending = false;
     }
 
-    /// Counts packets that were dropped for want of room as signals, so that the law presses harder (Linux's fq_codel).
+    /// Counts packets that were dropped by overflow as signals, so that CoDel drops more often (Linux's fq_codel).
     pub fn add_signals(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// Signals since the dropping state was entered.
+    /// Number of signals since the dropping state was entered.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether the law is in its dropping state.
+    /// Whether CoDel is in its dropping state.
     pub fn dropping(&self) -> bool {
         self.dropping
     }
@@ -290,8 +295,8 @@ impl Vars {
 struct Codel<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    law: Law,
-    vars: Vars,
+    controller: CodelController,
+    state: CodelState,
     stats: Stats,
 }
 
@@ -312,8 +317,8 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
-        self.law
-            .dequeue(&mut self.vars, &mut self.stats, now, sink, &mut self.ring)
+        self.controller
+            .dequeue(&mut self.state, &mut self.stats, now, sink, &mut self.ring)
     }
 
     fn packets(&self) -> u64 {
@@ -324,13 +329,13 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         self.ring.bytes()
     }
 
-    /// `drop_next` is in seconds since the start.
+    /// `drop_next` is in seconds since the start of the run.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
-            ("count", f64::from(self.vars.count)),
-            ("lastcount", f64::from(self.vars.lastcount)),
-            ("dropping", f64::from(u8::from(self.vars.dropping))),
-            ("drop_next", self.vars.drop_next as f64 * 1e-9),
+            ("count", f64::from(self.state.count)),
+            ("lastcount", f64::from(self.state.lastcount)),
+            ("dropping", f64::from(u8::from(self.state.dropping))),
+            ("drop_next", self.state.drop_next as f64 * 1e-9),
             ("drop_count", self.stats.drop_count as f64),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("ecn_mark", self.stats.ecn_mark as f64),

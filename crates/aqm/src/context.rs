@@ -1,29 +1,29 @@
-//! What a queue may know of the link that it stands before, and of the hosts that its packets join.
+//! What a queue may know about its link and about the hosts of its flows.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bloatlab_units::{Nanos, Rate, Rng};
 
-/// Where a queue stands.
+/// The surroundings of a queue.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The queue's own random stream.
+    /// The random stream of the queue.
     pub rng: Rng,
-    /// Largest packet of the link, bytes.
+    /// Size of the largest packet on the link, bytes.
     pub mtu: u32,
-    /// Bytes of link-layer header that [`Packet::size`](crate::Packet::size) contains.
+    /// Bytes of the link-layer header that [`Packet::size`](crate::Packet::size) includes.
     pub header: u32,
-    /// Rate of the link behind the queue.
+    /// Rate of the link.
     pub rate: Rate,
-    /// Propagation of that link.
+    /// Propagation delay of the link.
     pub delay: Nanos,
-    /// Which hosts the flows join.
+    /// The hosts of each flow.
     pub hosts: Hosts,
 }
 
 impl Context {
-    /// The place of a queue on a link of this rate, whose flows each have hosts of their own.
+    /// The surroundings of a queue on a link of this rate. Every flow has its own pair of hosts.
     pub fn new(rng: Rng, mtu: u32, rate: Rate) -> Self {
         Self {
             rng,
@@ -36,12 +36,12 @@ impl Context {
     }
 }
 
-/// The hosts of each flow, for queues that share between hosts; flows are named as [`Packet::flow`](crate::Packet::flow) names them.
+/// The hosts of each flow, for queues that share capacity between hosts. Flows are identified as in [`Packet::flow`](crate::Packet::flow).
 #[derive(Clone)]
 pub struct Hosts(Arc<dyn Fn(u64) -> [u32; 2] + Send + Sync>);
 
 impl Hosts {
-    /// Hosts by this rule: the numbers of source and destination, in one numbering.
+    /// Creates it from a function that maps a flow to its source and destination. Both use the same numbering.
     pub fn new(of: impl Fn(u64) -> [u32; 2] + Send + Sync + 'static) -> Self {
         Self(Arc::new(of))
     }
@@ -54,7 +54,7 @@ impl Hosts {
 }
 
 impl Default for Hosts {
-    /// Every flow joins two hosts of its own.
+    /// Every flow has its own pair of hosts.
     fn default() -> Self {
         Self::new(|flow| [2 * flow as u32, 2 * flow as u32 + 1])
     }

@@ -1,13 +1,13 @@
-//! Chains that can be cut from their end too, for disciplines that drop the latest packet of a queue.
+//! Chains that can also be shortened at their end, for disciplines that drop the newest packet of a queue.
 
 use crate::Packet;
 use crate::slab::{Chain, Slab};
 
-/// A [`Slab`] that knows what precedes each packet.
+/// A [`Slab`] that also stores the predecessor of each packet.
 #[derive(Debug)]
 pub struct Deques<P> {
     slab: Slab<P>,
-    /// For each place of the slab, the place before it in its chain; for a chain's head, anything.
+    /// For each place of the slab, the place before it in its chain. Undefined for the head of a chain.
     before: Vec<u32>,
 }
 
@@ -21,13 +21,13 @@ impl<P> Default for Deques<P> {
 }
 
 impl<P: Packet> Deques<P> {
-    /// What is held.
+    /// The underlying slab.
     #[inline]
     pub fn slab(&self) -> &Slab<P> {
         &self.slab
     }
 
-    /// Appends a packet to a chain; returns it in its place, to be stamped there.
+    /// Appends a packet to a chain. Returns a reference to the stored packet, to stamp it there.
     #[inline]
     pub fn push(&mut self, chain: &mut Chain, packet: P) -> &mut P {
         let before = chain.tail();
@@ -47,13 +47,13 @@ impl<P: Packet> Deques<P> {
         self.slab.front_mut(chain)
     }
 
-    /// Takes the oldest packet of a chain.
+    /// Removes and returns the oldest packet of a chain.
     #[inline]
     pub fn pop(&mut self, chain: &mut Chain) -> Option<P> {
         self.slab.pop(chain)
     }
 
-    /// Takes the latest packet of a chain.
+    /// Removes and returns the newest packet of a chain.
     pub fn pop_back(&mut self, chain: &mut Chain) -> Option<P> {
         let before = self.before.get(chain.tail() as usize).copied()?;
         self.slab.pop_back(chain, before)

@@ -1,4 +1,4 @@
-//! Deficit round robin (Shreedhar and Varghese 1995): queues take turns, each by as many bytes as the others.
+//! Deficit round robin (Shreedhar and Varghese 1995): queues take turns, and each sends equally many bytes.
 
 use bloatlab_units::{Bytes, Limit, Nanos};
 use schemars::JsonSchema;
@@ -8,30 +8,30 @@ use crate::classifier::{Classes, Classifier};
 use crate::list::{Linked, List};
 use crate::ring::Capacity;
 use crate::slab::{Chain, NONE, Slab};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
 
-/// Deficit Round Robin: a queue per flow, served in turn by bytes; the longest queue pays for overflow.
+/// Deficit Round Robin: one queue per flow, served in turn by bytes. On overflow, the longest queue loses packets.
 ///
-/// Each turn adds `quantum` bytes to a queue's credit, and it sends as long as the credit lasts; what is left over stays for the next turn.
-/// So flows share the link by bytes whatever the sizes of their packets, at constant cost for each packet. Use it for the effect of fair
-/// queueing alone, with no law that keeps queues short. Flows that hash alike share a queue, and a greedy flow's delay is that of a whole
+/// Each turn adds `quantum` bytes to the deficit of a queue, and the queue sends while the deficit is large enough. The rest is kept for the next
+/// turn. So flows share the link by bytes, whatever the sizes of their packets, at constant cost per packet. Use it for the effect of fair queueing
+/// alone, without an AQM algorithm that keeps queues short. Flows with the same hash share a queue, and the delay of a greedy flow is that of a full
 /// buffer.
 ///
-/// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. As Linux's `drr` with a FIFO in each class: `classifier`
-/// exact, `flow_limit` 100p and a `limit` that is never reached.
+/// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. As Linux's `drr` with a FIFO in each class: `classifier` exact,
+/// `flow_limit` 100p and a `limit` that is never reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much all queues together hold, in packets or bytes; beyond it the queue with the most bytes loses its oldest packets.
+    /// Capacity of all queues together, in packets or bytes. Beyond it, the queue with the most bytes loses its oldest packets.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// How much one queue holds, in packets or bytes; what arrives beyond it is dropped; absent: as much as `limit` allows.
+    /// Capacity of one queue, in packets or bytes. Packets beyond it are dropped on arrival. If absent, only `limit` applies.
     #[schemars(extend("x-minimum" = "1p"))]
     pub flow_limit: Option<Limit>,
     /// Number of queues.
     #[schemars(range(min = 1, max = 65_536))]
     pub buckets: u32,
-    /// Bytes a queue may send in its turn; what it does not use is kept for its next turn while it holds packets.
+    /// Bytes that a queue may send per turn. What it does not use is kept for its next turn while it holds packets.
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "1MiB"))]
     pub quantum: Bytes,
     /// What decides the queue of a packet.
@@ -40,8 +40,8 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        // The source states no values, and ns-2's (10 queues, 25 kB) suit its time. The queues are as many as fq_codel's, the limit is that of
-        // Linux's FIFO, and a quantum of a full packet serves every queue that is visited (section 4.1: work O(1)).
+        // The source gives no values, and ns-2's (10 queues, 25 kB) suit its time. The number of queues is that of fq_codel, and the limit is that of
+        // Linux's FIFO. With a quantum of a full packet, every visit serves a queue (section 4.1: work O(1)).
         Self {
             limit: Limit::Packets(1000),
             flow_limit: None,
@@ -52,7 +52,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "Shreedhar and Varghese, Efficient Fair Queuing using Deficit Round Robin, SIGCOMM 1995; limits as in ns-2 and Linux";
 
     fn check(&self) -> Result<(), String> {
@@ -81,10 +81,10 @@ impl Algorithm for Params {
 #[derive(Clone, Debug)]
 struct Queue {
     chain: Chain,
-    /// The queue behind this one in the round.
+    /// The next queue of the round.
     next: u32,
     packets: u32,
-    /// Bytes it may still send in its turn.
+    /// Bytes that it may still send in its turn.
     deficit: i64,
 }
 
@@ -109,7 +109,7 @@ impl Linked for Queue {
 struct Drr<P> {
     slab: Slab<P>,
     queues: Vec<Queue>,
-    /// Bytes of each queue; apart from the queues, because the search for the longest reads nothing else.
+    /// Bytes in each queue. They are stored separately, because the search for the longest queue reads nothing else.
     backlogs: Vec<u64>,
     /// The queues that hold packets, in the order of their turns.
     active: List,
@@ -122,7 +122,7 @@ struct Drr<P> {
 }
 
 impl<P: Packet> Drr<P> {
-    /// Takes a queue's oldest packet; a queue without packets has no turn and keeps no deficit.
+    /// Removes and returns the oldest packet of a queue. A queue that becomes empty leaves the round.
     #[inline]
     fn take(&mut self, place: u32) -> Option<P> {
         let queue = &mut self.queues[place as usize];
@@ -135,7 +135,7 @@ impl<P: Packet> Drr<P> {
         packet
     }
 
-    /// Shreedhar and Varghese, section 4: McKenney's buffer stealing; ns-2 drops the oldest packet of the queue with the most bytes.
+    /// Shreedhar and Varghese, section 4: McKenney's buffer stealing. As in ns-2, the queue with the most bytes loses its oldest packet.
     #[cold]
     fn cut_longest(&mut self, sink: &mut dyn Sink<P>) {
         let most = self.backlogs.iter().copied().max().unwrap_or(0);
@@ -186,7 +186,7 @@ impl<P: Packet> Qdisc<P> for Drr<P> {
                 queue.deficit -= size;
                 return self.take(current);
             }
-            // Shreedhar and Varghese, section 3: its turn is over; the next one begins with what is left and a quantum.
+            // Shreedhar and Varghese, section 3: its turn ends. The next turn starts with the rest of the deficit and a quantum.
             queue.deficit += self.quantum;
             self.active.pop(&mut self.queues);
             self.active.push(&mut self.queues, current);

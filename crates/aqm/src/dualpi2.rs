@@ -1,4 +1,4 @@
-//! DualPI2 (RFC 9332): two queues, one of low latency for scalable congestion controls, coupled so that both share the link evenly.
+//! DualPI2 (RFC 9332): two queues, one with low latency for scalable congestion controls, coupled so that both share the link evenly.
 
 use bloatlab_units::{Duration, Limit, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
@@ -6,77 +6,77 @@ use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::tc::{Form, Word};
-use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Tc, Verdict, mark};
+use crate::{Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Tc, Verdict, mark};
 
-/// Dual-queue coupled AQM: L4S packets wait in a shallow queue of their own and are marked early; a PI controller of the delay couples
-/// their marks to the drops of the classic queue.
+/// Dual-queue coupled AQM: L4S packets wait in a separate shallow queue and are marked early; a PI controller of the delay couples their marks to the
+/// drops of the classic queue.
 ///
-/// Packets whose ECN field says L4S go to the low-latency queue, all others to the classic one. A PI controller keeps the classic delay at
-/// `target`; its output is squared for classic drops and multiplied by `coupling_factor` for L4S marks, so that both sorts of congestion
-/// control get about the same rate. Beyond the coupling, every L4S packet that has waited longer than `step_thresh` is marked. Use it with
-/// `dctcp`, `prague` or other scalable senders beside classic ones. A sender that says ECT(1) but answers as a classic one, or not at all,
-/// takes what is not its own until the overload protection drops.
+/// Packets whose ECN field identifies them as L4S go to the low-latency queue, all others to the classic queue. A PI controller keeps the classic
+/// delay at `target`. Its output is squared for classic drops and multiplied by `coupling_factor` for L4S marks, so that both kinds of congestion
+/// control get about the same rate. In addition, every L4S packet whose sojourn time exceeds `step_thresh` is marked. Use it with `dctcp`, `prague`
+/// or other scalable senders together with classic ones. A sender that sends ECT(1) but responds as a classic sender, or not at all, takes more than
+/// its share until the overload protection drops its packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much both queues together hold, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of both queues together, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// The queueing delay that the classic queue is steered to.
+    /// Target queueing delay of the classic queue.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// How often the base probability is computed.
+    /// Time between two computations of the base probability.
     #[schemars(extend("x-minimum" = "10us", "x-maximum" = "1h"))]
     pub tupdate: Duration,
-    /// Weight of the delay's distance from the target, per second.
+    /// Weight of the difference between delay and target, per second.
     #[schemars(range(min = 0.0, max = 255.0))]
     pub alpha: f64,
-    /// Weight of the delay's change, per second.
+    /// Weight of the change of the delay, per second.
     #[schemars(range(min = 0.0, max = 255.0))]
     pub beta: f64,
-    /// L4S packets are marked with this many times the base probability, classic ones signalled to with its square.
+    /// L4S packets are marked with this many times the base probability. Classic packets get signals with its square.
     #[schemars(range(min = 0, max = 255))]
     pub coupling_factor: u32,
     /// Sojourn time in the L4S queue above which every packet is marked.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub step_thresh: Duration,
-    /// The step as a number of packets behind the one that leaves, instead of a time; absent: `step_thresh`.
+    /// Number of packets behind the departing packet above which it is marked, instead of `step_thresh`. If absent, `step_thresh` applies.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub step_packets: Option<u32>,
-    /// Packets that a packet must leave behind it in the L4S queue for the step to apply to it.
+    /// Number of packets that must be behind a packet in the L4S queue for the step to apply to it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub min_qlen_step: u32,
-    /// Per cent of the link that the classic queue gets at least, while both hold packets.
+    /// Smallest share of the link for the classic queue while both queues hold packets, in percent.
     #[schemars(range(min = 0, max = 100))]
     pub classic_protection: u32,
-    /// When even marking every L4S packet does not suffice, drop like classic ones; otherwise mark all until the limit is reached.
+    /// If marking every L4S packet is not enough, drop L4S packets as classic ones. Otherwise mark all of them until the limit is reached.
     pub drop_on_overload: bool,
-    /// Signal to packets as they arrive instead of as they leave.
+    /// Signal to packets on arrival instead of on departure.
     pub drop_enqueue: bool,
-    /// Which packets wait in the L4S queue.
+    /// Which packets enter the L4S queue.
     pub ecn_class: EcnClass,
 }
 
-/// Which packets count as L4S.
+/// Which packets are treated as L4S.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnClass {
     /// ECT(1) and CE (RFC 9331).
     L4sEct,
-    /// Every ECN-capable one: for a network in which all use DCTCP.
+    /// All ECN-capable packets, for a network in which all senders use DCTCP.
     AnyEct,
 }
 
 impl Default for Params {
     fn default() -> Self {
         Self {
-            // Linux's sch_dualpi2: 10 000 packets, update and gains for an RTT of 100 ms as in RFC 9332 appendix A.1, rounded.
+            // Linux's sch_dualpi2: 10 000 packets; update time and gains for an RTT of 100 ms as in RFC 9332 appendix A.1, rounded.
             limit: Limit::Packets(10_000),
             target: Duration(15 * MILLISECOND),
             tupdate: Duration(16 * MILLISECOND),
             alpha: 0.16,
             beta: 3.2,
-            // RFC 9332 section 2.5: rates are about even with 2.
+            // RFC 9332 section 2.5: with 2, the rates are about even.
             coupling_factor: 2,
             step_thresh: Duration(MILLISECOND),
             step_packets: None,
@@ -89,7 +89,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "RFC 9332, appendix A; limit, step and shares as in tc-dualpi2(8)";
     const TC: &'static [Tc] = &[Tc {
         name: "dualpi2",
@@ -126,7 +126,7 @@ impl Algorithm for Params {
             l4s: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
             any_ect: self.ecn_class == EcnClass::AnyEct,
-            law: Law {
+            controller: CoupledController {
                 target: self.target.seconds(),
                 alpha: self.alpha,
                 beta: self.beta,
@@ -134,7 +134,7 @@ impl Algorithm for Params {
                 drop_on_overload: self.drop_on_overload,
                 floor: 2 * u64::from(context.mtu),
             },
-            vars: Vars::default(),
+            state: ControllerState::default(),
             step: Step {
                 time: self.step_thresh.0,
                 packets: self.step_packets.map(u64::from),
@@ -152,50 +152,50 @@ impl Algorithm for Params {
     }
 }
 
-/// The coupled law: a PI controller of the delay, and what it means for either class.
-struct Law {
+/// The coupled controller: a PI controller of the delay, and its decisions for both classes.
+struct CoupledController {
     target: f64,
     alpha: f64,
     beta: f64,
     coupling: f64,
     drop_on_overload: bool,
-    /// Bytes below which nothing is signalled.
+    /// There are no signals below this backlog, bytes.
     floor: u64,
 }
 
-/// What the controller remembers.
+/// The controller's state.
 #[derive(Clone, Copy, Debug, Default)]
-struct Vars {
+struct ControllerState {
     /// Base probability, p' of the RFC.
     prob: f64,
     /// Delay at the last update, seconds.
     qdelay_old: f64,
 }
 
-impl Law {
-    /// RFC 9332 appendix A.1: computes the base probability anew from the delay in seconds.
-    fn update(&self, vars: &mut Vars, qdelay: f64) {
+impl CoupledController {
+    /// RFC 9332 appendix A.1: computes the base probability from the delay in seconds.
+    fn update(&self, state: &mut ControllerState, qdelay: f64) {
         let error = self.alpha * (qdelay - self.target);
-        let trend = self.beta * (qdelay - vars.qdelay_old);
-        // Linux: a queue that marks all L4S packets rather than to drop stops where the mark probability is 1, which keeps rates even.
+        let trend = self.beta * (qdelay - state.qdelay_old);
+        // As in Linux: a queue that marks all L4S packets instead of dropping them stops where the mark probability is 1, which keeps the rates even.
         let most = if self.drop_on_overload || self.coupling <= 1.0 {
             1.0
         } else {
             1.0 / self.coupling
         };
-        vars.prob = (vars.prob + error + trend).clamp(0.0, most);
-        vars.qdelay_old = qdelay;
+        state.prob = (state.prob + error + trend).clamp(0.0, most);
+        state.qdelay_old = qdelay;
     }
 
-    /// Judges a packet, this backlog being behind it, or before it, in both queues.
+    /// Judges a packet. `backlog` is that of both queues, behind the packet or before it.
     #[inline]
-    fn judge(&self, vars: &Vars, is_l4s: bool, backlog: u64, rng: &mut Rng) -> Verdict {
-        // Linux: no signal while less than two packets wait.
-        if vars.prob == 0.0 || backlog < self.floor {
+    fn judge(&self, state: &ControllerState, is_l4s: bool, backlog: u64, rng: &mut Rng) -> Verdict {
+        // As in Linux: no signals while less than two packets wait.
+        if state.prob == 0.0 || backlog < self.floor {
             return Verdict::Forward;
         }
-        let coupled = self.coupling * vars.prob;
-        // RFC 9332 section 4.2 and appendix A.2: beyond this, marks do not hold L4S traffic back: both classes see drops.
+        let coupled = self.coupling * state.prob;
+        // RFC 9332 section 4.2 and appendix A.2: above this, marks do not control L4S traffic, so packets of both classes are dropped.
         let overload = coupled > 1.0;
         if is_l4s && !overload {
             return if rng.chance(coupled) {
@@ -204,7 +204,7 @@ impl Law {
                 Verdict::Forward
             };
         }
-        let is_hit = (!is_l4s || self.drop_on_overload) && rng.chance(vars.prob * vars.prob);
+        let is_hit = (!is_l4s || self.drop_on_overload) && rng.chance(state.prob * state.prob);
         match (is_l4s, is_hit) {
             (true, true) => Verdict::Drop,
             (true, false) => Verdict::Mark,
@@ -215,7 +215,7 @@ impl Law {
     }
 }
 
-/// The L4S queue's own AQM: marks everything beyond a step.
+/// The AQM of the L4S queue: marks every packet beyond a step.
 struct Step {
     time: Nanos,
     packets: Option<u64>,
@@ -223,7 +223,7 @@ struct Step {
 }
 
 impl Step {
-    /// Whether a packet of this sojourn time that leaves so many behind it is beyond.
+    /// Whether a packet with this sojourn time, and `behind` packets behind it, is beyond the step.
     #[inline]
     fn is_passed(&self, sojourn: Nanos, behind: u64) -> bool {
         behind >= self.least
@@ -252,15 +252,15 @@ struct DualPi2<P> {
     l4s: Ring<P>,
     capacity: Capacity,
     any_ect: bool,
-    law: Law,
-    vars: Vars,
+    controller: CoupledController,
+    state: ControllerState,
     step: Step,
     drop_enqueue: bool,
-    /// Per cent for the classic queue.
+    /// Share of the classic queue, percent.
     share: i64,
-    /// Above 0 it is the classic queue's turn: bytes sent by either, weighted by the other's share.
+    /// Bytes sent by either queue, weighted by the share of the other. If positive, the classic queue is served next.
     credit: i64,
-    /// The credit of an idle link: the L4S queue goes first.
+    /// The credit of an idle link, with which the L4S queue is served first.
     start: i64,
     tupdate: Nanos,
     next_update: Nanos,
@@ -285,8 +285,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Whether it is the L4S queue's turn, and what a byte that is sent does to the credit; RFC 9332 section 4.1.2 asks for a conditional
-    /// priority.
+    /// Whether the L4S queue is served next, and how much the credit changes per byte sent. RFC 9332 section 4.1.2 requires a conditional priority.
     #[inline]
     fn turn(&self) -> (bool, i64) {
         let is_contended = self.classic.packets() > 0 && self.l4s.packets() > 0;
@@ -299,7 +298,7 @@ impl<P: Packet> DualPi2<P> {
 }
 
 impl Stats {
-    /// Carries the law's verdict out; whether the packet stays.
+    /// Applies the controller's decision. Returns whether the packet stays.
     #[inline]
     fn obey<P: Packet>(
         &mut self,
@@ -316,7 +315,7 @@ impl Stats {
             }
             Verdict::Mark | Verdict::Drop => {
                 self.dropped += 1;
-                sink.dropped(packet, DropReason::Law);
+                sink.dropped(packet, DropReason::Aqm);
                 false
             }
         }
@@ -335,8 +334,8 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         }
         let is_l4s = self.is_l4s(&packet);
         if self.drop_enqueue {
-            let (law, backlog) = (&self.law, self.bytes());
-            let verdict = law.judge(&self.vars, is_l4s, backlog, &mut self.rng);
+            let (controller, backlog) = (&self.controller, self.bytes());
+            let verdict = controller.judge(&self.state, is_l4s, backlog, &mut self.rng);
             if !self.stats.obey(verdict, &mut packet, sink) {
                 return;
             }
@@ -361,14 +360,14 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
                 &mut self.classic
             };
             let packets = queue.packets();
-            // The packet is judged where it lies; what it leaves behind is the backlog.
+            // The packet is judged in place. The backlog is what it leaves behind.
             let Some(packet) = queue.front_mut() else {
                 break;
             };
             let size = packet.size();
             if !self.drop_enqueue {
-                let (law, backlog) = (&self.law, bytes - u64::from(size));
-                let verdict = law.judge(&self.vars, is_l4s, backlog, &mut self.rng);
+                let (controller, backlog) = (&self.controller, bytes - u64::from(size));
+                let verdict = controller.judge(&self.state, is_l4s, backlog, &mut self.rng);
                 if !self.stats.obey(verdict, packet, sink) {
                     queue.pop();
                     continue;
@@ -405,18 +404,18 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         let stats = &mut self.stats;
         stats.delay_c = head_delay(&self.classic, now);
         stats.delay_l = head_delay(&self.l4s, now);
-        // RFC 9332 section 2.4: the longer of the two delays counts.
+        // RFC 9332 section 2.4: the longer one of the two delays is used.
         let delay = stats.delay_c.max(stats.delay_l);
-        self.law
-            .update(&mut self.vars, delay as f64 / SECOND as f64);
+        self.controller
+            .update(&mut self.state, delay as f64 / SECOND as f64);
         self.next_update = now + self.tupdate;
     }
 
-    /// `delay_c` and `delay_l` are those of the last update, seconds; `credit` is in bytes times per cent.
+    /// `delay_c` and `delay_l` are those of the last update, in seconds. `credit` is in bytes times percent.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let stats = &self.stats;
         vec![
-            ("prob", self.vars.prob),
+            ("prob", self.state.prob),
             ("delay_c", stats.delay_c as f64 / SECOND as f64),
             ("delay_l", stats.delay_l as f64 / SECOND as f64),
             ("pkts_in_c", stats.pkts_in_c as f64),

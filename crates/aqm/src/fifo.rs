@@ -1,25 +1,25 @@
-//! First in, first out: what arrives at a full queue is dropped.
+//! First in, first out. A packet that arrives at a full queue is dropped.
 
 use bloatlab_units::{Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 
-/// First in, first out; a packet that finds the queue full is dropped.
+/// First in, first out; a packet that arrives at a full queue is dropped.
 ///
-/// It is the plain buffer of most devices: it signals only by loss, when it is already full. `limit` decides everything: too short costs
-/// throughput, too long is bufferbloat, because TCP fills whatever there is. Use it as the case to compare others with, at about one
-/// bandwidth-delay product or much more. It has no notion of flows, so one greedy flow delays all others.
+/// It is the plain buffer of most devices. It signals congestion only by loss, when it is already full. Everything depends on `limit`: too short a
+/// queue costs throughput, and too long a queue is bufferbloat, because TCP fills it. Use it as the baseline, with a limit of about one
+/// bandwidth-delay product or much more. It does not distinguish flows, so one greedy flow delays all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets, bytes or buffers.
+    /// Capacity of the queue, in packets, bytes or buffers.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Packets that one buffer holds when `limit` is in buffers: segments that a TCP sender hands over together, one after the other;
-    /// anything else has a buffer of its own.
+    /// Number of packets that one buffer holds if `limit` is in buffers. Consecutive segments that a TCP sender hands over together share a buffer.
+    /// Every other packet occupies its own buffer.
     #[schemars(range(min = 1, max = 65_536))]
     pub segments_per_buffer: u32,
 }
@@ -34,7 +34,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["pfifo", "bfifo", "FifoQueueDisc"];
     const SOURCE: &'static str = "tc-pfifo(8), tc-bfifo(8)";
     // tc-bfifo(8): the default is the device's txqueuelen, in packets or in frames of its MTU; Ethernet's are 1000 and 1514 B.
@@ -81,7 +81,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         self.queue.pop()
     }
 
-    fn heeds_idleness(&self) -> bool {
+    fn observes_idleness(&self) -> bool {
         false
     }
 

@@ -1,4 +1,4 @@
-//! Linux's fair queue (tc-fq(8)): deficit round robin with new flows first, and flows held back to a rate each.
+//! Linux's fair queue (tc-fq(8)): deficit round robin with new flows first, and a maximum rate per flow.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,49 +7,48 @@ use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, NEVER, Nanos, Rate, SE
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::flow_scheduler::{FlowScheduler, ScheduledFlow};
 use crate::list::Linked;
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
-use crate::turns::{TakesTurns, Turns};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word, mark};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word, mark};
 
-/// Fair Queue: a queue per flow, served in turn by bytes, sparse flows first, no flow faster than `maxrate`.
+/// Fair Queue: one queue per flow, served by deficit round robin with sparse flows first, no flow faster than `maxrate`.
 ///
-/// Each flow has a queue of its own; a flow that was silent comes first with `initial_quantum` bytes, then all take turns of `quantum`. A
-/// `maxrate` holds each flow to a rate by sending its packets at their times. It has no law against standing queues: a greedy flow's own
-/// delay grows to `flow_limit` packets, but others do not feel it. Use it for fairness and pacing where endpoints keep their queues short
-/// themselves.
+/// Each flow has its own queue. A flow that was idle is served first with `initial_quantum` bytes; then all flows take turns of `quantum` bytes. With
+/// a `maxrate`, each flow's packets are paced at that rate. It has no AQM algorithm, so the queue of a greedy flow grows to `flow_limit` packets.
+/// Other flows are not affected. Use it for fairness and pacing where the endpoints themselves keep their queues short.
 ///
-/// As on a router: packets bring no pacing rate and no departure time of their own.
+/// It behaves as on a router: packets carry neither a pacing rate nor a departure time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much all queues together hold, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of all queues together, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Packets that one queue holds; what arrives beyond it is dropped.
+    /// Capacity of one queue in packets. Packets beyond it are dropped on arrival.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub flow_limit: u32,
-    /// Bits of a flow's hash that count: with 1023, flows share 1024 queues.
+    /// Bit mask of a flow's hash: with 1023, flows share 1024 queues.
     #[schemars(range(min = 0, max = 65_535))]
     pub orphan_mask: u32,
-    /// Bytes a queue may send in its turn.
+    /// Bytes that a queue may send per turn.
     #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
     pub quantum: Bytes,
-    /// Bytes a flow may send in its first turn.
+    /// Bytes that a flow may send in its first turn.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub initial_quantum: Bytes,
-    /// Hold flows back to `maxrate`.
+    /// Limit flows to `maxrate`.
     pub pacing: bool,
-    /// Highest rate of a flow; absent: as fast as the link.
+    /// Highest rate of a flow. If absent, the link's rate.
     #[schemars(extend("x-minimum" = "8bit/s"))]
     pub maxrate: Option<Rate>,
-    /// Up to this `maxrate` every packet is held back singly, above it turn by turn.
+    /// Up to this `maxrate`, every packet is delayed separately; above it, every turn is.
     pub low_rate_threshold: Rate,
-    /// How long a queue must have been empty to have at least a quantum to send when it is filled again.
+    /// A queue that was empty for longer than this gets at least one quantum when it becomes active again.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub refill_delay: Duration,
-    /// Mark every ECN-capable packet that leaves more than this after it might have; absent: never.
+    /// Mark every ECN-capable packet that leaves later than it could have by more than this. If absent, this rule is off.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub ce_threshold: Option<Duration>,
 }
@@ -72,7 +71,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "tc-fq(8), on forwarded traffic";
     const TC: &'static [Tc] = &[Tc {
         name: "fq",
@@ -88,12 +87,12 @@ impl Algorithm for Params {
             Word::same("low_rate_threshold", Form::Rate32),
             Word::same("refill_delay", Form::Time),
             Word::same("ce_threshold", Form::Time),
-            // Packets bring no departure time.
+            // Packets carry no departure time.
             Word::new("horizon", "", Form::Unused(&Form::Time)),
             Word::new("horizon_cap", "", Form::Nothing),
             Word::new("horizon_drop", "", Form::Nothing),
             Word::new("offload_horizon", "", Form::Unused(&Form::Time)),
-            // How fast Linux finds a flow, and how late its timers may be.
+            // Linux's lookup of flows and slack of timers; neither exists here.
             Word::new("buckets", "", Form::Unused(&Form::Integer)),
             Word::new("timer_slack", "", Form::Unused(&Form::Time)),
             // Linux ignores it.
@@ -101,12 +100,12 @@ impl Algorithm for Params {
             Word::new(
                 "priomap",
                 "",
-                Form::Refused("all packets are of one priority"),
+                Form::Refused("all packets have the same priority"),
             ),
             Word::new(
                 "weights",
                 "",
-                Form::Refused("all packets are of one priority"),
+                Form::Refused("all packets have the same priority"),
             ),
         ],
         required: &[],
@@ -125,7 +124,7 @@ impl Algorithm for Params {
         Box::new(Fq {
             slab: Slab::default(),
             flows: vec![flow; self.orphan_mask as usize + 1],
-            turns: Turns::new(self.quantum.0 as i64),
+            scheduler: FlowScheduler::new(self.quantum.0 as i64),
             throttled: BinaryHeap::new(),
             hash: FlowHash::new(&mut context.rng, u32::MAX),
             mask: self.orphan_mask,
@@ -143,16 +142,17 @@ impl Algorithm for Params {
     }
 }
 
-/// The law of pacing: when a flow that has just sent may send again.
+/// Pacing: when a flow that has just sent may send again.
 struct Pace {
     rate: Rate,
-    /// Every packet waits for its own, not every turn.
+    /// Whether every packet is delayed separately, instead of every turn.
     singly: bool,
     quantum: u64,
 }
 
 impl Pace {
-    /// A flow sent `size` bytes at `now`, although it might have at `due` (0 if it was never held back), and has `credit` left in its turn.
+    /// Returns when the flow may send again. It sent `size` bytes at `now`, could have sent at `due` (0 if it was never delayed), and has `credit`
+    /// bytes left in its turn.
     fn next(
         &self,
         now: Nanos,
@@ -171,33 +171,33 @@ impl Pace {
         };
         let (mut wait, _) = self.rate.transmit(bytes, 0);
         if wait > SECOND {
-            // Linux: never more than a second, because a socket's rate may change.
+            // As in Linux: wait at most one second, because a socket's rate may change.
             wait = SECOND;
             *too_long += 1;
         }
         if due > 0 {
-            // Linux: what was sent late is made up for, by half the wait at most.
+            // As in Linux: a late packet shortens the next wait, but at most by half.
             wait -= (wait / 2).min(now - due);
         }
         now + wait
     }
 }
 
-/// One queue: a cache line.
+/// One queue. It occupies one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Flow {
     chain: Chain,
-    /// The flow behind this one in its list.
+    /// The next flow in its list.
     next: u32,
     packets: u32,
-    /// In a list, or throttled.
+    /// Whether it is in a list or throttled.
     active: bool,
-    /// Bytes this queue may still send in its turn.
+    /// Bytes that this queue may still send in its turn.
     credit: i64,
-    /// When it may send again; 0 if it was never held back.
+    /// When it may send again; 0 if it was never delayed.
     due: Nanos,
-    /// Since when it has been inactive.
+    /// When it became inactive.
     idle_since: Nanos,
 }
 
@@ -222,7 +222,7 @@ impl Linked for Flow {
     }
 }
 
-impl TakesTurns for Flow {
+impl ScheduledFlow for Flow {
     #[inline]
     fn is_spent(&self) -> bool {
         self.credit <= 0
@@ -246,8 +246,8 @@ struct Stats {
 struct Fq<P> {
     slab: Slab<P>,
     flows: Vec<Flow>,
-    turns: Turns,
-    /// Flows held back: until when, in which order they came, which.
+    scheduler: FlowScheduler,
+    /// Throttled flows: when each may send again, its number in order of throttling, and the flow.
     throttled: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     hash: FlowHash,
     mask: u32,
@@ -266,7 +266,7 @@ impl<P: Packet> Fq<P> {
         sink.dropped(&packet, DropReason::Overflow);
     }
 
-    /// Flows whose time has come go behind the old flows.
+    /// Moves flows that may send again behind the old flows.
     #[inline]
     fn release(&mut self, now: Nanos) {
         while let Some(&Reverse((_, _, flow))) = self
@@ -275,7 +275,7 @@ impl<P: Packet> Fq<P> {
             .filter(|Reverse((until, ..))| *until <= now)
         {
             self.throttled.pop();
-            self.turns.resume(&mut self.flows, flow);
+            self.scheduler.resume(&mut self.flows, flow);
         }
     }
 }
@@ -297,9 +297,9 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         if !flow.active {
             flow.active = true;
             if now > flow.idle_since + self.refill_delay {
-                flow.credit = flow.credit.max(self.turns.quantum());
+                flow.credit = flow.credit.max(self.scheduler.quantum());
             }
-            self.turns.begin(&mut self.flows, index);
+            self.scheduler.begin(&mut self.flows, index);
         }
     }
 
@@ -307,10 +307,10 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         self.release(now);
         loop {
-            let current = self.turns.current(&mut self.flows)?;
+            let current = self.scheduler.current(&mut self.flows)?;
             let flow = &mut self.flows[current as usize];
             let Some(packet) = self.slab.front_mut(&flow.chain) else {
-                if self.turns.is_over(&mut self.flows, current) {
+                if self.scheduler.is_over(&mut self.flows, current) {
                     let flow = &mut self.flows[current as usize];
                     (flow.active, flow.idle_since) = (false, now);
                 }
@@ -320,7 +320,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
                 self.throttled
                     .push(Reverse((flow.due, self.stats.throttled, current)));
                 self.stats.throttled += 1;
-                self.turns.take_out(&mut self.flows, current);
+                self.scheduler.take_out(&mut self.flows, current);
                 continue;
             }
             let late = now.saturating_sub(packet.enqueued_at().max(flow.due));
@@ -359,7 +359,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         self.release(now);
     }
 
-    /// `throttled` counts how often a flow was held back.
+    /// `throttled` counts how often a flow was delayed.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let active = self.flows.iter().filter(|flow| flow.active).count();
         vec![

@@ -1,50 +1,50 @@
-//! FQ-CoDel (RFC 8290): flows hashed to queues, each under CoDel, served by deficit round robin with new flows first.
+//! FQ-CoDel (RFC 8290): flows are hashed to queues, CoDel controls each queue, and deficit round robin serves them, new flows first.
 
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::codel::{Head, Law, Stats, Vars};
+use crate::codel::{CodelController, CodelState, Head, Stats};
+use crate::flow_scheduler::{FlowScheduler, ScheduledFlow};
 use crate::list::Linked;
 use crate::longest::Longest;
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
-use crate::turns::{TakesTurns, Turns};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 
-/// Flow Queue CoDel: a queue per flow, served in turn by bytes, sparse flows first, each queue under CoDel.
+/// Flow Queue CoDel: one queue per flow, served by deficit round robin with sparse flows first, each controlled by CoDel.
 ///
-/// Flows are hashed to `flows` queues. A queue that was empty is served ahead of the old ones for one `quantum`, which is why calls,
-/// queries and the first packets of a page hardly wait; the rest take turns of `quantum` bytes. CoDel drops in each queue on its own, and
-/// overflow takes from the fattest. Use it as the default before any bottleneck. Its delay for a bulk flow is CoDel's, and very slow links
-/// need a larger `target`; two flows that hash alike share one queue.
+/// Flows are hashed to `flows` queues. A queue that becomes active is served before the old ones for one `quantum`. Therefore calls, queries and the
+/// first packets of a page hardly wait. All other queues take turns of `quantum` bytes. CoDel drops in each queue separately, and an overflow drops
+/// from the queue with the most bytes. Use it as the default at any bottleneck. A bulk flow has the delay of CoDel, and very slow links need a larger
+/// `target`. Two flows with the same hash share one queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much all queues together hold, in packets or bytes; beyond it the longest queue is cut from its head.
+    /// Capacity of all queues together, in packets or bytes. Beyond it, packets are dropped from the head of the longest queue.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Bytes that all queues together hold, counted on the wire (Linux counts the memory of socket buffers).
+    /// Capacity of all queues together in bytes on the wire (Linux counts the memory of socket buffers).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub memory_limit: Bytes,
     /// Number of queues that flows are hashed to.
     #[schemars(range(min = 1, max = 65_536))]
     pub flows: u32,
-    /// Bytes a queue may send in its turn.
+    /// Bytes that a queue may send per turn.
     #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
     pub quantum: Bytes,
-    /// Sojourn time that is acceptable for longer than an interval.
+    /// Acceptable sojourn time. Longer sojourn times are tolerated for up to one interval.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// How long the sojourn time may stay above the target: a round-trip time that most connections are below.
+    /// How long the sojourn time may stay above the target. It should exceed the RTT of most connections.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub interval: Duration,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Mark every ECN-capable packet whose sojourn time is above this; absent: never.
+    /// Mark every ECN-capable packet whose sojourn time exceeds this. If absent, this rule is off.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub ce_threshold: Option<Duration>,
-    /// Most packets dropped at once from the longest queue when the limit is passed.
+    /// Largest number of packets dropped at once from the longest queue when the limit is exceeded.
     #[schemars(range(min = 1, max = 65_536))]
     pub drop_batch: u32,
 }
@@ -66,7 +66,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["FqCoDelQueueDisc"];
     const SOURCE: &'static str = "RFC 8290; memory_limit and drop_batch as in tc-fq_codel(8)";
     const TC: &'static [Tc] = &[Tc {
@@ -85,7 +85,7 @@ impl Algorithm for Params {
             Word::new(
                 "ce_threshold_selector",
                 "",
-                Form::Refused("`ce_threshold` holds for every packet"),
+                Form::Refused("`ce_threshold` applies to every packet"),
             ),
             Word::same("drop_batch", Form::Integer),
         ],
@@ -104,12 +104,12 @@ impl Algorithm for Params {
             flows: vec![Flow::default(); self.flows as usize],
             backlogs: vec![0; self.flows as usize],
             fattest: Longest::new(self.flows as usize),
-            turns: Turns::new(self.quantum.0 as i64),
+            scheduler: FlowScheduler::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
             room: Capacity::new(self.limit, 1).and(memory),
             memory,
             drop_batch: self.drop_batch,
-            law: Law::new(
+            controller: CodelController::new(
                 self.target,
                 self.interval,
                 context.mtu,
@@ -123,18 +123,18 @@ impl Algorithm for Params {
     }
 }
 
-/// One queue: a cache line.
+/// One queue. It occupies one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Flow {
     chain: Chain,
-    /// The flow behind this one in its list.
+    /// The next flow in its list.
     next: u32,
-    /// In one of the two lists.
+    /// Whether it is in one of the two lists.
     listed: bool,
-    /// Bytes this queue may still send in its turn.
+    /// Bytes that this queue may still send in its turn.
     deficit: i64,
-    vars: Vars,
+    state: CodelState,
 }
 
 impl Default for Flow {
@@ -144,7 +144,7 @@ impl Default for Flow {
             next: NONE,
             listed: false,
             deficit: 0,
-            vars: Vars::default(),
+            state: CodelState::default(),
         }
     }
 }
@@ -156,7 +156,7 @@ impl Linked for Flow {
     }
 }
 
-impl TakesTurns for Flow {
+impl ScheduledFlow for Flow {
     #[inline]
     fn is_spent(&self) -> bool {
         self.deficit <= 0
@@ -171,23 +171,23 @@ impl TakesTurns for Flow {
 struct FqCodel<P> {
     slab: Slab<P>,
     flows: Vec<Flow>,
-    /// Bytes of each flow; apart from the flows, because the search for the fattest reads nothing else.
+    /// Bytes in each queue. They are stored separately, because the search for the longest queue reads nothing else.
     backlogs: Vec<u64>,
     fattest: Longest,
-    turns: Turns,
+    scheduler: FlowScheduler,
     hash: FlowHash,
-    /// What `limit` and `memory_limit` allow.
+    /// The capacity given by `limit` and `memory_limit`.
     room: Capacity,
     memory: Capacity,
     drop_batch: u32,
-    law: Law,
+    controller: CodelController,
     stats: Stats,
     new_flow_count: u64,
     drop_overmemory: u64,
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// There is more than there is room for.
+    /// Drops packets until the limits hold.
     #[cold]
     fn make_room(&mut self, sink: &mut dyn Sink<P>) {
         let fits_memory = self.memory.holds(self.slab.packets(), self.slab.bytes());
@@ -197,7 +197,7 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// RFC 8290 section 4.1: cuts the head off the queue with the most bytes, half of it or `drop_batch` packets at most.
+    /// RFC 8290 section 4.1: drops packets from the head of the queue with the most bytes, up to half of its bytes or `drop_batch` packets.
     fn cut_fattest(&mut self, sink: &mut dyn Sink<P>) {
         let fattest = self.fattest.find(|queue| self.backlogs[queue]);
         let most = self.backlogs[fattest];
@@ -214,17 +214,17 @@ impl<P: Packet> FqCodel<P> {
                 break;
             }
         }
-        flow.vars.add_signals(dropped);
+        flow.state.add_signals(dropped);
         self.stats.drop_overlimit += u64::from(dropped);
     }
 }
 
-/// One of the queues, as CoDel sees it: the backlog is that of all queues, as in Linux; by RFC 8290 section 4.2 it would be its own.
+/// One queue as CoDel sees it. As in Linux, the backlog is that of all queues; in RFC 8290 section 4.2 it is that of this queue.
 struct SubQueue<'a, P> {
     slab: &'a mut Slab<P>,
     chain: &'a mut Chain,
     backlog: &'a mut u64,
-    /// Size of the packet taken last.
+    /// Size of the last packet taken.
     taken: u32,
 }
 
@@ -256,9 +256,9 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         if !flow.listed {
             // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.
             flow.listed = true;
-            flow.deficit = self.turns.quantum();
+            flow.deficit = self.scheduler.quantum();
             self.new_flow_count += 1;
-            self.turns.begin(&mut self.flows, index as u32);
+            self.scheduler.begin(&mut self.flows, index as u32);
         }
         if !self.room.holds(self.slab.packets(), self.slab.bytes()) {
             self.make_room(sink);
@@ -268,7 +268,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         loop {
-            let current = self.turns.current(&mut self.flows)?;
+            let current = self.scheduler.current(&mut self.flows)?;
             let index = current as usize;
             let flow = &mut self.flows[index];
             let mut queue = SubQueue {
@@ -277,14 +277,14 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                 backlog: &mut self.backlogs[index],
                 taken: 0,
             };
-            let packet = self
-                .law
-                .dequeue(&mut flow.vars, &mut self.stats, now, sink, &mut queue);
+            let packet =
+                self.controller
+                    .dequeue(&mut flow.state, &mut self.stats, now, sink, &mut queue);
             if packet.is_some() {
                 flow.deficit -= i64::from(queue.taken);
                 return packet;
             }
-            if self.turns.is_over(&mut self.flows, current) {
+            if self.scheduler.is_over(&mut self.flows, current) {
                 self.flows[index].listed = false;
             }
         }
@@ -301,8 +301,8 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("new_flow_count", self.new_flow_count as f64),
-            ("new_flows_len", f64::from(self.turns.new_len())),
-            ("old_flows_len", f64::from(self.turns.old_len())),
+            ("new_flows_len", f64::from(self.scheduler.new_len())),
+            ("old_flows_len", f64::from(self.scheduler.old_len())),
             ("drop_count", self.stats.drop_count as f64),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("drop_overmemory", self.drop_overmemory as f64),

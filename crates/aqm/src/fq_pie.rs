@@ -1,4 +1,4 @@
-//! FQ-PIE: flows hashed to queues, each under PIE, served by deficit round robin with new flows first.
+//! FQ-PIE: flows are hashed to queues, PIE controls each queue, and deficit round robin serves them, new flows first.
 
 use std::hint::select_unpredictable;
 
@@ -6,54 +6,54 @@ use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::flow_scheduler::{FlowScheduler, ScheduledFlow};
 use crate::list::Linked;
-use crate::pie::{self, DepartureRate, Law, Vars};
+use crate::pie::{self, DepartureRate, PieController, PieState};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};
-use crate::turns::{TakesTurns, Turns};
-use crate::{Algorithm, Context, DropReason, Ecn, Packet, Qdisc, Sink, Tc, Verdict, mark};
+use crate::{Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Tc, Verdict, mark};
 
-/// Flow Queue PIE: a queue per flow, served in turn by bytes, sparse flows first, each queue under PIE.
+/// Flow Queue PIE: one queue per flow, served by deficit round robin with sparse flows first, each controlled by PIE.
 ///
-/// It serves its flows as `fq_codel` does, but each queue drops or marks arrivals at random with PIE's probability, computed from that
-/// queue's delay. Marks become drops where the probability is above `ecn_prob`. Use it to see what the law changes while the scheduler is
-/// the same. The probability needs some `tupdate`s to rise, so a burst of a new flow stands in its queue longer than under CoDel.
+/// It schedules flows as `fq_codel` does, but each queue drops or marks arrivals at random with PIE's probability, which is computed from the delay
+/// of that queue. Above `ecn_prob`, it drops packets instead of marking them. Use it to compare two AQM algorithms with the same scheduler. The
+/// probability needs several `tupdate`s to rise, so a new flow's burst stays in its queue longer than with CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much all queues together hold, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of all queues together, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Bytes that all queues together hold, counted on the wire (Linux counts the memory of socket buffers).
+    /// Capacity of all queues together in bytes on the wire (Linux counts the memory of socket buffers).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub memory_limit: Bytes,
     /// Number of queues that flows are hashed to.
     #[schemars(range(min = 1, max = 65_536))]
     pub flows: u32,
-    /// Bytes a queue may send in its turn.
+    /// Bytes that a queue may send per turn.
     #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
     pub quantum: Bytes,
-    /// The queueing delay that is aimed at.
+    /// Target queueing delay.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// How often the drop probabilities are computed.
+    /// Time between two computations of the drop probabilities.
     #[schemars(extend("x-minimum" = "10us", "x-maximum" = "1h"))]
     pub tupdate: Duration,
-    /// Weight of the delay's distance from the target, per second (tc writes 16 times this).
+    /// Weight of the difference between delay and target, per second (tc writes 16 times this value).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub alpha: f64,
-    /// Weight of the delay's change, per second (tc writes 16 times this).
+    /// Weight of the change of the delay, per second (tc writes 16 times this value).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub beta: f64,
-    /// Mark ECN-capable packets instead of dropping them, while their queue's probability is at most `ecn_prob`.
+    /// Mark ECN-capable packets instead of dropping them, while the probability of their queue is at most `ecn_prob`.
     pub ecn: bool,
-    /// Drop probability above which ECN-capable packets are dropped too (tc writes it in percent).
+    /// Drop probability above which ECN-capable packets are dropped, too (tc writes it in percent).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub ecn_prob: f64,
-    /// Drop small packets in proportion to their size.
+    /// Scale the drop probability of small packets by their size.
     pub bytemode: bool,
-    /// Estimate the delay from each queue's departure rate by Little's law, instead of from timestamps.
+    /// Estimate the delay from the departure rate of each queue by Little's controller, instead of from timestamps.
     pub dq_rate_estimator: bool,
 }
 
@@ -78,7 +78,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "tc-fq_pie(8), as in Linux 5.6; PIE of RFC 8033";
     const TC: &'static [Tc] = &[Tc {
         name: "fq_pie",
@@ -130,7 +130,7 @@ impl Algorithm for Params {
             deficit: 0,
             backlog: 0,
             delay: 0,
-            vars: Vars::new(&pie),
+            state: PieState::new(&pie),
         };
         let count = self.flows as usize;
         let limit = Capacity::new(self.limit, 1);
@@ -140,11 +140,11 @@ impl Algorithm for Params {
             flows: vec![flow; count],
             rates: vec![DepartureRate::default(); estimated],
             stirred: Bag::new(count),
-            turns: Turns::new(self.quantum.0 as i64),
+            scheduler: FlowScheduler::new(self.quantum.0 as i64),
             hash: FlowHash::new(&mut context.rng, self.flows),
             limit,
             room: limit.and(Capacity::new(Limit::Bytes(self.memory_limit.0), 1)),
-            law: Law::new(&pie, context.mtu),
+            controller: PieController::new(&pie, context.mtu),
             tupdate: self.tupdate.0,
             next_update: self.tupdate.0,
             rng: context.rng,
@@ -153,24 +153,24 @@ impl Algorithm for Params {
     }
 }
 
-/// One queue: a cache line.
+/// One queue. It occupies one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Flow {
     chain: Chain,
-    /// The flow behind this one in its list.
+    /// The next flow in its list.
     next: u32,
-    /// Bytes this queue may still send in its turn.
+    /// Bytes that this queue may still send in its turn.
     deficit: i32,
-    /// Bytes it holds; `memory_limit` keeps them below 2^30.
+    /// Backlog in bytes. `memory_limit` keeps it below 2^30.
     backlog: u32,
-    /// In one of the two lists.
+    /// Whether it is in one of the two lists.
     listed: bool,
-    /// Among those that updates change.
+    /// Whether it is among the flows that updates may change.
     stirred: bool,
-    /// Sojourn time of the packet that left last; 0 once the queue was left empty.
+    /// Sojourn time of the last packet that left; 0 if that packet left the queue empty.
     delay: Nanos,
-    vars: Vars,
+    state: PieState,
 }
 
 impl Linked for Flow {
@@ -180,7 +180,7 @@ impl Linked for Flow {
     }
 }
 
-impl TakesTurns for Flow {
+impl ScheduledFlow for Flow {
     #[inline]
     fn is_spent(&self) -> bool {
         self.deficit <= 0
@@ -192,14 +192,14 @@ impl TakesTurns for Flow {
     }
 }
 
-/// Flows in no order.
+/// An unordered set of flows.
 struct Bag {
     places: Vec<u32>,
     len: usize,
 }
 
 impl Bag {
-    /// Room for so many flows, and for one that is not `wanted`.
+    /// Creates a set with space for all flows and for one more, which `add_if` writes without need.
     fn new(flows: usize) -> Self {
         Self {
             places: vec![NONE; flows + 1],
@@ -207,14 +207,14 @@ impl Bag {
         }
     }
 
-    /// Adds a flow if it is `wanted`, without a branch on that.
+    /// Adds a flow if `wanted`, without a branch.
     #[inline]
     fn add_if(&mut self, place: u32, wanted: bool) {
         self.places[self.len] = place;
         self.len += usize::from(wanted);
     }
 
-    /// Visits all flows and keeps those that `stay`, without a branch on that.
+    /// Visits all flows and keeps those for which `stay` returns true, without a branch.
     fn retain(&mut self, mut stay: impl FnMut(u32) -> bool) {
         for at in 0..std::mem::take(&mut self.len) {
             let place = self.places[at];
@@ -236,16 +236,16 @@ struct Stats {
 struct FqPie<P> {
     slab: Slab<P>,
     flows: Vec<Flow>,
-    /// One a flow, or none at all if delays come from timestamps.
+    /// One per flow, or empty if delays come from timestamps.
     rates: Vec<DepartureRate>,
-    /// The flows that are not settled, in no order: only they are updated.
+    /// The flows whose state is not settled. Only these are updated.
     stirred: Bag,
-    turns: Turns,
+    scheduler: FlowScheduler,
     hash: FlowHash,
     limit: Capacity,
-    /// What `limit` and `memory_limit` allow.
+    /// The capacity given by `limit` and `memory_limit`.
     room: Capacity,
-    law: Law,
+    controller: PieController,
     tupdate: Nanos,
     next_update: Nanos,
     rng: Rng,
@@ -253,24 +253,24 @@ struct FqPie<P> {
 }
 
 impl<P: Packet> FqPie<P> {
-    /// There is no room for a packet.
+    /// Drops a packet because the queue is full.
     #[cold]
     fn overflow(&mut self, now: Nanos, place: usize, mut packet: P, sink: &mut dyn Sink<P>) {
         let (packets, bytes) = (self.slab.packets(), self.slab.bytes());
         let fits = self.limit.fits(packets, bytes, packet.size());
         self.stats.overlimit += u64::from(!fits);
         self.stats.overmemory += u64::from(fits);
-        self.flows[place].vars.overflowed();
+        self.flows[place].state.overflowed();
         packet.set_enqueued_at(now);
         sink.dropped(&packet, DropReason::Overflow);
     }
 
-    /// The law drops a packet.
+    /// Drops a packet because PIE decided so.
     #[cold]
     fn refuse(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         self.stats.dropped += 1;
         packet.set_enqueued_at(now);
-        sink.dropped(&packet, DropReason::Law);
+        sink.dropped(&packet, DropReason::Aqm);
     }
 }
 
@@ -284,7 +284,9 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             return self.overflow(now, place, packet, sink);
         }
         let backlog = u64::from(flow.backlog);
-        let verdict = self.law.judge(&mut flow.vars, backlog, size, &mut self.rng);
+        let verdict = self
+            .controller
+            .judge(&mut flow.state, backlog, size, &mut self.rng);
         if verdict == Verdict::Drop || (verdict == Verdict::Mark && packet.ecn() == Ecn::NotEct) {
             return self.refuse(now, packet, sink);
         }
@@ -298,18 +300,18 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         }
         if !flow.listed {
             flow.listed = true;
-            flow.deficit = self.turns.quantum() as i32;
+            flow.deficit = self.scheduler.quantum() as i32;
             self.stirred.add_if(place as u32, !flow.stirred);
             flow.stirred = true;
             self.stats.new_flow_count += 1;
-            self.turns.begin(&mut self.flows, place as u32);
+            self.scheduler.begin(&mut self.flows, place as u32);
         }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         loop {
-            let current = self.turns.current(&mut self.flows)?;
+            let current = self.scheduler.current(&mut self.flows)?;
             let place = current as usize;
             let flow = &mut self.flows[place];
             if let Some(packet) = self.slab.front(&flow.chain) {
@@ -322,7 +324,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
                 }
                 return self.slab.pop(&mut flow.chain);
             }
-            if self.turns.is_over(&mut self.flows, current) {
+            if self.scheduler.is_over(&mut self.flows, current) {
                 self.flows[place].listed = false;
             }
         }
@@ -341,31 +343,31 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
     }
 
     fn wake(&mut self, now: Nanos) {
-        let (flows, rates, law) = (&mut self.flows, &self.rates, &self.law);
+        let (flows, rates, controller) = (&mut self.flows, &self.rates, &self.controller);
         self.stirred.retain(|place| {
             let flow = &mut flows[place as usize];
             let qdelay = match rates.get(place as usize) {
                 Some(rate) => rate.delay(u64::from(flow.backlog)),
                 None => flow.delay as f64 / SECOND as f64,
             };
-            law.update(&mut flow.vars, qdelay);
-            // Further updates may change it.
-            flow.stirred = flow.listed | !law.is_settled(&flow.vars);
+            controller.update(&mut flow.state, qdelay);
+            // Whether further updates may change it.
+            flow.stirred = flow.listed | !controller.is_settled(&flow.state);
             flow.stirred
         });
         self.next_update = now + self.tupdate;
     }
 
-    /// `prob` and `delay` (seconds) are those of the queue whose probability is highest.
+    /// `prob` and `delay` (seconds) are those of the queue with the highest probability.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let mut worst = &self.flows[0];
         for flow in &self.flows {
-            if flow.vars.prob() > worst.vars.prob() {
+            if flow.state.prob() > worst.state.prob() {
                 worst = flow;
             }
         }
         vec![
-            ("prob", worst.vars.prob()),
+            ("prob", worst.state.prob()),
             ("delay", worst.delay as f64 / SECOND as f64),
             ("pkts_in", self.stats.pkts_in as f64),
             ("overlimit", self.stats.overlimit as f64),
@@ -373,8 +375,8 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             ("dropped", self.stats.dropped as f64),
             ("ecn_mark", self.stats.ecn_mark as f64),
             ("new_flow_count", self.stats.new_flow_count as f64),
-            ("new_flows_len", f64::from(self.turns.new_len())),
-            ("old_flows_len", f64::from(self.turns.old_len())),
+            ("new_flows_len", f64::from(self.scheduler.new_len())),
+            ("old_flows_len", f64::from(self.scheduler.old_len())),
             ("memory_used", self.slab.bytes() as f64),
         ]
     }

@@ -1,42 +1,42 @@
-//! Global Synchronization Protection (Lautenschlaeger, Francini 2016): one drop, and then none until it has shown effect.
+//! Global Synchronization Protection (Lautenschlaeger, Francini 2016): one drop, and then none until it has had an effect.
 
 use bloatlab_units::{Duration, Limit, MILLISECOND, Nanos, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, Verdict, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Verdict, mark};
 
-/// Global Synchronization Protection: signals to one arrival above a threshold and then to none for an interval, so that flows do not
-/// all slow down at once; the interval shrinks while the queue is above the threshold for longer than below.
+/// Global Synchronization Protection: signals to one arrival above a threshold and then to none for an interval, so that flows do not slow down all
+/// at once. The interval shrinks while the queue is above the threshold for longer than below.
 ///
-/// One drop in each interval is enough to slow one flow down; the others go on, so that the link stays busy with a small buffer. A queue
-/// that stays above `threshold` in spite of it shortens the interval, by how much longer it is above than below. Use it as a law that needs
-/// no random numbers and no probability. With very many flows one drop in an interval says little, until the interval has adapted.
+/// One drop per interval is enough to slow one flow down. The others continue, so the link stays busy with a small buffer. If the queue nevertheless
+/// stays above `threshold`, the interval shrinks in proportion to the surplus of time above the threshold. Use it as an AQM algorithm that needs
+/// neither random numbers nor a probability. With very many flows, one drop per interval has little effect until the interval has adapted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Queue above which arrivals may be signalled to, in packets or bytes; absent: by its delay, see `target`.
+    /// Queue length above which arrivals may get a signal, in packets or bytes. If absent, `target` is used instead.
     #[schemars(extend("x-minimum" = "1p"))]
     pub threshold: Option<Limit>,
-    /// Sojourn time of the latest departure above which arrivals may be signalled to, if there is no `threshold`.
+    /// Sojourn time of the latest departure above which arrivals may get a signal, if there is no `threshold`.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// Time without signals after one: at first, and at most; some round-trip times.
+    /// Time without signals after a signal: the initial and largest value. A few round-trip times.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub interval: Duration,
     /// Adapt the interval.
     pub adaptive: bool,
-    /// Weight of time above the threshold against time below.
+    /// Weight of time above the threshold, relative to time below it.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub alpha: f64,
-    /// Surplus of time above the threshold that halves the interval; five times as long as `interval`, by rule of thumb.
+    /// Surplus of time above the threshold that halves the interval. A rule of thumb is five times `interval`.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "24h"))]
     pub tau: Duration,
-    /// Most surplus that is remembered.
+    /// Largest surplus that is counted.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
     pub max_time: Duration,
     /// Mark ECN-capable packets instead of dropping them.
@@ -49,9 +49,9 @@ impl Default for Params {
             // Linux's txqueuelen.
             limit: Limit::Packets(1000),
             threshold: None,
-            // The sources leave the threshold to the operator; this is PIE's target.
+            // The sources leave the threshold to the operator. This is PIE's target.
             target: Duration(15 * MILLISECOND),
-            // Lautenschlaeger, Francini 2016: twice a round trip of 100 ms, and tau five times that.
+            // Lautenschlaeger, Francini 2016: twice an RTT of 100 ms, and tau is five times that.
             interval: Duration(200 * MILLISECOND),
             adaptive: true,
             alpha: 2.0,
@@ -62,7 +62,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["GspQueueDisc"];
     const SOURCE: &'static str =
         "Lautenschlaeger, Francini, arXiv:1602.05333, HPSR 2016; draft-lauten-aqm-gsp";
@@ -70,7 +70,7 @@ impl Algorithm for Params {
 
     fn check(&self) -> Result<(), String> {
         if let Some(Limit::Buffers(_)) = self.threshold {
-            return Err("threshold: must be in packets or bytes".to_owned());
+            return Err("threshold: is in buffers, but must be in packets or bytes".to_owned());
         }
         Capacity::not_in_buffers(self.limit)
     }
@@ -82,16 +82,16 @@ impl Algorithm for Params {
             threshold: self.threshold.map(|threshold| Capacity::new(threshold, 1)),
             target: self.target.0,
             sojourn: 0,
-            law: Law::new(self),
-            vars: Vars::default(),
+            controller: GspController::new(self),
+            state: GspState::default(),
             stats: Stats::default(),
         })
     }
 }
 
-/// GSP's settings.
+/// GSP's parameters.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct GspController {
     interval: f64,
     adaptive: bool,
     alpha: f64,
@@ -100,33 +100,33 @@ pub struct Law {
     signal: Verdict,
 }
 
-/// What GSP remembers of one queue.
+/// GSP's state of one queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Vars {
-    /// No signal before this.
+pub struct GspState {
+    /// There is no signal before this.
     timeout: Nanos,
     /// Surplus of time above the threshold, nanoseconds.
     cum_time: f64,
-    /// Until when `cum_time` counts.
+    /// The time up to which `cum_time` is counted.
     counted_to: Nanos,
-    /// Whether the queue has been above the threshold since then.
+    /// Whether the queue has been above the threshold since `counted_to`.
     above: bool,
     phase: Phase,
 }
 
-/// Time below the threshold does not count while an overflow drains: it says nothing of the interval.
+/// While an overflow drains, time below the threshold is not counted, because it does not depend on the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
     Clear,
-    /// The queue has overflowed and not been empty since.
+    /// The queue has overflowed and has not been empty since.
     Overflow,
-    /// It has been empty, and not above the threshold since.
+    /// The queue has been empty, and has not been above the threshold since.
     Drain,
 }
 
-impl Law {
-    /// The law with these settings.
+impl GspController {
+    /// Creates a controller.
     pub fn new(params: &Params) -> Self {
         Self {
             interval: params.interval.0 as f64,
@@ -142,61 +142,61 @@ impl Law {
         }
     }
 
-    /// The time without signals after one, as it stands.
-    pub fn interval(&self, vars: &Vars) -> Nanos {
+    /// The current time without signals after a signal.
+    pub fn interval(&self, state: &GspState) -> Nanos {
         // Lautenschlaeger, Francini 2016, section IV: adaptive GSP.
-        (self.interval / (1.0 + vars.cum_time / self.tau)) as Nanos
+        (self.interval / (1.0 + state.cum_time / self.tau)) as Nanos
     }
 
     /// Counts the time since the last call.
     #[inline]
-    pub fn count(&self, vars: &mut Vars, now: Nanos) {
+    pub fn count(&self, state: &mut GspState, now: Nanos) {
         if self.adaptive {
-            let time = (now - vars.counted_to) as f64;
-            if vars.above {
-                vars.cum_time = (vars.cum_time + self.alpha * time).min(self.max_time);
-            } else if vars.phase == Phase::Clear {
-                vars.cum_time = (vars.cum_time - time).max(0.0);
+            let time = (now - state.counted_to) as f64;
+            if state.above {
+                state.cum_time = (state.cum_time + self.alpha * time).min(self.max_time);
+            } else if state.phase == Phase::Clear {
+                state.cum_time = (state.cum_time - time).max(0.0);
             }
         }
-        vars.counted_to = now;
+        state.counted_to = now;
     }
 
-    /// Takes note of what the queue is from now on; the time before is counted when that changes.
+    /// Records whether the queue is above the threshold from now on. The time before is counted when that changes.
     #[inline]
-    pub fn observe(&self, vars: &mut Vars, now: Nanos, above: bool) {
-        if above == vars.above {
+    pub fn observe(&self, state: &mut GspState, now: Nanos, above: bool) {
+        if above == state.above {
             return;
         }
-        self.count(vars, now);
-        vars.above = above;
-        if above && vars.phase == Phase::Drain {
-            vars.phase = Phase::Clear;
+        self.count(state, now);
+        state.above = above;
+        if above && state.phase == Phase::Drain {
+            state.phase = Phase::Clear;
         }
     }
 
-    /// The queue overflowed.
-    pub fn overflowed(&self, vars: &mut Vars, now: Nanos) {
-        self.count(vars, now);
-        vars.phase = Phase::Overflow;
+    /// Records that the queue overflowed.
+    pub fn overflowed(&self, state: &mut GspState, now: Nanos) {
+        self.count(state, now);
+        state.phase = Phase::Overflow;
     }
 
-    /// The queue was left empty.
+    /// Records that the queue became empty.
     #[inline]
-    pub fn emptied(&self, vars: &mut Vars) {
-        if vars.phase == Phase::Overflow {
-            vars.phase = Phase::Drain;
+    pub fn emptied(&self, state: &mut GspState) {
+        if state.phase == Phase::Overflow {
+            state.phase = Phase::Drain;
         }
     }
 
     /// Judges an arrival.
     #[inline]
-    pub fn judge(&self, vars: &mut Vars, now: Nanos) -> Verdict {
-        self.count(vars, now);
-        if !vars.above || now < vars.timeout {
+    pub fn judge(&self, state: &mut GspState, now: Nanos) -> Verdict {
+        self.count(state, now);
+        if !state.above || now < state.timeout {
             return Verdict::Forward;
         }
-        vars.timeout = now + self.interval(vars);
+        state.timeout = now + self.interval(state);
         self.signal
     }
 }
@@ -213,22 +213,22 @@ struct Gsp<P> {
     capacity: Capacity,
     threshold: Option<Capacity>,
     target: Nanos,
-    /// Of the packet that left last; 0 once the queue was left empty.
+    /// Sojourn time of the last packet that left; 0 if that packet left the queue empty.
     sojourn: Nanos,
-    law: Law,
-    vars: Vars,
+    controller: GspController,
+    state: GspState,
     stats: Stats,
 }
 
 impl<P: Packet> Gsp<P> {
-    /// Takes note of the queue as it is.
+    /// Records whether the queue is above the threshold.
     #[inline]
     fn observe(&mut self, now: Nanos) {
         let above = match &self.threshold {
             Some(threshold) => !threshold.holds(self.ring.packets(), self.ring.bytes()),
             None => self.sojourn > self.target,
         };
-        self.law.observe(&mut self.vars, now, above);
+        self.controller.observe(&mut self.state, now, above);
     }
 }
 
@@ -240,12 +240,12 @@ impl<P: Packet> Qdisc<P> for Gsp<P> {
             .capacity
             .fits(self.ring.packets(), self.ring.bytes(), packet.size())
         {
-            self.law.overflowed(&mut self.vars, now);
+            self.controller.overflowed(&mut self.state, now);
             self.stats.drop_overlimit += 1;
             sink.dropped(&packet, DropReason::Overflow);
             return;
         }
-        match self.law.judge(&mut self.vars, now) {
+        match self.controller.judge(&mut self.state, now) {
             Verdict::Forward => {}
             Verdict::Mark if mark(&mut packet) => {
                 self.stats.ecn_mark += 1;
@@ -253,7 +253,7 @@ impl<P: Packet> Qdisc<P> for Gsp<P> {
             }
             Verdict::Mark | Verdict::Drop => {
                 self.stats.drop_count += 1;
-                sink.dropped(&packet, DropReason::Law);
+                sink.dropped(&packet, DropReason::Aqm);
                 return;
             }
         }
@@ -267,7 +267,7 @@ impl<P: Packet> Qdisc<P> for Gsp<P> {
         self.sojourn = now.saturating_sub(packet.enqueued_at());
         if self.ring.packets() == 0 {
             self.sojourn = 0;
-            self.law.emptied(&mut self.vars);
+            self.controller.emptied(&mut self.state);
         }
         self.observe(now);
         Some(packet)
@@ -284,8 +284,11 @@ impl<P: Packet> Qdisc<P> for Gsp<P> {
     /// `cum_time` and `interval` are in seconds.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
-            ("cum_time", self.vars.cum_time * 1e-9),
-            ("interval", self.law.interval(&self.vars) as f64 * 1e-9),
+            ("cum_time", self.state.cum_time * 1e-9),
+            (
+                "interval",
+                self.controller.interval(&self.state) as f64 * 1e-9,
+            ),
             ("drop_count", self.stats.drop_count as f64),
             ("drop_overlimit", self.stats.drop_overlimit as f64),
             ("ecn_mark", self.stats.ecn_mark as f64),

@@ -1,27 +1,27 @@
-//! First in, first out, but a full queue drops its oldest packets to take in a new one.
+//! First in, first out. A full queue drops its oldest packets to accept a new one.
 
 use bloatlab_units::{Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 
-/// First in, first out; a packet that finds the queue full pushes out the oldest packets.
+/// First in, first out; a packet that arrives at a full queue pushes out the oldest packets.
 ///
-/// The loss is thus the oldest packet's, and the sender hears of it a whole queue's time earlier than when an arrival is dropped. What gets
-/// through is fresh, which suits live media. Use it to see what the place of the loss alone changes. The standing queue of a greedy TCP is
-/// about as long as that of a `fifo`: the limit is what bounds the delay.
+/// The oldest packet is lost instead of the newest, so the sender learns of the loss one queueing delay earlier. The delivered packets are fresh,
+/// which suits live media. Use it to see the effect of where a packet is dropped. A greedy TCP keeps its queue about as long as that of a `fifo`:
+/// only the limit bounds the delay.
 ///
-/// With `limit` in buffers, the oldest buffer is emptied whole: only then is there room for another.
+/// With `limit` in buffers, it drops all packets of the oldest buffer, because only an empty buffer makes space for another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets, bytes or buffers.
+    /// Capacity of the queue, in packets, bytes or buffers.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Packets that one buffer holds when `limit` is in buffers: segments that a TCP sender hands over together, one after the other;
-    /// anything else has a buffer of its own.
+    /// Number of packets that one buffer holds if `limit` is in buffers. Consecutive segments that a TCP sender hands over together share a buffer.
+    /// Every other packet occupies its own buffer.
     #[schemars(range(min = 1, max = 65_536))]
     pub segments_per_buffer: u32,
 }
@@ -36,7 +36,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["pfifo_head_drop"];
     const SOURCE: &'static str = "tc pfifo_head_drop; Lakshman, Neidhardt, Ott, INFOCOM 1996";
     const TC: &'static [Tc] = &[Tc {
@@ -61,7 +61,7 @@ impl<P: Packet> Qdisc<P> for HeadDrop<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
-        // A packet larger than the whole queue must not empty it in vain.
+        // A packet larger than the whole queue must not empty it without fitting.
         if !self.queue.could_ever_fit(packet.size()) {
             sink.dropped(&packet, DropReason::Overflow);
             return;
@@ -80,7 +80,7 @@ impl<P: Packet> Qdisc<P> for HeadDrop<P> {
         self.queue.pop()
     }
 
-    fn heeds_idleness(&self) -> bool {
+    fn observes_idleness(&self) -> bool {
         false
     }
 

@@ -1,21 +1,21 @@
-//! The multi-stage filter of heavy hitters (Estan and Varghese, SIGCOMM 2002): who sends much, learned without a counter per flow.
+//! The multi-stage filter of heavy hitters (Estan and Varghese, SIGCOMM 2002). It detects flows that send much without a counter per flow.
 
 use bloatlab_units::Nanos;
 
 use crate::slab::NONE;
 
-/// Counter arrays, each indexed by another part of a flow's hash.
+/// Number of counter arrays. Each is indexed by a different part of a flow's hash.
 const ARRAYS: usize = 4;
-/// Bits of such an index.
+/// Number of bits of an index.
 const BITS: u32 = 10;
-/// Counters of an array, and lists of the table of heavy hitters.
+/// Number of counters per array, and of lists in the table of heavy hitters.
 const PLACES: usize = 1 << BITS;
 const MASK: u32 = PLACES as u32 - 1;
 
-/// Tells heavy hitters from the other flows by what they sent; a flow is its 32-bit hash.
+/// Tells heavy hitters from other flows by the bytes they send. A flow is identified by its 32-bit hash.
 #[derive(Clone, Debug)]
 pub struct HeavyHitters {
-    /// Bytes within a reset period above which a flow is a heavy hitter.
+    /// Bytes in one reset period above which a flow is a heavy hitter.
     admit_bytes: u32,
     reset_timeout: Nanos,
     evict_timeout: Nanos,
@@ -26,15 +26,15 @@ pub struct HeavyHitters {
     lists: Vec<List>,
     entries: Vec<Entry>,
     free: u32,
-    /// Entries of the table.
+    /// Number of entries in the table.
     pub current: u32,
-    /// Heavy hitters found so far.
+    /// Number of heavy hitters found so far.
     pub total: u64,
-    /// Heavy hitters that found the table full, and went on as other flows.
+    /// Number of heavy hitters that did not fit into the table and were treated as other flows.
     pub overlimit: u64,
 }
 
-/// Known heavy hitters whose hashes end alike.
+/// Known heavy hitters whose hashes have the same low bits.
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: u32,
@@ -49,7 +49,7 @@ struct Entry {
 }
 
 impl HeavyHitters {
-    /// Nobody is known; at most `limit` are remembered at a time.
+    /// Creates an empty filter, which knows at most `limit` heavy hitters at a time.
     pub fn new(admit_bytes: u32, reset_timeout: Nanos, evict_timeout: Nanos, limit: u32) -> Self {
         let empty = List {
             head: NONE,
@@ -71,7 +71,7 @@ impl HeavyHitters {
         }
     }
 
-    /// Takes note of a packet of a flow; says whether the flow is a heavy hitter.
+    /// Records a packet of a flow. Returns whether the flow is a heavy hitter.
     #[inline]
     pub fn heavy(&mut self, now: Nanos, flow: u32, size: u32) -> bool {
         if now > self.reset_at + self.reset_timeout {
@@ -85,7 +85,7 @@ impl HeavyHitters {
         self.entries[place as usize].seen_at + self.evict_timeout < now
     }
 
-    /// Looks a heavy hitter up. Expired ones met on the way leave, but for a list's last, which Linux keeps to be used again.
+    /// Looks up a heavy hitter and removes the expired entries before it. As in Linux, the last entry of a list is kept for reuse.
     #[inline]
     fn known(&mut self, now: Nanos, flow: u32) -> bool {
         let list = (flow & MASK) as usize;
@@ -117,7 +117,7 @@ impl HeavyHitters {
         false
     }
 
-    /// The four counters of a flow: three parts of its hash, and all parts together.
+    /// The four counters of a flow: one for each of three parts of its hash, and one for all parts combined.
     #[inline]
     fn places(flow: u32) -> [usize; ARRAYS] {
         let [first, second, third] = [flow, flow >> BITS, flow >> (2 * BITS)].map(|x| x & MASK);
@@ -125,24 +125,24 @@ impl HeavyHitters {
         [first, second, third, last].map(|place| place as usize)
     }
 
-    /// Estan and Varghese, section 3.2: a flow is heavy if all its counters are; otherwise they rise to what it may have sent.
+    /// Estan and Varghese, section 3.2: a flow is heavy if all its counters are. Otherwise they rise to what the flow may have sent.
     fn count(&mut self, now: Nanos, flow: u32, size: u32) -> bool {
         let places = Self::places(flow);
         let counters = self.counters.iter().zip(places);
         let count = counters.fold(u32::MAX, |least, (array, place)| least.min(array[place]));
         let least = count + size;
         if least > self.admit_bytes {
-            // Section 3.3.1, shielding: the packets of a known heavy hitter raise no counters.
+            // Section 3.3.1, shielding: the packets of a known heavy hitter do not raise counters.
             return self.admit(now, flow);
         }
-        // Section 3.3.2, conservative update: no counter rises above what the least of them allows the flow.
+        // Section 3.3.2, conservative update: no counter rises above what the smallest one allows for the flow.
         for (array, place) in self.counters.iter_mut().zip(places) {
             array[place] = array[place].max(least);
         }
         false
     }
 
-    /// Remembers a heavy hitter, in the place of an expired one if its list has one; says whether there was room.
+    /// Adds a heavy hitter, in place of an expired one if its list has one. Returns whether there was space.
     #[cold]
     fn admit(&mut self, now: Nanos, flow: u32) -> bool {
         let list = (flow & MASK) as usize;
@@ -163,7 +163,7 @@ impl HeavyHitters {
         true
     }
 
-    /// A new entry at the end of a list.
+    /// Appends a new entry to a list and returns its place.
     fn append(&mut self, list: usize) -> u32 {
         self.current += 1;
         let unused = Entry {

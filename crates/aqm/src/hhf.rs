@@ -1,4 +1,4 @@
-//! Heavy-Hitter Filter (tc-hhf(8)): flows that send much share one queue, all others another that is served first and more.
+//! Heavy-Hitter Filter (tc-hhf(8)): flows that send much share one queue. All other flows share a second one, which has priority and a larger share.
 
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, SECOND};
 use schemars::JsonSchema;
@@ -8,39 +8,39 @@ use crate::heavy_hitters::HeavyHitters;
 use crate::list::{Linked, List};
 use crate::ring::{Capacity, Ring};
 use crate::slab::{FlowHash, NONE};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 
-/// Heavy-Hitter Filter: finds the flows that send much, and keeps short ones out of their queue.
+/// Heavy-Hitter Filter: detects the flows that send much, and keeps short flows out of their queue.
 ///
-/// Four arrays of counters, each indexed by another hash, sum the bytes of flows over `reset_timeout`; a flow whose least counter passes
-/// `admit_bytes` is a heavy hitter. There are two queues, and that of all other flows has `non_hh_weight` times the share. Use it where
-/// short flows and calls share a link of hundreds of Mbit/s with a few large flows. With the defaults a flow is heavy only above 128 KiB in
-/// 40 ms, that is 26 Mbit/s: on a slower link no flow ever is, and the queue then does exactly what `head_drop` does with the same
-/// `limit`. For such links lower `admit_bytes`.
+/// Four arrays of counters, each with a different hash, add up the bytes of flows over `reset_timeout`. A flow whose smallest counter exceeds
+/// `admit_bytes` is a heavy hitter. There are two queues; the queue of all other flows has `non_hh_weight` times the share. Use it where short flows
+/// and calls share a link of hundreds of Mbit/s with a few large flows. With the defaults, a flow is a heavy hitter only above 128 KiB in 40 ms,
+/// which is 26 Mbit/s. On a slower link there is never a heavy hitter, and the queue behaves exactly as `head_drop` with the same `limit`. For such
+/// links, choose a lower `admit_bytes`.
 ///
-/// A flow that becomes a heavy hitter changes queues, and its packets may overtake one another once.
+/// A flow that becomes a heavy hitter changes queues, and its packets may be reordered once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much both queues together hold, in packets or bytes; beyond it the oldest packets are dropped, heavy hitters' first.
+    /// Capacity of both queues together, in packets or bytes. Beyond it, the oldest packets are dropped, those of heavy hitters first.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Bytes that the heavy hitters' queue may send in its turn.
+    /// Bytes that the queue of heavy hitters may send per turn.
     #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
     pub quantum: Bytes,
-    /// Most heavy hitters that are remembered at a time.
+    /// Largest number of heavy hitters that are known at a time.
     #[schemars(range(min = 1, max = 65_536))]
     pub hh_limit: u32,
-    /// How long bytes are counted before the counters start again.
+    /// How long bytes are counted before the counters are reset.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub reset_timeout: Duration,
-    /// Bytes within a reset period above which a flow is a heavy hitter.
+    /// Bytes in one reset period above which a flow is a heavy hitter.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub admit_bytes: Bytes,
-    /// How long a heavy hitter must be silent to be forgotten.
+    /// How long a heavy hitter must be idle to be forgotten.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub evict_timeout: Duration,
-    /// How many times `quantum` the other flows' queue may send in its turn.
+    /// The queue of the other flows may send this many times `quantum` per turn.
     #[schemars(range(min = 1, max = 1024))]
     pub non_hh_weight: u32,
 }
@@ -60,7 +60,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "tc-hhf(8); Estan and Varghese, New Directions in Traffic Measurement and Accounting, SIGCOMM 2002";
     const TC: &'static [Tc] = &[Tc {
         name: "hhf",
@@ -90,7 +90,7 @@ impl Algorithm for Params {
             ],
             new: List::default(),
             old: List::default(),
-            // Every bit of the hash counts.
+            // All bits of the hash are used.
             hash: FlowHash::new(&mut context.rng, u32::MAX),
             filter: HeavyHitters::new(
                 self.admit_bytes.0 as u32,
@@ -109,12 +109,12 @@ const HEAVY: usize = 1;
 
 struct Queue<P> {
     ring: Ring<P>,
-    /// Bytes of a turn.
+    /// Bytes per turn.
     quantum: i64,
-    /// Bytes it may still send in its turn.
+    /// Bytes that it may still send in its turn.
     deficit: i64,
     next: u32,
-    /// In one of the two lists.
+    /// Whether it is in one of the two lists.
     listed: bool,
 }
 
@@ -156,7 +156,7 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
         let queue = &mut self.queues[index];
         queue.ring.push(packet).set_enqueued_at(now);
         if !queue.listed {
-            // As in fq_codel a queue that was empty goes first; that of heavy hitters never does.
+            // As in fq_codel, a queue that was empty is served first. The queue of heavy hitters never is.
             queue.listed = true;
             queue.deficit = queue.quantum;
             let list = if heavy { &mut self.old } else { &mut self.new };
@@ -191,7 +191,7 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
             }
             list.pop(&mut self.queues);
             if is_new {
-                // A pass through the old list first, or short flows could starve the heavy ones.
+                // It first moves to the old list, otherwise short flows could starve heavy hitters.
                 self.old.push(&mut self.queues, current);
             } else {
                 self.queues[current as usize].listed = false;

@@ -6,44 +6,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::tc::{Form, Word};
 use crate::token_bucket::TokenBucket;
-use crate::{Algorithm, Context, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
+use crate::{Context, Factory, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
 
-/// One leaf class of Linux's hierarchical token bucket: a shaper in front of another queue, with steps of its rate.
+/// One leaf class of Linux's hierarchical token bucket: a shaper in front of another queue, whose rate may change in steps.
 ///
-/// Tokens gather at `rate` up to `burst`, and at `ceil` up to `cburst`; the queue inside is served while neither is in debt. `rate_steps`
-/// change the rate during a run, as a link with changing capacity does. Use it to hold a queue a little below a link that cannot be changed
-/// itself, so that the queue is where a good law is. A `burst` of less than a few milliseconds' bytes costs throughput on real systems;
-/// here it only makes the spacing finer.
+/// Tokens accumulate at `rate` up to `burst`, and at `ceil` up to `cburst`. The inner queue is served while neither bucket is in debt. `rate_steps`
+/// change the rate during a run, as with a link of changing capacity. Use it to limit traffic slightly below the rate of a link that cannot be
+/// changed, so that packets queue where a good AQM algorithm controls them. On real systems, a `burst` below the bytes of a few milliseconds costs
+/// throughput; here it only makes the spacing finer.
 ///
-/// A packet leaves whenever neither bucket is in debt, and is paid for afterwards.
+/// A packet may leave whenever neither bucket is in debt; its tokens are taken afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Rate of the class (tc asks for it).
+    /// Rate of the class (tc requires it).
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
     pub rate: Rate,
-    /// Rate that it could borrow up to; absent: the rate, whatever it is. A class on its own has nobody to borrow from.
+    /// Rate up to which it may borrow. If absent, always the rate. A single class has no other class to borrow from.
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
     pub ceil: Option<Rate>,
-    /// Bytes that may leave at once after a rest; absent: as tc computes it, 1600 B and a byte for each 8 Gbit/s.
+    /// Bytes that may leave at once after idle time. If absent, computed as in tc: 1600 B plus 1 B per 8 Gbit/s.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub burst: Option<Bytes>,
-    /// The same of `ceil`.
+    /// Bytes that may leave at once after idle time, for `ceil`.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub cburst: Option<Bytes>,
-    /// Changes of the rate, in order: a list of `{at = "10s", rate = "5Mbit/s"}`.
+    /// Changes of the rate, in order of time: a list of `{at = "10s", rate = "5Mbit/s"}`.
     pub rate_steps: Vec<RateStep>,
-    /// The queue that holds what waits.
+    /// The inner queue, in which packets wait.
     pub queue: Box<QueueConfig>,
 }
 
-/// The rate from an instant on.
+/// A change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// When, from the start of the run.
+    /// Time of the change, from the start of the run.
     pub at: Duration,
-    /// The rate from then on.
+    /// The new rate.
     pub rate: Rate,
 }
 
@@ -61,7 +61,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "tc-htb(8); M. Devera, HTB user guide, 2002";
     const TC: &'static [Tc] = &[Tc {
         name: "htb",
@@ -84,14 +84,21 @@ impl Algorithm for Params {
     fn check(&self) -> Result<(), String> {
         let ceil = self.ceil.unwrap_or(Rate(u64::MAX));
         if ceil < self.rate {
-            return Err(format!("ceil: {ceil} is below the rate {}", self.rate));
+            return Err(format!(
+                "ceil: {ceil} must not be below the rate, which is {}",
+                self.rate
+            ));
         }
         let mut last = 0;
         for (place, step) in self.rate_steps.iter().enumerate() {
             let path = |key: &str| format!("rate_steps[{place}].{key}");
             if step.at.0 <= last {
                 let after = Duration(last);
-                return Err(format!("{}: must be later than {after}", path("at")));
+                return Err(format!(
+                    "{}: {} must be later than {after}",
+                    path("at"),
+                    step.at
+                ));
             }
             last = step.at.0;
             if !(1_000..=10_000_000_000_000).contains(&step.rate.0) {
@@ -104,7 +111,7 @@ impl Algorithm for Params {
             }
             if step.rate > ceil {
                 return Err(format!(
-                    "{}: {} is above the ceil {ceil}",
+                    "{}: {} must not be above the ceil, which is {ceil}",
                     path("rate"),
                     step.rate
                 ));
@@ -135,12 +142,12 @@ impl Algorithm for Params {
     }
 }
 
-/// tc-htb(8): what the rate sends between two ticks of the clock, of 1 ns where timers are exact, and a packet of tc's mtu.
+/// tc-htb(8): what the rate sends between two ticks of the clock (1 ns where timers are exact), plus one packet of tc's mtu.
 fn default_burst(rate: Rate) -> u64 {
     1600 + rate.0 / 8 / 1_000_000_000
 }
 
-/// The class's two buckets; it sends while neither is in debt.
+/// The two buckets of the class. It may send while neither is in debt.
 #[derive(Clone, Copy, Debug)]
 struct Buckets {
     tokens: TokenBucket,
@@ -155,7 +162,7 @@ impl Buckets {
         self.ctokens.advance(now);
     }
 
-    /// The rate changes at `step`; what has gathered, and what is owed, stays.
+    /// Changes the rate at `step`. The tokens and debts are kept.
     fn step(&mut self, step: RateStep) {
         self.advance(step.at.0);
         self.tokens.set_rate(step.rate);
@@ -180,16 +187,16 @@ struct Htb<P> {
     inner: Box<dyn Qdisc<P>>,
     buckets: Buckets,
     steps: Vec<RateStep>,
-    /// Steps taken so far.
+    /// Number of steps taken so far.
     stepped: usize,
-    /// When the buckets are out of debt.
+    /// When neither bucket is in debt any more.
     resume: Nanos,
     overlimits: u64,
     lended: u64,
 }
 
 impl<P> Htb<P> {
-    /// Fills the buckets up to this instant, at the rates that held.
+    /// Fills the buckets up to this time at the rates that applied.
     #[inline]
     fn advance(&mut self, now: Nanos) {
         while let Some(step) = self.steps.get(self.stepped).filter(|step| step.at.0 <= now) {
@@ -199,7 +206,7 @@ impl<P> Htb<P> {
         self.buckets.advance(now);
     }
 
-    /// When the buckets will be out of debt, at the rates to come.
+    /// When neither bucket will be in debt, at the future rates.
     #[cold]
     fn ready_at(&self) -> Nanos {
         let mut buckets = self.buckets;
@@ -262,7 +269,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
         inner::catch_up(self.inner.as_mut(), now);
     }
 
-    /// `tokens` and `ctokens` are in nanoseconds, as they were at the last attempt to send.
+    /// `tokens` and `ctokens` are in nanoseconds, as of the last attempt to send.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let mut stats = vec![
             ("overlimits", self.overlimits as f64),

@@ -1,21 +1,21 @@
-//! First in, first out, without limit.
+//! First in, first out, without a limit.
 
 use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Algorithm, Capacity, Context, Packet, Qdisc, Ring, Sink};
+use crate::{Capacity, Context, Factory, Packet, Qdisc, Ring, Sink};
 
-/// First in, first out, without limit: nothing is ever dropped.
+/// First in, first out, without a limit: nothing is ever dropped.
 ///
-/// The delay grows for as long as more arrives than leaves; senders that wait for losses never hear of any. Use it as the extreme of
-/// bufferbloat, and where a queue must not interfere, as on access links that are no bottleneck. In a long run with greedy loss-based
-/// flows, memory grows with the queue.
+/// The delay grows as long as more arrives than leaves. Senders that wait for losses never detect any. Use it as the extreme case of bufferbloat, and
+/// where a queue must not interfere, such as on access links that are not the bottleneck. In a long run with greedy loss-based flows, memory use
+/// grows with the queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "the M/G/1 queue of the textbooks; Nagle, RFC 970";
     const NEAREST_IN_LINUX: Option<&'static str> = Some("pfifo");
 
@@ -41,7 +41,7 @@ impl<P: Packet> Qdisc<P> for Infinite<P> {
         self.ring.pop()
     }
 
-    fn heeds_idleness(&self) -> bool {
+    fn observes_idleness(&self) -> bool {
         false
     }
 

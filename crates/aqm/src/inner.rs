@@ -1,4 +1,4 @@
-//! What the queues that hold other queues have in common.
+//! The common part of queues that contain other queues.
 
 use bloatlab_params::within;
 use bloatlab_units::Nanos;
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::{Context, Packet, Qdisc, QueueConfig};
 
-/// The queue that a wrapper holds, unless told otherwise.
+/// The default inner queue.
 pub(crate) fn default() -> QueueConfig {
     QueueConfig::Fifo(crate::fifo::Params::default())
 }
 
-/// Says whether a queue may stand in another, in its parameter of this name.
+/// Checks whether a queue may be inside another one, as its parameter `name`.
 pub(crate) fn check(name: &str, queue: &QueueConfig) -> Result<(), String> {
     if matches!(queue, QueueConfig::Python(_)) {
         return Err(format!(
@@ -22,22 +22,22 @@ pub(crate) fn check(name: &str, queue: &QueueConfig) -> Result<(), String> {
     queue.validate().map_err(|message| within(name, &message))
 }
 
-/// The queue, empty.
+/// Builds the inner queue, empty.
 pub(crate) fn build<P: Packet>(queue: &QueueConfig, context: Context) -> Box<dyn Qdisc<P>> {
     queue
         .build(context)
         .expect("a valid wrapper holds no Python queue")
 }
 
-/// Wakes the inner queue if it is due. A wrapper that has nothing to spend does not ask its queue for packets, and what that one waited for
-/// may have come meanwhile.
+/// Wakes the inner queue if that is due. A shaper without tokens does not ask its inner queue for packets, so the time for which that queue waited
+/// may have passed.
 pub(crate) fn catch_up<P: Packet>(inner: &mut dyn Qdisc<P>, now: Nanos) {
     if inner.next_wake().is_some_and(|at| at <= now) {
         inner.wake(now);
     }
 }
 
-/// Reads a list of queues; a complaint names the one at fault.
+/// Reads a list of queues. An error names the element.
 pub(crate) fn list<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<QueueConfig>, D::Error> {
     use serde::de::Error;
     let values = Vec::<Value>::deserialize(reader)?;
@@ -49,7 +49,7 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<QueueConf
     values.into_iter().enumerate().map(read).collect()
 }
 
-/// Adds what an inner queue reports; of two values of one name, the sum.
+/// Adds the statistics of an inner queue. Values of the same name are added.
 pub(crate) fn add_stats(all: &mut Vec<(&'static str, f64)>, inner: Vec<(&'static str, f64)>) {
     for (name, value) in inner {
         match all.iter_mut().find(|(known, _)| *known == name) {

@@ -1,15 +1,16 @@
-//! Queues by their length, so that the longest is found at once however many there are.
+//! Queues sorted by their length, to find the longest in constant time.
 
-/// For each length the queues that have it, in a ring that also holds the length itself, so that none is ever empty and nothing branches on that.
+/// Per length, a ring of the queues of that length. The ring also contains a node for the length itself, so that it is never empty and needs no
+/// branch.
 #[derive(Clone, Debug)]
 pub struct Lengths {
-    /// The queues; then the lengths, from 0 on.
+    /// The nodes of the queues, followed by those of the lengths from 0 on.
     nodes: Vec<Node>,
     queues: u32,
     longest: u32,
 }
 
-/// A queue or a length in its ring: a length is older than all of its queues, and newer.
+/// A node of a ring: a queue or a length. The node of a length follows its newest queue and precedes its oldest.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     newer: u32,
@@ -18,9 +19,9 @@ struct Node {
 }
 
 impl Lengths {
-    /// So many queues, all empty.
+    /// Creates `queues` empty queues.
     pub fn new(queues: u32) -> Self {
-        // The queues and length 0 are one ring.
+        // All queues and the node of length 0 form one ring.
         let ring = queues + 1;
         let node = |place| Node {
             newer: (place + 1) % ring,
@@ -34,25 +35,25 @@ impl Lengths {
         }
     }
 
-    /// Packets of a queue.
+    /// Number of packets in a queue.
     #[inline]
     pub fn of(&self, queue: u32) -> u32 {
         self.nodes[queue as usize].length
     }
 
-    /// The greatest length.
+    /// The largest length.
     #[inline]
     pub fn longest(&self) -> u32 {
         self.longest
     }
 
-    /// A queue of the greatest length; of several, the one that came to it last.
+    /// The queue with the largest length. If there are several, the one that reached it last.
     #[inline]
     pub fn queue(&self) -> Option<u32> {
         (self.longest > 0).then(|| self.nodes[self.ring(self.longest) as usize].older)
     }
 
-    /// A queue has one packet more.
+    /// Records that a queue grew by one packet.
     #[inline]
     pub fn grow(&mut self, queue: u32) {
         let length = self.of(queue) + 1;
@@ -68,7 +69,7 @@ impl Lengths {
         self.longest = self.longest.max(length);
     }
 
-    /// A queue has one packet less; it must have one.
+    /// Records that a queue, which must not be empty, shrank by one packet.
     #[inline]
     pub fn shrink(&mut self, queue: u32) {
         let length = self.of(queue);
@@ -78,13 +79,13 @@ impl Lengths {
         self.longest -= u32::from((length == self.longest) & is_left);
     }
 
-    /// The place of a length in its ring.
+    /// The node of a length.
     #[inline]
     fn ring(&self, length: u32) -> u32 {
         self.queues + length
     }
 
-    /// Makes a queue the newest of a length.
+    /// Makes a queue the newest one of a length.
     #[inline]
     fn move_to(&mut self, queue: u32, length: u32) {
         let ring = self.ring(length);
@@ -109,7 +110,7 @@ mod tests {
     fn the_longest_is_always_known() {
         let mut lengths = Lengths::new(5);
         let mut plain = [0_u32; 5];
-        // A fixed sequence that grows and shrinks every queue, to and from nothing.
+        // A fixed sequence that grows and shrinks every queue, to zero and back.
         let mut state = 1_u32;
         for _ in 0..20_000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,6 +1,6 @@
-//! Queue disciplines, one file an algorithm. Sans-IO: time and randomness are arguments.
+//! Queue disciplines, one file per algorithm. They do no I/O: time and randomness are arguments.
 //!
-//! A discipline owns its packets; its law ([`Verdict`]) sees sojourn time, backlog and the instant, and never a packet.
+//! A discipline owns its packets. Its AQM controller sees the sojourn time, the backlog and the time, but never a packet, and returns a [`Verdict`].
 
 use bloatlab_units::Nanos;
 
@@ -14,27 +14,27 @@ mod list;
 mod longest;
 #[macro_use]
 mod registry;
+mod flow_scheduler;
 mod ring;
 mod slab;
 pub mod tc;
 mod token_bucket;
-mod turns;
 
 pub use bloatlab_params::{Description, Parameter};
 pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
 pub use deque::Deques;
+pub use flow_scheduler::{FlowScheduler, ScheduledFlow};
 pub use heavy_hitters::HeavyHitters;
 pub use lengths::Lengths;
 pub use list::{Linked, List};
 pub use longest::Longest;
-pub use registry::{Algorithm, PythonParams};
+pub use registry::{Factory, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};
 pub use tc::{Form, Tc, Word};
-pub use turns::{TakesTurns, Turns};
 
-// One line an algorithm: its variant, and its module, whose name is its kind.
+// One line per algorithm: its variant and its module. The module's name is the kind.
 registry! {
     Fifo => fifo,
     Blue => blue,
@@ -77,11 +77,11 @@ pub enum Ecn {
     Ce = 3,
 }
 
-/// What a discipline may ask of a packet, and write on it.
+/// The properties of a packet that a discipline may read and set.
 pub trait Packet: Copy + Send + 'static {
-    /// Bytes on the wire: what byte limits, deficits and rates count.
+    /// Bytes on the wire. Byte limits, deficits and rates count these.
     fn size(&self) -> u32;
-    /// Identity of the flow (the 5-tuple), before any hashing.
+    /// Identifier of the flow (the 5-tuple), before any hashing.
     fn flow(&self) -> u64;
     /// The ECN field.
     fn ecn(&self) -> Ecn;
@@ -89,32 +89,32 @@ pub trait Packet: Copy + Send + 'static {
     fn set_ce(&mut self);
     /// When the packet entered the queue that holds it.
     fn enqueued_at(&self) -> Nanos;
-    /// Stamps the packet on entry.
+    /// Sets the time at which the packet entered the queue.
     fn set_enqueued_at(&mut self, now: Nanos);
     /// The differentiated services code point (RFC 2474), 0 to 63.
     fn dscp(&self) -> u8 {
         0
     }
-    /// Writes the code point (a queue that washes clears it); a packet without one ignores this.
+    /// Sets the code point (a queue that washes clears it). A packet without a code point ignores this.
     fn set_dscp(&mut self, _dscp: u8) {}
-    /// Whether its host handed it over together with the packet of the flow just before it, so that both may lie in one buffer.
+    /// Whether its host handed it over together with the previous packet of the flow, so that both may be in one buffer.
     fn follows(&self) -> bool {
         false
     }
-    /// What it acknowledges, if it is a TCP segment that does nothing else: no payload, no SYN, FIN or RST.
+    /// What it acknowledges, if it is a pure ACK: a TCP segment without payload, SYN, FIN or RST.
     fn pure_ack(&self) -> Option<PureAck> {
         None
     }
 }
 
-/// What an ACK filter must know of a pure ACK: whether a later one says all that this one says.
+/// The fields of a pure ACK from which an ACK filter decides whether a later ACK makes it redundant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PureAck {
     /// The acknowledgment number; wraps at 2^32.
     pub number: u32,
-    /// SACK blocks (RFC 2018), those present first; (0, 0) where absent.
+    /// SACK blocks (RFC 2018). The present blocks come first; absent ones are (0, 0).
     pub sack: [(u32, u32); 3],
-    /// The TCP flags ECE and CWR (and AE), as in the header: changes of them must reach the sender.
+    /// The TCP flags ECE and CWR (and AE), as in the header. The sender must see their changes.
     pub ecn_flags: u8,
     /// Timestamp value (RFC 7323), microseconds; wraps.
     pub tsval: u32,
@@ -122,7 +122,7 @@ pub struct PureAck {
     pub tsecr: u32,
 }
 
-/// Marks an ECN-capable packet; says whether it could.
+/// Marks the packet if it is ECN-capable. Returns whether it did.
 pub fn mark<P: Packet>(packet: &mut P) -> bool {
     let capable = packet.ecn() != Ecn::NotEct;
     if capable {
@@ -131,12 +131,12 @@ pub fn mark<P: Packet>(packet: &mut P) -> bool {
     capable
 }
 
-/// What a law answers.
+/// The decision of an AQM controller about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let the packet pass.
+    /// Forward the packet.
     Forward,
-    /// Signal congestion on the packet if it is ECN-capable, else drop it.
+    /// Mark the packet if it is ECN-capable, otherwise drop it.
     Mark,
     /// Drop the packet.
     Drop,
@@ -147,67 +147,68 @@ pub enum Verdict {
 pub enum DropReason {
     /// The queue's limit was reached.
     Overflow,
-    /// The law asked for it.
-    Law,
+    /// The AQM algorithm decided to drop it.
+    Aqm,
 }
 
-/// Where a discipline puts the packets it discards and tells of those it marked.
+/// Receives the packets that a discipline drops, and is notified of those it marks.
 pub trait Sink<P> {
-    /// The packet is gone.
+    /// The packet was dropped.
     fn dropped(&mut self, packet: &P, reason: DropReason);
-    /// The packet was marked CE by this queue and stays.
+    /// The queue marked the packet CE. The packet stays in the queue.
     fn marked(&mut self, packet: &P);
 }
 
 /// A queue discipline.
 ///
-/// Every packet given to [`enqueue`](Qdisc::enqueue) later leaves exactly once: through [`dequeue`](Qdisc::dequeue) or
-/// [`Sink::dropped`]. `now` never decreases from call to call.
+/// Every packet passed to [`enqueue`](Qdisc::enqueue) leaves exactly once: through [`dequeue`](Qdisc::dequeue) or [`Sink::dropped`]. `now` never
+/// decreases from call to call.
 pub trait Qdisc<P: Packet>: Send {
-    /// Takes a packet in; it, or another, may be dropped or marked at once. Stamps the packet with `now`.
+    /// Enqueues a packet and stamps it with `now`. The queue may drop or mark this packet, or another, at once.
     fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>);
 
-    /// Gives the next packet to send, if any; may drop and mark on the way.
+    /// Dequeues the next packet to send, if any. The queue may drop and mark packets before that.
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P>;
 
-    /// Whether [`dequeue`](Qdisc::dequeue) changes anything when nothing is held: laws learn from it that the transmitter is idle.
-    fn heeds_idleness(&self) -> bool {
+    /// Whether [`dequeue`](Qdisc::dequeue) changes the state of an empty queue. Some algorithms learn from such a call that the transmitter is idle.
+    fn observes_idleness(&self) -> bool {
         true
     }
 
     /// Whether [`dequeue`](Qdisc::dequeue) returns a packet whenever one is held.
     ///
-    /// A link may then dequeue a packet after the instant at which it leaves. It passes that instant as `now`, and keeps the order of its calls.
+    /// If so, a link may dequeue a packet later than the packet leaves. The link passes the time of departure as `now` and keeps the order of its
+    /// calls.
     fn is_work_conserving(&self) -> bool {
         true
     }
 
-    /// The capacity of a plain tail-drop FIFO; `None` for every other discipline. A link may keep the packets of such a FIFO itself.
+    /// The capacity of a plain tail-drop FIFO; `None` for every other discipline. A link may store the packets of such a FIFO itself.
     fn tail_drop(&self) -> Option<Capacity> {
         None
     }
 
-    /// Packets held.
+    /// Number of packets in the queue.
     fn packets(&self) -> u64;
 
-    /// Bytes held.
+    /// Number of bytes in the queue.
     fn bytes(&self) -> u64;
 
-    /// The instant at which [`wake`](Qdisc::wake) wants to be called: a periodic update (PIE), or the time at which a
-    /// non-work-conserving queue may send again. Asked at the start, after each call of `wake`, and after a `dequeue` that gave
-    /// nothing though packets are held; only an answer earlier than the one before it moves the call. After `wake` the link
-    /// asks for packets again.
+    /// When [`wake`](Qdisc::wake) should be called: for a periodic update (PIE), or when a queue that is not work-conserving may send again. Asked at
+    /// the start, after each call of `wake`, and after a `dequeue` that returned nothing although the queue holds packets. Only an answer earlier
+    /// than the previous one changes the time of the call. After `wake`, the link asks for packets again.
     fn next_wake(&self) -> Option<Nanos> {
         None
     }
 
-    /// Called at the instant that [`next_wake`](Qdisc::next_wake) named.
+    /// Called at the time that [`next_wake`](Qdisc::next_wake) returned.
     fn wake(&mut self, _now: Nanos) {}
 
-    /// A transmitter that takes packets in parts (a radio bearer) is about to ask for some; `held_since` is when the rest came in that it still has of one.
+    /// Called before a transmitter that takes parts of packets (a radio bearer) dequeues. If it still holds the rest of a packet, `held_since` is
+    /// when that packet arrived.
     fn opportunity(&mut self, _now: Nanos, _held_since: Option<Nanos>) {}
 
-    /// What the algorithm counted or evolved, by tc's names (`prob`, `count`, `new_flow_count`, ...).
+    /// Counters and state of the algorithm, by tc's names (`prob`, `count`, `new_flow_count`, ...).
     fn stats(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }

@@ -1,16 +1,16 @@
-//! A FIFO of queues waiting for their turn, linked through them.
+//! A linked FIFO of queues that wait to be served. The links are inside the queues.
 
 use std::hint::select_unpredictable;
 
 use crate::slab::NONE;
 
-/// What can stand in a [`List`]; in one at a time.
+/// An element of a [`List`]. It can be in one list at a time.
 pub trait Linked {
-    /// The place of the one behind it.
+    /// The place of the next element.
     fn next(&mut self) -> &mut u32;
 }
 
-/// Places in a slice, first in, first out.
+/// A FIFO of places in a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct List {
     head: u32,
@@ -29,25 +29,25 @@ impl Default for List {
 }
 
 impl List {
-    /// How many stand in it.
+    /// The number of elements.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether none does.
+    /// Whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == NONE
     }
 
-    /// Whose turn it is.
+    /// The first element.
     #[inline]
     pub fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Appends one that stands in no list.
+    /// Appends an element that is in no list.
     #[inline]
     pub fn push<T: Linked>(&mut self, all: &mut [T], place: u32) {
         *all[place as usize].next() = NONE;
@@ -60,8 +60,8 @@ impl List {
         self.len += 1;
     }
 
-    /// Appends one that stands in no list if it is `wanted`. Neither that nor whether the list is empty can be foretold, so nothing branches
-    /// on them: the first of a list is put behind itself for a moment.
+    /// Appends an element that is in no list, if `wanted`. This condition and whether the list is empty are unpredictable, so this code does not
+    /// branch on them. The first element of a list is temporarily linked to itself.
     #[inline]
     pub fn push_if<T: Linked>(&mut self, all: &mut [T], place: u32, wanted: bool) {
         let is_first = self.head == NONE;
@@ -74,28 +74,28 @@ impl List {
         self.len += u32::from(wanted);
     }
 
-    /// Takes off the first; there must be one.
+    /// Removes the first element. There must be one.
     #[inline]
     pub fn pop<T: Linked>(&mut self, all: &mut [T]) {
         self.head = *all[self.head as usize].next();
         self.len -= 1;
     }
 
-    /// The same if it is `wanted`, without a branch on that.
+    /// Removes the first element if `wanted`, without a branch.
     #[inline]
     pub fn pop_if<T: Linked>(&mut self, all: &mut [T], wanted: bool) {
         let second = *all[self.head as usize].next();
         self.advance_if(second, wanted);
     }
 
-    /// The same where the second is known.
+    /// Removes the first element if `wanted`, where the second is already known.
     #[inline]
     pub(crate) fn advance_if(&mut self, second: u32, wanted: bool) {
         self.head = select_unpredictable(wanted, second, self.head);
         self.len -= u32::from(wanted);
     }
 
-    /// Takes out one that stands in the list, wherever: at once if it is the first, else by a walk.
+    /// Removes an element from anywhere in the list: directly if it is the first, otherwise by a walk.
     #[inline]
     pub fn remove<T: Linked>(&mut self, all: &mut [T], place: u32) {
         if self.head == place {

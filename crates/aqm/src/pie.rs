@@ -1,47 +1,47 @@
-//! PIE (RFC 8033): a proportional integral controller of the queueing delay, and one queue under it.
+//! PIE (RFC 8033): a proportional integral controller of the queueing delay, and a queue that uses it.
 
 use bloatlab_units::{Duration, Limit, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Algorithm, Context, DropReason, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
 
-/// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that steers the delay to a target.
+/// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that keeps the delay at a target.
 ///
-/// Every `tupdate` the probability moves by how far the delay is from `target` (times `alpha`) and by how much it changed (times `beta`),
-/// in small steps while it is small. After a quiet time, `max_burst` lets a burst pass. It drops on arrival and needs no time stamps, which
-/// is why cable modems have it. Use it for one queue with a known target delay. ECN-capable packets are dropped instead of marked above a
-/// tenth, so unresponsive ECN traffic cannot take the link.
+/// Every `tupdate` the probability changes by `alpha` times the difference between delay and `target`, plus `beta` times the change of the delay. The
+/// steps are small while the probability is small. After a quiet time, bursts of up to `max_burst` pass. It drops on arrival and needs no timestamps,
+/// which is why cable modems use it. Use it for a single queue with a known target delay. Above a probability of 0.1, ECN-capable packets are dropped
+/// instead of marked, so unresponsive ECN traffic cannot take the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// The queueing delay that is aimed at.
+    /// Target queueing delay.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target: Duration,
-    /// How often the drop probability is computed.
+    /// Time between two computations of the drop probability.
     #[schemars(extend("x-minimum" = "10us", "x-maximum" = "1h"))]
     pub tupdate: Duration,
-    /// Weight of the delay's distance from the target, per second (tc writes 16 times this).
+    /// Weight of the difference between delay and target, per second (tc writes 16 times this value).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub alpha: f64,
-    /// Weight of the delay's change, per second (tc writes 16 times this).
+    /// Weight of the change of the delay, per second (tc writes 16 times this value).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub beta: f64,
-    /// How long a burst after a calm passes unharmed.
+    /// Duration of a burst that passes without drops after a quiet time.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub max_burst: Duration,
     /// Mark ECN-capable packets instead of dropping them, while the probability is at most `mark_ecnth`.
     pub ecn: bool,
-    /// Drop probability above which ECN-capable packets are dropped too.
+    /// Drop probability above which ECN-capable packets are dropped, too.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub mark_ecnth: f64,
-    /// Drop small packets in proportion to their size.
+    /// Scale the drop probability of small packets by their size.
     pub bytemode: bool,
-    /// Estimate the delay from the departure rate by Little's law, instead of from timestamps.
+    /// Estimate the delay from the departure rate by Little's controller, instead of from timestamps.
     pub dq_rate_estimator: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["PieQueueDisc"];
     const SOURCE: &'static str = "RFC 8033; limit, ECN and timestamps as in tc-pie(8)";
     const TC: &'static [Tc] = &[Tc {
@@ -98,8 +98,8 @@ impl Algorithm for Params {
         Box::new(Pie {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            law: Law::new(self, context.mtu),
-            vars: Vars::new(self),
+            controller: PieController::new(self, context.mtu),
+            state: PieState::new(self),
             rate: self.dq_rate_estimator.then(DepartureRate::default),
             delay: 0,
             next_update: self.tupdate.0,
@@ -109,9 +109,9 @@ impl Algorithm for Params {
     }
 }
 
-/// PIE's settings, in the units in which it computes.
+/// PIE's parameters, in the units of its computation.
 #[derive(Clone, Debug)]
-pub struct Law {
+pub struct PieController {
     target: f64,
     tupdate: Nanos,
     alpha: f64,
@@ -123,21 +123,21 @@ pub struct Law {
     mtu: u32,
 }
 
-/// What PIE remembers of one queue.
+/// PIE's state of one queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Vars {
+pub struct PieState {
     /// Drop probability.
     prob: f64,
     /// Sum of the probabilities since the last drop.
     accu_prob: f64,
-    /// How much longer bursts pass unharmed.
+    /// For how much longer a burst may pass without drops.
     burst_allowance: Nanos,
     /// Delay at the last update, seconds.
     qdelay_old: f64,
 }
 
-impl Vars {
-    /// The state of a queue that has seen nothing yet.
+impl PieState {
+    /// The state of a new queue.
     pub fn new(params: &Params) -> Self {
         Self {
             prob: 0.0,
@@ -152,14 +152,14 @@ impl Vars {
         self.prob
     }
 
-    /// Takes note that a packet was dropped for want of room.
+    /// Records that a packet was dropped because the queue was full.
     pub(crate) fn overflowed(&mut self) {
         self.accu_prob = 0.0;
     }
 }
 
-impl Law {
-    /// The law with these settings; it never signals while less than two packets of `mtu` bytes are queued, as Linux does.
+impl PieController {
+    /// Creates a controller. As in Linux, it never signals while less than two packets of `mtu` bytes are queued.
     pub fn new(params: &Params, mtu: u32) -> Self {
         Self {
             target: params.target.seconds(),
@@ -174,71 +174,71 @@ impl Law {
         }
     }
 
-    /// Judges a packet of `size` bytes that arrives at a queue of `backlog` bytes.
+    /// Judges a packet of `size` bytes that arrives at a queue with this backlog in bytes.
     #[inline]
-    pub fn judge(&self, vars: &mut Vars, backlog: u64, size: u32, rng: &mut Rng) -> Verdict {
-        // RFC 8033 section 4.4: a burst after a calm passes.
-        if vars.burst_allowance > 0 {
+    pub fn judge(&self, state: &mut PieState, backlog: u64, size: u32, rng: &mut Rng) -> Verdict {
+        // RFC 8033 section 4.4: a burst after a quiet time passes.
+        if state.burst_allowance > 0 {
             return Verdict::Forward;
         }
-        // RFC 8033 section 4.1: stay work-conserving when the delay is low or hardly anything is queued.
-        let calm = vars.qdelay_old < self.target / 2.0 && vars.prob < 0.2;
+        // RFC 8033 section 4.1: do not drop while the delay is low or the queue is almost empty.
+        let calm = state.qdelay_old < self.target / 2.0 && state.prob < 0.2;
         if calm || backlog < 2 * u64::from(self.mtu) {
             return Verdict::Forward;
         }
-        let mut prob = vars.prob;
+        let mut prob = state.prob;
         if self.bytemode && size < self.mtu {
             prob *= f64::from(size) / f64::from(self.mtu);
         }
-        // RFC 8033 section 5.4: no drop soon after another, and none too late.
+        // RFC 8033 section 5.4: avoid two drops in quick succession, and long times without a drop.
         if prob == 0.0 {
-            vars.accu_prob = 0.0;
+            state.accu_prob = 0.0;
         }
-        vars.accu_prob += prob;
-        if vars.accu_prob < 0.85 || (vars.accu_prob < 8.5 && !rng.chance(prob)) {
+        state.accu_prob += prob;
+        if state.accu_prob < 0.85 || (state.accu_prob < 8.5 && !rng.chance(prob)) {
             return Verdict::Forward;
         }
-        vars.accu_prob = 0.0;
-        // RFC 8033 section 5.1: above the threshold, marks no longer keep the queue in check.
-        if self.ecn && vars.prob <= self.mark_ecnth {
+        state.accu_prob = 0.0;
+        // RFC 8033 section 5.1: above the threshold, marks no longer control the queue.
+        if self.ecn && state.prob <= self.mark_ecnth {
             Verdict::Mark
         } else {
             Verdict::Drop
         }
     }
 
-    /// Whether updates change nothing as long as nothing arrives.
-    pub fn is_settled(&self, vars: &Vars) -> bool {
-        let idle = (vars.prob == 0.0) & (vars.qdelay_old == 0.0);
-        idle & (vars.burst_allowance == self.max_burst)
+    /// Whether updates change nothing as long as no packet arrives.
+    pub fn is_settled(&self, state: &PieState) -> bool {
+        let idle = (state.prob == 0.0) & (state.qdelay_old == 0.0);
+        idle & (state.burst_allowance == self.max_burst)
     }
 
-    /// Computes the drop probability anew from the delay in seconds; called every `tupdate`.
-    pub fn update(&self, vars: &mut Vars, qdelay: f64) {
+    /// Updates the drop probability from the delay in seconds. Called every `tupdate`.
+    pub fn update(&self, state: &mut PieState, qdelay: f64) {
         let error = self.alpha * (qdelay - self.target);
-        let trend = self.beta * (qdelay - vars.qdelay_old);
-        let mut step = (error + trend) * scale(vars.prob);
-        // RFC 8033 section 5.5: when many are dropped already, go up slowly.
-        if vars.prob >= 0.1 && step > 0.02 {
+        let trend = self.beta * (qdelay - state.qdelay_old);
+        let mut step = (error + trend) * scale(state.prob);
+        // RFC 8033 section 5.5: increase slowly if many packets are dropped already.
+        if state.prob >= 0.1 && step > 0.02 {
             step = 0.02;
         }
-        // Linux's sch_pie and draft-pan-aqm-pie-00: delays this high need more than the linear law.
+        // Linux's sch_pie and draft-pan-aqm-pie-00: the linear controller is too slow for delays this long.
         if qdelay > 0.25 {
             step += 0.02;
         }
-        vars.prob += step;
-        // RFC 8033 section 4.2: an idle queue forgets exponentially.
-        if qdelay == 0.0 && vars.qdelay_old == 0.0 {
-            vars.prob *= 0.98;
+        state.prob += step;
+        // RFC 8033 section 4.2: the probability of an idle queue decays exponentially.
+        if qdelay == 0.0 && state.qdelay_old == 0.0 {
+            state.prob *= 0.98;
         }
-        vars.prob = vars.prob.clamp(0.0, 1.0);
-        // RFC 8033 section 4.4: the allowance is used up by time and restored by calm.
-        vars.burst_allowance = vars.burst_allowance.saturating_sub(self.tupdate);
+        state.prob = state.prob.clamp(0.0, 1.0);
+        // RFC 8033 section 4.4: the allowance decreases with time, and a quiet time restores it.
+        state.burst_allowance = state.burst_allowance.saturating_sub(self.tupdate);
         let half = self.target / 2.0;
-        if vars.prob == 0.0 && qdelay < half && vars.qdelay_old < half {
-            vars.burst_allowance = self.max_burst;
+        if state.prob == 0.0 && qdelay < half && state.qdelay_old < half {
+            state.burst_allowance = self.max_burst;
         }
-        vars.qdelay_old = qdelay;
+        state.qdelay_old = qdelay;
     }
 }
 
@@ -258,12 +258,12 @@ fn scale(prob: f64) -> f64 {
         .map_or(1.0, |(_, factor)| *factor)
 }
 
-/// RFC 8033 section 5.2: the departure rate, measured over stretches in which the queue does not run dry.
+/// RFC 8033 section 5.2: the departure rate, measured while the queue does not run empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DepartureRate {
-    /// Start of the measurement and bytes departed since, while there is one.
+    /// Start of the current measurement, if any, and the bytes departed since.
     measuring: Option<(Nanos, u64)>,
-    /// Seconds that a byte takes; 0 before the first measurement.
+    /// Seconds per byte; 0 before the first measurement.
     seconds_per_byte: f64,
 }
 
@@ -271,16 +271,16 @@ pub(crate) struct DepartureRate {
 const DQ_THRESHOLD: u64 = 1 << 14;
 
 impl DepartureRate {
-    /// The time in seconds that so many bytes take to depart; 0 until measured.
+    /// The time in seconds that `backlog` bytes take to depart; 0 before the first measurement.
     pub fn delay(&self, backlog: u64) -> f64 {
         backlog as f64 * self.seconds_per_byte
     }
 
-    /// Takes note of a departure that leaves this backlog.
+    /// Records a departure that leaves this backlog.
     pub fn departed(&mut self, now: Nanos, size: u32, backlog: u64) {
         if let Some((start, bytes)) = &mut self.measuring {
             *bytes += u64::from(size);
-            // Departures at one instant have no rate.
+            // Departures at the same time have no rate.
             if *bytes >= DQ_THRESHOLD && now > *start {
                 let sample = (now - *start) as f64 / SECOND as f64 / *bytes as f64;
                 self.seconds_per_byte = if self.seconds_per_byte == 0.0 {
@@ -309,10 +309,10 @@ struct Stats {
 struct Pie<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    law: Law,
-    vars: Vars,
+    controller: PieController,
+    state: PieState,
     rate: Option<DepartureRate>,
-    /// Sojourn time of the packet that left last; 0 once the queue was left empty.
+    /// Sojourn time of the last packet that left; 0 if that packet left the queue empty.
     delay: Nanos,
     next_update: Nanos,
     rng: Rng,
@@ -320,7 +320,7 @@ struct Pie<P> {
 }
 
 impl<P: Packet> Pie<P> {
-    /// The delay in seconds, as the update wants it.
+    /// The delay in seconds that the update uses.
     fn qdelay(&self) -> f64 {
         match &self.rate {
             Some(rate) => rate.delay(self.ring.bytes()),
@@ -336,11 +336,14 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let (packets, backlog, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
         if !self.capacity.fits(packets, backlog, size) {
             self.stats.overlimit += 1;
-            self.vars.overflowed();
+            self.state.overflowed();
             sink.dropped(&packet, DropReason::Overflow);
             return;
         }
-        match self.law.judge(&mut self.vars, backlog, size, &mut self.rng) {
+        match self
+            .controller
+            .judge(&mut self.state, backlog, size, &mut self.rng)
+        {
             Verdict::Forward => {}
             Verdict::Mark if mark(&mut packet) => {
                 self.stats.ecn_mark += 1;
@@ -348,7 +351,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
             }
             Verdict::Mark | Verdict::Drop => {
                 self.stats.dropped += 1;
-                sink.dropped(&packet, DropReason::Law);
+                sink.dropped(&packet, DropReason::Aqm);
                 return;
             }
         }
@@ -385,11 +388,11 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     fn wake(&mut self, now: Nanos) {
         let qdelay = self.qdelay();
-        self.law.update(&mut self.vars, qdelay);
-        self.next_update = now + self.law.tupdate;
+        self.controller.update(&mut self.state, qdelay);
+        self.next_update = now + self.controller.tupdate;
     }
 
-    /// `delay` is in seconds, `avg_dq_rate` in bytes per second (0 until measured).
+    /// `delay` is in seconds, `avg_dq_rate` in bytes per second (0 before the first measurement).
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let seconds_per_byte = self.rate.map_or(0.0, |rate| rate.seconds_per_byte);
         let rate = if seconds_per_byte > 0.0 {
@@ -398,7 +401,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
             0.0
         };
         vec![
-            ("prob", self.vars.prob),
+            ("prob", self.state.prob),
             ("delay", self.qdelay()),
             ("avg_dq_rate", rate),
             ("dropped", self.stats.dropped as f64),

@@ -1,30 +1,30 @@
-//! The policer: drops or marks what is above a rate, instead of holding it back.
+//! The policer: drops or marks packets above a rate, instead of delaying them.
 
 use bloatlab_units::{Bytes, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::token_bucket::TokenBucket;
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, inner, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, QueueConfig, Sink, inner, mark};
 
-/// Token bucket policer in front of another queue: arrivals for which there are no tokens are dropped or marked, never delayed.
+/// Token bucket policer in front of another queue: arrivals without enough tokens are dropped or marked, never delayed.
 ///
-/// Tokens gather at `rate` up to `burst`; a packet that finds too few of them does not conform. Providers enforce tariffs so, and it adds
-/// no delay, but TCP sees bursts of losses and often gets well below `rate`. Use it to study that harm beside a shaper of the same rate
-/// (`tbf`). `burst` should be about a round trip's worth at `rate`, or a loss-based sender never reaches it.
+/// Tokens accumulate at `rate` up to `burst`. A packet that finds too few tokens does not conform. Providers enforce tariffs this way. It adds no
+/// delay, but TCP sees bursts of losses and often gets much less than `rate`. Use it to study that harm, compared with a shaper of the same rate
+/// (`tbf`). `burst` should be about the bytes of one RTT at `rate`; otherwise a loss-based sender never reaches `rate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How fast tokens gather (tc asks for it).
+    /// Rate at which tokens accumulate (tc requires it).
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
     pub rate: Rate,
-    /// How many tokens gather at most, and are there at the start (tc asks for it); a larger packet never conforms.
+    /// Largest number of tokens, which is also the initial number (tc requires it). A larger packet never conforms.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub burst: Bytes,
-    /// A second, higher rate that arrivals must conform to; absent: none.
+    /// A second, higher rate to which arrivals must conform. If absent, there is none.
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
     pub peakrate: Option<Rate>,
-    /// Largest packet that conforms, and how many tokens gather at `peakrate`; absent: any size.
+    /// Largest packet that conforms, and the largest number of tokens at `peakrate`. If absent, any size.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub mtu: Option<Bytes>,
     /// What happens to a packet that does not conform.
@@ -39,7 +39,7 @@ pub struct Params {
 pub enum Exceed {
     /// It is dropped.
     Drop,
-    /// It is marked and passes if it is ECN-capable, and is dropped otherwise.
+    /// An ECN-capable packet is marked and passes. Other packets are dropped.
     Mark,
 }
 
@@ -57,23 +57,23 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["police"];
     const SOURCE: &'static str = "tc-police(8)";
-    // No qdisc, but an action that a filter takes.
+    // In Linux it is not a qdisc but an action of a filter.
     const NEAREST_IN_LINUX: Option<&'static str> = Some("tc filter ... action police");
 
     fn check(&self) -> Result<(), String> {
         if let Some(peak) = self.peakrate {
             if peak <= self.rate {
                 return Err(format!(
-                    "peakrate: {peak} is not above the rate {}",
+                    "peakrate: {peak} must be above the rate, which is {}",
                     self.rate
                 ));
             }
-            // tc-police(8): the peak rate's bucket is as deep as the mtu.
+            // tc-police(8): the depth of the peak rate's bucket is the mtu.
             if self.mtu.is_none() {
-                return Err("mtu: is needed with `peakrate`".to_owned());
+                return Err("mtu: is missing: `peakrate` needs it".to_owned());
             }
         }
         inner::check("queue", &self.queue)
@@ -83,7 +83,7 @@ impl Algorithm for Params {
         let mtu = self.mtu.unwrap_or(Bytes(u64::MAX));
         Box::new(Policer {
             inner: inner::build(&self.queue, context),
-            law: Law {
+            conformance: Conformance {
                 tokens: TokenBucket::new(self.rate, self.burst.0),
                 peak: self.peakrate.map(|rate| TokenBucket::new(rate, mtu.0)),
                 mtu: mtu.0,
@@ -96,15 +96,15 @@ impl Algorithm for Params {
     }
 }
 
-/// Which packets conform.
-struct Law {
+/// Decides which packets conform.
+struct Conformance {
     tokens: TokenBucket,
     peak: Option<TokenBucket>,
     mtu: u64,
 }
 
-impl Law {
-    /// Whether a packet of this size conforms; it takes its tokens only if it does.
+impl Conformance {
+    /// Whether a packet of this size conforms. Only then it takes its tokens.
     #[inline]
     fn conforms(&mut self, now: Nanos, size: u64) -> bool {
         if size > self.mtu {
@@ -129,7 +129,7 @@ impl Law {
 
 struct Policer<P> {
     inner: Box<dyn Qdisc<P>>,
-    law: Law,
+    conformance: Conformance,
     exceed: Exceed,
     overlimits: u64,
     drops: u64,
@@ -138,12 +138,12 @@ struct Policer<P> {
 
 impl<P: Packet> Qdisc<P> for Policer<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        if !self.law.conforms(now, u64::from(packet.size())) {
+        if !self.conformance.conforms(now, u64::from(packet.size())) {
             self.overlimits += 1;
             packet.set_enqueued_at(now);
             if self.exceed == Exceed::Drop || !mark(&mut packet) {
                 self.drops += 1;
-                sink.dropped(&packet, DropReason::Law);
+                sink.dropped(&packet, DropReason::Aqm);
                 return;
             }
             self.ecn_mark += 1;

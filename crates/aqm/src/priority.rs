@@ -1,30 +1,31 @@
-//! Strict priority: bands by code point, and a band is served only while those before it are empty.
+//! Strict priority: packets are assigned to bands by code point, and a band is served only while all bands before it are empty.
 
 use bloatlab_units::{NEVER, Nanos, Streams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tc::{Form, Word};
-use crate::{Algorithm, Context, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
+use crate::{Context, Factory, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
 
-/// Strict priority: packets go to bands by their code point; a band is served only when those before it have nothing to send.
+/// Strict priority: packets are assigned to bands by code point, and a band is served only while the bands before it have nothing to send.
 ///
-/// Each band holds a queue of its own, of any kind. An expedited call before bulk data waits at most for one packet. Use it for a few
-/// marked flows whose rate is limited elsewhere. It protects nothing from the bands above: one greedy flow marked high starves all others.
+/// Each band has its own queue of any kind. A packet of a prioritised call waits for at most one packet of bulk data. Use it for a few marked flows
+/// whose rate is limited elsewhere. It does not protect a band from those before it: one greedy flow with high priority starves all others.
 ///
-/// Without a `priomap`, band 0 takes the code points 32 and above (CS4 to CS7, AF4x, VA, EF), band 2 those below best effort (CS1, LE), and
-/// band 1 all others.
+/// Without a `priomap`, band 0 gets the code points 32 and above (CS4 to CS7, AF4x, VA, EF), band 2 those below best effort (CS1, LE), and band 1 all
+/// others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Number of bands; with two, band 1 takes what band 2 would.
+    /// Number of bands. With two bands, band 1 also gets the packets of band 2.
     #[schemars(range(min = 2, max = 16))]
     pub bands: u32,
-    /// As in Linux: the band of each of the 16 priorities, which Linux reads from three bits of the TOS byte; empty: by code point.
+    /// As in Linux: the band of each of the 16 priorities, which Linux takes from three bits of the TOS byte. If empty, bands are chosen by code
+    /// point.
     pub priomap: Vec<u32>,
-    /// The queue of each band, unless `queues` says otherwise.
+    /// The queue of each band, unless `queues` is given.
     pub queue: Box<QueueConfig>,
-    /// The queues of the bands, first band first; empty: `queue` for all of them.
+    /// The queues of the bands, first band first. If empty, all bands use `queue`.
     #[serde(deserialize_with = "inner::list")]
     pub queues: Vec<QueueConfig>,
 }
@@ -41,7 +42,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["prio", "PrioQueueDisc"];
     const SOURCE: &'static str = "tc-prio(8); code points of RFC 2474, RFC 4594 and RFC 8622";
     const TC: &'static [Tc] = &[Tc {
@@ -52,7 +53,7 @@ impl Algorithm for Params {
             Word::new("", "queues", Form::Leaves("bands", "queue")),
         ],
         required: &[],
-        // tc-prio(8): the map that Linux starts with.
+        // tc-prio(8): Linux's default map.
         presets: &[("priomap", "[1,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1]")],
     }];
 
@@ -60,17 +61,19 @@ impl Algorithm for Params {
         if !self.priomap.is_empty() && self.priomap.len() != PRIORITIES {
             let given = self.priomap.len();
             return Err(format!(
-                "priomap: must give {PRIORITIES} bands, not {given}"
+                "priomap: has {given} bands, but must have {PRIORITIES}: one for each priority"
             ));
         }
         if let Some(band) = self.priomap.iter().find(|&&band| band >= self.bands) {
             let bands = self.bands;
-            return Err(format!("priomap: there is no band {band} among {bands}"));
+            return Err(format!(
+                "priomap: band {band} does not exist: there are {bands} bands, from 0 on"
+            ));
         }
         if !self.queues.is_empty() && self.queues.len() != self.bands as usize {
             let (given, bands) = (self.queues.len(), self.bands);
             return Err(format!(
-                "queues: must give {bands} queues, one a band, not {given}"
+                "queues: has {given} queues, but must have {bands}: one for each band"
             ));
         }
         inner::check("queue", &self.queue)?;
@@ -88,7 +91,7 @@ impl Algorithm for Params {
         }
         let mut bands = Vec::with_capacity(self.bands as usize);
         for band in 0..self.bands as usize {
-            // A random stream for each.
+            // A separate random stream for each band.
             let rng = Streams::new(context.rng.bits()).stream("band");
             let context = Context {
                 rng,
@@ -104,10 +107,10 @@ impl Algorithm for Params {
 /// Linux's priorities (TC_PRIO_MAX + 1).
 const PRIORITIES: usize = 16;
 
-/// The band of a code point when the user gives no map.
+/// The band of a code point if the user gives no map.
 fn class(dscp: u8) -> u8 {
     match dscp {
-        // RFC 2474 section 4.2.2: the three high bits are a precedence; RFC 4594: what people interact through is CS4 and above.
+        // RFC 2474 section 4.2.2: the three high bits are a precedence. RFC 4594: interactive traffic uses CS4 and above.
         32.. => 0,
         // RFC 3662 and RFC 8622: lower effort.
         1 | 8 => 2,
@@ -115,15 +118,15 @@ fn class(dscp: u8) -> u8 {
     }
 }
 
-/// tc-prio(8): the priority that Linux gives a packet by the TOS bits of RFC 1349, the low three of the code point.
+/// tc-prio(8): the priority that Linux assigns by the TOS bits of RFC 1349, which are the three low bits of the code point.
 fn linux_priority(dscp: u8) -> u8 {
     match dscp & 0b111 {
-        // Minimum delay, and maximum throughput besides: interactive bulk; minimum delay alone: interactive.
+        // Minimum delay and maximum throughput: interactive bulk. Minimum delay alone: interactive.
         0b110 | 0b111 => 4,
         0b100 | 0b101 => 6,
         // Maximum throughput: bulk.
         0b010 | 0b011 => 2,
-        // Reliability or nothing: best effort.
+        // Reliability, or no bits: best effort.
         _ => 0,
     }
 }
@@ -170,7 +173,7 @@ impl<P: Packet> Qdisc<P> for Priority<P> {
         }
     }
 
-    /// What the bands report, summed over them by name.
+    /// The statistics of all bands. Values of the same name are added.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let mut stats = Vec::new();
         for band in &self.bands {

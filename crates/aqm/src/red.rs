@@ -1,4 +1,4 @@
-//! RED (Floyd and Jacobson 1993), with the gentle and the adaptive variant and Linux's: what is set, and one queue under the law.
+//! RED (Floyd and Jacobson 1993) with the gentle and the adaptive variant and Linux's: parameters, and a queue that uses its controller.
 
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rate, Rng};
 use schemars::JsonSchema;
@@ -6,77 +6,76 @@ use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::tc::{Form, Tc, Word};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
 
-mod law;
+mod controller;
 
-pub use law::{INTERVAL, Law, Signal, Stats, Vars};
+pub use controller::{INTERVAL, RedController, RedState, Signal, Stats};
 
-/// Random Early Detection: signals on arrival, the more often the longer the queue is on average.
+/// Random Early Detection: signals on arrival, more often the longer the average queue.
 ///
-/// An exponentially weighted average of the queue lets bursts pass. Between `min` and `max` the probability of a signal rises to
-/// `probability`, and the signals are spaced evenly, so that flows slow down at different times. Use it as the classic before delay-based
-/// laws, or where Linux's `red` is compared. Its average queue depends on the load unless it is `adaptive`, and thresholds set for one rate
-/// are wrong for another.
+/// The average queue is exponentially weighted, so bursts pass. Between `min` and `max` the probability of a signal rises to `probability`. The
+/// signals are spaced evenly, so that flows slow down at different times. Use it as the classic AQM before delay-based algorithms, or to compare with
+/// Linux's `red`. Its average queue depends on the load unless it is `adaptive`, and thresholds for one rate are wrong for another.
 ///
-/// Without further words it sets itself up for its link as Floyd recommends (2001); Linux's words are all known too.
+/// Without parameters, it chooses them for its link as Floyd recommends (2001). All parameters of Linux are available, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Average queue below which nothing is signalled, in packets or bytes: the average is taken in this unit. Absent: see `auto`.
+    /// Average queue below which there are no signals, in packets or bytes; the average is computed in this unit. If absent, see `auto`.
     #[schemars(extend("x-minimum" = "1p", "x-maximum" = "1000000000000p"))]
     pub min: Option<Limit>,
-    /// Average queue at which the probability has risen to `probability`, in the unit of `min`. Absent: see `auto`.
+    /// Average queue at which the probability reaches `probability`, in the unit of `min`. If absent, see `auto`.
     #[schemars(extend("x-minimum" = "1p", "x-maximum" = "1000000000000p"))]
     pub max: Option<Limit>,
-    /// Where absent thresholds come from.
+    /// How absent thresholds are chosen.
     pub auto: Auto,
-    /// Queueing delay that absent thresholds aim at.
+    /// Target queueing delay from which absent thresholds are computed.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
     pub target_delay: Duration,
-    /// Size of an average packet; absent: the link's largest.
+    /// Size of an average packet. If absent, the largest packet of the link.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MiB"))]
     pub avpkt: Option<Bytes>,
-    /// Weight of an arrival in the average; 0: by the link's rate, so that the average reaches back ten round trips.
+    /// Weight of an arrival in the average. 0: chosen from the link's rate, so that the average covers ten round trips.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub weight: f64,
-    /// Packets that may come at once without a signal, which determines the weight instead; 0: (2 min + max) / 3.
+    /// Number of packets that may arrive at once without a signal. It determines the weight. 0: (2 min + max) / 3.
     #[schemars(range(max = 1_000_000_000))]
     pub burst: Option<u32>,
-    /// Rate at which the average decays while the link idles; absent: the link's.
+    /// Rate at which the average decays while the link is idle. If absent, the link's rate.
     #[schemars(extend("x-minimum" = "1bit/s"))]
     pub bandwidth: Option<Rate>,
-    /// Probability of a signal where the average reaches `max`.
+    /// Probability of a signal when the average reaches `max`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
-    /// From `max` to twice `max` the probability rises to 1, instead of at once.
+    /// Raise the probability to 1 gradually from `max` to twice `max`, instead of at once.
     pub gentle: bool,
-    /// Leave at least 1 / p packets between signals, at most 2 / p; otherwise at least 1 and at most 1 / p.
+    /// Space signals by 1 / p to 2 / p packets; otherwise by 1 to 1 / p packets.
     pub wait: bool,
-    /// Signal to small packets in proportion to their size.
+    /// Scale the probability of a signal for small packets by their size.
     pub bytemode: bool,
-    /// Signal to no packet that finds the queue empty, or with thresholds in packets at most one, however long it was on average.
+    /// Do not signal to a packet that arrives at an empty queue (or, with thresholds in packets, at a queue of one packet), whatever the average is.
     pub spare_empty: bool,
     /// Adapt the probability so that the average stays in the middle between `min` and `max`.
     pub adaptive: bool,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Drop ECN-capable packets too where every packet is signalled to.
+    /// Drop also ECN-capable packets if every packet gets a signal.
     pub harddrop: bool,
-    /// Let packets pass that cannot be marked; only with `ecn`.
+    /// Let packets pass that cannot be marked. Only allowed with `ecn`.
     pub nodrop: bool,
 }
 
-/// Where absent thresholds come from.
+/// How absent thresholds are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Auto {
-    /// `min` is what the link sends in half of `target_delay`, at least 5 packets; `max` is three times `min`.
+    /// `min` is what the link sends in half of `target_delay`, but at least 5 packets. `max` is three times `min`.
     Delay,
-    /// `max` is a quarter of `limit`, `min` a third of `max`.
+    /// `max` is a quarter of `limit`, and `min` is a third of `max`.
     Limit,
 }
 
@@ -95,7 +94,7 @@ impl Default for Params {
             burst: None,
             bandwidth: None,
             probability: 0.1,
-            // Floyd, "Recommendation on using the gentle_ variant of RED" (2000); the rest as in ns-2.
+            // Floyd, "Recommendation on using the gentle_ variant of RED" (2000). The other values are those of ns-2.
             gentle: true,
             wait: true,
             bytemode: true,
@@ -108,7 +107,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["RedQueueDisc"];
     const SOURCE: &'static str = "Floyd and Jacobson 1993; Floyd, gentle RED, 2000; Floyd, Gummadi, Shenker, Adaptive RED, 2001; tc-red(8)";
     const TC: &'static [Tc] = &[Tc {
@@ -144,7 +143,9 @@ impl Algorithm for Params {
         Capacity::not_in_buffers(self.limit)?;
         for (name, value) in [("min", self.min), ("max", self.max)] {
             if let Some(Limit::Buffers(_)) = value {
-                return Err(format!("{name}: must be in packets or bytes"));
+                return Err(format!(
+                    "{name}: is in buffers, but must be in packets or bytes"
+                ));
             }
         }
         let in_bytes = |limit| matches!(limit, Limit::Bytes(_));
@@ -157,44 +158,56 @@ impl Algorithm for Params {
             .collect();
         let from_limit = self.auto == Auto::Limit && self.max.is_none() && self.min.is_some();
         if given.windows(2).any(|pair| pair[0] != pair[1]) {
-            return Err("max: must be in the unit of min".to_owned());
+            return Err("max: must be in the same unit as min".to_owned());
         }
         if from_limit && given != [in_bytes(self.limit)] {
-            return Err("min: must be in the unit of limit, from which max follows".to_owned());
+            return Err(
+                "min: must be in the same unit as limit, because max is computed from limit"
+                    .to_owned(),
+            );
         }
-        // A threshold that follows from the link's rate follows from its other one, and is in order with it.
+        // Thresholds computed from the link's rate are always in order. Only the given ones need a check.
         let (min, max, _) = self.thresholds(Rate(1), 1.0);
         if min >= max {
-            return Err(format!("max: {max} is not above min {min}"));
+            return Err(format!("max: {max} must be above min, which is {min}"));
         }
         if self.nodrop && !self.ecn {
-            return Err("nodrop: means nothing without ecn".to_owned());
+            return Err(
+                "nodrop: has no effect without ecn: set ecn, or leave out nodrop".to_owned(),
+            );
         }
         if self.burst.is_none() {
             return Ok(());
         }
         if self.weight > 0.0 {
-            return Err("burst: determines the weight; leave out one of them".to_owned());
+            return Err("burst: cannot be combined with weight: leave out one of them".to_owned());
         }
         if self.auto == Auto::Delay && given.is_empty() {
-            return Err("burst: needs min or max".to_owned());
+            return Err("burst: needs min or max: give one of them".to_owned());
         }
         match self.avpkt {
-            // Without avpkt the largest packet decides, which only the link knows: checked for one of Ethernet.
-            avpkt if self.burst_weight(avpkt.map_or(1514.0, |size| size.0 as f64)).is_none() => {
-                Err("burst: does not fit: it must be at least min in packets, and min more than one packet".to_owned())
+            // Without avpkt the largest packet is used, which only the link knows. This check assumes Ethernet's.
+            avpkt
+                if self
+                    .burst_weight(avpkt.map_or(1514.0, |size| size.0 as f64))
+                    .is_none() =>
+            {
+                Err(
+                    "burst: must be at least min in packets, and min must be more than one packet"
+                        .to_owned(),
+                )
             }
             _ => Ok(()),
         }
     }
 
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
-        let law = Law::new(self, &context);
+        let controller = RedController::new(self, &context);
         Box::new(Red {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            vars: Vars::new(&law),
-            law,
+            state: RedState::new(&controller),
+            controller,
             stats: Stats::default(),
             next_update: INTERVAL,
             rng: context.rng,
@@ -203,7 +216,7 @@ impl Algorithm for Params {
 }
 
 impl Params {
-    /// The thresholds, and whether they count bytes.
+    /// The thresholds, and whether they are in bytes.
     fn thresholds(&self, rate: Rate, avpkt: f64) -> (f64, f64, bool) {
         let value = |limit| match limit {
             Limit::Packets(n) | Limit::Buffers(n) => (n as f64, false),
@@ -215,7 +228,7 @@ impl Params {
             (None, Some((max, in_bytes)), Auto::Limit) => (libm::floor(max / 3.0), max, in_bytes),
             (Some((min, in_bytes)), None, Auto::Delay) => (min, 3.0 * min, in_bytes),
             (min, None, Auto::Limit) => {
-                // tc-red(8), in whole bytes.
+                // tc-red(8): in whole bytes.
                 let (limit, in_bytes) = value(self.limit);
                 let max = libm::floor(limit / 4.0);
                 (
@@ -225,7 +238,7 @@ impl Params {
                 )
             }
             (None, None, Auto::Delay) => {
-                // Floyd, Gummadi, Shenker 2001, section 4.3; in bytes.
+                // Floyd, Gummadi, Shenker 2001, section 4.3, in bytes.
                 let half = rate.0 as f64 / 8.0 * self.target_delay.seconds() / 2.0;
                 let min = half.max(5.0 * avpkt);
                 (min, 3.0 * min, true)
@@ -233,8 +246,8 @@ impl Params {
         }
     }
 
-    /// Floyd and Jacobson 1993, equation 3, as tc solves it: the largest power of a half with which `burst` packets into an empty
-    /// queue leave the average below `min`.
+    /// Floyd and Jacobson 1993, equation 3, solved as tc does: the largest power of 1/2 with which `burst` packets into an empty queue keep the
+    /// average below `min`.
     fn burst_weight(&self, avpkt: f64) -> Option<f64> {
         let (min, max, in_bytes) = self.thresholds(Rate(1), avpkt);
         let scale = if in_bytes { avpkt } else { 1.0 };
@@ -252,8 +265,8 @@ impl Params {
 struct Red<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    law: Law,
-    vars: Vars,
+    controller: RedController,
+    state: RedState,
     stats: Stats,
     next_update: Nanos,
     rng: Rng,
@@ -264,9 +277,15 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
         let (packets, bytes, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
-        self.law.average(&mut self.vars, now, packets, bytes);
-        let signal = self.law.judge(&mut self.vars, packets, size, &mut self.rng);
-        if !self.law.signal(signal, &mut packet, &mut self.stats, sink) {
+        self.controller
+            .average(&mut self.state, now, packets, bytes);
+        let signal = self
+            .controller
+            .judge(&mut self.state, packets, size, &mut self.rng);
+        if !self
+            .controller
+            .signal(signal, &mut packet, &mut self.stats, sink)
+        {
             return;
         }
         if self.capacity.fits(packets, bytes, size) {
@@ -281,7 +300,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         let packet = self.ring.pop();
         if packet.is_none() {
-            self.vars.idle(now);
+            self.state.idle(now);
         }
         packet
     }
@@ -295,20 +314,20 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     }
 
     fn next_wake(&self) -> Option<Nanos> {
-        self.law.adaptive().then_some(self.next_update)
+        self.controller.adaptive().then_some(self.next_update)
     }
 
     fn wake(&mut self, now: Nanos) {
-        self.law.adapt(&mut self.vars, now);
+        self.controller.adapt(&mut self.state, now);
         self.next_update = now + INTERVAL;
     }
 
-    /// `avg` is in the unit of the thresholds, `max_p` the probability at `max`.
+    /// `avg` is in the unit of the thresholds; `max_p` is the probability at `max`.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         vec![
-            ("avg", self.vars.avg()),
-            ("prob", self.law.probability(&self.vars)),
-            ("max_p", self.vars.max_p()),
+            ("avg", self.state.avg()),
+            ("prob", self.controller.probability(&self.state)),
+            ("max_p", self.state.max_p()),
             ("early", self.stats.early as f64),
             ("marked", self.stats.marked as f64),
             ("pdrop", self.stats.pdrop as f64),

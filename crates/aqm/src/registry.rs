@@ -1,4 +1,4 @@
-//! What makes an algorithm known: its name, its parameters, how a user's text becomes a queue, and its documentation.
+//! The registry of algorithms: names, parameters, reading of a user's text, and documentation.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -9,36 +9,34 @@ use crate::{Context, Packet, Qdisc, Tc, tc};
 use bloatlab_params::Names;
 use bloatlab_units::suggestion;
 
-/// What an algorithm's file provides on its `Params`, besides the queue itself.
+/// Builds a queue from the parameters of an algorithm. Every `Params` implements it.
 ///
-/// Ranges that the schema states (`#[schemars(range(..))]` on numbers, `#[schemars(extend("x-minimum" = "1us"))]` on
-/// quantities) are checked before [`check`](Algorithm::check) is asked.
-pub trait Algorithm:
-    Clone + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema
-{
-    /// Other names a user may write: ns-3's and tc's.
+/// The ranges of the schema are checked before [`check`](Factory::check) is called. They are `#[schemars(range(..))]` for numbers and
+/// `#[schemars(extend("x-minimum" = "1us"))]` for quantities.
+pub trait Factory: Clone + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema {
+    /// Other names that a user may write: those of ns-3 and tc.
     const ALIASES: &'static [&'static str] = &[];
-    /// Where the algorithm is defined.
+    /// The specification of the algorithm.
     const SOURCE: &'static str;
-    /// How tc writes it, if Linux has it; the first is the preferred one.
+    /// How tc writes it, if Linux has it. The first form is preferred.
     const TC: &'static [Tc] = &[];
-    /// The qdisc nearest to it, if Linux lacks it.
+    /// The most similar qdisc, if Linux does not have it.
     const NEAREST_IN_LINUX: Option<&'static str> = None;
 
-    /// Rules that no single range expresses; the message starts with the parameter's name.
+    /// Checks rules that involve more than the range of one parameter. The message starts with the parameter's name.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// A queue with these parameters at this place.
+    /// Builds a queue with these parameters.
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>>;
 }
 
-/// A queue that the user wrote in Python; the engine finds the class.
+/// A queue that the user wrote in Python. The engine loads the class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PythonParams {
-    /// Where the class is, a subclass of `bloatlab.Queue`: `module:Class`.
+    /// Where the class is: `module:Class`. It must be a subclass of `bloatlab.Queue`.
     pub class: String,
     /// Fingerprint of the class's source, so that the run's identity changes with it.
     pub source: String,
@@ -65,7 +63,7 @@ impl PythonParams {
     }
 }
 
-/// A queue's configuration as it is written: its kind beside its parameters.
+/// A queue's configuration in the form in which it is written: the kind and the parameters in one table.
 #[derive(Serialize)]
 pub(crate) struct Tagged<'a, T> {
     pub kind: &'static str,
@@ -73,7 +71,7 @@ pub(crate) struct Tagged<'a, T> {
     pub params: &'a T,
 }
 
-/// Splits what the user wrote, a name, tc's words or a table with a `kind`, into the kind and its parameters.
+/// Splits what the user wrote (a name, a tc command or a table with a `kind`) into the kind and its parameters.
 pub(crate) fn split(
     value: Value,
     names: &[Names],
@@ -90,12 +88,12 @@ pub(crate) fn split(
             ));
         }
     };
-    // `fq-codel` is `fq_codel`.
+    // `fq-codel` means `fq_codel`.
     let plain = name.replace('-', "_");
     if let Some((kind, _)) = names.iter().find(|(kind, _)| *kind == plain) {
         return Ok((kind, params));
     }
-    // A name that only tc has, such as `bfifo`, brings what tc means by it.
+    // For a name that only tc has, such as `bfifo`, tc's parameters are filled in.
     if let Some(kind) = tc::complete(&name, &mut params, kinds) {
         return Ok((kind, params));
     }
@@ -117,7 +115,7 @@ pub(crate) fn split(
     }
 }
 
-/// Takes the kind out of a table.
+/// Removes the kind from a table and returns it.
 fn named(
     mut table: Map<String, Value>,
     names: &[Names],
@@ -137,15 +135,15 @@ fn allowed(names: &[Names]) -> String {
     format!("allowed: {}", kinds.join(", "))
 }
 
-/// How many queues may stand inside each other, so that no document or text reaches the end of the stack.
+/// How deeply queues may be nested, so that no input overflows the stack.
 pub(crate) const DEEPEST: usize = 8;
 
-/// What is said of a queue in which more than [`DEEPEST`] stand inside each other.
+/// The message for queues nested more deeply than [`DEEPEST`].
 pub(crate) fn too_deep() -> String {
-    format!("at most {DEEPEST} queues may stand inside each other")
+    format!("queues may be nested at most {DEEPEST} deep")
 }
 
-/// Refuses a queue in which more than [`DEEPEST`] stand inside each other.
+/// Refuses queues nested more deeply than [`DEEPEST`].
 pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
     fn is_within(value: &Value, levels: usize) -> bool {
         let Value::Object(table) = value else {
@@ -164,7 +162,7 @@ pub(crate) fn check_depth(value: &Value) -> Result<(), String> {
     Err(too_deep())
 }
 
-/// The schema of one algorithm's table: its parameters and its kind.
+/// The schema of the table of one algorithm: its kind and its parameters.
 pub(crate) fn table_schema<T: JsonSchema>(
     generator: &mut SchemaGenerator,
     (kind, aliases): Names,
@@ -183,28 +181,28 @@ pub(crate) fn table_schema<T: JsonSchema>(
     schema.to_value()
 }
 
-/// Declares the algorithms' modules and the configuration that chooses among them. The module's name is the kind.
+/// Declares the modules of the algorithms and the configuration type. The name of a module is the kind.
 macro_rules! registry {
     ($($variant:ident => $module:ident),+ $(,)?) => {
         $(pub mod $module;)+
 
-        /// A queue discipline and its parameters, as a scenario states them: `"codel"`, `{"kind": "codel", "target": "5ms"}` or in tc's
-        /// words, `"codel target 5ms"`.
+        /// A queue discipline and its parameters, as written in a scenario: `"codel"`, `{"kind": "codel", "target": "5ms"}` or as a tc command,
+        /// `"codel target 5ms"`.
         #[derive(Clone, Debug, PartialEq)]
         pub enum QueueConfig {
             $(
                 #[doc = concat!("Kind `", stringify!($module), "`.")]
                 $variant($module::Params),
             )+
-            /// Kind `python`: a class of the user's own.
+            /// Kind `python`: a class that the user wrote.
             Python(registry::PythonParams),
         }
 
         impl QueueConfig {
-            /// Every kind with its other names.
+            /// Every kind with its aliases.
             fn names() -> Vec<bloatlab_params::Names> {
                 vec![
-                    $((stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),)+
+                    $((stringify!($module), <$module::Params as registry::Factory>::ALIASES),)+
                     ("python", &[]),
                 ]
             }
@@ -217,26 +215,26 @@ macro_rules! registry {
                 }
             }
 
-            /// Says whether the parameters make sense; the message starts with the parameter's name.
+            /// Checks the parameters. The message starts with the name of the first invalid one.
             pub fn validate(&self) -> Result<(), String> {
                 match self {
                     $(Self::$variant(params) => {
                         bloatlab_params::check_ranges(params, self.description())?;
-                        registry::Algorithm::check(params)
+                        registry::Factory::check(params)
                     })+
                     Self::Python(params) => params.check(),
                 }
             }
 
-            /// The queue, empty. None for `python`, which only the engine can build. Expects [valid](Self::validate) parameters.
+            /// Builds the queue, empty. Returns `None` for `python`, which only the engine can build. The parameters must be [valid](Self::validate).
             pub fn build<P: Packet>(&self, context: Context) -> Option<Box<dyn Qdisc<P>>> {
                 match self {
-                    $(Self::$variant(params) => Some(registry::Algorithm::build(params, context)),)+
+                    $(Self::$variant(params) => Some(registry::Factory::build(params, context)),)+
                     Self::Python(_) => None,
                 }
             }
 
-            /// What documentation says of its kind.
+            /// The documentation of its kind.
             pub fn description(&self) -> &'static bloatlab_params::Description {
                 describe_kind(self.kind())
             }
@@ -244,24 +242,24 @@ macro_rules! registry {
             /// How tc writes it, if Linux has it.
             pub fn tc(&self) -> &'static [Tc] {
                 match self {
-                    $(Self::$variant(_) => <$module::Params as registry::Algorithm>::TC,)+
+                    $(Self::$variant(_) => <$module::Params as registry::Factory>::TC,)+
                     Self::Python(_) => &[],
                 }
             }
 
-            /// Every kind as tc sees it.
+            /// Every kind, as needed to read and write tc commands.
             fn tc_kinds() -> &'static [tc::Kind] {
                 static ALL: std::sync::OnceLock<Vec<tc::Kind>> = std::sync::OnceLock::new();
                 ALL.get_or_init(|| vec![$(tc::Kind {
                     kind: stringify!($module),
-                    tc: <$module::Params as registry::Algorithm>::TC,
-                    nearest: <$module::Params as registry::Algorithm>::NEAREST_IN_LINUX,
+                    tc: <$module::Params as registry::Factory>::TC,
+                    nearest: <$module::Params as registry::Factory>::NEAREST_IN_LINUX,
                     defaults: serde_json::json!($module::Params::default()),
                 }),+])
             }
 
-            /// The tc commands that set it up on a network device, one for each qdisc and class; with `all`, tc's defaults are written
-            /// too. The complaint names what Linux lacks.
+            /// The tc commands that set it up on a network device, one per qdisc and class. With `all`, tc's defaults are written, too. The error
+            /// names what Linux lacks.
             pub fn to_tc(&self, device: &str, all: bool) -> Result<Vec<String>, String> {
                 match serde_json::json!(self) {
                     serde_json::Value::Object(table) => tc::print(&table, Self::tc_kinds(), device, all),
@@ -269,20 +267,20 @@ macro_rules! registry {
                 }
             }
 
-            /// Every algorithm of the registry with its defaults; not `python`, which has none.
+            /// Every algorithm of the registry with its defaults. `python` is not included.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant($module::Params::default())),+]
             }
         }
 
-        /// Every kind of queue and its parameters, from the schema and the doc comments of the `Params`.
+        /// Every kind of queue and its parameters, from the schemas and doc comments of the `Params`.
         pub fn describe() -> &'static [bloatlab_params::Description] {
-            // Read from the schemas once: every queue that is read or checked asks.
+            // Built once from the schemas, because every queue that is read or checked needs it.
             static ALL: std::sync::OnceLock<Vec<bloatlab_params::Description>> = std::sync::OnceLock::new();
             ALL.get_or_init(|| vec![
                 $(bloatlab_params::description::<$module::Params>(
-                    (stringify!($module), <$module::Params as registry::Algorithm>::ALIASES),
-                    <$module::Params as registry::Algorithm>::SOURCE,
+                    (stringify!($module), <$module::Params as registry::Factory>::ALIASES),
+                    <$module::Params as registry::Factory>::SOURCE,
                 ),)+
                 bloatlab_params::description::<registry::PythonParams>(("python", &[]), registry::PythonParams::SOURCE),
             ])
@@ -308,7 +306,7 @@ macro_rules! registry {
             fn read(value: serde_json::Value) -> Result<Self, String> {
                 registry::check_depth(&value)?;
                 let queue = Self::read_one(value)?;
-                // With its defaults filled in it may hold one more than was written, and must be read again.
+                // The defaults may add a level of nesting, and the result must be readable again.
                 registry::check_depth(&serde_json::json!(queue)).map(|()| queue)
             }
 
@@ -325,7 +323,7 @@ macro_rules! registry {
         impl<'de> serde::Deserialize<'de> for QueueConfig {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = serde_json::Value::deserialize(deserializer)?;
-                // The complaint may quote what the user wrote, whatever is in it.
+                // The message may quote the user's text, which may contain anything.
                 let shown = |why: String| bloatlab_units::shown(&why, bloatlab_params::LONGEST_MESSAGE);
                 Self::read(value).map_err(|why| serde::de::Error::custom(shown(why)))
             }

@@ -1,4 +1,4 @@
-//! Storage: a ring of packets by value, and how much of it a limit allows.
+//! Storage: a ring of packets by value, and its capacity.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use bloatlab_units::Limit;
 
 use crate::Packet;
 
-/// A FIFO of packets in a power-of-two ring; grows geometrically and never shrinks.
+/// A FIFO of packets in a power-of-two ring. It grows geometrically and never shrinks.
 #[derive(Debug)]
 pub struct Ring<P> {
     slots: Vec<P>,
@@ -27,13 +27,13 @@ impl<P> Default for Ring<P> {
 }
 
 impl<P: Packet> Ring<P> {
-    /// Packets held.
+    /// Number of packets in the ring.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.len as u64
     }
 
-    /// Bytes held.
+    /// Number of bytes in the ring.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -45,13 +45,13 @@ impl<P: Packet> Ring<P> {
         (self.len > 0).then(|| &self.slots[self.head])
     }
 
-    /// The same, to be marked.
+    /// The packet that leaves next, mutable, to mark it.
     #[inline]
     pub fn front_mut(&mut self) -> Option<&mut P> {
         (self.len > 0).then(|| &mut self.slots[self.head])
     }
 
-    /// Appends a packet; returns it in its place, to be stamped there.
+    /// Appends a packet. Returns a reference to the stored packet, to stamp it there.
     #[inline]
     pub fn push(&mut self, packet: P) -> &mut P {
         if self.len == self.slots.len() {
@@ -65,7 +65,7 @@ impl<P: Packet> Ring<P> {
         slot
     }
 
-    /// Takes the packet that came first.
+    /// Removes and returns the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<P> {
         if self.len == 0 {
@@ -78,7 +78,7 @@ impl<P: Packet> Ring<P> {
         Some(*packet)
     }
 
-    /// Doubles the ring, packets in order from slot 0; new slots hold copies of `filler` until used.
+    /// Doubles the ring and moves the packets to slot 0 onwards. New slots hold copies of `filler` until they are used.
     #[cold]
     fn grow(&mut self, filler: P) {
         self.slots.rotate_left(self.head);
@@ -88,9 +88,9 @@ impl<P: Packet> Ring<P> {
     }
 }
 
-/// A limit in the terms in which a queue counts: packets and bytes at once, so that the hot path has no case distinction.
+/// A limit in packets and in bytes at once, so that the hot path needs no case distinction.
 ///
-/// Where a buffer holds one packet, buffers are packets; where it holds more, [`Bounded`] keeps the books.
+/// If a buffer holds one packet, buffers are counted as packets. If it holds several, [`Bounded`] counts the buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
     packets: u64,
@@ -106,7 +106,7 @@ impl Capacity {
         segments: 1,
     };
 
-    /// The capacity that a limit describes; `segments` counts only if it is in buffers.
+    /// The capacity that `limit` describes. `segments` is used only if the limit is in buffers.
     pub fn new(limit: Limit, segments: u32) -> Self {
         let (packets, bytes, segments) = match limit {
             Limit::Packets(n) => (n, u64::MAX, 1),
@@ -120,7 +120,7 @@ impl Capacity {
         }
     }
 
-    /// What is within both limits.
+    /// The capacity that is within both capacities.
     pub fn and(self, other: Self) -> Self {
         Self {
             packets: self.packets.min(other.packets),
@@ -129,59 +129,59 @@ impl Capacity {
         }
     }
 
-    /// Refuses limits in buffers, for disciplines that hold packets singly.
+    /// Refuses limits in buffers, for disciplines that store packets singly.
     pub fn not_in_buffers(limit: Limit) -> Result<(), String> {
         match limit {
             Limit::Buffers(_) => Err(format!(
-                "limit: {limit} must be in packets or bytes (buffers: only fifo and head_drop)"
+                "limit: {limit} is in buffers, but must be in packets or bytes (only fifo and head_drop have buffers)"
             )),
             Limit::Packets(_) | Limit::Bytes(_) => Ok(()),
         }
     }
 
-    /// Returns the capacity if every buffer holds one packet.
+    /// Returns the capacity if every buffer holds a single packet.
     pub fn of_single_packets(self) -> Option<Self> {
         (self.segments == 1).then_some(self)
     }
 
-    /// Whether a packet of `size` bytes fits beside what is held.
+    /// Whether a packet of `size` bytes fits into a queue with this backlog.
     #[inline]
     pub fn fits(&self, packets: u64, bytes: u64, size: u32) -> bool {
         packets < self.packets && bytes.saturating_add(u64::from(size)) <= self.bytes
     }
 
-    /// Whether what is held is within the limit.
+    /// Whether this backlog is within the limit.
     #[inline]
     pub fn holds(&self, packets: u64, bytes: u64) -> bool {
         packets <= self.packets && bytes <= self.bytes
     }
 }
 
-/// The books of a queue whose buffers hold several packets, as a host with segmentation offload fills them.
+/// The buffers of a queue whose buffers hold several packets, as filled by a host with segmentation offload.
 ///
-/// A buffer is one host's: up to `segments` packets of a flow that came one after the other and that their host handed over together
-/// ([`Packet::follows`]). Anything else, an ACK or a ping too, has a buffer of its own. A buffer enters whole or not at all. It is
-/// free again when its last packet has left.
+/// A buffer belongs to one host. It holds up to `segments` consecutive packets of a flow that the host handed over together ([`Packet::follows`]).
+/// Every other packet, such as an ACK or a ping, occupies its own buffer. A buffer is accepted as a whole or refused as a whole. It becomes free when
+/// its last packet has left.
 #[derive(Debug)]
 struct Buffers {
     most: usize,
     segments: u32,
-    /// How many packets are left of each, the oldest first.
+    /// Number of packets left in each buffer, oldest first.
     held: VecDeque<u32>,
     newest: Newest,
 }
 
-/// The buffer of the packet that came last.
+/// The buffer of the newest packet.
 #[derive(Debug, Default)]
 struct Newest {
     flow: u64,
-    /// Packets that came in it; 0 before the first.
+    /// Packets that arrived in it; 0 before the first.
     filled: u32,
     is_held: bool,
 }
 
 impl Buffers {
-    /// Whether a packet belongs into the newest buffer.
+    /// Whether a packet belongs to the newest buffer.
     fn joins(&self, packet: &impl Packet) -> bool {
         let newest = &self.newest;
         packet.follows()
@@ -196,13 +196,13 @@ impl Buffers {
         self.held.len() < self.most
     }
 
-    /// Notes an arrival.
+    /// Records an arrival.
     fn note(&mut self, packet: &impl Packet, is_held: bool) {
         let joins = self.joins(packet);
         if is_held {
             match self.held.back_mut().filter(|_| joins) {
                 Some(newest) => *newest += 1,
-                // Also where the buffer's first packets have left already.
+                // This includes the case that all earlier packets of the buffer have already left.
                 None => self.held.push_back(1),
             }
         }
@@ -223,17 +223,17 @@ impl Buffers {
     }
 }
 
-/// A ring under a [`Capacity`], with the bookkeeping of buffers.
+/// A ring with a [`Capacity`], which also counts buffers.
 #[derive(Debug)]
 pub struct Bounded<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    /// Where a buffer holds more than one packet.
+    /// Present if a buffer holds more than one packet.
     buffers: Option<Box<Buffers>>,
 }
 
 impl<P: Packet> Bounded<P> {
-    /// An empty queue of this capacity.
+    /// Creates an empty queue of this capacity.
     pub fn new(capacity: Capacity) -> Self {
         let books = || Buffers {
             most: usize::try_from(capacity.packets / u64::from(capacity.segments))
@@ -249,18 +249,18 @@ impl<P: Packet> Bounded<P> {
         }
     }
 
-    /// The most it may hold.
+    /// The capacity.
     pub fn capacity(&self) -> Capacity {
         self.capacity
     }
 
-    /// What is held.
+    /// The stored packets.
     #[inline]
     pub fn ring(&self) -> &Ring<P> {
         &self.ring
     }
 
-    /// Whether a packet may enter now. One that belongs into the buffer of one that was refused may not.
+    /// Whether a packet may enter now. A packet that belongs to a refused buffer may not.
     #[inline]
     pub fn fits(&self, packet: &P) -> bool {
         match &self.buffers {
@@ -277,10 +277,11 @@ impl<P: Packet> Bounded<P> {
         self.capacity.fits(0, 0, size)
     }
 
-    /// Appends a packet, which must fit; returns it in its place, to be stamped there.
+    /// Appends a packet, which must fit. Returns a reference to the stored packet, to stamp it there.
     #[inline]
     pub fn push(&mut self, packet: P) -> &mut P {
-        // The books last: a packet that they had seen before would be copied field by field, which waits for the stores that made it.
+        // The buffers are updated last. Reading the packet before would make the compiler copy it field by field, which waits for the stores that
+        // created it.
         let stored = self.ring.push(packet);
         if let Some(buffers) = &mut self.buffers {
             buffers.note(stored, true);
@@ -288,7 +289,7 @@ impl<P: Packet> Bounded<P> {
         stored
     }
 
-    /// Notes that a packet was refused: what belongs into its buffer is refused as well.
+    /// Records that a packet was refused. The rest of its buffer is refused, too.
     #[inline]
     pub fn refuse(&mut self, packet: &P) {
         if let Some(buffers) = &mut self.buffers {
@@ -296,17 +297,17 @@ impl<P: Packet> Bounded<P> {
         }
     }
 
-    /// Takes the packet that came first.
+    /// Removes and returns the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<P> {
-        // The books first: the packet then goes straight from the ring to its taker, without another copy.
+        // The buffers are updated first, so that the packet goes directly from the ring to the caller without another copy.
         if let Some(buffers) = &mut self.buffers {
             buffers.pop();
         }
         self.ring.pop()
     }
 
-    /// Buffers in use.
+    /// Number of buffers in use.
     pub fn buffers(&self) -> u64 {
         match &self.buffers {
             None => self.ring.packets(),

@@ -1,4 +1,4 @@
-//! Stochastic Fair BLUE (Feng, Kandlur, Saha, Shin 2001), as Linux has it: BLUE's probability in bins that flows share.
+//! Stochastic Fair BLUE (Feng, Kandlur, Saha, Shin 2001), as in Linux: BLUE's probability in bins that flows share.
 
 use std::collections::VecDeque;
 
@@ -9,44 +9,44 @@ use serde::{Deserialize, Serialize};
 use crate::ring::{Capacity, Ring};
 use crate::slab::FlowHash;
 use crate::tc::{Form, Tc, Word};
-use crate::{Algorithm, Context, DropReason, Packet, Qdisc, Sink, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, mark};
 
-/// Stochastic Fair BLUE: signals to flows that fill every one of their eight bins, and limits the rate of those that do not answer.
+/// Stochastic Fair BLUE: signals to flows that fill all of their eight bins, and limits the rate of those that do not respond.
 ///
-/// Every flow falls into one bin of eight arrays, and each bin keeps BLUE's probability; a flow is signalled to with the least of its
-/// eight. A flow whose bins all reach 1 does not respond, and is held to `penalty_rate`. Two sets of bins with different hashes take turns
-/// every `rehash`, so that nobody shares bins with a bad flow for long. Use it against unresponsive floods among very many flows, where a
-/// queue for each costs too much. It limits all unresponsive flows together, and calls may be among them.
+/// Every flow belongs to one bin in each of eight arrays, and each bin has a BLUE probability. The smallest of its eight probabilities applies to a
+/// flow. A flow whose bins all reach 1 is unresponsive and is limited to `penalty_rate`. Two sets of bins with different hashes alternate every
+/// `rehash`, so that no flow shares bins with an unresponsive flow for long. Use it against unresponsive floods among very many flows, where one
+/// queue per flow is too expensive. It limits all unresponsive flows together, and calls may be among them.
 ///
-/// ECN-capable packets are marked, but dropped where the probability is above one half.
+/// ECN-capable packets are marked, but they are dropped if the probability is above one half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Packets that the emptiest of a flow's bins may hold; absent: five quarters of `target`, or 25.
+    /// Largest number of packets in the emptiest of a flow's bins. If absent, five quarters of `target`, or 25.
     #[schemars(range(min = 1, max = 65_535))]
     pub max: Option<u32>,
-    /// Packets in a bin from which its probability rises; absent: four fifths of `max`.
+    /// Number of packets in a bin from which its probability rises. If absent, four fifths of `max`.
     #[schemars(range(min = 1, max = 65_535))]
     pub target: Option<u32>,
-    /// What an arrival adds to the probability of a bin that holds `target` packets.
+    /// Increase of a bin's probability per arrival while it holds `target` packets or more.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub increment: f64,
-    /// What an arrival takes from the probability of a bin that is empty.
+    /// Decrease of a bin's probability per arrival while it is empty.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub decrement: f64,
-    /// How often flows are hashed anew, so that none suffers for long from the bins it shares; 0: never.
+    /// How often the hash changes, so that no flow suffers for long from the bins it shares; 0: never.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
     pub rehash: Duration,
-    /// How long before that a second set of bins learns of flows that do not answer; 0: not at all.
+    /// How long before a change of the hash the second set of bins starts to learn unresponsive flows; 0: never.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
     pub db: Duration,
-    /// Packets a second that all flows together may send whose probability is 1.
+    /// Packets per second that all flows with probability 1 may send together.
     #[schemars(range(max = 1_000_000_000))]
     pub penalty_rate: u32,
-    /// Packets by which they may exceed that rate.
+    /// Packets by which those flows may exceed that rate in a burst.
     #[schemars(range(max = 1_000_000_000))]
     pub penalty_burst: u32,
 }
@@ -68,7 +68,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "Feng, Kandlur, Saha, Shin, INFOCOM 2001; tc-sfb(8)";
     const TC: &'static [Tc] = &[Tc {
         name: "sfb",
@@ -92,7 +92,7 @@ impl Algorithm for Params {
     }
 
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
-        let law = Law::new(self);
+        let controller = SfbController::new(self);
         let sets = [(); 2].map(|()| Bins::new(FlowHash::new(&mut context.rng, u32::MAX)));
         Box::new(Sfb {
             ring: Ring::default(),
@@ -100,22 +100,27 @@ impl Algorithm for Params {
             capacity: Capacity::new(self.limit, 1),
             sets,
             active: 0,
-            swap_at: if law.rehash == 0 { NEVER } else { law.rehash },
-            credit: u64::from(law.penalty_burst) * SECOND,
+            swap_at: if controller.rehash == 0 {
+                NEVER
+            } else {
+                controller.rehash
+            },
+            credit: u64::from(controller.penalty_burst) * SECOND,
             credited_at: 0,
-            law,
+            controller,
             stats: Stats::default(),
             rng: context.rng,
         })
     }
 }
 
-/// SFB's settings.
+/// SFB's parameters.
 #[derive(Clone, Copy, Debug)]
-struct Law {
+struct SfbController {
     max: u32,
     target: u32,
-    /// What an arrival adds to the probability of a bin: between, empty, at the target or above; an empty bin is below any target.
+    /// Change of a bin's probability per arrival, for a bin between empty and target, an empty bin, a bin at or above the target, and (impossible)
+    /// both.
     steps: [f64; 4],
     rehash: Nanos,
     db: Nanos,
@@ -123,9 +128,9 @@ struct Law {
     penalty_burst: u32,
 }
 
-impl Law {
+impl SfbController {
     fn new(params: &Params) -> Self {
-        // tc's rounding.
+        // Rounded as in tc.
         let max = match (params.max, params.target) {
             (Some(max), _) => max,
             (None, Some(target)) => (target * 5 + 1) / 4,
@@ -147,9 +152,9 @@ impl Law {
 const LEVELS: usize = 8;
 const WIDTH: usize = 16;
 
-/// The bins of a set, level by level, and the hash that finds a flow's: four bits a level.
+/// A set of bins, by level, and the hash that finds the bins of a flow: four bits per level.
 ///
-/// Probabilities and lengths are apart: what leaves touches only lengths, which are small.
+/// Probabilities and lengths are stored separately, because a departure changes only the lengths, which are small.
 #[derive(Debug)]
 struct Bins {
     hash: FlowHash,
@@ -166,13 +171,13 @@ impl Bins {
         }
     }
 
-    /// Where a flow's bins are; never 0, which stands for none.
+    /// The bins of a flow, four bits per level. Never 0, because 0 means none.
     #[inline]
     fn places(&self, flow: u64) -> u32 {
         (self.hash.queue(flow) as u32).max(1)
     }
 
-    /// Counts one packet more (or less: -1) in the bins at these places.
+    /// Changes the number of packets in these bins by 1 or -1.
     #[inline]
     fn count(&mut self, places: u32, change: i32) {
         for (level, qlens) in self.qlens.iter_mut().enumerate() {
@@ -181,16 +186,17 @@ impl Bins {
         }
     }
 
-    /// Feng et al. 2001, figure 2: full bins raise their probability, empty ones lower it. Gives the least probability and length.
+    /// Feng et al. 2001, figure 2: full bins raise their probability and empty bins lower it. Returns the smallest probability and length.
     #[inline]
-    fn learn(&mut self, places: u32, law: &Law) -> (f64, u32) {
+    fn learn(&mut self, places: u32, controller: &SfbController) -> (f64, u32) {
         let (mut least_prob, mut least_qlen) = (1.0_f64, u32::MAX);
         let levels = self.probs.iter_mut().zip(&self.qlens);
         for (level, (probs, qlens)) in levels.enumerate() {
             let place = (places >> (4 * level)) as usize % WIDTH;
             let (prob, qlen) = (&mut probs[place], qlens[place]);
-            // Without a branch, which would often be mispredicted: bins are about their target.
-            let step = law.steps[usize::from(qlen == 0) + 2 * usize::from(qlen >= law.target)];
+            // Without a branch, which would often be mispredicted, because bins are often near their target.
+            let step = controller.steps
+                [usize::from(qlen == 0) + 2 * usize::from(qlen >= controller.target)];
             *prob = lesser(greater(*prob + step, 0.0), 1.0);
             least_prob = lesser(*prob, least_prob);
             least_qlen = least_qlen.min(qlen);
@@ -198,20 +204,20 @@ impl Bins {
         (least_prob, least_qlen)
     }
 
-    /// Nothing learned, and another hash; packets that are counted here still leave by the places they came by.
+    /// Resets the probabilities and changes the hash. Packets that are counted here still leave the bins that they entered.
     fn retire(&mut self, hash: FlowHash) {
         self.hash = hash;
         self.probs = [[0.0; WIDTH]; LEVELS];
     }
 }
 
-/// The lesser of two numbers; `f64::min` minds NaN, which costs time.
+/// The smaller of two numbers. `f64::min` also handles NaN, which takes time.
 #[inline]
 fn lesser(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The greater of two numbers, likewise.
+/// The larger of two numbers, without handling NaN.
 #[inline]
 fn greater(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
@@ -228,35 +234,36 @@ struct Stats {
 
 struct Sfb<P> {
     ring: Ring<P>,
-    /// Where the packets of the ring are counted, in both sets; 0: not in this one.
+    /// The bins in which each packet of the ring is counted, in both sets; 0: not counted in this set.
     places: VecDeque<[u32; 2]>,
     capacity: Capacity,
     sets: [Bins; 2],
     active: usize,
-    /// When the sets change their parts.
+    /// When the two sets change roles.
     swap_at: Nanos,
-    /// What is left for flows that do not answer: packets times nanoseconds a second.
+    /// Packets left for unresponsive flows, multiplied by the nanoseconds of a second.
     credit: u64,
     credited_at: Nanos,
-    law: Law,
+    controller: SfbController,
     stats: Stats,
     rng: Rng,
 }
 
 impl<P: Packet> Sfb<P> {
-    /// Feng et al. 2001, section IV-D: the set that has been warmed up takes over.
+    /// Feng et al. 2001, section IV-D: makes the second set, which has learned already, the active one.
     #[cold]
     fn swap(&mut self, now: Nanos) {
         let hash = FlowHash::new(&mut self.rng, u32::MAX);
         self.sets[self.active].retire(hash);
         self.active ^= 1;
-        self.swap_at = now + self.law.rehash;
+        self.swap_at = now + self.controller.rehash;
     }
 
-    /// Whether a packet of a flow that does not answer exceeds the penalty rate.
+    /// Whether a packet of an unresponsive flow exceeds the penalty rate.
     fn over_penalty_rate(&mut self, now: Nanos) -> bool {
-        let gained = (now - self.credited_at).saturating_mul(u64::from(self.law.penalty_rate));
-        let most = u64::from(self.law.penalty_burst) * SECOND;
+        let gained =
+            (now - self.credited_at).saturating_mul(u64::from(self.controller.penalty_rate));
+        let most = u64::from(self.controller.penalty_burst) * SECOND;
         self.credit = self.credit.saturating_add(gained).min(most);
         self.credited_at = now;
         match self.credit.checked_sub(SECOND) {
@@ -268,7 +275,7 @@ impl<P: Packet> Sfb<P> {
         }
     }
 
-    /// Counts one packet more or less in the bins of both sets in which it is counted.
+    /// Changes the number of packets by 1 or -1 in the bins of both sets.
     #[inline]
     fn count(&mut self, places: [u32; 2], change: i32) {
         for (set, places) in self.sets.iter_mut().zip(places) {
@@ -278,22 +285,22 @@ impl<P: Packet> Sfb<P> {
         }
     }
 
-    /// Whether a packet may enter, and where it is counted.
+    /// Returns the bins in which a packet is counted, or `None` if it may not enter.
     #[inline]
     fn admit(&mut self, now: Nanos, packet: &mut P, sink: &mut dyn Sink<P>) -> Option<[u32; 2]> {
         let flow = packet.flow();
         let mut places = [0; 2];
         places[self.active] = self.sets[self.active].places(flow);
-        let (prob, qlen) = self.sets[self.active].learn(places[self.active], &self.law);
-        if qlen >= self.law.max {
+        let (prob, qlen) = self.sets[self.active].learn(places[self.active], &self.controller);
+        if qlen >= self.controller.max {
             self.stats.bucketdrop += 1;
             return None;
         }
         if prob >= 1.0 {
             let spare = self.active ^ 1;
-            if self.law.db > 0 && now >= self.swap_at.saturating_sub(self.law.db) {
+            if self.controller.db > 0 && now >= self.swap_at.saturating_sub(self.controller.db) {
                 places[spare] = self.sets[spare].places(flow);
-                self.sets[spare].learn(places[spare], &self.law);
+                self.sets[spare].learn(places[spare], &self.controller);
             }
             if self.over_penalty_rate(now) {
                 self.stats.penaltydrop += 1;
@@ -302,7 +309,7 @@ impl<P: Packet> Sfb<P> {
             return Some(places);
         }
         if self.rng.chance(prob) {
-            // tc-sfb(8): above one half, marks no longer help.
+            // tc-sfb(8): above one half, marks have no more effect.
             if prob > 0.5 || !mark(packet) {
                 self.stats.earlydrop += 1;
                 return None;
@@ -328,7 +335,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             return;
         }
         let Some(places) = self.admit(now, &mut packet, sink) else {
-            sink.dropped(&packet, DropReason::Law);
+            sink.dropped(&packet, DropReason::Aqm);
             return;
         };
         self.count(places, 1);
@@ -351,7 +358,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
         self.ring.bytes()
     }
 
-    /// `maxqlen`, `maxprob` and `avgprob` are over the bins in use.
+    /// `maxqlen`, `maxprob` and `avgprob` are computed over the active set of bins.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let bins = &self.sets[self.active];
         let (probs, qlens) = (bins.probs.as_flattened(), bins.qlens.as_flattened());
@@ -362,7 +369,7 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             ("penaltydrop", self.stats.penaltydrop as f64),
             ("bucketdrop", self.stats.bucketdrop as f64),
             ("queuedrop", self.stats.queuedrop as f64),
-            // Linux: every drop but the early ones.
+            // As in Linux: all drops except the early ones.
             (
                 "overlimits",
                 (self.stats.penaltydrop + self.stats.bucketdrop + self.stats.queuedrop) as f64,

@@ -1,4 +1,4 @@
-//! Stochastic fairness queueing (McKenney 1990): flows hashed to queues that take turns, as in Linux or as in ns-2.
+//! Stochastic fairness queueing (McKenney 1990): flows are hashed to queues that take turns, as in Linux or as in ns-2.
 
 use bloatlab_units::{Bytes, Duration, Limit};
 use schemars::JsonSchema;
@@ -6,91 +6,90 @@ use serde::{Deserialize, Serialize};
 
 use crate::classifier::Classifier;
 use crate::red;
-use crate::{Algorithm, Context, Form, Packet, Qdisc, Tc, Word};
+use crate::{Context, Factory, Form, Packet, Qdisc, Tc, Word};
 
 mod queues;
 mod signals;
 
-/// Stochastic Fairness Queueing: a queue per hash of flow, served in turn; the longest queue pays for overflow.
+/// Stochastic Fairness Queueing: one queue per hash of a flow, served in turn. On overflow, the longest queue loses a packet.
 ///
-/// Flows are hashed to `divisor` queues, each of which sends `quantum` bytes in its turn, so that a greedy flow cannot push others out.
-/// With `perturb` the hash changes from time to time, so that no two flows share a queue for ever. With `redflowlimit` RED keeps each
-/// flow's own queue short. Use it as the oldest and simplest fair queueing that Linux has. Without RED, the delay of a bulk flow is bounded
-/// by `limit` and `depth` alone.
+/// Flows are hashed to `divisor` queues, each of which sends `quantum` bytes per turn, so a greedy flow cannot push out others. With `perturb` the
+/// hash changes from time to time, so that no two flows share a queue for ever. With `redflowlimit`, RED keeps each queue short. Use it as the oldest
+/// and simplest fair queueing of Linux. Without RED, only `limit` and `depth` bound the delay of a bulk flow.
 ///
-/// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses
-/// apart).
+/// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses apart).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Packets that all queues together hold.
+    /// Capacity of all queues together, in packets.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
     /// Number of queues that flows are hashed to.
     #[schemars(range(min = 1, max = 65_536))]
     pub divisor: u32,
-    /// Most queues in use at a time; what arrives for one more is dropped. With `overflow` longest.
+    /// Largest number of queues in use. A packet for one more queue is dropped. Used with `overflow` longest.
     #[schemars(range(min = 1, max = 65_536))]
     pub flows: u32,
-    /// Packets that one queue holds. With `overflow` longest.
+    /// Capacity of one queue, in packets. Used with `overflow` longest.
     #[schemars(range(min = 1, max = 65_536))]
     pub depth: u32,
-    /// Bytes a queue may send in its turn. With `service` bytes.
+    /// Bytes that a queue may send per turn. Used with `service` bytes.
     #[schemars(extend("x-minimum" = "256B", "x-maximum" = "1MiB"))]
     pub quantum: Bytes,
     /// Whether turns are equal in bytes or in packets.
     pub service: Service,
-    /// Who pays when there is no room.
+    /// Which packet is dropped when there is no space.
     pub overflow: Overflow,
-    /// Drop a queue's oldest packet instead of its latest. With `overflow` longest.
+    /// Drop the oldest packet of a queue instead of the newest. Used with `overflow` longest.
     pub headdrop: bool,
-    /// How often flows are hashed anew, and the packets that are queued with them; 0s: never.
+    /// How often the hash changes, also for packets in the queue; 0s: never.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
     pub perturb: Duration,
     /// What decides the queue of a packet.
     pub classifier: Classifier,
-    /// With RED in each queue, on its bytes: the size from which absent thresholds follow. Absent: no RED. With `overflow` longest.
+    /// Enables RED in each queue, on its bytes. Absent thresholds are computed from this size. If absent, there is no RED. Used with `overflow`
+    /// longest.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub redflowlimit: Option<Bytes>,
-    /// A queue's average size below which RED signals nothing; absent: a third of `max`.
+    /// Average size of a queue below which RED does not signal. If absent, a third of `max`.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub min: Option<Bytes>,
-    /// A queue's average size from which RED signals to every packet; absent: a quarter of `redflowlimit`.
+    /// Average size of a queue from which RED signals to every packet. If absent, a quarter of `redflowlimit`.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "4GB"))]
     pub max: Option<Bytes>,
-    /// Size of an average packet, for RED; absent: 1000 bytes.
+    /// Size of an average packet, for RED. If absent, 1000 bytes.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MiB"))]
     pub avpkt: Option<Bytes>,
-    /// Packets that may come at once without a signal, which determines the weight of RED's average; absent or 0: (2 min + max) / 3.
+    /// Number of packets that may arrive at once without a signal. It determines the weight of RED's average. If absent or 0: (2 min + max) / 3.
     #[schemars(range(max = 1_000_000_000))]
     pub burst: Option<u32>,
-    /// Probability of RED's signal where the average reaches `max`; absent: 0.02.
+    /// Probability of RED's signal when the average reaches `max`. If absent, 0.02.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
-    /// RED marks ECN-capable packets instead of dropping them.
+    /// Let RED mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// RED drops ECN-capable packets too where every packet is signalled to.
+    /// Let RED drop also ECN-capable packets if every packet gets a signal.
     pub harddrop: bool,
 }
 
-/// What is equal in each turn.
+/// What is equal in every turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Service {
     /// Bytes, by deficit round robin (Linux).
     Bytes,
-    /// Packets, one a turn (McKenney 1990, ns-2).
+    /// Packets, one per turn (McKenney 1990, ns-2).
     Packets,
 }
 
-/// Who pays when there is no room.
+/// Which packet is dropped when there is no space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overflow {
-    /// The queue with the most packets (McKenney 1990, Linux).
+    /// A packet of the queue with the most packets (McKenney 1990, Linux).
     Longest,
-    /// The packet that arrives, if its queue has half as many packets as there is room left, or more than its equal part when fewer packets
-    /// fit than there are queues (ns-2).
+    /// The arriving packet, if its queue has at least half as many packets as there is space left. If less space is left than there are queues, also
+    /// if its queue has more than an equal share (ns-2).
     Share,
 }
 
@@ -120,7 +119,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str =
         "McKenney, Stochastic Fairness Queueing, INFOCOM 1990; tc-sfq(8); ns-2's SFQ";
     const TC: &'static [Tc] = &[Tc {
@@ -148,12 +147,16 @@ impl Algorithm for Params {
 
     fn check(&self) -> Result<(), String> {
         if !matches!(self.limit, Limit::Packets(_)) {
-            return Err(format!("limit: {} must be in packets", self.limit));
+            return Err(format!(
+                "limit: {} must be in packets, such as 127p",
+                self.limit
+            ));
         }
         match self.red() {
-            Some(_) if self.overflow == Overflow::Share => {
-                Err("redflowlimit: RED is in Linux's queues, with `overflow` longest".to_owned())
-            }
+            Some(_) if self.overflow == Overflow::Share => Err(
+                "redflowlimit: RED needs `overflow` longest: set it, or leave out redflowlimit"
+                    .to_owned(),
+            ),
             Some(red) => red.check(),
             None => {
                 let given = [
@@ -166,7 +169,9 @@ impl Algorithm for Params {
                     ("harddrop", self.harddrop),
                 ];
                 match given.iter().find(|(_, given)| *given) {
-                    Some((name, _)) => Err(format!("{name}: means nothing without redflowlimit")),
+                    Some((name, _)) => Err(format!(
+                        "{name}: has no effect without redflowlimit: set it, or leave out {name}"
+                    )),
                     None => Ok(()),
                 }
             }
@@ -179,7 +184,7 @@ impl Algorithm for Params {
 }
 
 impl Params {
-    /// tc-sfq(8): the RED of each queue, as tc and Linux set up theirs.
+    /// tc-sfq(8): the RED of each queue, with the values of tc and Linux.
     fn red(&self) -> Option<red::Params> {
         self.redflowlimit.map(|Bytes(limit)| red::Params {
             limit: Limit::Bytes(limit),

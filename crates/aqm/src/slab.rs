@@ -1,4 +1,4 @@
-//! Storage for disciplines of many queues: one slab of packets shared by all, each queue a chain through it.
+//! Storage for disciplines with many queues: all share one slab of packets, and each queue is a chain in it.
 
 use std::hint::select_unpredictable;
 
@@ -6,24 +6,24 @@ use bloatlab_units::Rng;
 
 use crate::Packet;
 
-/// No node, no flow.
+/// No place, no flow.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Packets of many queues in one growing block; freed places are used again, the latest first, so that they are still in the cache.
+/// Packets of many queues in one growing block. The place that was freed last is used first, because it is still in the cache.
 ///
-/// Links are apart from packets: a packet that fills a cache line stays in one, and many links share another.
+/// Links are stored apart from packets. A packet that fills a cache line then stays in one line, and many links share another.
 #[derive(Debug)]
 pub struct Slab<P> {
     places: Vec<Place<P>>,
-    /// For each place, the one behind it in its chain, or among those that are free.
+    /// For each place, the next place in its chain or in the list of free places.
     next: Vec<u32>,
     free: u32,
-    /// Not as wide as the bytes, or both would be loaded as one vector right after each was stored alone, which stalls.
+    /// Narrower than `bytes`. Otherwise both would be loaded as one vector right after each was stored separately, which stalls.
     packets: u32,
     bytes: u64,
 }
 
-/// Where a packet lies, from a cache line's start: a vector begins in the middle of one as a rule.
+/// A packet, aligned to a cache line. Without this, a vector usually starts in the middle of a cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Place<P>(P);
@@ -36,7 +36,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The place of its latest packet.
+    /// The place of its newest packet.
     #[inline]
     pub(crate) fn tail(&self) -> u32 {
         self.tail
@@ -65,19 +65,19 @@ impl<P> Default for Slab<P> {
 }
 
 impl<P: Packet> Slab<P> {
-    /// Packets held, over all chains.
+    /// Number of packets in all chains.
     #[inline]
     pub fn packets(&self) -> u64 {
         u64::from(self.packets)
     }
 
-    /// Bytes held, over all chains.
+    /// Number of bytes in all chains.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends a packet to a chain; returns it in its place, to be stamped there.
+    /// Appends a packet to a chain. Returns a reference to the stored packet, to stamp it there.
     #[inline(always)]
     pub fn push(&mut self, chain: &mut Chain, packet: P) -> &mut P {
         self.packets += 1;
@@ -87,7 +87,7 @@ impl<P: Packet> Slab<P> {
         }
         let place = self.free;
         self.free = self.next[place as usize];
-        // Whether a chain is empty cannot be foretold, so nothing branches on it: the first of a chain is put behind itself for a moment.
+        // Whether a chain is empty is unpredictable, so this code does not branch on it. The first packet of a chain is temporarily linked to itself.
         let is_first = chain.head == NONE;
         chain.head = select_unpredictable(is_first, place, chain.head);
         let last = select_unpredictable(is_first, place, chain.tail);
@@ -99,7 +99,7 @@ impl<P: Packet> Slab<P> {
         stored
     }
 
-    /// Adds a free place, which holds a copy of `filler` until used.
+    /// Adds a free place, which holds a copy of `filler` until it is used.
     #[cold]
     fn grow(&mut self, filler: P) {
         self.free = self.places.len() as u32;
@@ -107,7 +107,7 @@ impl<P: Packet> Slab<P> {
         self.next.push(NONE);
     }
 
-    /// Takes the oldest packet of a chain.
+    /// Removes and returns the oldest packet of a chain.
     #[inline]
     pub fn pop(&mut self, chain: &mut Chain) -> Option<P> {
         let place = chain.head;
@@ -118,13 +118,13 @@ impl<P: Packet> Slab<P> {
         Some(self.places[place as usize].0)
     }
 
-    /// Frees the place of the oldest packet of a chain that is not empty.
+    /// Removes the oldest packet of a chain, which must not be empty.
     #[inline]
     pub(crate) fn discard(&mut self, chain: &mut Chain) {
         chain.head = self.release(chain.head);
     }
 
-    /// Takes the latest packet of a chain, whose last but one is `before`.
+    /// Removes and returns the newest packet of a chain. `before` is the place of the packet before it.
     #[inline]
     pub(crate) fn pop_back(&mut self, chain: &mut Chain, before: u32) -> Option<P> {
         let place = chain.tail;
@@ -137,7 +137,7 @@ impl<P: Packet> Slab<P> {
         Some(self.places[place as usize].0)
     }
 
-    /// Frees a place, whose packet is held no longer; gives the place that was behind it.
+    /// Frees a place whose packet is no longer stored. Returns the next place in its chain.
     #[inline]
     fn release(&mut self, place: u32) -> u32 {
         self.packets -= 1;
@@ -166,14 +166,14 @@ impl<P: Packet> Slab<P> {
         chain.head
     }
 
-    /// The packet at a place, and the place of the one behind it.
+    /// The packet at a place, and the next place in its chain.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> Option<(&P, u32)> {
         let packet = self.places.get(place as usize)?;
         Some((&packet.0, self.next[place as usize]))
     }
 
-    /// Takes the packet at `place` out of its chain, in which it stands behind `previous` ([`NONE`]: it is the oldest).
+    /// Removes and returns the packet at `place`, which follows `previous` in its chain. If it is the oldest, `previous` is [`NONE`].
     pub(crate) fn take(&mut self, chain: &mut Chain, previous: u32, place: u32) -> P {
         let next = self.release(place);
         match self.next.get_mut(previous as usize) {
@@ -186,7 +186,7 @@ impl<P: Packet> Slab<P> {
         self.places[place as usize].0
     }
 
-    /// The same, to be marked.
+    /// The oldest packet of a chain, mutable, to mark it.
     #[inline]
     pub fn front_mut(&mut self, chain: &Chain) -> Option<&mut P> {
         self.places
@@ -195,7 +195,7 @@ impl<P: Packet> Slab<P> {
     }
 }
 
-/// Maps flows to queues, differently for each random stream, so that which flows collide varies from seed to seed.
+/// Maps flows to queues. The mapping depends on the random stream, so different flows collide with different seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowHash {
     perturbation: u64,
@@ -203,7 +203,7 @@ pub struct FlowHash {
 }
 
 impl FlowHash {
-    /// A hash onto 0, 1, ..., `queues` - 1.
+    /// A hash with the values 0, 1, ..., `queues` - 1.
     pub fn new(rng: &mut Rng, queues: u32) -> Self {
         Self {
             perturbation: rng.bits(),
@@ -217,10 +217,10 @@ impl FlowHash {
         ((u64::from(self.bits(flow)) * self.queues) >> 32) as usize
     }
 
-    /// A flow's hash itself.
+    /// The hash of a flow before it is mapped to a queue.
     #[inline]
     pub fn bits(&self, flow: u64) -> u32 {
-        // SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): every bit of the flow reaches the high half.
+        // SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014). It spreads every bit of the flow to the high half.
         let mut z = flow.wrapping_add(self.perturbation);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,4 +1,4 @@
-//! The token bucket filter: holds packets back until they fit the rate.
+//! The token bucket filter: delays packets until they conform to the rate.
 
 use bloatlab_units::{Bytes, Duration, Limit, NEVER, Nanos, Rate};
 use schemars::JsonSchema;
@@ -7,40 +7,39 @@ use serde::{Deserialize, Serialize};
 use crate::tc::{Form, Word};
 use crate::token_bucket::TokenBucket;
 use crate::{
-    Algorithm, Capacity, Context, DropReason, Packet, Qdisc, QueueConfig, Sink, Tc, fifo, inner,
+    Capacity, Context, DropReason, Factory, Packet, Qdisc, QueueConfig, Sink, Tc, fifo, inner,
 };
 
-/// Token bucket filter: a shaper in front of another queue, which sends as tokens gather at `rate` up to `burst`.
+/// Token bucket filter: a shaper in front of another queue, which sends as tokens accumulate at `rate` up to `burst`.
 ///
-/// A packet waits until there are as many tokens as it has bytes; an optional `peakrate` keeps the bursts themselves from leaving at the
-/// speed of the link. The queue inside, by default a FIFO of `limit` bytes or `latency`, is where packets wait. Use it to make a slow link
-/// out of a fast one, or to move the queue to where a good law manages it. A large `burst` fills the buffers further on; `burst` must hold
-/// at least one packet.
+/// A packet waits until there are as many tokens as it has bytes. An optional `peakrate` keeps bursts from leaving at the speed of the link. Packets
+/// wait in the inner queue, by default a FIFO of `limit` bytes or `latency`. Use it to turn a fast link into a slow one, or to move the queue to a
+/// place where a good AQM algorithm controls it. A large `burst` fills the buffers behind the shaper. `burst` must hold at least one packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How fast tokens gather (tc asks for it).
+    /// Rate at which tokens accumulate (tc requires it).
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
     pub rate: Rate,
-    /// How many tokens gather at most, and are there at the start (tc asks for it); a larger packet is dropped on arrival.
+    /// Largest number of tokens, which is also the initial number (tc requires it). A larger packet is dropped on arrival.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub burst: Bytes,
-    /// How much waits in a fifo; absent, with no `latency` either: 1000 packets.
+    /// Capacity of the default FIFO. If both this and `latency` are absent, 1000 packets.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Option<Limit>,
-    /// The limit as the longest time that a byte may wait for tokens.
+    /// Capacity of the default FIFO as the longest time that a byte may wait for tokens.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "1h"))]
     pub latency: Option<Duration>,
-    /// Tokens that the smallest packet takes.
+    /// Smallest number of tokens that a packet takes.
     #[schemars(extend("x-minimum" = "0B", "x-maximum" = "64KiB"))]
     pub mpu: Bytes,
-    /// A second, higher rate that limits how fast a burst leaves; absent: none.
+    /// A second, higher rate that limits how fast a burst leaves. If absent, there is none.
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "10Tbit/s"))]
     pub peakrate: Option<Rate>,
-    /// How many tokens gather at `peakrate` at most; a larger packet is dropped on arrival.
+    /// Largest number of tokens at `peakrate`. A larger packet is dropped on arrival.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub mtu: Bytes,
-    /// The queue that holds what waits; absent: a fifo of `limit`.
+    /// The inner queue, in which packets wait. If absent, a FIFO of `limit`.
     pub queue: Option<Box<QueueConfig>>,
 }
 
@@ -60,7 +59,7 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "tc-tbf(8)";
     const TC: &'static [Tc] = &[Tc {
         name: "tbf",
@@ -75,7 +74,7 @@ impl Algorithm for Params {
             Word::new("minburst", "mtu", Form::Size).once(),
             Word::same("limit", Form::LimitBytes).once(),
             Word::same("latency", Form::Time).once(),
-            // tc wants a limit, which Linux forgets once another queue stands inside.
+            // tc requires a limit, which Linux ignores if there is another inner queue.
             Word::new(
                 "1",
                 "queue",
@@ -88,33 +87,37 @@ impl Algorithm for Params {
 
     fn check(&self) -> Result<(), String> {
         if self.limit.is_some() && self.latency.is_some() {
-            return Err("latency: is another way to say `limit`: give one of them".to_owned());
+            return Err("latency: cannot be combined with `limit`: give one of them".to_owned());
         }
         if self.queue.is_some() && (self.limit.is_some() || self.latency.is_some()) {
             return Err(
-                "queue: has a limit of its own: give no `limit` or `latency` with it".to_owned(),
+                "queue: cannot be combined with `limit` or `latency`: give the inner queue a limit"
+                    .to_owned(),
             );
         }
         if self.mpu > self.burst {
             return Err(format!(
-                "mpu: {} is above the burst {}, so that nothing could ever be sent",
+                "mpu: {} must not be above the burst, which is {}: nothing could ever be sent",
                 self.mpu, self.burst
             ));
         }
         if let Some(peak) = self.peakrate {
-            // tc-tbf(8): the peak limits bursts at the rate, so it is above it.
+            // tc-tbf(8): the peak rate limits bursts, so it must be above the rate.
             if peak <= self.rate {
                 return Err(format!(
-                    "peakrate: {peak} is not above the rate {}",
+                    "peakrate: {peak} must be above the rate, which is {}",
                     self.rate
                 ));
             }
             if self.mpu > self.mtu {
-                return Err(format!("mpu: {} is above the mtu {}", self.mpu, self.mtu));
+                return Err(format!(
+                    "mpu: {} must not be above the mtu, which is {}",
+                    self.mpu, self.mtu
+                ));
             }
         }
         if matches!(self.limit, Some(Limit::Buffers(_))) {
-            return Err("limit: must be in packets or bytes".to_owned());
+            return Err("limit: is in buffers, but must be in packets or bytes".to_owned());
         }
         self.queue
             .as_ref()
@@ -146,7 +149,7 @@ impl Algorithm for Params {
 }
 
 impl Params {
-    /// How much may wait, if it waits in a queue of no limit of its own.
+    /// The capacity, if the inner queue is the default FIFO.
     fn bound(&self) -> Option<Limit> {
         if self.queue.is_some() {
             return None;
@@ -156,7 +159,7 @@ impl Params {
         Some(self.latency.map_or(given, waiting))
     }
 
-    /// tc-tbf(8): a limit so that a byte waits this long at most: what either rate sends in that time, beside its tokens.
+    /// tc-tbf(8): the capacity with which a byte waits at most this long: what either rate sends in that time, plus its tokens.
     fn waiting(&self, latency: Duration) -> u64 {
         let sent = |rate: Rate, tokens: Bytes| {
             let bytes = u128::from(rate.0) * u128::from(latency.0) / 8_000_000_000;
@@ -172,16 +175,16 @@ impl Params {
 
 struct Tbf<P> {
     inner: Box<dyn Qdisc<P>>,
-    /// What may wait here, `head` and all: the inner queue does not see the head.
+    /// Capacity including `head`, which the inner queue does not count.
     bound: Capacity,
-    /// Taken from the inner queue, waiting for tokens: only a packet that is known has a price.
+    /// The next packet, taken from the inner queue to know its size. It waits for tokens.
     head: Option<P>,
     tokens: TokenBucket,
     peak: Option<TokenBucket>,
     mpu: u64,
-    /// Bytes of the largest packet that there can be tokens for.
+    /// Bytes of the largest packet for which there can be enough tokens.
     largest: u64,
-    /// When there are tokens for `head`.
+    /// When there are enough tokens for `head`.
     resume: Nanos,
     overlimits: u64,
     drops: u64,

@@ -1,6 +1,6 @@
-//! How an algorithm's parameters are written in Linux's own words, `tc qdisc ... fq_codel limit 5000 target 10ms`.
+//! Reading and writing of queues as Linux's tc commands, such as `tc qdisc ... fq_codel limit 5000 target 10ms`.
 //!
-//! An algorithm declares its words; [`read`] and [`print`] follow the declaration, so that what one writes the other reads.
+//! An algorithm declares its options. [`read`] and [`print`] both use the declaration, so that each can process the output of the other.
 
 mod command;
 mod print;
@@ -12,102 +12,102 @@ pub use read::{complete, is_text, read};
 
 use serde_json::Value;
 
-/// A qdisc of Linux as the `tc` command knows it. An algorithm may be several: `pfifo` and `bfifo` are one `fifo`.
+/// A qdisc of the `tc` command. An algorithm may have several: `pfifo` and `bfifo` are both `fifo`.
 #[derive(Clone, Copy, Debug)]
 pub struct Tc {
     /// tc's name of the qdisc.
     pub name: &'static str,
-    /// The words it knows, in the order in which tc prints them.
+    /// Its options, in the order in which tc prints them.
     pub words: &'static [Word],
-    /// Words without which tc refuses the command, or `one|other` of them; they are always printed.
+    /// Options without which tc refuses the command; `one|other` means one of them. They are always printed.
     pub required: &'static [&'static str],
-    /// Parameters of ours, as JSON, that this qdisc fixes or whose default differs from that of `Params`: `("limit", "\"127p\"")`.
+    /// Parameters, as JSON, that this qdisc fixes or whose default differs from that of `Params`: `("limit", "\"127p\"")`.
     pub presets: &'static [(&'static str, &'static str)],
 }
 
-/// One word of a qdisc and the parameter it sets.
+/// One option of a qdisc and the parameter that it sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
-    /// What the user writes.
+    /// The option's name in tc.
     pub tc: &'static str,
-    /// Our parameter.
+    /// The parameter's name.
     pub field: &'static str,
-    /// What follows the word.
+    /// The kind of value that follows the option.
     pub form: Form,
-    /// tc's default depends on the device or the kernel, so the word is always printed.
+    /// Always print the option, because tc's default depends on the device or the kernel.
     pub always: bool,
-    /// The word belongs to the qdisc's class, `tc class add ... htb rate 10mbit`, which holds the queue inside.
+    /// The option belongs to the qdisc's class, `tc class add ... htb rate 10mbit`, which holds the inner queue.
     pub of_class: bool,
-    /// tc refuses it if it is given twice; otherwise the second time counts.
+    /// tc refuses the option if it is given twice. Otherwise the last value is used.
     pub once: bool,
 }
 
-/// What follows a word, and how it becomes our value.
+/// The kind of value that follows an option, and how it is converted to the parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// A number of packets; our parameter is a `Limit` in packets.
+    /// A number of packets. The parameter is a `Limit` in packets.
     Packets,
-    /// The same, but tc takes none below this.
+    /// A number of packets, which tc requires to be at least this. The parameter is a `Limit` in packets.
     PacketsFrom(u64),
-    /// A number of packets that tc reads as it reads a size (pfifo's `limit 1k` is 1024); our parameter is a `Limit` in packets.
+    /// A number of packets that tc reads as a size (pfifo's `limit 1k` is 1024). The parameter is a `Limit` in packets.
     PacketsAsSize,
-    /// A size; our parameter is a `Limit` in bytes.
+    /// A size. The parameter is a `Limit` in bytes.
     LimitBytes,
-    /// A size; our parameter is `Bytes`.
+    /// A size. The parameter is `Bytes`.
     Size,
-    /// A bare whole number of bytes; our parameter is `Bytes`.
+    /// A whole number of bytes without a unit. The parameter is `Bytes`.
     WholeBytes,
     /// A time.
     Time,
-    /// A number of seconds without a unit; our parameter is a `Duration`.
+    /// A number of seconds without a unit. The parameter is a `Duration`.
     Seconds,
-    /// A number of milliseconds without a unit; our parameter is a `Duration`.
+    /// A number of milliseconds without a unit. The parameter is a `Duration`.
     Milliseconds,
     /// A rate.
     Rate,
-    /// A rate that Linux keeps in 32 bits of bytes a second: below 34.4 Gbit/s.
+    /// A rate that Linux stores in 32 bits as bytes per second, so below 34.4 Gbit/s.
     Rate32,
-    /// A whole number, in C's notations.
+    /// A whole number in C's notations.
     Integer,
-    /// A whole number between these, in decimal only.
+    /// A whole number in this range, in decimal notation only.
     Decimal(i64, i64),
-    /// Up to this many whole numbers, in decimal only; our parameter is a list, and those that are not given are the preset's.
+    /// Up to this many whole numbers, in decimal notation only. The parameter is a list; missing numbers are taken from the preset.
     Integers(usize),
-    /// A number, multiplied by this for tc (a percentage of our fraction: 100).
+    /// A number, multiplied by this in tc (100 for a percentage of our fraction).
     Number(f64),
     /// A number above zero.
     Probability,
-    /// A number, but tc takes whole numbers only, and none above the second (pie's `alpha` is written 16 times, up to 32).
+    /// A whole number in tc: our number multiplied by the first value, and at most the second (pie's `alpha` is multiplied by 16, up to 32).
     Whole(f64, u64),
-    /// Nothing: the word itself sets this JSON value (`ecn` true, `noecn` false, `diffserv4` a string).
+    /// No value. The option sets this JSON value (`ecn` true, `noecn` false, `diffserv4` a string).
     Flag(&'static str),
-    /// Nothing: the word sets several parameters to these JSON values. Read only; each parameter is printed by its own word.
+    /// No value. The option sets several parameters to these JSON values. Only for reading; each parameter is printed by its own option.
     Several(&'static [(&'static str, &'static str)]),
-    /// Nothing: tc knows the word, and it changes nothing here (`nonat`).
+    /// No value. tc knows the option, but it has no effect here (`nonat`).
     Nothing,
-    /// A value of this form, which changes nothing here (fq's `buckets`).
+    /// A value of this form, which has no effect here (fq's `buckets`).
     Unused(&'static Form),
-    /// tc knows the word, but the laboratory cannot do what it asks for; the reason.
+    /// tc knows the option, but it is not modelled here, for this reason.
     Refused(&'static str),
-    /// The number of the class that holds the queue inside (htb's `default`): always printed, and checked when read.
+    /// The number of the class that holds the inner queue (htb's `default`). It is always printed, and checked when read.
     ClassNumber,
-    /// No word: our parameter is the queue inside, and `Word::tc` the number of the class it stands in (tbf's `1`).
+    /// Not an option: the parameter is the inner queue, and `Word::tc` is the number of its class (tbf's `1`).
     Leaf,
-    /// The same for a queue that replaces the one which these parameters describe. Those are no more then; as tc wants one of them all
-    /// the same, it is told the words that come second.
+    /// As `Leaf`, for an inner queue that replaces the one described by the parameters in the list. tc still requires one of them, so the second
+    /// value is printed.
     LeafInstead(&'static [&'static str], &'static str),
-    /// No word: our parameter is the list of queues in the classes 1, 2, ...; their number is the first parameter named here, and where
-    /// they are all alike, the second is the queue of each instead (prio's bands).
+    /// Not an option: the parameter is the list of the queues in the classes 1, 2, ... The first name is the parameter with their number. If all are
+    /// equal, the second is the parameter with the queue of each (prio's bands).
     Leaves(&'static str, &'static str),
 }
 
 impl Word {
-    /// A word of the same name as the parameter.
+    /// An option with the same name as the parameter.
     pub const fn same(name: &'static str, form: Form) -> Self {
         Self::new(name, name, form)
     }
 
-    /// A word of another name than the parameter's, or one of several for it.
+    /// An option with another name than the parameter, or one of several options for it.
     pub const fn new(tc: &'static str, field: &'static str, form: Form) -> Self {
         Self {
             tc,
@@ -119,7 +119,7 @@ impl Word {
         }
     }
 
-    /// Printed even where it says tc's default, because that depends on the device or the kernel.
+    /// Always printed, because tc's default depends on the device or the kernel.
     pub const fn always(self) -> Self {
         Self {
             always: true,
@@ -127,12 +127,12 @@ impl Word {
         }
     }
 
-    /// Refused the second time.
+    /// Refused when given twice.
     pub const fn once(self) -> Self {
         Self { once: true, ..self }
     }
 
-    /// Written at the qdisc's class.
+    /// Written in the command of the qdisc's class.
     pub const fn of_class(self) -> Self {
         Self {
             of_class: true,
@@ -142,14 +142,14 @@ impl Word {
 }
 
 impl Form {
-    /// Whether it stands for queues inside, and is no word.
+    /// Whether it stands for inner queues and is not an option.
     pub const fn is_leaf(self) -> bool {
         matches!(self, Self::Leaf | Self::LeafInstead(..) | Self::Leaves(..))
     }
 }
 
 impl Tc {
-    /// The queues inside, which are no words.
+    /// The inner queues, which are not options.
     fn leaves(&self) -> impl Iterator<Item = &'static Word> {
         let words = self.words.iter();
         words.filter(|word| word.form.is_leaf())
@@ -160,20 +160,20 @@ impl Tc {
     }
 }
 
-/// A kind of the registry as [`read`] and [`print`] see it.
+/// A kind of the registry, as needed by [`read`] and [`print`].
 #[derive(Debug)]
 pub struct Kind {
     /// The name in a scenario.
     pub kind: &'static str,
-    /// How tc writes it; empty if Linux lacks it.
+    /// How tc writes it. Empty if Linux does not have it.
     pub tc: &'static [Tc],
-    /// What Linux has instead.
+    /// The most similar qdisc of Linux.
     pub nearest: Option<&'static str>,
-    /// The parameters' defaults, a JSON table.
+    /// The defaults of the parameters, as a JSON table.
     pub defaults: Value,
 }
 
-/// The kind that tc calls so, and which of its qdiscs that is.
+/// The kind and the qdisc that tc calls `name`.
 fn find<'a>(name: &str, kinds: &'a [Kind]) -> Option<(&'a Kind, &'static Tc)> {
     kinds.iter().find_map(|kind| {
         let tc = kind.tc.iter().find(|tc| tc.name == name)?;
@@ -181,7 +181,7 @@ fn find<'a>(name: &str, kinds: &'a [Kind]) -> Option<(&'a Kind, &'static Tc)> {
     })
 }
 
-/// A JSON constant of a declaration.
+/// Parses a JSON constant of a declaration.
 fn constant(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }

@@ -1,22 +1,22 @@
-//! A token bucket in integers: what a shaper may send, or a policer let pass.
+//! A token bucket in integer arithmetic. It limits what a shaper may send or a policer may let pass.
 
 use bloatlab_units::{NEVER, Nanos, Rate};
 
-/// Tokens of one byte: they are counted in bit/s times ns, so that no rate has a remainder.
+/// Tokens of one byte. Tokens are counted in bit/s times ns, so that no rate leaves a remainder.
 const BYTE: i64 = 8_000_000_000;
 
-/// Fills at a rate up to its depth; full at the start.
+/// A bucket that fills at a rate up to its depth and is full at the start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenBucket {
     rate: u64,
     depth: i64,
     level: i64,
-    /// When `level` held.
+    /// The time at which `level` was computed.
     at: Nanos,
 }
 
 impl TokenBucket {
-    /// A bucket of this many bytes (1 GB at most).
+    /// Creates a bucket with a depth of `depth` bytes (at most 1 GB).
     pub fn new(rate: Rate, depth: u64) -> Self {
         let depth = Self::cost(depth);
         Self {
@@ -33,7 +33,7 @@ impl TokenBucket {
         bytes as i64 * BYTE
     }
 
-    /// Fills up to this instant.
+    /// Fills the bucket up to this time.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         let gained = self.rate.saturating_mul(now.saturating_sub(self.at));
@@ -42,18 +42,18 @@ impl TokenBucket {
         self.at = self.at.max(now);
     }
 
-    /// Fills at this rate from the last [`advance`](Self::advance) on.
+    /// Fills at this rate from the time of the last [`advance`](Self::advance).
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = rate.0;
     }
 
-    /// Takes tokens, into debt if there are too few.
+    /// Takes tokens. The level becomes negative if there are too few.
     #[inline]
     pub fn take(&mut self, cost: i64) {
         self.level -= cost;
     }
 
-    /// Whether it holds this many tokens.
+    /// Whether it holds at least this many tokens.
     #[inline]
     pub fn holds(&self, tokens: i64) -> bool {
         self.level >= tokens
@@ -72,7 +72,7 @@ impl TokenBucket {
         self.at.saturating_add(missing.div_ceil(self.rate))
     }
 
-    /// What it holds in the time that it takes to fill by as much, ns, as tc tells it; negative: debt.
+    /// Its level as the time that filling it takes, ns, as tc shows it; negative for a debt.
     pub fn nanoseconds(&self) -> f64 {
         self.level as f64 / self.rate as f64
     }
@@ -97,7 +97,7 @@ mod tests {
                 at
             })
             .collect();
-        // Each wait ends in the first whole nanosecond, but the fraction is kept: except where the bucket, one byte deep, was full.
+        // Each wait ends at the first whole nanosecond. The fraction is kept, except where the bucket, one byte deep, was full.
         assert_eq!(times[0], 1_142_857_143);
         let mut deep = TokenBucket::new(Rate(7), 2);
         deep.take(TokenBucket::cost(2));
@@ -129,7 +129,7 @@ mod tests {
             let at = bucket.ready_at(TokenBucket::cost(size));
             let exact = (u128::from(size + debt) * 8_000_000_000).div_ceil(u128::from(rate));
             prop_assert_eq!(u128::from(at), exact);
-            // Looking in between changes nothing.
+            // Advancing in between changes nothing.
             let mut other = bucket;
             other.advance(wait.min(at));
             prop_assert_eq!(other.ready_at(TokenBucket::cost(size)), at);

@@ -100,7 +100,7 @@ fn table(config: serde_json::Value) -> String {
     let sojourns = run(queue.as_mut(), &mut log, 5 * SECOND);
     let mut text = "5 s at 12 Mbit/s, 130 % load\n\n".to_owned();
     let header = [
-        "source", "sent", "overflow", "law", "marked", "mean us", "max us",
+        "source", "sent", "overflow", "aqm", "marked", "mean us", "max us",
     ];
     writeln!(
         text,
@@ -125,7 +125,7 @@ fn table(config: serde_json::Value) -> String {
             source.name,
             sojourns.len(),
             dropped(DropReason::Overflow),
-            dropped(DropReason::Law),
+            dropped(DropReason::Aqm),
         )
         .unwrap();
     }

@@ -174,11 +174,11 @@ fn queues_stand_in_each_other_to_a_depth() {
         assert_eq!(read(nested(8, name)).unwrap().validate(), Ok(()));
         assert_eq!(
             error(nested(9, name)),
-            "at most 8 queues may stand inside each other"
+            "queues may be nested at most 8 deep"
         );
         assert_eq!(
             error(nested(100, name)),
-            "at most 8 queues may stand inside each other"
+            "queues may be nested at most 8 deep"
         );
     }
 }
@@ -187,40 +187,52 @@ fn queues_stand_in_each_other_to_a_depth() {
 fn wrappers_refuse_what_makes_no_sense() {
     let tbf =
         |name: &str, value: Value| error(json!({ "kind": "tbf", "latency": "5ms", name: value }));
-    assert!(tbf("limit", json!("5kB")).starts_with("latency: is another way"));
-    assert!(tbf("queue", json!("fifo")).starts_with("queue: has a limit of its own"));
-    assert!(tbf("mpu", json!("16kB")).starts_with("mpu: 16kB is above the burst 15kB"));
+    assert!(tbf("limit", json!("5kB")).starts_with("latency: cannot be combined with `limit`"));
+    assert!(tbf("queue", json!("fifo")).starts_with("queue: cannot be combined with `limit`"));
     assert!(
-        tbf("peakrate", json!("10Mbit/s")).starts_with("peakrate: 10Mbit/s is not above the rate")
+        tbf("mpu", json!("16kB"))
+            .starts_with("mpu: 16kB must not be above the burst, which is 15kB")
+    );
+    assert!(
+        tbf("peakrate", json!("10Mbit/s")).starts_with("peakrate: 10Mbit/s must be above the rate")
     );
     assert!(tbf("rate", json!("0bit/s")).starts_with("rate: 0bit/s is out of range"));
     let htb = |name: &str, value: Value| error(json!({ "kind": "htb", name: value }));
-    assert!(htb("ceil", json!("9Mbit/s")).starts_with("ceil: 9Mbit/s is below the rate 10Mbit/s"));
+    assert!(
+        htb("ceil", json!("9Mbit/s"))
+            .starts_with("ceil: 9Mbit/s must not be below the rate, which is 10Mbit/s")
+    );
     let steps = |at: &str, rate: &str| {
         let table = json!([{ "at": "2s", "rate": "1Mbit/s" }, { "at": at, "rate": rate }]);
         error(json!({ "kind": "htb", "ceil": "20Mbit/s", "rate_steps": table }))
     };
-    assert!(steps("2s", "1Mbit/s").starts_with("rate_steps[1].at: must be later than 2s"));
+    assert!(steps("2s", "1Mbit/s").starts_with("rate_steps[1].at: 2s must be later than 2s"));
     assert!(steps("3s", "0bit/s").starts_with("rate_steps[1].rate: 0bit/s is out of range"));
-    assert!(steps("3s", "21Mbit/s").starts_with("rate_steps[1].rate: 21Mbit/s is above the ceil"));
+    assert!(
+        steps("3s", "21Mbit/s")
+            .starts_with("rate_steps[1].rate: 21Mbit/s must not be above the ceil")
+    );
     let police = |value: Value| error(json!({ "kind": "policer", "peakrate": value }));
-    assert!(police(json!("20Mbit/s")).starts_with("mtu: is needed with `peakrate`"));
+    assert!(police(json!("20Mbit/s")).starts_with("mtu: is missing: `peakrate` needs it"));
     let prio = |name: &str, value: Value| error(json!({ "kind": "prio", name: value }));
     assert!(prio("bands", json!(1)).starts_with("bands: 1 is out of range"));
-    assert!(prio("priomap", json!([0, 1])).starts_with("priomap: must give 16 bands, not 2"));
-    assert!(prio("priomap", json!(vec![3; 16])).starts_with("priomap: there is no band 3 among 3"));
-    assert!(prio("queues", json!(["fifo"])).starts_with("queues: must give 3 queues"));
+    assert!(prio("priomap", json!([0, 1])).starts_with("priomap: has 2 bands, but must have 16"));
+    assert!(
+        prio("priomap", json!(vec![3; 16]))
+            .starts_with("priomap: band 3 does not exist: there are 3 bands")
+    );
+    assert!(prio("queues", json!(["fifo"])).starts_with("queues: has 1 queues, but must have 3"));
 }
 
-/// A queue that says it does not heed idleness is not asked when it holds nothing; a question then must change nothing.
+/// A link does not dequeue from an empty queue that does not observe idleness, so such a call must change nothing.
 #[test]
-fn queues_that_do_not_heed_idleness_give_the_same_without_being_asked() {
+fn queues_that_do_not_observe_idleness_ignore_a_dequeue_while_empty() {
     for config in QueueConfig::all() {
         let build = || config.build::<TestPacket>(context(1));
         let (Some(mut asked), Some(mut spared)) = (build(), build()) else {
             continue;
         };
-        if asked.heeds_idleness() {
+        if asked.observes_idleness() {
             continue;
         }
         let (mut first, mut second) = (Log::default(), Log::default());

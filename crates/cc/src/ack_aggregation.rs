@@ -1,10 +1,10 @@
-//! How much more data ACKs deliver at once than the bottleneck's rate explains (Wi-Fi, cellular, offloading receivers).
+//! How much more data ACKs deliver at once than the bottleneck's rate explains (Wi-Fi, cellular, receivers with offloading).
 
 use bloatlab_units::{Nanos, float, whole};
 
 use crate::Ack;
 
-/// Rounds that each half of the window of the maximum spans.
+/// Number of rounds in each half of the window of the maximum.
 const WINDOW_ROUNDS: u32 = 5;
 
 /// The largest excess of the last five to ten rounds (draft-cardwell-iccrg-bbr-congestion-control-02 section 4.5.5; Linux's `extra_acked`).
@@ -17,7 +17,7 @@ pub struct AckAggregation {
 }
 
 impl AckAggregation {
-    /// A measurement that starts now.
+    /// Starts a measurement now.
     pub fn new(now: Nanos) -> Self {
         Self {
             epoch: now,
@@ -25,7 +25,7 @@ impl AckAggregation {
         }
     }
 
-    /// Takes an ACK in; `bw` is the bottleneck's rate in bytes per second.
+    /// Counts an ACK. `bw` is the bottleneck's rate in bytes per second.
     pub fn update(&mut self, ack: &Ack, bw: f64, round_start: bool, cwnd: u64) {
         if round_start {
             self.rounds += 1;
@@ -35,7 +35,7 @@ impl AckAggregation {
             }
         }
         let mut expected = whole(bw * float(ack.now - self.epoch) * 1e-9);
-        // The rate explains all of it: a new epoch.
+        // The rate explains everything that was acknowledged, so a new epoch starts.
         if self.acked <= expected {
             (self.epoch, self.acked, expected) = (ack.now, 0, 0);
         }
@@ -44,7 +44,7 @@ impl AckAggregation {
         self.extra[0] = self.extra[0].max(extra);
     }
 
-    /// The sender was idle: what comes next is no aggregate of what went before.
+    /// The sender was idle, so the next ACKs do not belong to the current aggregate.
     pub fn restart(&mut self, now: Nanos) {
         self.epoch = now;
         self.acked = 0;
@@ -69,7 +69,7 @@ mod tests {
             delivered_now,
             ..Ack::default()
         };
-        // 1000 B/ms: ten milliseconds' worth at once, and then what 5 ms more explain.
+        // At 1000 B/ms: the data of ten milliseconds at once, and then what 5 ms more explain.
         aggregation.update(&ack(10, 10_000), 1e6, false, 1 << 20);
         assert_eq!(aggregation.extra(), 10_000);
         aggregation.update(&ack(15, 7_000), 1e6, false, 1 << 20);

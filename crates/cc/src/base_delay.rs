@@ -1,25 +1,25 @@
-//! Base and current delay as LEDBAT keeps them: minima over minutes and over the last samples.
+//! Base delay and current delay as LEDBAT keeps them: the minimum over the last minutes and over the last samples.
 
 use bloatlab_units::{Duration, NEVER, Nanos, SECOND};
 
-/// RFC 6817 section 2.4.2: a new minimum is begun every minute.
+/// RFC 6817 section 2.4.2: start a new minimum every minute.
 const MINUTE: Nanos = 60 * SECOND;
 
 /// The delays of one connection.
 #[derive(Clone, Debug)]
 pub struct BaseDelay {
-    /// The smallest delay of each of the last minutes, the current one at `minute`; `NEVER` where there is none.
+    /// The smallest delay of each of the last minutes; `minute` is the index of the current one. `NEVER` for a minute without a sample.
     minutes: Box<[Nanos]>,
     minute: usize,
     minute_start: Nanos,
     base: Nanos,
-    /// The last delays in a ring; `NEVER` where there is none yet.
+    /// The last delays, as a ring buffer. `NEVER` in slots that are not used yet.
     recent: Box<[Nanos]>,
     next: usize,
 }
 
 impl BaseDelay {
-    /// A base over this time (whole minutes, at least one) and a current delay over this many samples.
+    /// Creates a base delay over `history` (rounded up to whole minutes, at least one) and a current delay over the last `filter` samples.
     pub fn new(history: Duration, filter: u32) -> Self {
         let minutes = history.0.div_ceil(MINUTE).max(1) as usize;
         Self {
@@ -32,10 +32,10 @@ impl BaseDelay {
         }
     }
 
-    /// Takes in a delay.
+    /// Records a delay sample.
     pub fn observe(&mut self, now: Nanos, delay: Nanos) {
         if now >= self.minute_start + MINUTE {
-            // RFC 6817 section 2.4.2: update_base_delay; silent minutes have no minimum.
+            // RFC 6817 section 2.4.2: update_base_delay. Minutes without a sample have no minimum.
             for _ in 0..((now - self.minute_start) / MINUTE).min(self.minutes.len() as u64) {
                 self.minute = (self.minute + 1) % self.minutes.len();
                 self.minutes[self.minute] = NEVER;
@@ -55,7 +55,8 @@ impl BaseDelay {
         self.base
     }
 
-    /// RFC 6817 section 2.4.2: FILTER is the smallest of the last samples. How much that exceeds the base; 0 before the first sample.
+    /// The queueing delay: current delay minus base delay; 0 before the first sample. The current delay is the smallest of the last samples (FILTER
+    /// in RFC 6817 section 2.4.2).
     pub fn queueing(&self) -> Nanos {
         let current = self.recent.iter().copied().fold(NEVER, Nanos::min);
         if current == NEVER {
@@ -77,12 +78,12 @@ mod tests {
             (0, 50, 0),
             (1, 80, 0),
             (2, 90, 0),
-            // The sample of 50 has left the filter, and is the base.
+            // The sample of 50 has left the filter but is still the base delay.
             (3, 70, 20),
             (MINUTE, 75, 20),
             (MINUTE + 1, 79, 20),
             (MINUTE + 2, 81, 25),
-            // Two minutes ago: forgotten; the minute before knew 75.
+            // The sample of two minutes ago is forgotten. The smallest of the minute before is 75.
             (2 * MINUTE + 1, 81, 4),
             // A silence longer than the history forgets everything.
             (9 * MINUTE, 60, 0),

@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 
 use self::model::Model;
 use crate::ack_aggregation::AckAggregation;
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
 /// BBR version 1: a model of bottleneck rate and base RTT instead of a reaction to loss.
 ///
-/// It paces at the highest delivery rate of the last ten round trips, keeps up to two bandwidth-delay products in flight, probes for more
-/// with an eighth of its rounds, and drains to four segments every ten seconds to see the path without its own queue. Alone it keeps a
-/// deep buffer nearly empty and shrugs off random loss. It does not care how many packets a shallow buffer loses for it, several flows of
-/// it hold a queue of about a bandwidth-delay product, and its share against loss-based flows depends on the buffer and not on the number of flows.
+/// It paces at the highest delivery rate of the last ten round trips and keeps up to two bandwidth-delay products in flight. It probes for more in an
+/// eighth of its rounds. Every ten seconds it falls to four segments, to measure the RTT without its own queue. A single flow keeps a deep buffer
+/// nearly empty and tolerates random loss. It ignores how many packets a shallow buffer drops. Several flows hold a queue of about one
+/// bandwidth-delay product. Its share against loss-based flows depends on the buffer and not on the number of flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Pacing and window gain of Startup, 2/ln 2; Drain paces at its inverse.
+    /// Pacing gain and window gain of Startup, 2/ln 2. Drain paces at the inverse.
     #[schemars(range(min = 1.1, max = 10.0))]
     pub high_gain: f64,
     /// Window gain in ProbeBW: how many bandwidth-delay products may be in flight.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub cwnd_gain: f64,
-    /// Rounds over which the bottleneck rate is the largest delivery rate.
+    /// The bottleneck rate is the largest delivery rate of this many rounds.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
     pub bw_window: u32,
-    /// Time over which the base RTT is the smallest RTT.
+    /// The base RTT is the smallest RTT of this time.
     pub min_rtt_window: Duration,
-    /// Least time in ProbeRTT.
+    /// Shortest time in ProbeRTT.
     pub probe_rtt: Duration,
-    /// Window in ProbeRTT, and the smallest at any time.
+    /// Window in ProbeRTT, and the smallest window at any time.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
     pub min_window: u32,
-    /// Share of the rate that pacing stays below the estimate.
+    /// Pacing stays below the estimated rate by this share.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub pacing_margin: f64,
-    /// How much of the data that ACK aggregation delivers in excess is added to the window; 0 turns it off.
+    /// How much of the excess data of ACK aggregation is added to the window; 0 turns this off.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub extra_acked_gain: f64,
 }
@@ -58,7 +58,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpBbr"];
     const SOURCE: &'static str =
         "draft-cardwell-iccrg-bbr-congestion-control-00; ACM Queue 14(5), 2016";
@@ -88,7 +88,7 @@ impl Law for Params {
 
 /// Section 4.3.4.2: the pacing gains of ProbeBW's cycle.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Where in the cycle it probes for more.
+/// Index of the cycle's phase that probes for more bandwidth.
 const PROBE_UP: usize = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// The law.
+/// State of one connection.
 struct Bbr {
     params: Params,
     rng: Rng,
@@ -117,7 +117,7 @@ struct Bbr {
     conservation: bool,
     prior_cwnd: u64,
     aggregation: AckAggregation,
-    /// Bytes that were rounded up last, and the segments that came of it: they change only when the model does.
+    /// The number of bytes rounded up last, and the segments it gave. They change only when the model does.
     rounded: (u64, u64),
 }
 
@@ -136,14 +136,14 @@ impl Bbr {
         }
     }
 
-    /// Section 4.3.4.3: a phase lasts a base RTT; probing up must also fill, probing down only drain.
+    /// Section 4.3.4.3: a phase lasts one base RTT. Probing up must also fill the pipe; probing down ends once the queue is drained.
     fn check_cycle(&mut self, window: &Window, ack: &Ack) {
         if self.mode != Mode::ProbeBw {
             return;
         }
         let full = ack.now.saturating_sub(self.cycle_stamp) > self.model.min_rtt;
         let next = if self.pacing_gain > 1.0 {
-            // Linux, since it schedules departures: the burst that leaves next belongs to what the probe has put on the way.
+            // As in Linux since it schedules departures: the burst that leaves next is part of what the probe put in flight.
             let in_network = ack.prior_in_flight + window.quantum;
             full && (ack.lost_now > 0 || in_network >= self.inflight(window, self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
@@ -173,7 +173,7 @@ impl Bbr {
         }
     }
 
-    /// Section 4.3.4.3: any phase but the draining one, so that flows do not probe in step.
+    /// Section 4.3.4.3: start in any phase except the draining one, so that flows do not probe at the same time.
     fn enter_probe_bw(&mut self, now: Nanos) {
         self.mode = Mode::ProbeBw;
         self.cwnd_gain = self.params.cwnd_gain;
@@ -230,7 +230,7 @@ impl Bbr {
         }
     }
 
-    /// Section 4.2.1: before any sample, the initial window over the RTT, or over 1 ms when there is none.
+    /// Section 4.2.1: before any sample, the initial window over the RTT, or over 1 ms if the RTT is unknown.
     fn initial_pacing(&self, window: &mut Window, rtt: Nanos) {
         let rtt = if rtt == 0 { MILLISECOND } else { rtt };
         window.pacing =
@@ -238,7 +238,7 @@ impl Bbr {
         set_quantum(window);
     }
 
-    /// Section 4.2.3.2: the window for this many bandwidth-delay products, with room for three bursts.
+    /// Section 4.2.3.2: the window for `gain` bandwidth-delay products, with room for three bursts.
     fn inflight(&mut self, window: &Window, gain: f64) -> u64 {
         let bdp = self.model.bdp();
         bdp.map_or(window.initial, |bdp| {
@@ -246,7 +246,7 @@ impl Bbr {
         })
     }
 
-    /// Linux: an even number of segments, so that delayed ACKs fit, and two more for the phase that probes, lest a small window hide it.
+    /// As in Linux: an even number of segments, which suits delayed ACKs, and two more in the probing phase, so that a small window can probe at all.
     fn quantized(&mut self, window: &Window, bytes: u64) -> u64 {
         let bytes = bytes.saturating_add(3 * window.quantum);
         if bytes != self.rounded.0 {
@@ -256,7 +256,7 @@ impl Bbr {
         (self.rounded.1 + if probing { 2 } else { 0 }) * window.mss
     }
 
-    /// What ACK aggregation adds to the target, at most 100 ms of data.
+    /// The bytes that ACK aggregation adds to the target, at most 100 ms of data.
     fn aggregated(&self) -> u64 {
         if !self.model.filled_pipe {
             return 0;
@@ -269,7 +269,7 @@ impl Bbr {
         u64::from(self.params.min_window) * window.mss
     }
 
-    /// Section 4.2.3.4: remembers the window that recovery or ProbeRTT will cut.
+    /// Section 4.2.3.4: saves the window before recovery or ProbeRTT reduces it.
     fn save_cwnd(&mut self, window: &Window) {
         let cut = self.in_recovery || self.mode == Mode::ProbeRtt;
         self.prior_cwnd = if cut {
@@ -306,7 +306,8 @@ impl Bbr {
     }
 }
 
-/// Section 4.2.2: what may leave in one burst: the whole segments of a millisecond, as in Linux (2^-10 s); below 1.2 Mbit/s one, else at least two.
+/// Section 4.2.2: sets the size of a burst to the whole segments of a millisecond, as in Linux (2^-10 s): at least one below 1.2 Mbit/s, otherwise at
+/// least two.
 fn set_quantum(window: &mut Window) {
     let least = if window.pacing < 150_000 { 1 } else { 2 };
     let burst = (window.pacing >> 10).min(64 * 1024);
@@ -320,7 +321,7 @@ impl CongestionControl for Bbr {
         self.initial_pacing(window, 0);
     }
 
-    /// BBRInit: the RTT known by then is the first estimate.
+    /// BBRInit: the RTT of the handshake is the first estimate.
     fn on_handshake(&mut self, window: &mut Window, rtt: Nanos) {
         self.seen_rtt = true;
         self.model.min_rtt = rtt;
@@ -349,7 +350,7 @@ impl CongestionControl for Bbr {
         self.save_cwnd(window);
         self.in_recovery = true;
         if signal == Signal::Loss {
-            // Section 4.2.3.4: send what was delivered, for one round.
+            // Section 4.2.3.4: send as much as was delivered, for one round.
             self.conservation = true;
             self.model.restart_round(ack);
             window.cwnd = ack.in_flight + ack.delivered_now.max(window.mss);
@@ -365,13 +366,13 @@ impl CongestionControl for Bbr {
     }
 
     fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
-        // Section 4.2.3.4, and as Linux: the search for the full pipe starts anew.
+        // Section 4.2.3.4, and as in Linux: restart the search for the full pipe.
         self.conservation = false;
         self.model.full_bw = 0.0;
         window.cwnd = window.mss;
     }
 
-    fn heeds_sends(&self) -> bool {
+    fn observes_sends(&self) -> bool {
         true
     }
 
@@ -382,7 +383,7 @@ impl CongestionControl for Bbr {
             self.aggregation.restart(now);
             match self.mode {
                 Mode::ProbeBw => self.set_pacing(window, 1.0),
-                // The idle time was long enough for ProbeRTT to be over, as in Linux.
+                // ProbeRTT ended during the idle time, as in Linux.
                 Mode::ProbeRtt if now > self.probe_done => self.exit_probe_rtt(window, now),
                 _ => {}
             }

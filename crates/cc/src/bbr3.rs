@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::model::{Model, Sample, UNBOUNDED};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// BBR version 3: a model of the bottleneck's rate, base RTT and tolerable volume in flight, probed every two to three seconds.
+/// BBR version 3: a model of bottleneck rate, base RTT and tolerable data in flight, probed every two to three seconds.
 ///
-/// Like version 1 it paces at the largest delivery rate and keeps up to two bandwidth-delay products in flight. Every two to three seconds, or as
-/// often as Reno would lose, it probes upwards until the rate no longer grows or 2 % of a round trip is lost, remembers that
-/// volume as a bound, and stays 15 % below it for others. Losses cut its short-term bounds by 30 %. It is meant for the open Internet,
-/// shares better with Reno and CUBIC than version 1, and loses less in shallow queues. It is slow to take back rate that becomes free.
+/// Like version 1, it paces at the largest delivery rate and keeps up to two bandwidth-delay products in flight. Every two to three seconds, or as
+/// often as Reno would lose, it probes upwards until the rate no longer grows or 2 % of a round trip is lost. It remembers that amount in flight as a
+/// bound and stays 15 % below it, to leave room for others. Losses reduce its short-term bounds by 30 %. It is meant for the open Internet. Compared
+/// with version 1 it shares better with Reno and CUBIC and loses less in shallow queues. It is slow to use rate that becomes free.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -30,37 +30,37 @@ pub struct Params {
     /// Pacing gain while it probes for bandwidth.
     #[schemars(range(min = 1.01, max = 3.0))]
     pub up_gain: f64,
-    /// Pacing gain while it empties the queue of a probe.
+    /// Pacing gain while it drains the queue of a probe.
     #[schemars(range(min = 0.1, max = 0.99))]
     pub down_gain: f64,
     /// How many bandwidth-delay products may be in flight.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub cwnd_gain: f64,
-    /// The same while it probes for bandwidth.
+    /// Window gain while it probes for bandwidth.
     #[schemars(range(min = 1.0, max = 10.0))]
     pub up_cwnd_gain: f64,
-    /// The same in ProbeRTT.
+    /// Window gain in ProbeRTT.
     #[schemars(range(min = 0.1, max = 1.0))]
     pub probe_rtt_cwnd_gain: f64,
     /// Share of a round trip's data that may be lost while probing.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub loss_threshold: f64,
-    /// What a loss leaves of the short-term bounds.
+    /// Share of the short-term bounds that remains after a loss.
     #[schemars(range(min = 0.1, max = 0.99))]
     pub beta: f64,
-    /// Share of the long-term bound left free for others.
+    /// Share of the long-term bound that is left free for other flows.
     #[schemars(range(min = 0.0, max = 0.9))]
     pub headroom: f64,
-    /// The shortest time from one probe for bandwidth to the next; up to a second more is drawn at random.
+    /// Shortest time from one probe for bandwidth to the next. Up to one second is added at random.
     pub probe_wait: Duration,
-    /// The largest number of round trips between them.
+    /// Largest number of round trips from one probe to the next.
     #[schemars(range(min = 1, max = 10000), extend("unit" = "round trips"))]
     pub probe_rounds: u32,
-    /// Time between two ProbeRTTs, if no smaller RTT comes.
+    /// Time between two ProbeRTTs, if no smaller RTT is measured.
     pub probe_rtt_interval: Duration,
-    /// Least time in ProbeRTT.
+    /// Shortest time in ProbeRTT.
     pub probe_rtt: Duration,
-    /// Share of the rate that pacing stays below the estimate.
+    /// Pacing stays below the estimated rate by this share.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub pacing_margin: f64,
 }
@@ -88,7 +88,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpBbr3"];
     const SOURCE: &'static str = "draft-ietf-ccwg-bbr";
 
@@ -116,11 +116,11 @@ impl Law for Params {
     }
 }
 
-/// Section 5.3.1.3: loss events in a round that end Startup.
+/// Section 5.3.1.3: number of loss events in a round that end Startup.
 const STARTUP_LOSSES: u32 = 6;
 /// Section 5.3.2: Drain ends after this many rounds at the latest.
 const DRAIN_ROUNDS: u64 = 3;
-/// Section 5.3.3.6: the slope of probing doubles this often.
+/// Section 5.3.3.6: the slope of probing doubles at most this many times.
 const MAX_UP_ROUNDS: u32 = 30;
 /// Section 2.7: the smallest window, segments.
 const MIN_WINDOW: u64 = 4;
@@ -137,7 +137,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Section 5.3.3.6: what the ACKs that come in are about.
+/// Section 5.3.3.6: the phase of the probe to which incoming ACKs belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Acks {
     ProbeStarting,
@@ -145,19 +145,19 @@ enum Acks {
     Other,
 }
 
-/// The law.
+/// State of one connection.
 struct Bbr3 {
     params: Params,
     rng: Rng,
     mode: Mode,
     model: Model,
     acks: Acks,
-    /// The samples tell what a probe did: losses may lower the long-term bound.
+    /// The samples show the effect of a probe, so losses may lower the long-term bound.
     probing: bool,
     rounds_since_probe: u64,
     wait: Nanos,
     cycle_stamp: Nanos,
-    /// The slope at which Up raises the long-term bound: rounds, bytes acknowledged, and bytes that raise it by one byte.
+    /// How Up raises the long-term bound: rounds so far, bytes acknowledged, and bytes that raise it by one byte.
     up_rounds: u32,
     up_acks: u64,
     up_price: u64,
@@ -166,7 +166,7 @@ struct Bbr3 {
     probe_round_done: bool,
     idle_restart: bool,
     prior_cwnd: u64,
-    /// The round in which recovery began; `UNBOUNDED` outside it.
+    /// The round in which recovery began; `UNBOUNDED` outside recovery.
     recovery_round: u64,
 }
 
@@ -190,20 +190,20 @@ impl Bbr3 {
         )
     }
 
-    /// Section 5.5.10.2: more than the threshold of what was in flight is lost.
+    /// Section 5.5.10.2: whether more than the threshold of what was in flight is lost.
     fn too_high(&self, sample: &Sample) -> bool {
         let tolerated = self.params.loss_threshold * float(sample.tx_in_flight);
         sample.lost > 0 && float(sample.lost) > tolerated
     }
 
-    /// Section 5.3.1.3: a whole round had many losses.
+    /// Section 5.3.1.3: whether a whole round had many losses.
     fn is_lossy(&self, sample: &Sample) -> bool {
         let m = &self.model;
         let ends_round = m.loss_round_start && m.round > self.recovery_round;
         ends_round && m.loss_events >= STARTUP_LOSSES && self.too_high(sample)
     }
 
-    /// Section 5.3.1: Startup ends when the pipe is full or losses are high; Drain when the queue should be empty.
+    /// Section 5.3.1: Startup ends when the pipe is full or losses are high. Drain ends when the queue should be empty.
     fn check_startup_and_drain(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
         if !self.model.filled_pipe && self.is_lossy(sample) {
             let m = &mut self.model;
@@ -307,11 +307,11 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
-        // Section 5.6.4.4: one segment, and the window of before when all is repaired.
+        // Section 5.6.4.4: one segment; the saved window returns when everything is repaired.
         window.cwnd = window.mss;
     }
 
-    fn heeds_sends(&self) -> bool {
+    fn observes_sends(&self) -> bool {
         true
     }
 

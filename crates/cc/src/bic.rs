@@ -1,4 +1,4 @@
-//! BIC: after a loss the window searches, by halving, for the size at which the loss came.
+//! BIC: after a loss the window searches, by bisection, for the size at which the loss occurred.
 
 use bloatlab_units::{MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::growth::Growth;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// BIC: binary search between the window a loss left and the window at which it came, then a search beyond.
+/// BIC: binary search between the window after a loss and the window before it, then a search beyond.
 ///
-/// After a loss the window climbs in steps, large ones while it is far from the window of the last loss and small ones near it, and beyond that window the
-/// steps grow again. It was Linux's default before CUBIC, made for long paths of high rate. It stays near the full queue most of the
-/// time. On short paths it is much more aggressive than Reno, since its steps are counted in round trips, and flows with a
-/// shorter RTT win by more than under Reno.
+/// After a loss the window grows in steps: large ones while it is far below the window of the last loss, and small ones near it. Beyond that window
+/// the steps grow again. It was Linux's default before CUBIC, and it was designed for long paths of high rate. It keeps the queue almost full most of
+/// the time. On short paths it is much more aggressive than Reno, because it counts its steps in round trips. Flows with a shorter RTT gain more than
+/// they do with Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Share of the window that a loss leaves (Linux: 819 of 1024).
+    /// Share of the window that remains after a loss (Linux: 819 of 1024).
     #[schemars(range(min = 0.1, max = 0.99))]
     pub beta: f64,
-    /// Window up to which it is Reno.
+    /// At or below this window, it behaves as Reno.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
     pub low_window: u32,
-    /// The largest step of a round trip (Xu, Harfoush and Rhee 2004: S_max).
+    /// The largest step per round trip (Xu, Harfoush and Rhee 2004: S_max).
     #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
     pub max_increment: u32,
-    /// Round trips that the last segment before the goal takes, and the first ones beyond it.
+    /// Round trips spent on the last segment before the target, and on each of the first segments beyond it.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
     pub smooth_part: u32,
-    /// A step goes this part of the way to the goal: 2 halves the distance, as the paper has it.
+    /// Each step covers this fraction of the distance to the target: 1/`divisor`. The paper uses 2, which halves the distance.
     #[schemars(range(min = 2, max = 64))]
     pub divisor: u32,
-    /// Give way to new flows: aim lower when the window is below its last maximum.
+    /// Yield to new flows: choose a lower target if the window is below its last maximum.
     pub fast_convergence: bool,
     /// How slow start ends.
     pub slow_start: SlowStart,
@@ -53,7 +53,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpBic"];
     const SOURCE: &'static str = "L. Xu, K. Harfoush, I. Rhee, Binary increase congestion control (BIC) for fast long-distance networks, IEEE INFOCOM 2004; Linux";
 
@@ -73,33 +73,33 @@ impl Law for Params {
     }
 }
 
-/// Linux looks at the search again when the window has changed, or after a 32nd of a second.
+/// Linux recomputes the step when the window has changed, or after 1/32 s.
 const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
-/// Before the first loss a segment for 20 at most: 5 % a round trip.
+/// Before the first loss, 20 acknowledged segments or fewer add one: growth of at least 5 % per round trip.
 const FIRST_PRICE: u64 = 20;
-/// Unit of the segments per ACK.
+/// Unit of the number of segments per ACK.
 const RATIO: u64 = 16;
 
-/// The law. Windows are whole segments.
+/// State of one connection. Windows are whole segments.
 struct Bic {
     starter: Starter,
     params: Params,
-    /// Share of the window that a loss leaves, 1024ths.
+    /// Share of the window that remains after a loss, 1024ths.
     beta: u64,
-    /// Acknowledged segments that earn one; 0 before the first look of an epoch.
+    /// Acknowledged segments that add one segment; 0 before the first computation of an epoch.
     price: u64,
     credit: Growth,
-    /// The window that the last loss found, 0 if none did.
+    /// The window at the last loss; 0 before the first loss.
     last_max: u64,
-    /// The window and the instant of the last look.
+    /// The window and the instant of the last computation.
     seen: u64,
     seen_at: Nanos,
-    /// Segments that an ACK covers, on average, 16ths.
+    /// Average number of segments per ACK, 16ths.
     ack_ratio: u64,
 }
 
 impl Bic {
-    /// Acknowledged segments that should earn one at this window.
+    /// How many acknowledged segments add one segment to this window.
     fn price_of(&self, cwnd: u64) -> u64 {
         let params = &self.params;
         let step = u64::from(params.max_increment);
@@ -109,13 +109,13 @@ impl Bic {
             return cwnd;
         }
         if cwnd < self.last_max {
-            // Xu et al. section III.B: a share of the distance, neither more than S_max nor less than S_min.
+            // Xu et al. section III.B: a fraction of the distance, at least S_min and at most S_max.
             return match (self.last_max - cwnd) / divisor {
                 0 | 1 => smooth,
                 distance => cwnd / distance.min(step),
             };
         }
-        // Section III.B, max probing: slowly away from the old maximum, then by S_max.
+        // Section III.B, max probing: first slowly away from the old maximum, then by S_max.
         let beyond = cwnd - self.last_max;
         if beyond < divisor {
             smooth
@@ -133,12 +133,12 @@ impl Bic {
         self.seen = cwnd;
         self.seen_at = now;
         self.price = self.price_of(cwnd);
-        // Linux's window of Reno is not held to what follows.
+        // Linux exempts windows in Reno's range from the following rules.
         if cwnd > u64::from(self.params.low_window) {
             if self.last_max == 0 {
                 self.price = self.price.min(FIRST_PRICE);
             }
-            // Linux makes up for delayed ACKs though it counts segments: a step is twice as large with two segments an ACK.
+            // Linux compensates for delayed ACKs, although it counts segments: with two segments per ACK the step is twice as large.
             self.price = self.price * RATIO / self.ack_ratio;
         }
         self.price = self.price.max(1);
@@ -180,7 +180,7 @@ impl CongestionControl for Bic {
         };
         window.ssthresh = left.max(2) * window.mss;
         if signal == Signal::Timeout {
-            // Linux forgets everything.
+            // Linux resets everything.
             self.last_max = 0;
             self.ack_ratio = 2 * RATIO;
         }

@@ -1,4 +1,4 @@
-//! CDG: backs off by chance where the delay's gradient says that a queue builds up.
+//! CDG: reduces the window at random when the gradient of the delay shows that a queue builds up.
 
 mod hystart;
 
@@ -10,43 +10,42 @@ use self::hystart::Train;
 use crate::delayed_ack::DelayedAcks;
 use crate::growth::{Growth, segments};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// CDG: a queue that grows makes a back-off likely, the faster the likelier; no threshold of delay is needed.
+/// CDG: the faster the queue grows, the likelier a back-off. It needs no delay threshold.
 ///
-/// Once a round trip it compares the smallest and the largest RTT with those of the round trip before. The mean of eight such gradients
-/// decides: the faster delay grows, the likelier the window is cut to 70 %. Back-offs that do not shorten the queue are given up after
-/// a few, since someone else fills it, and a shadow window remembers what Reno would have, so that losses cost less. It is used where
-/// delay matters and absolute delays cannot be trusted. It is bad at filling long paths (it backs off on noise) and at short RTTs
-/// with jitter.
+/// Once per round trip it compares the smallest and the largest RTT with those of the previous round trip. It averages eight such gradients: the
+/// faster the delay grows, the likelier the window is reduced to 70 %. After a few back-offs that do not shorten the queue, it stops backing off,
+/// because another flow fills the queue. A shadow window tracks what Reno would have, so that losses cost less. It is used where delay matters and
+/// absolute delays cannot be trusted. It fills long paths badly because it backs off on noise, and it works badly at short RTTs with jitter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Gradients that are averaged.
+    /// Number of gradients that are averaged.
     #[schemars(range(min = 1, max = 256), extend("unit" = "round trips"))]
     pub window: u32,
-    /// Share of the window that a back-off leaves.
+    /// Share of the window that remains after a back-off.
     #[schemars(range(min = 0.1, max = 0.99))]
     pub backoff_beta: f64,
-    /// How fast the chance of a back-off grows: it is 1 - exp(-backoff_factor s), with s the sum of the gradients in seconds.
+    /// How fast the probability of a back-off grows: it is 1 - exp(-backoff_factor s), where s is the sum of the gradients in seconds.
     #[schemars(range(min = 0.0, max = 1000.0), extend("unit" = "1/s"))]
     pub backoff_factor: f64,
-    /// Ends slow start at a train of ACKs half an RTT long.
+    /// End slow start at a train of ACKs that lasts half an RTT.
     pub hystart_train: bool,
-    /// Ends slow start when the delay has grown by an eighth.
+    /// End slow start when the delay has grown by an eighth.
     pub hystart_delay: bool,
-    /// Back-offs without effect after which no more follow until delay falls; 0: they always follow.
+    /// After this many back-offs without effect, stop until the delay falls; 0: never stop.
     #[schemars(range(min = 0, max = 1000))]
     pub use_ineff: u32,
-    /// Losses cut to the shadow window where it is larger than half the window.
+    /// At a loss, reduce to the shadow window if it is larger than half the window.
     pub use_shadow: bool,
-    /// A loss while the queue is not believed full leaves the window as it is.
+    /// A loss while the queue is not believed to be full does not change the window.
     pub use_tolerance: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        // Linux's: Hayes and Armitage 2011 with G = 3 ms, which are 42 per million microseconds of the sum of eight gradients.
+        // Linux's values: Hayes and Armitage 2011 with G = 3 ms, which is 42 per second for the sum of eight gradients.
         Self {
             window: 8,
             backoff_beta: 724.0 / 1024.0,
@@ -60,7 +59,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpCdg"];
     const SOURCE: &'static str = "D. Hayes and G. Armitage, Revisiting TCP congestion control using delay gradients, IFIP Networking 2011; as in Linux";
 
@@ -87,14 +86,14 @@ impl Law for Params {
     }
 }
 
-/// A gradient that shows that a back-off had an effect, ns over the window (Linux: 32 us).
+/// A gradient below this, negative, shows that a back-off had an effect; ns over the window (Linux: 32 us).
 const EFFECT: i64 = 32_000;
-/// Lone ACKs in a row that may be taken for delayed ones.
+/// Number of consecutive single-segment ACKs that may be suspected to be delayed.
 const SUSPECTS: u8 = 5;
-/// Smaller gradients than half of this are none (Linux: 64 us).
+/// Gradients smaller than half of this are treated as zero (Linux: 64 us).
 const GRAIN: i64 = 64_000;
 
-/// Smallest and largest RTT of a round trip, ns (0: none yet), or how they changed.
+/// Smallest and largest RTT of a round trip, ns (0: none yet), or their changes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Range {
     min: i64,
@@ -107,7 +106,7 @@ impl Range {
     }
 }
 
-/// What the gradients say about the bottleneck's queue (Hayes and Armitage 2011, section 2.3).
+/// State of the bottleneck's queue as inferred from the gradients (Hayes and Armitage 2011, section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     Unknown,
@@ -115,7 +114,7 @@ enum Queue {
     Full,
 }
 
-/// A back-off that lasts until what was in flight is acknowledged: the window falls in step with what is delivered (RFC 6937).
+/// A back-off in progress. The window falls as data are delivered (RFC 6937), until what was in flight is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Backoff {
     until: u64,
@@ -123,7 +122,7 @@ struct Backoff {
     delivered: u64,
 }
 
-/// The law.
+/// State of one connection.
 struct Cdg {
     params: Params,
     rng: Rng,
@@ -131,10 +130,10 @@ struct Cdg {
     starter: Starter,
     train: Train,
     delayed: DelayedAcks,
-    /// RTTs of this round trip and of the last one.
+    /// RTTs of this round trip and of the previous one.
     rtt: Range,
     last: Range,
-    /// The last gradients in a ring, how many there are, where the next one goes, and their sum.
+    /// Ring of the last gradients, its number of entries, the next index, and the sum.
     gradients: Box<[Range]>,
     filled: u32,
     tail: usize,
@@ -142,14 +141,14 @@ struct Cdg {
     round_end: u64,
     /// The window without back-offs, segments.
     shadow: u64,
-    /// Back-offs since delay last fell.
+    /// Number of back-offs since the delay last fell.
     ineffective: u32,
     queue: Queue,
     backoff: Option<Backoff>,
 }
 
 impl Cdg {
-    /// The gradient over the window, ns; the queue's state on the way.
+    /// Returns the gradient over the window, ns, and updates the queue's state.
     fn gradient(&mut self) -> i64 {
         let new = Range {
             min: self.rtt.min - self.last.min,
@@ -162,7 +161,7 @@ impl Cdg {
         self.tail = (self.tail + 1) % window;
         self.filled = (self.filled + 1).min(self.params.window);
         let Range { min, max } = self.sum;
-        // The smallest RTT is the better witness; where it says nothing the largest speaks.
+        // The gradient of the smallest RTT is more reliable. Without it, use that of the largest.
         let sum = if min > 0 { min } else { max };
         if min <= -EFFECT || max <= -EFFECT {
             self.ineffective = 0;
@@ -175,7 +174,7 @@ impl Cdg {
                 self.queue = Queue::NotFull;
             }
         }
-        // Until the ring is full, the missing gradients are like those there are.
+        // Until the ring is full, the missing gradients are assumed to equal the mean.
         sum * window as i64 / i64::from(self.filled)
     }
 
@@ -204,7 +203,7 @@ impl Cdg {
         true
     }
 
-    /// Goes on with a back-off; true if it is still on.
+    /// Continues a back-off. Returns whether it is still in progress.
     fn back_off(&mut self, window: &mut Window, ack: &Ack) -> bool {
         let Some(backoff) = &mut self.backoff else {
             return false;
@@ -222,7 +221,7 @@ impl Cdg {
         true
     }
 
-    /// The window was reduced: gradients start again from here.
+    /// Restarts the gradients after a reduction of the window.
     fn end_reduction(&mut self, ack: &Ack) {
         self.backoff = None;
         self.queue = Queue::Unknown;
@@ -231,7 +230,7 @@ impl Cdg {
     }
 }
 
-/// To the nearest multiple, in multiples, half away from zero.
+/// Rounds to the nearest multiple of `GRAIN`, half away from zero, and returns the number of multiples.
 fn rounded(gradient: i64) -> i64 {
     (gradient + gradient.signum() * GRAIN / 2) / GRAIN
 }
@@ -248,7 +247,7 @@ impl CongestionControl for Cdg {
         }
         let rtt = ack.rtt as i64;
         if suspect {
-            // A delayed ACK can prove that the smallest RTT is smaller, and nothing else.
+            // A delayed ACK can only lower the smallest RTT.
             self.rtt.min = self.rtt.min.min(rtt);
             return;
         }
@@ -302,7 +301,7 @@ impl CongestionControl for Cdg {
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
         self.growth.forget();
         if self.backoff.is_some() {
-            // The window is being reduced already.
+            // The window is already being reduced.
             return;
         }
         let cwnd = segments(window);
@@ -310,7 +309,7 @@ impl CongestionControl for Cdg {
             window.ssthresh = cwnd.max(2) * window.mss;
             return;
         }
-        // Section 2.4: the shadow window takes the loss; half the window at least remains.
+        // Section 2.4: a loss halves the shadow window. At least half of the window remains.
         self.shadow = (self.shadow / 2).min(cwnd);
         let left = if self.params.use_shadow {
             self.shadow.max(cwnd / 2)

@@ -1,18 +1,18 @@
-//! Compound TCP: Reno's window plus one that grows fast while there is no queue and goes as one builds up.
+//! Compound TCP: Reno's window plus a second one, which grows fast while there is no queue and shrinks as one builds up.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// Compound TCP: the sum of Reno's window and a delay-based one.
+/// Compound TCP: the sum of Reno's window and a delay-based window.
 ///
-/// The delay-based window grows by a power of the whole while fewer than gamma segments wait in the queue, and gives back what waits beyond that, so that a
-/// flow fills a long path quickly and then is Reno. It was Windows' default for a decade. Where the queue is deep it
-/// behaves as Reno; gamma tunes itself to shallow queues. With a base RTT measured too high, or beside flows that hold a queue, the
-/// second window stays empty and only Reno's is left.
+/// While fewer than gamma segments wait in the queue, the delay-based window grows by a power of the whole window. Beyond that it shrinks by what
+/// waits. A flow therefore fills a long path quickly and then behaves as Reno. It was the default of Windows for a decade. With a deep queue it
+/// behaves as Reno; gamma adapts to shallow queues. If the base RTT was measured too high, or other flows hold a queue, the delay-based window stays
+/// empty and only Reno's is left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -22,21 +22,21 @@ pub struct Params {
     /// Share of the whole window that a loss takes.
     #[schemars(range(min = 0.01, max = 0.9))]
     pub beta: f64,
-    /// Power of the window by which the delay-based one grows.
+    /// Exponent of the window in the growth of the delay-based window.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub k: f64,
-    /// How fast the delay-based window falls for each segment in the queue.
+    /// How fast the delay-based window shrinks per segment in the queue.
     #[schemars(range(min = 0.01, max = 10.0))]
     pub zeta: f64,
-    /// Segments in the queue that mean congestion; the largest, if it is tuned.
+    /// Number of queued segments that indicates congestion. If gamma is tuned, this is its largest value.
     #[schemars(range(min = 1.0, max = 10000.0), extend("unit" = "segments"))]
     pub gamma: f64,
-    /// The smallest gamma that tuning may reach.
+    /// Smallest value that tuning may give to gamma.
     #[schemars(range(min = 1.0, max = 10000.0), extend("unit" = "segments"))]
     pub gamma_low: f64,
-    /// Tune gamma to three quarters of what Reno's window had in the queue at losses.
+    /// Tune gamma to three quarters of the segments that Reno's window had in the queue at losses.
     pub tune_gamma: bool,
-    /// Window below which it is Reno.
+    /// Below this window, it behaves as Reno.
     #[schemars(range(min = 1, max = 100_000), extend("unit" = "segments"))]
     pub low_window: u32,
     /// How slow start ends.
@@ -60,7 +60,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["ctcp"];
     const SOURCE: &'static str = "K. Tan, J. Song, Q. Zhang, M. Sridharan, A Compound TCP approach for high-speed and long distance networks, IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02";
 
@@ -68,7 +68,10 @@ impl Law for Params {
         if self.gamma_low <= self.gamma {
             Ok(())
         } else {
-            Err("`gamma_low` must not be larger than `gamma`".to_owned())
+            Err(format!(
+                "`gamma_low` is {}, but must not be larger than `gamma`, which is {}",
+                self.gamma_low, self.gamma
+            ))
         }
     }
 
@@ -87,29 +90,29 @@ impl Law for Params {
     }
 }
 
-/// Share of Reno's queue at a loss that gamma aims at, and the weight of a loss in its average.
+/// Gamma tends to this share of Reno's queue at a loss, and each loss has this weight in the average.
 const GAMMA_SHARE: f64 = 0.75;
 const GAMMA_WEIGHT: f64 = 0.2;
 
-/// The law.
+/// State of one connection.
 struct Compound {
     starter: Starter,
     params: Params,
     gamma: f64,
-    /// The delay-based window, bytes; what is left of `cwnd` is Reno's.
+    /// The delay-based window, bytes. The rest of `cwnd` is Reno's.
     dwnd: f64,
-    /// Part of a byte that the window could not take.
+    /// Fraction of a byte that is carried over to the next ACK.
     fraction: f64,
-    /// Stream offset that ends the round trip, and its RTT samples.
+    /// Stream offset that ends the round trip, the sum of its RTT samples and their number.
     round_end: u64,
     rtts: Nanos,
     samples: u64,
-    /// Share of the window that waited in the queue in the last round trip.
+    /// Share of the window that was queued in the last round trip.
     queued: f64,
 }
 
 impl Compound {
-    /// Adds bytes, or takes them, and keeps what is no whole byte.
+    /// Adds bytes, which may be negative, to the window and carries the fraction over.
     fn change(&mut self, window: &mut Window, bytes: f64) {
         let bytes = bytes + self.fraction;
         let whole = libm::floor(bytes);
@@ -117,7 +120,7 @@ impl Compound {
         window.cwnd = (window.cwnd as i64 + whole as i64).max(2 * window.mss as i64) as u64;
     }
 
-    /// Once a round trip: the mean RTT tells how much of the window waits in the queue.
+    /// Once per round trip: computes from the mean RTT how much of the window is queued.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
         self.round_end = ack.next;
         let Some(mean) = self.rtts.checked_div(self.samples) else {
@@ -135,7 +138,7 @@ impl Compound {
         let change = if waiting >= self.gamma {
             -(self.params.zeta * waiting * mss).min(self.dwnd)
         } else if segments >= f64::from(self.params.low_window) {
-            // Equation 5: alpha win^k, of which Reno's window takes one segment.
+            // Equation 5: alpha win^k, minus the segment that Reno's window adds.
             mss * (self.params.alpha * libm::pow(segments, self.params.k) - 1.0).max(0.0)
         } else {
             0.0
@@ -161,7 +164,7 @@ impl CongestionControl for Compound {
             return;
         }
         let acked = self.starter.open(window, ack);
-        // Draft section 3.1: Reno's window grows by a segment a round trip of the whole.
+        // Draft section 3.1: Reno's window grows by one segment per round trip of the whole window.
         let grown = window.mss as f64 * acked as f64 / window.cwnd as f64;
         self.change(window, grown);
     }
@@ -189,7 +192,7 @@ impl CongestionControl for Compound {
     }
 
     fn on_idle_restart(&mut self, _: &mut Window, _: Nanos, _: Nanos) {
-        // The restart window is Reno's.
+        // After idle time, the restart window is Reno's.
         self.dwnd = 0.0;
     }
 

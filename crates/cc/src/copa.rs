@@ -5,23 +5,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::recent_min::RecentMin;
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// Copa: steers the window to the rate 1 / (delta times queueing delay), and gets rough when others fill the queue.
+/// Copa: aims at the rate 1 / (delta * queueing delay), and competes like Reno when other flows fill the queue.
 ///
-/// The target rate falls as the queue grows, so flows settle at a few packets each in the queue and empty it every five round trips, which keeps the
-/// base RTT known. The velocity of change doubles while the direction stays the same. If the queue has not been empty for five round
-/// trips, others must be filling it: `delta` then follows an AIMD rule and Copa competes like Reno. It is for low delay
-/// beside its like. A base RTT measured too high, or jitter of the delay, costs throughput, and the competitive mode ends the low delay.
+/// The target rate falls as the queue grows. Flows therefore settle at a few packets each in the queue and empty it every five round trips, which
+/// keeps the base RTT known. The velocity of change doubles while the direction stays the same. If the queue has not been empty for five round trips,
+/// other flows must be filling it: `delta` then follows an AIMD rule and Copa competes like Reno. It is for low delay among flows of its own kind. A
+/// base RTT measured too high, or jitter, costs throughput, and the competitive mode gives up the low delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much delay weighs against throughput in default mode: a flow keeps about 1 / delta packets in the queue.
+    /// Weight of delay against throughput in default mode. A flow keeps about 1 / delta packets in the queue.
     #[schemars(range(min = 0.004, max = 10.0))]
     pub delta: f64,
-    /// Switch to the competitive mode when the queue is never nearly empty.
+    /// Switch to competitive mode when the queue is never nearly empty.
     pub competitive: bool,
-    /// Time over which the base RTT is the smallest RTT.
+    /// The base RTT is the smallest RTT of this time.
     pub min_rtt_window: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpCopa"];
     const SOURCE: &'static str = "V. Arun, H. Balakrishnan, Copa: practical delay-based congestion control for the Internet, USENIX NSDI 2018";
 
@@ -64,54 +64,54 @@ impl Law for Params {
     }
 }
 
-/// Section 2.1: the velocity doubles after this many windows in one direction.
+/// Section 2.1: the velocity doubles after this many round trips in one direction.
 const STEADY_ROUNDS: u32 = 3;
-/// Section 2.2: round trips in which the queue should be nearly empty once.
+/// Section 2.2: the queue should be nearly empty once in this many round trips.
 const EMPTY_ROUNDS: u64 = 5;
-/// Section 2.2: the largest RTT is that of this many round trips...
+/// Section 2.2: the largest RTT is taken over this many round trips.
 const MAX_ROUNDS: u64 = 4;
-/// ... and a queueing delay below this share of what it varies is nearly empty.
+/// Section 2.2: a queueing delay below this share of the RTT's variation is considered nearly empty.
 const NEARLY_EMPTY: f64 = 0.1;
-/// Section 2.1: paced at twice the rate of the window, so that no queue comes from bursts.
+/// Section 2.1: pace at twice the rate of the window, so that bursts do not build a queue.
 const PACING_GAIN: f64 = 2.0;
 /// The smallest window, segments.
 const MIN_WINDOW: u64 = 2;
 
-/// The law.
+/// State of one connection.
 struct Copa {
     params: Params,
-    /// In force: the parameter, or less in the competitive mode.
+    /// The current delta: the parameter, or less in competitive mode.
     delta: f64,
     srtt: Nanos,
     /// The base RTT.
     min: RecentMin,
-    /// The smallest RTT of half a smoothed RTT: without the jitter of ACKs.
+    /// The smallest RTT of the last half smoothed RTT, which excludes the jitter of ACKs.
     standing: RecentMin,
-    /// The largest RTT, as what is missing to `NEVER`.
+    /// The largest RTT, stored as `NEVER` minus the RTT.
     max: RecentMin,
-    /// What they gave last: RTTstanding, and the queueing delay of section 2.1, d_q = RTTstanding - RTTmin; 0 before the first RTT.
+    /// Latest values of the filters: RTTstanding, and the queueing delay of section 2.1, d_q = RTTstanding - RTTmin. 0 before the first RTT sample.
     rtt: Nanos,
     queueing: Nanos,
-    /// When the queue was nearly empty.
+    /// When the queue was last nearly empty.
     last_empty: Nanos,
     competing: bool,
     /// In slow start.
     starting: bool,
     velocity: f64,
-    /// Direction of the last window, and for how many it has been the same.
+    /// The direction of the last change, and for how many round trips it has been the same.
     up: bool,
     same: u32,
-    /// Stream offset that ends the window, and the congestion window at its start.
+    /// Stream offset that ends the round trip, and cwnd at its start.
     round_end: u64,
     round_cwnd: u64,
-    /// A loss came in this window.
+    /// A loss occurred in this round trip.
     lost: bool,
-    /// Part of a byte that the window could not take.
+    /// Fraction of a byte that is carried over to the next ACK.
     fraction: f64,
 }
 
 impl Copa {
-    /// Takes an RTT sample in.
+    /// Records an RTT sample.
     fn measure(&mut self, window: &Window, ack: &Ack) {
         let (now, rtt, srtt) = (ack.now, ack.rtt, ack.srtt);
         self.srtt = srtt;
@@ -121,21 +121,22 @@ impl Copa {
         self.rtt = self.standing.update(now, srtt / 2, rtt);
         self.queueing = self.rtt.saturating_sub(base);
         let variation = float(largest.saturating_sub(base));
-        // A delayed ACK's segments wait for each other, so less than the time of one segment at the flow's rate is no queue of others'.
+        // The segments of a delayed ACK wait for each other. So a queueing delay shorter than one segment takes at the flow's rate does not come from
+        // other flows.
         let within_segment = self.queueing * window.cwnd <= self.rtt * window.mss;
         if within_segment || float(self.queueing) <= NEARLY_EMPTY * variation {
             self.last_empty = now;
         }
     }
 
-    /// Whether the rate of the window is at most the target rate 1 / (delta d_q).
+    /// Whether the rate cwnd / RTTstanding is at most the target rate 1 / (delta d_q).
     fn below_target(&self, window: &Window) -> bool {
-        // cwnd / RTTstanding <= mss / (delta d_q), without a division.
+        // cwnd / RTTstanding <= mss / (delta d_q), written without a division.
         let cwnd = self.delta * float(window.cwnd);
         cwnd * float(self.queueing) <= float(self.rtt) * float(window.mss)
     }
 
-    /// Section 2.1, step 4: once a window, is the congestion window larger than at its start?
+    /// Section 2.1, step 4: once per round trip, compares cwnd with its value at the start.
     fn end_round(&mut self, window: &Window, ack: &Ack) {
         let up = window.cwnd > self.round_cwnd;
         if up == self.up {
@@ -152,7 +153,7 @@ impl Copa {
         self.lost = false;
     }
 
-    /// Section 2.2: competes when the queue has not been nearly empty for five round trips; 1 / delta then grows by one a round trip.
+    /// Section 2.2: competes when the queue has not been nearly empty for five round trips. 1 / delta then grows by one per round trip.
     fn choose_mode(&mut self, now: Nanos) {
         let full = now - self.last_empty > EMPTY_ROUNDS * self.srtt;
         self.competing = self.params.competitive && full;
@@ -167,7 +168,7 @@ impl Copa {
         let acked = float(ack.delivered_now);
         let below = self.below_target(window);
         if self.starting {
-            // Section 2.1: doubles once a round trip until the rate exceeds the target.
+            // Section 2.1: the window doubles once per round trip until the rate exceeds the target.
             if below {
                 window.cwnd += if ack.cwnd_limited {
                     ack.delivered_now
@@ -180,13 +181,13 @@ impl Copa {
             (self.up, self.same, self.velocity) = (false, 0, 1.0);
         }
         if below != self.up {
-            // The velocity was won in the other direction; the paper resets it at the end of the window only.
+            // The velocity was reached in the other direction. The paper resets it only at the end of the round trip.
             self.velocity = 1.0;
         }
-        // Step 3: v / (delta cwnd) packets for each one acknowledged; never faster than slow start.
+        // Step 3: v / (delta cwnd) packets per acknowledged packet, never faster than slow start.
         let share = float(window.mss) / (self.delta * float(window.cwnd));
         let step = acked * (self.velocity * share).min(1.0);
-        // The integer below, without the call that a float's takes.
+        // Floor, without calling `floor`.
         let bytes = if below {
             if !ack.cwnd_limited {
                 return;
@@ -204,7 +205,7 @@ impl Copa {
 
     fn pace(&self, window: &mut Window) {
         if self.rtt > 0 {
-            // In this order the division does not wait for the window.
+            // In this order, the division does not depend on the window.
             let windows = PACING_GAIN * 1e9 / float(self.rtt);
             window.pacing = whole(windows * float(window.cwnd)).max(1);
         }
@@ -233,7 +234,7 @@ impl CongestionControl for Copa {
         window.ssthresh = window.cwnd.max(2 * window.mss);
         self.lost = true;
         if self.competing {
-            // Section 2.2: a loss halves 1 / delta, as Reno its window.
+            // Section 2.2: a loss halves 1 / delta, as Reno halves its window.
             self.delta = (2.0 * self.delta).min(self.params.delta);
         }
     }
@@ -246,11 +247,11 @@ impl CongestionControl for Copa {
     }
 
     fn on_idle_restart(&mut self, _: &mut Window, now: Nanos, _: Nanos) {
-        // Nothing was in the queue of ours, and nothing is known of others'.
+        // After the idle period this flow has nothing in the queue, and the queue of other flows is unknown.
         self.last_empty = now;
     }
 
-    // Losses do not move the window.
+    // Losses do not change the window.
     fn owns_recovery(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! CUBIC: after a loss the window follows a cubic of time round the size at which the loss came.
+//! CUBIC: after a loss the window is a cubic function of time, centred on the window before the loss.
 
 mod whole;
 
@@ -7,43 +7,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 use whole::Whole;
 
-/// Where implementations of CUBIC differ.
+/// Differences between implementations of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// As the RFC says: beyond the window before the loss, the estimate of Reno's window grows as fast as Reno.
+    /// As in the RFC: once the estimate of Reno's window passes the window before the loss, it grows as fast as Reno.
     #[default]
     Rfc9438,
-    /// As Linux does: windows and the cubic are whole segments (a window of three is back a round trip after its loss), Reno's window
-    /// grows slowly all the time, and before the first loss a round trip adds 5 % at least.
+    /// As in Linux: windows and the cubic are whole segments, so a window of three segments is restored one round trip after its loss. The estimate
+    /// of Reno's window always grows slowly. Before the first loss the window grows by at least 5 % per round trip.
     Linux,
 }
 
 /// CUBIC: growth by the time since the last loss, never slower than Reno's.
 ///
-/// After a loss takes three tenths of the window, it returns quickly to near the size at which the loss came, lingers there, and then probes
-/// ever faster; the clock is time and not round trips, so flows of different round-trip times share better than under Reno. Slow start ends
-/// by HyStart++ before the queue overflows. It is the default of Linux, Windows and Apple's systems, so use it as the traffic that a queue
-/// must cope with. It fills deep buffers as Reno does, and being less yielding it keeps them fuller.
+/// A loss takes three tenths of the window. The window then returns quickly to near its size before the loss, stays there for a while, and then
+/// probes faster and faster. Growth depends on time and not on round trips, so flows of different RTTs share more fairly than with Reno. By default
+/// slow start ends by HyStart++ before the queue overflows. CUBIC is the default of Linux, Windows and Apple's systems, so use it as the traffic that
+/// a queue must handle. It fills deep buffers as Reno does, and keeps them fuller because it backs off less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// How steep the cubic is (RFC 9438 section 5: C).
     #[schemars(range(min = 0.001, max = 100.0), extend("unit" = "segments/s^3"))]
     pub c: f64,
-    /// The share of the window that a loss leaves (RFC 9438 section 4.6).
+    /// The share of the window that remains after a loss (RFC 9438 section 4.6).
     #[schemars(range(min = 0.1, max = 0.99))]
     pub beta: f64,
-    /// Give way to new flows: aim lower when the window is below its last maximum (RFC 9438 section 4.7).
+    /// Yield to new flows: choose a lower target if the window is below its last maximum (RFC 9438 section 4.7).
     pub fast_convergence: bool,
     /// Never grow slower than Reno would (RFC 9438 section 4.3).
     pub tcp_friendliness: bool,
     /// How slow start ends (RFC 9438 section 4.10).
     pub slow_start: SlowStart,
-    /// Growth beyond the window before the loss, and before any loss: `rfc9438` or `linux`.
+    /// How the window grows beyond its size before the loss, and before the first loss: `rfc9438` or `linux`.
     pub variant: Variant,
 }
 
@@ -60,7 +60,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpCubic"];
     const SOURCE: &'static str = "RFC 9438";
 
@@ -84,12 +84,12 @@ impl Law for Params {
     }
 }
 
-/// The law. Windows are bytes here, so `c` carries the segment size.
+/// State of one connection. Windows are bytes here, so `c` is multiplied by the segment size.
 struct Cubic {
     starter: Starter,
     params: Params,
     alpha_before: f64,
-    /// Between the first ACK of congestion avoidance and the next congestion.
+    /// True from the first ACK of congestion avoidance to the next congestion.
     in_epoch: bool,
     epoch_start: Nanos,
     last_ack: Nanos,
@@ -99,9 +99,9 @@ struct Cubic {
     w_max: f64,
     w_est: f64,
     cwnd_prior: f64,
-    /// Part of a byte that the window could not take.
+    /// Fraction of a byte that is carried over to the next ACK.
     fraction: f64,
-    /// What `Variant::Linux` counts.
+    /// Counters of `Variant::Linux`.
     whole: Whole,
 }
 
@@ -118,7 +118,7 @@ impl Cubic {
             // Equation 2: K = cbrt((W_max - cwnd_epoch) / C).
             self.k = libm::cbrt((self.w_max - cwnd) / self.c);
         } else {
-            // Sections 4.8 and 4.10: after a timeout or slow start without a loss, K is 0 and W_max the window.
+            // Sections 4.8 and 4.10: after a timeout, or after slow start without a loss, K is 0 and W_max is the current window.
             self.k = 0.0;
             self.w_max = cwnd;
         }
@@ -137,7 +137,7 @@ impl Cubic {
         }
         let cwnd = window.cwnd as f64;
         let t = (ack.now - self.epoch_start) as f64 * 1e-9;
-        // Per segment acknowledged, so that delayed ACKs do not slow the growth down.
+        // Growth is per acknowledged segment, so delayed ACKs do not slow it down.
         let share = acked as f64 / cwnd;
         // Section 4.3: once W_est reaches the window before the loss, alpha is 1.
         let alpha = if self.w_est < self.cwnd_prior {
@@ -164,7 +164,7 @@ impl Cubic {
         window.cwnd += bytes;
     }
 
-    /// As `avoid`, in whole segments.
+    /// Congestion avoidance in whole segments (`Variant::Linux`).
     fn avoid_whole(&mut self, window: &mut Window, ack: &Ack, acked: u64) {
         let (mss, cwnd) = (window.mss, window.cwnd / window.mss);
         if !self.in_epoch {
@@ -173,7 +173,7 @@ impl Cubic {
         }
         self.whole.acknowledge(acked);
         if self.whole.due(ack.now, cwnd) {
-            // Linux aims the smallest RTT ahead, not the smoothed one.
+            // Linux computes the target one minimum RTT ahead, not one smoothed RTT.
             let t = (ack.now - self.epoch_start + ack.min_rtt) as f64 * 1e-9;
             let target = whole::target(self.w_max as u64 / mss, self.params.c, t - self.k);
             self.whole
@@ -186,7 +186,7 @@ impl Cubic {
         window.cwnd += self.whole.earn(acked, mss);
     }
 
-    /// Linux's windows after a loss: the next threshold and, with fast convergence, the next turning point.
+    /// Sets the windows after a loss as Linux does: the threshold and, with fast convergence, the next W_max.
     fn cut_whole(&mut self, window: &mut Window) {
         let (mss, cwnd) = (window.mss, window.cwnd / window.mss);
         // Linux's beta is 717 / 1024.
@@ -201,7 +201,7 @@ impl Cubic {
         self.whole.forget();
     }
 
-    /// Section 4.2: time in which the window was not used is not time of the epoch.
+    /// Section 4.2: excludes time in which the sender did not use the window from the epoch.
     fn skip(&mut self, now: Nanos) {
         self.epoch_start = (self.epoch_start + (now - self.last_ack)).min(now);
         self.last_ack = now;
@@ -218,7 +218,7 @@ impl CongestionControl for Cubic {
             return self.skip(ack.now);
         }
         self.last_ack = ack.now;
-        // What SACKs delivered before this ACK opened no window then and must not now.
+        // Bytes that earlier SACKs delivered do not grow the window.
         let acked = ack.credit();
         if window.in_slow_start() {
             self.starter.observe(window, ack);
@@ -244,13 +244,13 @@ impl CongestionControl for Cubic {
         } else {
             cwnd
         };
-        // Section 4.6 allows cwnd for flight_size where, as here, an unused window does not grow.
+        // Section 4.6 allows cwnd instead of flight_size because an unused window does not grow here.
         window.ssthresh = ((cwnd * self.params.beta) as u64).max(2 * window.mss);
         if self.params.variant == Variant::Linux {
             self.cut_whole(window);
         }
         if signal == Signal::Timeout {
-            // Section 4.8: the next epoch starts with W_max at its own window.
+            // Section 4.8: the next epoch starts with W_max equal to its initial window.
             self.w_max = 0.0;
             self.cwnd_prior = 0.0;
         }

@@ -1,25 +1,25 @@
-//! Which ACKs the receiver's delayed-ACK timer may have held back: a part that laws share which measure delays finely.
+//! Detects ACKs that the receiver's delayed-ACK timer may have held back. Congestion controls that measure delay precisely use it.
 
 use crate::Ack;
 
-/// Hayes 2010 (CAIA TR 100219A), as in Linux: who acknowledges several segments at once delays the ACK of a lone one.
+/// Hayes 2010 (CAIA TR 100219A), as in Linux: a receiver that acknowledges several segments at once delays the ACK of a single segment.
 #[derive(Clone, Copy, Debug)]
 pub struct DelayedAcks {
-    /// ACKs of several segments seen, less the lone ones suspected since.
+    /// Number of ACKs for several segments seen, minus the single-segment ACKs suspected since.
     seen: u8,
     most: u8,
 }
 
 impl DelayedAcks {
-    /// Nothing is known of the receiver; so many lone ACKs in a row can be suspected at most.
+    /// Creates the detector. At most `most` single-segment ACKs in a row are suspected.
     pub fn new(most: u8) -> Self {
         Self { seen: 0, most }
     }
 
-    /// Whether this ACK may have waited for the timer.
+    /// Whether this ACK may have waited for the delayed-ACK timer.
     #[inline]
     pub fn suspects(&mut self, ack: &Ack, mss: u64) -> bool {
-        // An ACK that reports a hole is sent at once.
+        // The receiver sends an ACK that reports a hole at once.
         if ack.acked == 0 || ack.delivered_now != ack.acked {
             return false;
         }

@@ -1,4 +1,4 @@
-//! How the receiver tells the sender of congestion marks: what a user asks for, what a law needs, and what two ends agree on.
+//! ECN feedback: what a user asks for, what a congestion control needs, and what the two ends agree on.
 
 use std::borrow::Cow;
 
@@ -6,24 +6,24 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// ECN feedback of a connection. Written `false`, `true`, `"dctcp"` or `"accecn"`; later ones tell more.
+/// ECN feedback of a connection, written `false`, `true`, `"dctcp"` or `"accecn"`. Each of these carries more information than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnFeedback {
     /// No ECN.
     #[default]
     Off,
-    /// RFC 3168: an echo from the first mark until the sender has reduced.
+    /// RFC 3168: the receiver echoes from the first mark until the sender has reduced its window.
     Classic,
-    /// RFC 8257 section 3.2: the echo follows the marks exactly.
+    /// RFC 8257 section 3.2: the receiver echoes the marks exactly.
     Dctcp,
     /// AccECN (RFC 9768): counters of marked packets and bytes.
     Accurate,
 }
 
 impl EcnFeedback {
-    /// What is negotiated when the user asked for this and the law needs that: what a user names stands, `false` and `true` give way to the law,
-    /// as in Linux.
-    pub fn with_law(self, needed: Self) -> Self {
+    /// Returns what is negotiated when the user asked for `self` and the congestion control needs `needed`. As in Linux, a feedback that the user
+    /// names is kept; `false` and `true` yield to what the congestion control needs.
+    pub fn or_needed(self, needed: Self) -> Self {
         match self {
             Self::Off | Self::Classic => self.max(needed),
             Self::Dctcp | Self::Accurate => self,
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for EcnFeedback {
             (_, Some("dctcp")) => Ok(Self::Dctcp),
             (_, Some("accecn")) => Ok(Self::Accurate),
             _ => Err(serde::de::Error::custom(format!(
-                "{value} is no ECN feedback (allowed: false, true, \"dctcp\", \"accecn\")"
+                "{value} is not an ECN feedback (allowed: false, true, \"dctcp\", \"accecn\")"
             ))),
         }
     }
@@ -90,18 +90,21 @@ mod tests {
         }
         for text in ["\"yes\"", "1", "null", "\"true\""] {
             let error = serde_json::from_str::<EcnFeedback>(text).unwrap_err();
-            assert!(error.to_string().contains("is no ECN feedback"), "{error}");
+            assert!(
+                error.to_string().contains("is not an ECN feedback"),
+                "{error}"
+            );
         }
     }
 
     #[test]
-    fn a_law_gets_what_it_needs_unless_the_user_named_another() {
+    fn an_algorithm_gets_what_it_needs_unless_the_user_named_another() {
         use EcnFeedback::{Accurate, Classic, Dctcp, Off};
-        assert_eq!(Off.with_law(Off), Off);
-        assert_eq!(Off.with_law(Dctcp), Dctcp);
-        assert_eq!(Classic.with_law(Off), Classic);
-        assert_eq!(Classic.with_law(Accurate), Accurate);
-        assert_eq!(Accurate.with_law(Dctcp), Accurate);
-        assert_eq!(Dctcp.with_law(Accurate), Dctcp);
+        assert_eq!(Off.or_needed(Off), Off);
+        assert_eq!(Off.or_needed(Dctcp), Dctcp);
+        assert_eq!(Classic.or_needed(Off), Classic);
+        assert_eq!(Classic.or_needed(Accurate), Accurate);
+        assert_eq!(Accurate.or_needed(Dctcp), Accurate);
+        assert_eq!(Dctcp.or_needed(Accurate), Dctcp);
     }
 }

@@ -1,16 +1,17 @@
-//! A fixed window: no control at all, to measure what the path does by itself.
+//! A fixed window: no congestion control at all, to measure what the path does by itself.
 
-use bloatlab_units::{Nanos, Rng};
+use bloatlab_units::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::constant::Constant;
+use crate::{CongestionControl, Factory, Window};
 
-/// A window of constant size that reacts to nothing.
+/// A constant window that reacts to nothing.
 ///
-/// The sender keeps `window` segments in flight whatever is lost, marked or delayed. With a window below the bandwidth-delay product the path
-/// is never full; above it, the surplus stands in the queue for ever, to the packet. Use it to measure a path or a queue without the
-/// dynamics of a law, and as the baseline of what a law costs in time.
+/// The sender keeps `window` segments in flight, whatever is lost, marked or delayed. If the window is smaller than the bandwidth-delay product, the
+/// path is never full. If it is larger, exactly the surplus stays in the queue for ever. Use it to measure a path or a queue without the dynamics of
+/// a congestion control, and as a baseline for the run time of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -25,57 +26,16 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["fixed_window"];
     const SOURCE: &'static str =
         "RFC 9293 section 3.8.6: the sliding window alone, without congestion control";
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
-        Box::new(Fixed {
-            segments: u64::from(self.window),
-        })
-    }
-}
-
-/// The law.
-struct Fixed {
-    segments: u64,
-}
-
-impl Fixed {
-    fn hold(&self, window: &mut Window) {
-        window.cwnd = self.segments * window.mss;
-        window.ssthresh = window.cwnd.max(2 * window.mss);
-    }
-}
-
-impl CongestionControl for Fixed {
-    fn on_start(&mut self, window: &mut Window, _: Nanos) {
-        self.hold(window);
-    }
-
-    fn on_ack(&mut self, window: &mut Window, _: &Ack) {
-        self.hold(window);
-    }
-
-    fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
-        self.hold(window);
-    }
-
-    fn on_recovered(&mut self, window: &mut Window, _: &Ack) {
-        self.hold(window);
-    }
-
-    fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
-        self.hold(window);
-    }
-
-    fn on_idle_restart(&mut self, window: &mut Window, _: Nanos, _: Nanos) {
-        self.hold(window);
-    }
-
-    // The sender must not shrink a fixed window.
-    fn owns_recovery(&self) -> bool {
-        true
+        let segments = u64::from(self.window);
+        Box::new(Constant(move |window: &mut Window| {
+            window.cwnd = segments * window.mss;
+            window.ssthresh = window.cwnd.max(2 * window.mss);
+        }))
     }
 }

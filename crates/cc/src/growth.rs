@@ -1,9 +1,9 @@
-//! Reno's growth in whole segments, as Linux counts it: a part that laws build on.
+//! Reno's growth in whole segments, as Linux counts it. Several congestion controls use it.
 
 use crate::slow_start::Starter;
 use crate::{Ack, Window};
 
-/// What was acknowledged towards the next segment of the window.
+/// Counts acknowledged bytes until they add a segment to the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Growth {
     /// Bytes acknowledged since the window last grew.
@@ -11,10 +11,10 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Reno's answer to an ACK: slow start up to the threshold, then one segment a window.
+    /// Applies an ACK as Reno does: slow start up to the threshold, then one segment per window acknowledged.
     #[inline]
     pub fn reno(&mut self, window: &mut Window, starter: &mut Starter, ack: &Ack) {
-        // RFC 7661: a window that was not used says nothing about the path.
+        // RFC 7661: do not grow a window that the sender did not use.
         if !ack.cwnd_limited {
             return;
         }
@@ -22,16 +22,16 @@ impl Growth {
         self.avoid(window, window.cwnd, left);
     }
 
-    /// Congestion avoidance: `price` acknowledged bytes buy a segment.
+    /// Congestion avoidance: every `price` acknowledged bytes add one segment to the window.
     #[inline]
     pub fn avoid(&mut self, window: &mut Window, price: u64, acked: u64) {
         window.cwnd += self.earn(acked, price, window.mss);
     }
 
-    /// Pays in acknowledged bytes, at `price` of them for a segment; gives the bytes bought.
+    /// Counts acknowledged bytes, of which `price` add one segment. Returns the bytes by which the window grows.
     #[inline]
     pub fn earn(&mut self, acked: u64, price: u64, mss: u64) -> u64 {
-        // RFC 3465 section 2.1: bytes are counted, not ACKs. What was saved at a higher price buys one segment, not several.
+        // RFC 3465 section 2.1: count bytes, not ACKs. Bytes counted at a higher price add one segment, not several.
         let saved = u64::from(self.paid >= price);
         if saved > 0 {
             self.paid = 0;
@@ -42,7 +42,7 @@ impl Growth {
         (saved + bought) * mss
     }
 
-    /// Congestion: what was paid is lost.
+    /// Drops the bytes counted so far. Called at congestion.
     pub fn forget(&mut self) {
         self.paid = 0;
     }

@@ -1,25 +1,25 @@
-//! HighSpeed TCP: the larger the window, the more it grows and the less it gives up.
+//! HighSpeed TCP: the larger the window, the faster it grows and the less it loses.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
 /// HighSpeed TCP: Reno up to 38 segments, beyond that a larger increase and a smaller decrease.
 ///
-/// Increase and decrease are functions of the window, made so that a window of 83000 segments needs one loss in ten million instead of Reno's one in
-/// five billion. At 38 segments and below it is Reno. It was made for single flows over long paths of high rate. The steps of its table are
-/// what it grows by for every acknowledgment, so delayed acknowledgments slow it down as they do Reno of old. Large
-/// windows grow faster than small ones, so flows become equal slowly, and the one with the shorter RTT wins by far.
+/// Increase and decrease are functions of the window. With them, a window of 83000 segments needs one loss in ten million packets, where Reno needs
+/// one in five billion. At 38 segments and below it is Reno. It was designed for single flows over long paths of high rate. It grows per ACK, so
+/// delayed ACKs slow it down as they did the original Reno. Large windows grow faster than small ones, so flows converge to equal shares slowly, and
+/// the flow with the shorter RTT gets much more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Window up to which it is Reno (RFC 3649 section 5: Low_Window).
+    /// At or below this window, it behaves as Reno (RFC 3649 section 5: Low_Window).
     #[schemars(range(min = 2, max = 1000), extend("unit" = "segments"))]
     pub low_window: u32,
-    /// Window at which a loss takes `high_decrease` (RFC 3649 section 5: High_Window).
+    /// Window at which a loss takes the share `high_decrease` (RFC 3649 section 5: High_Window).
     #[schemars(range(min = 1001, max = 1_000_000), extend("unit" = "segments"))]
     pub high_window: u32,
     /// Share of the window that a loss takes at `high_window` (RFC 3649 section 5: High_Decrease).
@@ -40,7 +40,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpHighSpeed"];
     const SOURCE: &'static str = "RFC 3649";
 
@@ -69,7 +69,7 @@ impl Params {
         w * w * 2.0 * b / ((2.0 - b) * 12.8 * libm::pow(w, 1.2))
     }
 
-    /// RFC 3649 appendix B: the windows at which the increase has grown by more than one since the row before.
+    /// RFC 3649 appendix B: the windows at which the increase has grown by more than one since the previous row.
     fn steps(&self) -> Vec<Step> {
         let mut window = u64::from(self.low_window);
         let mut steps = vec![self.step(window)];
@@ -101,28 +101,28 @@ impl Params {
     }
 }
 
-/// A row of the table; its number from 1 is the increase, segments a round trip.
+/// A row of the table. Its number, counted from 1, is the increase in segments per round trip.
 struct Step {
-    /// The largest window that it is for, segments.
+    /// The largest window to which the row applies, segments.
     window: u64,
-    /// What a loss takes, 256ths of the window.
+    /// Share of the window that a loss takes, 256ths.
     decrease: u64,
 }
 
 /// RFC 3649 appendix B: where the table ends, segments.
 const TOP: u64 = 100_000;
 
-/// The law. The window grows by whole segments.
+/// State of one connection. The window grows by whole segments.
 struct HighSpeed {
     starter: Starter,
     steps: Vec<Step>,
     step: usize,
-    /// Share of the next segment that has been earned, in parts of a window.
+    /// Progress towards the next segment, in units of 1/cwnd segments.
     credit: u64,
 }
 
 impl HighSpeed {
-    /// The row of this window.
+    /// Finds the row for a window.
     fn find(&mut self, segments: u64) {
         while self.step + 1 < self.steps.len() && segments > self.steps[self.step].window {
             self.step += 1;
@@ -155,7 +155,8 @@ impl CongestionControl for HighSpeed {
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
         let segments = window.cwnd / window.mss;
-        // RFC 3649 section 5: w -= b(w) w. The row is congestion avoidance's last: the first loss of all takes half, as Linux's does.
+        // RFC 3649 section 5: w -= b(w) w. The row is the last one used in congestion avoidance, so the first loss takes half the window, as in
+        // Linux.
         let taken = (segments * self.steps[self.step].decrease) >> 8;
         window.ssthresh = (segments - taken).max(2) * window.mss;
         self.credit = 0;

@@ -1,35 +1,36 @@
-//! H-TCP: the increase grows with the time since the last loss, the decrease fits the queue.
+//! H-TCP: the increase grows with the time since the last loss, and the decrease just empties the queue.
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// H-TCP: grows as Reno for a second after a loss, then faster and faster; backs off by what empties the queue.
+/// H-TCP: grows as Reno for a second after a loss, then faster and faster; a loss takes just what empties the queue.
 ///
-/// The increase is a function of the time since the last loss, so short loss cycles give Reno's behaviour and long ones a fast climb. The decrease is the
-/// ratio of the smallest to the largest RTT, between a half and 0.8, unless the throughput changed by more than a fifth since the loss
-/// before. It is for long paths of high rate, and shares fairly between flows, also of different RTTs, since the increase
-/// is scaled by the RTT. It knows no delay signal: with one flow and a deep queue it overflows it as often as CUBIC.
+/// The increase is a function of the time since the last loss: short loss cycles give Reno's behaviour, and long ones fast growth. A loss leaves the
+/// ratio of the smallest to the largest RTT, limited to the range from 0.5 to 0.8. It leaves 0.5 if the throughput changed by more than a fifth
+/// between the last two losses. H-TCP is for long paths of high rate. It shares fairly between flows, also of different RTTs, because the increase is
+/// scaled by the RTT. It does not react to delay: with one flow it overflows a deep queue as often as CUBIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Time after a loss in which it grows as Reno (draft-leith-tcp-htcp-06 section 2: Delta_L).
+    /// Time after a loss during which it grows as Reno (draft-leith-tcp-htcp-06 section 2: Delta_L).
     pub delta_l: Duration,
-    /// The least share of the window that a loss leaves (draft-leith-tcp-htcp-06 section 2: beta_min).
+    /// The smallest share of the window that remains after a loss (draft-leith-tcp-htcp-06 section 2: beta_min).
     #[schemars(range(min = 0.1, max = 0.99))]
     pub beta_min: f64,
-    /// The largest share of the window that a loss leaves.
+    /// The largest share of the window that remains after a loss.
     #[schemars(range(min = 0.1, max = 0.99))]
     pub beta_max: f64,
-    /// Change of the throughput between two losses above which a loss leaves `beta_min` (draft-leith-tcp-htcp-06 section 2: Delta_B).
+    /// If the throughput changes by more than this share between two losses, the window falls to `beta_min` (draft-leith-tcp-htcp-06 section 2:
+    /// Delta_B).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub delta_b: f64,
-    /// Back off by `beta_min` when the throughput changed, by the ratio of RTTs otherwise.
+    /// Reduce the window to `beta_min` if the throughput changed, and otherwise by the ratio of RTTs.
     pub bandwidth_switch: bool,
-    /// Scale the increase by the RTT over 100 ms, so that flows of different RTTs grow alike.
+    /// Scale the increase by the RTT over 100 ms, so that flows of different RTTs grow at the same speed.
     pub rtt_scaling: bool,
     /// How slow start ends.
     pub slow_start: SlowStart,
@@ -49,7 +50,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpHtcp"];
     const SOURCE: &'static str = "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004; draft-leith-tcp-htcp-06";
 
@@ -57,7 +58,10 @@ impl Law for Params {
         if self.beta_min <= self.beta_max {
             Ok(())
         } else {
-            Err("`beta_min` must not be larger than `beta_max`".to_owned())
+            Err(format!(
+                "`beta_min` is {}, but must not be larger than `beta_max`, which is {}",
+                self.beta_min, self.beta_max
+            ))
         }
     }
 
@@ -82,11 +86,11 @@ impl Law for Params {
 
 /// Linux's unit of alpha and beta.
 const ONE: u64 = 128;
-/// Linux measures the queue by RTTs only on paths longer than this, ms.
+/// Linux derives the decrease from RTTs only if the smallest RTT is longer than this, ms.
 const LEAST_RTT: u64 = 10;
-/// Linux lets the largest RTT grow by this much a sample, ms.
+/// Linux lets the largest RTT grow by at most this much per sample, ms.
 const RTT_STEP: u64 = 20;
-/// Round trips after a loss in which the throughput is taken as it is, and not averaged.
+/// Round trips after a loss in which the throughput is the last sample and not an average.
 const SETTLING: u64 = 3;
 
 /// The largest throughput since the last loss, segments per second.
@@ -96,20 +100,20 @@ struct Throughput {
     since: Nanos,
     average: u64,
     largest: u64,
-    /// The largest before the last loss.
+    /// The largest throughput before the last loss.
     before: u64,
 }
 
-/// The law. Windows are whole segments; RTTs are whole milliseconds rounded up, Linux's jiffies.
+/// State of one connection. Windows are whole segments. RTTs are milliseconds, rounded up, as with Linux's jiffies.
 struct Htcp {
     starter: Starter,
     params: Params,
     beta_min: u64,
     beta_max: u64,
-    /// Increase, segments a round trip, and decrease, both in 128ths.
+    /// Increase in segments per round trip, and the share that remains after a loss; both in 128ths.
     alpha: u64,
     beta: u64,
-    /// The next loss may back off by the ratio of RTTs.
+    /// Whether the next loss may use the ratio of RTTs.
     adapt: bool,
     /// Segments acknowledged since the window last grew.
     credit: u64,
@@ -135,7 +139,7 @@ impl Htcp {
         }
     }
 
-    /// Draft section 2: the throughput of each window, averaged.
+    /// Draft section 2: measures the throughput of each window and averages it.
     fn measure_throughput(&mut self, now: Nanos, window: u64, acked: u64) {
         let settled = self.round_trips(now) > SETTLING;
         let growth = (self.alpha / ONE).max(1);
@@ -178,12 +182,12 @@ impl Htcp {
         }
     }
 
-    /// Draft section 2: alpha = 2 (1 - beta) (1 + 10 (t - Delta_L) + ((t - Delta_L) / 2)^2), all of it in whole numbers as in Linux.
+    /// Draft section 2: alpha = 2 (1 - beta) (1 + 10 (t - Delta_L) + ((t - Delta_L) / 2)^2), in integer arithmetic as in Linux.
     fn update_alpha(&mut self, now: Nanos) {
         let late = (now - self.last_congestion).saturating_sub(self.params.delta_l.0) / MILLISECOND;
         let mut factor = 1 + (10 * late + (late / 2) * (late / 2) / 1000) / 1000;
         if self.params.rtt_scaling && self.min_rtt > 0 {
-            // The RTT over 100 ms, from a tenth to two.
+            // The RTT over 100 ms, limited to the range from 0.1 to 2.
             let inverse = (800 / self.min_rtt).clamp(4, 80);
             factor = (8 * factor / inverse).max(1);
         }
@@ -234,7 +238,7 @@ impl CongestionControl for Htcp {
     fn on_congestion(&mut self, window: &mut Window, _: Signal, ack: &Ack) {
         self.update_beta();
         self.update_alpha(ack.now);
-        // Linux: the largest RTT is forgotten slowly.
+        // Linux lets the largest RTT decay slowly.
         if self.max_rtt > self.min_rtt {
             self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
         }

@@ -1,17 +1,17 @@
-//! TCP Hybla: a connection with a long RTT grows as fast, in seconds, as one with a reference RTT would.
+//! TCP Hybla: a connection with a long RTT grows as fast per second as one with a reference RTT.
 
 use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
 /// Hybla: Reno whose growth is scaled by the RTT over a reference RTT, for satellite paths.
 ///
-/// Slow start multiplies the window by 2^rho a round trip, and congestion avoidance adds rho squared segments, where rho is the smallest smoothed RTT over the
-/// reference RTT; a loss halves the window. So a flow over a satellite gets the rate that a flow over the reference RTT would.
-/// It is for paths whose RTT is long and whose losses come from the link. In slow start over a long path it overshoots by the
-/// square of rho and loses far more than Reno.
+/// Let rho be the smallest smoothed RTT over the reference RTT. Slow start multiplies the window by 2^rho per round trip, congestion avoidance adds
+/// rho^2 segments per round trip, and a loss halves the window. A flow over a satellite therefore gets the rate that a flow with the reference RTT
+/// would get. It is for paths with a long RTT whose losses are caused by the link. Slow start over a long path overshoots by the square of rho and
+/// loses far more than Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -28,7 +28,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpHybla"];
     const SOURCE: &'static str = "C. Caini, R. Firrincieli, TCP Hybla: a TCP enhancement for heterogeneous networks, Int. J. Satellite Communications and Networking 22(5), 2004";
 
@@ -36,7 +36,7 @@ impl Law for Params {
         if self.rtt0.0 >= MICROSECOND {
             Ok(())
         } else {
-            Err("`rtt0` must be 1us or more".to_owned())
+            Err(format!("`rtt0` is {}, but must be 1us or more", self.rtt0))
         }
     }
 
@@ -53,21 +53,21 @@ impl Law for Params {
 
 /// Linux counts windows in 128ths of a segment.
 const SEGMENT: u64 = 128;
-/// Linux's bound on the exponent of slow start.
+/// Linux's limit of the exponent in slow start.
 const MAX_RHO: u64 = 16;
 /// Linux's largest window, segments.
 const MAX_WINDOW: u64 = 65_535;
 
-/// The law. The window grows by whole segments.
+/// State of one connection. The window grows by whole segments.
 struct Hybla {
     rtt0: Nanos,
-    /// The smallest smoothed RTT; `NEVER` before the first.
+    /// The smallest smoothed RTT; `NEVER` before the first sample.
     srtt: Nanos,
-    /// It over the reference RTT, 8ths, at least 8.
+    /// The smallest smoothed RTT over the reference RTT, 8ths, at least 8.
     rho: u64,
-    /// 128ths of a segment that the window could not take.
+    /// Growth of less than a segment, carried over to the next ACK, 128ths of a segment.
     parts: u64,
-    /// ACKs since the window last grew, while an ACK adds less than a segment.
+    /// ACKs since the window last grew, counted while an ACK adds less than a segment.
     acks: u64,
 }
 
@@ -79,13 +79,13 @@ impl Hybla {
         }
     }
 
-    /// What an ACK adds in slow start: 2^rho - 1, 128ths of a segment. Linux takes the eighths of rho from a table, rounded down.
+    /// Growth per ACK in slow start: 2^rho - 1, 128ths of a segment. Linux takes the eighths of rho from a table, rounded down.
     fn in_slow_start(&self) -> u64 {
         let eighths = (SEGMENT as f64 * libm::exp2((self.rho % 8) as f64 / 8.0)) as u64;
         (eighths << (self.rho / 8).min(MAX_RHO)) - SEGMENT
     }
 
-    /// Reno, as Linux falls back to it while a loss is repaired.
+    /// Reno, which Linux falls back to while a loss is repaired.
     fn reno(&mut self, window: &mut Window, acked: u64) {
         if window.in_slow_start() {
             window.cwnd += acked.min(window.ssthresh - window.cwnd);
@@ -98,7 +98,7 @@ impl Hybla {
         let increase = if started {
             self.in_slow_start()
         } else {
-            // Caini and Firrincieli 2004 section 4: rho^2 / w for an ACK.
+            // Caini and Firrincieli 2004 section 4: rho^2 / w per ACK.
             let increase = 2 * self.rho * self.rho / segments;
             self.acks += u64::from(increase < SEGMENT);
             increase
@@ -109,7 +109,7 @@ impl Hybla {
         if grown > 0 {
             self.acks = 0;
         }
-        // Windows so large that an ACK adds less than a 128th grow as Reno's.
+        // Windows so large that an ACK adds less than 1/128 segment grow as Reno's.
         if increase == 0 && self.acks >= segments {
             grown += 1;
             self.acks = 0;
@@ -125,7 +125,7 @@ impl Hybla {
 impl CongestionControl for Hybla {
     fn on_handshake(&mut self, window: &mut Window, rtt: Nanos) {
         self.measure(rtt);
-        // Linux starts with rho segments, whatever the initial window is.
+        // Linux starts with rho segments, whatever the initial window.
         window.cwnd = self.rho / 8 * window.mss;
     }
 

@@ -1,4 +1,4 @@
-//! Illinois: how fast the window grows and how much a loss takes follow the mean queueing delay.
+//! Illinois: the mean queueing delay sets how fast the window grows and how much a loss takes.
 
 use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::growth::segments;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// Illinois: fast growth and small cuts while the queue is short, slow growth and halving while it is long.
+/// Illinois: fast growth and small decreases while the queue is short, slow growth and halving while it is long.
 ///
-/// Losses decide when the window is cut, delay decides by how much. Once a round trip the mean queueing delay, as a share of the
-/// largest one seen, sets the increase `alpha` (10 segments a round trip down to 0.3) and the decrease `beta` (an eighth up to a half).
-/// So the window is concave: it comes close to the loss quickly and stays there long. It was made for long fast paths. It is bad
-/// at short RTTs with little queue, where delay says nothing, and it fills the queue like every law that waits for losses.
+/// Losses decide when to reduce the window; delay decides by how much. Once per round trip, the mean queueing delay is compared with the largest one
+/// seen. Their ratio sets the increase `alpha` (from 10 down to 0.3 segments per round trip) and the decrease `beta` (from an eighth up to a half).
+/// The window as a function of time is therefore concave: it gets close to the point of loss quickly and stays near it for long. It was designed for
+/// long, fast paths. It works badly at short RTTs with a short queue, where delay carries no information. Like every congestion control that waits
+/// for losses, it fills the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Segments a round trip while the queue is long.
+    /// Increase per round trip while the queue is long.
     #[schemars(range(min = 0.01, max = 1.0), extend("unit" = "segments"))]
     pub alpha_min: f64,
-    /// Segments a round trip while the queue is empty.
+    /// Increase per round trip while the queue is empty.
     #[schemars(range(min = 1.0, max = 100.0), extend("unit" = "segments"))]
     pub alpha_max: f64,
     /// Share of the window that a loss takes while the queue is short.
@@ -29,7 +30,7 @@ pub struct Params {
     /// Share of the window that a loss takes while the queue is long.
     #[schemars(range(min = 0.01, max = 0.9))]
     pub beta_max: f64,
-    /// Share of the largest queueing delay up to which the queue counts as empty.
+    /// Share of the largest queueing delay up to which the queue is considered empty.
     #[schemars(range(min = 0.0, max = 0.99))]
     pub empty: f64,
     /// Share of the largest queueing delay up to which a loss takes `beta_min`.
@@ -38,10 +39,10 @@ pub struct Params {
     /// Share of the largest queueing delay from which a loss takes `beta_max`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub long: f64,
-    /// Smaller windows behave as Reno's.
+    /// Windows smaller than this behave as Reno's.
     #[schemars(range(min = 1, max = 10000), extend("unit" = "segments"))]
     pub reno_below: u32,
-    /// Round trips with an empty queue that bring `alpha_max` back after a queue was seen.
+    /// Round trips with an empty queue after which `alpha_max` returns.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
     pub theta: u32,
     /// How slow start ends.
@@ -50,7 +51,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        // Liu, Basar and Srikant 2008, section 4; Linux has the same but for `reno_below`, 10 in the paper.
+        // Liu, Basar and Srikant 2008, section 4. Linux has the same values, except `reno_below`, which is 10 in the paper.
         Self {
             alpha_min: 0.3,
             alpha_max: 10.0,
@@ -66,7 +67,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpIllinois"];
     const SOURCE: &'static str = "S. Liu, T. Basar and R. Srikant, TCP-Illinois: A loss and delay-based congestion control algorithm for \
          high-speed networks, VALUETOOLS 2006; as in Linux";
@@ -90,39 +91,46 @@ impl Law for Params {
 
     fn check(&self) -> Result<(), String> {
         if self.beta_min > self.beta_max {
-            return Err("`beta_min` is more than `beta_max`".to_owned());
+            return Err(format!(
+                "`beta_min` is {}, but must not be larger than `beta_max`, which is {}",
+                self.beta_min, self.beta_max
+            ));
         }
         if self.short > self.long {
-            return Err("`short` is more than `long`".to_owned());
+            return Err(format!(
+                "`short` is {}, but must not be larger than `long`, which is {}",
+                self.short, self.long
+            ));
         }
         Ok(())
     }
 }
 
-/// Linux reckons the increase in 128ths of a segment and the decrease in 64ths of the window, rounded down: a cut by half a 64th less on average.
+/// Linux computes the increase in 128ths of a segment and the decrease in 64ths of the window, rounded down. The decrease is half a 64th smaller on
+/// average.
 const ALPHA_PARTS: f64 = 128.0;
 const BETA_PARTS: f64 = 64.0;
 
-/// The whole parts in a value.
+/// Rounds `value` down to a multiple of `1 / parts`.
 fn whole(value: f64, parts: f64) -> f64 {
     libm::floor(value * parts) / parts
 }
 
-/// The law.
+/// State of one connection.
 struct Illinois {
     params: Params,
     starter: Starter,
-    /// Segments a round trip; share that a loss takes.
+    /// Increase in segments per round trip, and the share that a loss takes.
     alpha: f64,
     beta: f64,
     /// Smallest and largest RTT so far.
     base: Nanos,
     longest: Nanos,
-    /// RTTs of this round trip.
+    /// Sum of the RTTs of this round trip.
     sum: Nanos,
     samples: u64,
     round_end: u64,
-    /// The queue was not empty, and for how many round trips in a row it has been since.
+    /// Whether a queue was seen, and how many round trips in a row it has been empty since.
     queue_seen: bool,
     empty_rounds: u32,
     /// Bytes acknowledged since the window last grew.
@@ -141,7 +149,7 @@ impl Illinois {
         self.beta = self.params.beta_max;
     }
 
-    /// Once a round trip: `alpha` and `beta` from the mean queueing delay.
+    /// Once per round trip: sets `alpha` and `beta` from the mean queueing delay.
     fn adapt(&mut self, window: &Window) {
         if segments(window) < u64::from(self.params.reno_below) {
             self.reno();
@@ -153,7 +161,7 @@ impl Illinois {
         }
     }
 
-    /// Section 3: alpha = k1 / (k2 + d), from `alpha_max` at the empty queue to `alpha_min` at the longest.
+    /// Section 3: alpha = k1 / (k2 + d), from `alpha_max` with an empty queue to `alpha_min` with the longest one.
     fn increase(&mut self, delay: f64, longest: f64) -> f64 {
         let Params {
             alpha_min,
@@ -165,7 +173,7 @@ impl Illinois {
         let low = empty * longest;
         if delay <= low {
             if self.queue_seen {
-                // Section 4: a queue that seems empty must seem so for `theta` round trips.
+                // Section 4: a queue must appear empty for `theta` round trips to be considered empty.
                 self.empty_rounds += 1;
                 if self.empty_rounds < theta {
                     return self.alpha;
@@ -219,7 +227,7 @@ impl CongestionControl for Illinois {
         self.acked += ack.credit();
         let earned = (self.acked as f64 * self.alpha / window.cwnd as f64) as u64;
         if earned > 0 {
-            // Linux: what is left over is forgotten.
+            // Linux drops the remainder.
             self.acked = 0;
             window.cwnd += earned * window.mss;
         }

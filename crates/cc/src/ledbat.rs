@@ -1,4 +1,4 @@
-//! LEDBAT: keeps the queueing delay at a target, and so leaves the link to everyone who queues more.
+//! LEDBAT: keeps the queueing delay at a target, and so yields to flows that queue more.
 
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
@@ -6,34 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::base_delay::BaseDelay;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
 /// LEDBAT: background transport that adds at most `target` of queueing delay.
 ///
-/// The one-way delay beyond the smallest one of ten minutes is the queueing delay. The window grows in proportion to what is missing to the
-/// target, at most by a segment a round trip, and shrinks in proportion to what is beyond it. So it gives way to flows that
-/// queue more, and takes what they leave. It is used for updates and peer-to-peer transfers. It is bad among its own kind: a flow that
-/// comes late measures its base on the queue of the others and starves them. A queue that never holds the target makes it Reno.
+/// The queueing delay is the one-way delay minus the smallest one-way delay of the last ten minutes. Below the target the window grows in proportion
+/// to the missing delay, by at most one segment per round trip. Above the target it shrinks in proportion to the excess. It therefore yields to flows
+/// that queue more, and takes the rate that they leave. It is used for updates and peer-to-peer transfers. It shares badly with its own kind: a flow
+/// that starts late measures its base delay on top of the queue of the others, and starves them. If a queue is too short to reach the target, LEDBAT
+/// behaves as Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Queueing delay to keep; RFC 6817 section 2.5 allows 100 ms at most.
+    /// Target queueing delay. RFC 6817 section 2.5 allows at most 100 ms.
     pub target: Duration,
-    /// How fast the window follows: segments a round trip when the queue is empty.
+    /// Growth in segments per round trip while the queue is empty.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub gain: f64,
-    /// Time over which the smallest delay is the base.
+    /// The base delay is the smallest delay of this time.
     pub base_history: Duration,
-    /// Samples whose smallest is the current delay.
+    /// The current delay is the smallest of this many samples.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "samples"))]
     pub current_filter: u32,
-    /// How much the window may exceed what is in flight.
+    /// How far the window may exceed what is in flight.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
     pub allowed_increase: u32,
-    /// The smallest window, but after a timeout.
+    /// The smallest window, except after a timeout.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "segments"))]
     pub min_window: u32,
-    /// Begins with slow start, up to the target (as many implementations do); else the law holds from the initial window on.
+    /// Begin with slow start, up to the target (as many implementations do). Otherwise LEDBAT's own growth applies from the initial window on.
     pub startup: bool,
 }
 
@@ -52,7 +53,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpLedbat"];
     const SOURCE: &'static str = "RFC 6817";
 
@@ -69,13 +70,15 @@ impl Law for Params {
 
     fn check(&self) -> Result<(), String> {
         if self.target.0 == 0 {
-            return Err("`target` is 0".to_owned());
+            return Err(
+                "`target` is 0s, but must be longer: write a delay such as 100ms".to_owned(),
+            );
         }
         Ok(())
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Ledbat {
     params: Params,
     delays: BaseDelay,
@@ -84,7 +87,7 @@ struct Ledbat {
     startup: bool,
     /// In the slow start after a timeout.
     timed_out: bool,
-    /// Part of a byte that the window could not take.
+    /// Fraction of a byte that is carried over to the next ACK.
     fraction: f64,
 }
 
@@ -95,7 +98,7 @@ impl Ledbat {
         (target - self.delays.queueing() as f64) / target
     }
 
-    /// Whether slow start goes on.
+    /// Whether slow start continues.
     fn in_slow_start(&self, window: &Window) -> bool {
         (self.startup || self.timed_out) && window.in_slow_start() && self.off_target() > 0.0
     }
@@ -125,8 +128,8 @@ impl CongestionControl for Ledbat {
         let bytes = self.fraction as i64;
         self.fraction -= bytes as f64;
         let cwnd = window.cwnd.saturating_add_signed(bytes);
-        // Section 2.4.2: no more than what was in flight and ALLOWED_INCREASE; a window that holds the sender back is all in flight, but
-        // for the part of a segment that does not fit.
+        // Section 2.4.2: at most what was in flight plus ALLOWED_INCREASE. If the window limits the sender, all of it is in flight, except for a part
+        // of a segment that does not fit.
         let used = if ack.cwnd_limited {
             ack.prior_in_flight.max(window.cwnd)
         } else {
@@ -138,7 +141,7 @@ impl CongestionControl for Ledbat {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
-        // Section 2.4.2: at most half, once a round trip, and not below MIN_CWND.
+        // Section 2.4.2: halve at most once per round trip, and not below MIN_CWND.
         let least = u64::from(self.params.min_window.max(2)) * window.mss;
         window.ssthresh = (window.cwnd / 2).max(least);
         self.startup = false;

@@ -1,33 +1,33 @@
-//! LEDBAT++: LEDBAT on round-trip times, with cuts in proportion and pauses in which the base delay shows.
+//! LEDBAT++: LEDBAT with round-trip times, a proportional decrease, and pauses that reveal the base delay.
 
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base_delay::BaseDelay;
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// LEDBAT++: background transport that shares with its own kind and empties the queue now and then to measure it.
+/// LEDBAT++: background transport that shares with its own kind and empties the queue now and then to measure the base RTT.
 ///
-/// It takes the RTT beyond its base for queueing delay, grows by a fraction of a segment a round trip below the target, and above it
-/// gives up window in proportion to the excess. From time to time it pauses with two segments for two round trips, so that the queue
-/// drains and everyone sees the base delay; then it comes back by slow start. So a flow that comes late does not starve the others. It is used
-/// for background transfers (Windows updates). It is bad at a queue on the way back, which it takes for its own, and it loses a tenth of the
-/// link to its pauses.
+/// The queueing delay is the RTT minus the base RTT. Below the target the window grows by a fraction of a segment per round trip; above it, the
+/// window shrinks in proportion to the excess. From time to time the flow pauses: it keeps two segments in flight for two round trips, so that the
+/// queue drains and every flow can measure the base delay. It then returns by slow start. A flow that starts late therefore does not starve the
+/// others. It is used for background transfers (Windows updates). It mistakes a queue on the return path for its own, and its pauses cost a tenth of
+/// the link's rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Queueing delay to keep.
+    /// Target queueing delay.
     pub target: Duration,
-    /// Time over which the smallest RTT is the base.
+    /// The base RTT is the smallest RTT of this time.
     pub base_history: Duration,
-    /// Samples whose smallest is the current RTT.
+    /// The current RTT is the smallest of this many samples.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "samples"))]
     pub current_filter: u32,
-    /// The gain is at least one over this.
+    /// The gain is at least 1 / `max_divisor`.
     #[schemars(range(min = 1, max = 1000))]
     pub max_divisor: u32,
-    /// How strongly a queue beyond the target shrinks the window.
+    /// How strongly a queueing delay above the target shrinks the window.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub constant: f64,
     /// Share of the target at which the first slow start ends.
@@ -36,10 +36,10 @@ pub struct Params {
     /// The smallest window, and the window of a pause.
     #[schemars(range(min = 2, max = 1000), extend("unit" = "segments"))]
     pub min_window: u32,
-    /// How long the window stays there in a pause.
+    /// How long a pause lasts at that window.
     #[schemars(range(min = 1, max = 1000), extend("unit" = "round trips"))]
     pub pause: u32,
-    /// Time between pauses, in lengths of the last one with its slow start; 0: no pauses.
+    /// Time from one pause to the next, as a multiple of the length of the last pause with its slow start; 0: no pauses.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub interval: f64,
 }
@@ -61,7 +61,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "draft-irtf-iccrg-ledbat-plus-plus";
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
@@ -75,7 +75,9 @@ impl Law for Params {
 
     fn check(&self) -> Result<(), String> {
         if self.target.0 == 0 {
-            return Err("`target` is 0".to_owned());
+            return Err(
+                "`target` is 0s, but must be longer: write a delay such as 60ms".to_owned(),
+            );
         }
         Ok(())
     }
@@ -84,25 +86,25 @@ impl Law for Params {
 /// Round trips between the first slow start and the first pause (section 4.4).
 const FIRST_PAUSE: u64 = 2;
 
-/// Where a connection is between its pauses.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// The slow start of a new connection.
     Startup,
-    /// The delay decides until the next pause.
+    /// The delay controls the window until the next pause.
     Steady { pause_at: Nanos },
     /// A pause.
     Paused { since: Nanos, until: Nanos },
-    /// Back to the window before the pause.
+    /// Slow start back to the window before the pause.
     Resuming { since: Nanos },
 }
 
-/// The law.
+/// State of one connection.
 struct LedbatPlusPlus {
     params: Params,
     delays: BaseDelay,
     phase: Phase,
-    /// Part of a byte that the window could not take.
+    /// Fraction of a byte that is carried over to the next ACK.
     fraction: f64,
 }
 
@@ -114,7 +116,7 @@ impl LedbatPlusPlus {
         1.0 / divisor.min(u64::from(self.params.max_divisor)) as f64
     }
 
-    /// Adds bytes, negative ones too, and keeps what is left of them.
+    /// Adds bytes, which may be negative, to the window and carries the fraction over.
     fn add(&mut self, window: &mut Window, bytes: f64) {
         self.fraction += bytes;
         let whole = self.fraction as i64;
@@ -123,14 +125,14 @@ impl LedbatPlusPlus {
         window.cwnd = window.cwnd.saturating_add_signed(whole).max(least);
     }
 
-    /// Section 4.3: slow start, slower by the gain. True while it lasts.
+    /// Section 4.3: slow start, scaled by the gain. Returns whether it continues.
     fn slow_start(&mut self, window: &mut Window, ack: &Ack, acked: u64) -> bool {
         if !window.in_slow_start() {
             return false;
         }
         let exit = self.params.exit * self.params.target.0 as f64;
         if self.phase == Phase::Startup && self.delays.queueing() as f64 > exit {
-            // Only the first one ends by delay: the later ones know where to stop.
+            // Only the first slow start ends by delay. The later ones end at the threshold.
             window.ssthresh = window.cwnd.max(2 * window.mss);
             return false;
         }
@@ -142,7 +144,7 @@ impl LedbatPlusPlus {
         window.in_slow_start()
     }
 
-    /// Section 4.4: a pause; what the window was is kept as the threshold.
+    /// Section 4.4: starts a pause. The threshold keeps the window.
     fn pause(&mut self, window: &mut Window, ack: &Ack) {
         let least = u64::from(self.params.min_window) * window.mss;
         window.ssthresh = window.cwnd.max(least);
@@ -163,7 +165,7 @@ impl LedbatPlusPlus {
         self.phase = Phase::Steady { pause_at };
     }
 
-    /// Section 4.2: W += max(GAIN - Constant W (delay / target - 1), -W / 2) a round trip.
+    /// Section 4.2: W += max(GAIN - Constant W (delay / target - 1), -W / 2) per round trip.
     fn adjust(&mut self, window: &mut Window, ack: &Ack, acked: u64) {
         let share = acked as f64 / window.cwnd as f64;
         let segments = window.cwnd as f64 / window.mss as f64;
@@ -175,7 +177,7 @@ impl LedbatPlusPlus {
         if step < 0.0 || ack.cwnd_limited {
             self.add(window, step * share * window.mss as f64);
         }
-        // Falling is not a reason for slow start.
+        // A smaller window must not cause slow start.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 }
@@ -210,7 +212,7 @@ impl CongestionControl for LedbatPlusPlus {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, ack: &Ack) {
-        // In a pause it is the window before it that lost; and a loss ends the pause.
+        // In a pause, the loss belongs to the window before the pause. A loss also ends the pause.
         let mut lost = window.cwnd;
         if let Phase::Paused { since, .. } | Phase::Resuming { since } = self.phase {
             lost = lost.max(window.ssthresh);

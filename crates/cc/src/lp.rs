@@ -1,4 +1,4 @@
-//! TCP-LP: Reno that takes growing one-way delay for someone else's traffic, and withdraws.
+//! TCP-LP: Reno that takes a growing one-way delay as a sign of other traffic, and yields.
 
 use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
@@ -7,41 +7,42 @@ use serde::{Deserialize, Serialize};
 use crate::delayed_ack::DelayedAcks;
 use crate::growth::{Growth, half, segments};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// TCP-LP: low priority by delay, halves at the first sign of a queue and falls to one segment if the sign stays.
+/// TCP-LP: low priority by delay. It halves at the first sign of a queue and falls to one segment if the sign remains.
 ///
-/// It smooths the one-way delay, which does not see a queue on the way back, and compares it with a point between the smallest and the
-/// largest one. Beyond that point it halves its window and waits for a few round trips without growing; another sign within them takes the
-/// window to one segment. Otherwise it grows as Reno. It is used for background transfers that should only take what is left. It is bad
-/// at queues that stay short (delay never reaches its point before others lose), and the largest delay needs a full queue to be known.
+/// It smooths the one-way delay, which excludes a queue on the return path, and compares it with a threshold between the smallest and the largest
+/// one-way delay. Above the threshold it halves its window and does not grow for a few round trips. Another sign in that time reduces the window to
+/// one segment. Otherwise it grows as Reno. It is used for background transfers that should only take the rate that others leave. It works badly with
+/// queues that stay short, where the delay does not reach the threshold before other flows lose. It knows the largest delay only after a queue has
+/// been full.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Where between the smallest (0) and the largest (1) one-way delay congestion begins.
+    /// Position of the threshold between the smallest (0) and the largest (1) one-way delay.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub threshold: f64,
     /// Weight of a new sample in the smoothed one-way delay.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub gamma: f64,
-    /// How long after a sign of congestion the window rests.
+    /// How long the window does not grow after a sign of congestion.
     #[schemars(range(min = 0.0, max = 100.0), extend("unit" = "round trips"))]
     pub inference: f64,
     /// How slow start ends.
     pub slow_start: SlowStart,
-    /// `paper`: the bounds of the delay are the smallest and the largest one of all, and a response is judged by what was sent after it.
-    /// `ns2`: a sign sets the bounds to the smoothed delay and twice that, slow start is judged too, and `ssthresh` stays.
+    /// `paper`: the bounds are the smallest and the largest delay of the connection, and a reaction is judged by data sent after it. `ns2`: a sign
+    /// sets the bounds to the smoothed delay and twice that, slow start is judged too, and `ssthresh` does not change.
     pub variant: Variant,
 }
 
-/// Which TCP-LP.
+/// Variants of TCP-LP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
     /// Kuzmanovic and Knightly 2003.
     #[default]
     Paper,
-    /// As it behaves in ns-2's `Agent/TCP/Linux`.
+    /// As in ns-2's `Agent/TCP/Linux`.
     Ns2,
 }
 
@@ -58,7 +59,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpLp"];
     const SOURCE: &'static str = "A. Kuzmanovic and E. Knightly, TCP-LP: A distributed algorithm for low priority data transfer, IEEE INFOCOM \
          2003";
@@ -80,23 +81,23 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Lp {
     params: Params,
     growth: Growth,
     starter: Starter,
     delayed: DelayedAcks,
-    /// In the slow start of a new connection, whose end shows how long the queue can get.
+    /// In the slow start of a new connection, whose end shows how large the delay can get.
     startup: bool,
-    /// Smoothed one-way delay, ns; 0 before the first sample that counts.
+    /// Smoothed one-way delay, ns; 0 before the first valid sample.
     smoothed: f64,
     shortest: Nanos,
     longest: Nanos,
     /// End of the inference phase.
     rest_until: Nanos,
-    /// Stream offset beyond which acknowledgements show what the last response did.
+    /// Stream offset after which ACKs show the effect of the last reaction.
     response_end: u64,
-    /// The last ACK brought a sample.
+    /// The last ACK carried a valid sample.
     fresh: bool,
 }
 
@@ -119,7 +120,7 @@ impl CongestionControl for Lp {
         let gamma = self.params.gamma;
         self.shortest = self.shortest.min(ack.one_way);
         self.longest = self.longest.max(ack.one_way);
-        // What was sent before the last response says nothing about it.
+        // Data sent before the last reaction do not show its effect.
         if by_paper && ack.una <= self.response_end {
             self.smoothed = 0.0;
             return;
@@ -152,7 +153,7 @@ impl CongestionControl for Lp {
             self.smoothed = 0.0;
             window.ssthresh = window.ssthresh.min(window.cwnd.max(2 * window.mss));
         } else {
-            // From here on a sign is a delay that has grown by `threshold` once more.
+            // From now on, the next sign is a delay that has grown by `threshold` again.
             self.shortest = self.smoothed as Nanos;
             self.longest = 2 * self.shortest;
         }

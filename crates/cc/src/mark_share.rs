@@ -1,8 +1,8 @@
-//! The share of bytes that came marked, averaged over round trips: what scalable laws answer with (RFC 8257 section 3.3).
+//! The average share of marked bytes per round trip, on which scalable congestion controls base their reduction (RFC 8257 section 3.3).
 
 use crate::Ack;
 
-/// Alpha, and the round trip that is being counted.
+/// The average, alpha, and the counters of the current round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkShare {
     gain: f64,
@@ -26,7 +26,7 @@ impl MarkShare {
         }
     }
 
-    /// Counts an ACK; true if it ends a round trip. What was counted goes on until [`update`](Self::update) or [`skip`](Self::skip).
+    /// Counts an ACK and returns whether it ends a round trip. The counters continue until [`update`](Self::update) or [`skip`](Self::skip).
     #[inline]
     pub fn observe(&mut self, ack: &Ack) -> bool {
         self.delivered += ack.delivered_now;
@@ -34,15 +34,15 @@ impl MarkShare {
         ack.una >= self.round_end
     }
 
-    /// Takes what was counted into the average and starts the next round trip.
+    /// Adds the counted share to the average and starts the next round trip.
     pub fn update(&mut self, ack: &Ack) {
-        // Marks may be reported after the data they were on.
+        // Marks may be reported later than the data that carried them.
         let share = (self.marked as f64 / self.delivered.max(1) as f64).min(1.0);
         self.alpha += self.gain * (share - self.alpha);
         self.skip(ack);
     }
 
-    /// Starts the next round trip without.
+    /// Starts the next round trip without changing the average.
     pub fn skip(&mut self, ack: &Ack) {
         self.round_end = ack.next;
         self.delivered = 0;

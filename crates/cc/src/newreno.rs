@@ -1,38 +1,38 @@
-//! NewReno to the letter of RFC 5681: the window moves once per ACK, whatever the ACK covers.
+//! NewReno exactly as in RFC 5681: each ACK grows the window once, however much the ACK covers.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// What is in flight when a loss is found.
+/// What counts as in flight when a loss is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlightSize {
-    /// Everything outstanding before the ACK that told of the loss (RFC 5681).
+    /// Everything outstanding before the ACK that reported the loss (RFC 5681).
     #[default]
     Outstanding,
-    /// What that ACK left in the network, without what it delivered and what it found lost, as in ns-3 (RFC 6675's pipe).
+    /// What remains in the network after that ACK: neither what it delivered nor what it marked lost. As in ns-3 (RFC 6675's pipe).
     Pipe,
 }
 
-/// NewReno with RFC 5681's per-ACK arithmetic, as in ns-3: delayed ACKs halve its growth.
+/// NewReno with RFC 5681's arithmetic per ACK, as in ns-3. Delayed ACKs halve its growth.
 ///
-/// The window grows by one segment an ACK in slow start and by MSS squared over the window after it, so that a receiver which acknowledges
-/// every second segment halves its growth. A loss halves what is in flight. Use it where ns-3's `TcpNewReno` or the letter of the RFC is
-/// compared; hosts of today count bytes, as `reno` does. It shares all of Reno's weaknesses on fast and long paths.
+/// The window grows by one segment per ACK in slow start, and by MSS^2/cwnd bytes per ACK in congestion avoidance. A receiver that acknowledges every
+/// second segment therefore halves the growth. A loss halves what is in flight. Use it to compare with ns-3's `TcpNewReno` or with the RFC itself;
+/// today's hosts count bytes, as `reno` does. It has all of Reno's weaknesses on fast and long paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Half of what becomes `ssthresh`.
+    /// What counts as in flight at a loss. Half of it becomes `ssthresh`.
     pub flight_size: FlightSize,
     /// How slow start ends.
     pub slow_start: SlowStart,
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpNewReno"];
     const SOURCE: &'static str = "RFC 5681, RFC 6582";
 
@@ -44,7 +44,7 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct NewReno {
     starter: Starter,
     flight_size: FlightSize,
@@ -69,9 +69,9 @@ impl CongestionControl for NewReno {
 
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack) {
         let flight = match self.flight_size {
-            // At a timeout everything is lost, so the pipe says nothing; ns-3 takes what it was before.
+            // At a timeout everything is considered lost, so the pipe is empty. ns-3 then uses the bytes in flight before it.
             FlightSize::Pipe if signal != Signal::Timeout => ack.in_flight,
-            // Limited transmit keeps this at RFC 5681's FlightSize when the first duplicate came.
+            // Because of limited transmit, this equals RFC 5681's FlightSize at the first duplicate ACK.
             _ => ack.prior_in_flight,
         };
         // RFC 5681 equation (4).

@@ -1,4 +1,4 @@
-//! TCP Nice: Vegas that halves when many RTTs of a round trip are long, down to less than a segment a round trip.
+//! TCP Nice: Vegas that halves its window when many RTTs of a round trip are long, down to less than one segment per round trip.
 
 use bloatlab_units::{Nanos, Rng, SECOND};
 use schemars::JsonSchema;
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::delayed_ack::DelayedAcks;
 use crate::vegas::{self, Vegas};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// TCP Nice: Vegas for the background, halves the window before a queue that others build can overflow.
+/// TCP Nice: Vegas for background transfers. It halves the window before a queue that others build can overflow.
 ///
-/// Vegas steers the window while the path is quiet. An RTT is long when it exceeds the smallest one by `threshold` of the range up
-/// to the largest; if more than `fraction` of a round trip's are long, the window is halved, and may fall to one segment in 48 round
-/// trips. So it interferes little even where many such flows compete. It is used for prefetching and backups. It is bad at using a link
-/// that others keep half full, and it needs a largest RTT to know how long the queue can get.
+/// Vegas controls the window while the path is quiet. An RTT is long if it exceeds the smallest RTT by `threshold` of the range between the smallest
+/// and the largest. If more than `fraction` of the RTTs of a round trip are long, the window is halved. It may fall to one segment in 48 round trips.
+/// Therefore many such flows together disturb others little. It is used for prefetching and backups. It uses a link badly whose queue other flows
+/// keep half full. It knows how long the queue can get only after it has measured a large RTT.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Where between the smallest (0) and the largest (1) RTT an RTT is long.
+    /// An RTT is long above this position between the smallest (0) and the largest (1) RTT.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub threshold: f64,
-    /// Share of a round trip's RTTs that must be long.
+    /// Share of a round trip's RTTs that must be long for the window to be halved.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub fraction: f64,
-    /// Round trips in which the smallest window sends one segment.
+    /// At the smallest window, one segment is sent in this many round trips.
     #[schemars(range(min = 1.0, max = 10000.0), extend("unit" = "round trips"))]
     pub slowest: f64,
-    /// Vegas: with fewer queued segments than this the window grows.
+    /// Vegas: the window grows if fewer of its segments than this are queued.
     #[schemars(range(min = 0, max = 10000), extend("unit" = "segments"))]
     pub alpha: u32,
-    /// Vegas: with more queued segments than this the window shrinks.
+    /// Vegas: the window shrinks if more of its segments than this are queued.
     #[schemars(range(min = 0, max = 10000), extend("unit" = "segments"))]
     pub beta: u32,
-    /// Vegas: with more queued segments than this slow start ends.
+    /// Vegas: slow start ends if more of its segments than this are queued.
     #[schemars(range(min = 0, max = 10000), extend("unit" = "segments"))]
     pub gamma: u32,
 }
@@ -61,7 +61,7 @@ impl Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "A. Venkataramani, R. Kokku and M. Dahlin, TCP Nice: A mechanism for background transfers, OSDI 2002";
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
@@ -82,7 +82,7 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Nice {
     params: Params,
     vegas: Vegas,
@@ -91,10 +91,10 @@ struct Nice {
     startup: bool,
     /// Largest RTT so far.
     longest: Nanos,
-    /// RTTs of this round trip, and how many of them were long.
+    /// Number of RTTs in this round trip, and how many of them were long.
     samples: u32,
     long: u32,
-    /// Segments a round trip where the window is one segment: 1, or less if it is paced.
+    /// Segments per round trip when the window is one segment: 1, or less if it is paced.
     share: f64,
 }
 
@@ -109,11 +109,11 @@ impl Nice {
         } else {
             self.share = (self.share / 2.0).max(1.0 / self.params.slowest);
         }
-        // Falling is not a reason for slow start.
+        // A smaller window must not cause slow start.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
-    /// Less than a segment a round trip is a segment and a pace.
+    /// Sets the pacing rate: less than one segment per round trip is a window of one segment, paced.
     fn pace(&self, window: &mut Window, srtt: Nanos) {
         window.pacing = if self.share < 1.0 && srtt > 0 {
             let rate = self.share * window.mss as f64 * SECOND as f64 / srtt as f64;
@@ -160,7 +160,7 @@ impl CongestionControl for Nice {
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, ack: &Ack) {
         self.vegas.on_congestion(window, signal, ack);
         self.startup = false;
-        // What follows are two segments at least, or the one of a timeout.
+        // Afterwards the window is at least two segments, or one after a timeout.
         self.share = 1.0;
         window.pacing = 0;
     }

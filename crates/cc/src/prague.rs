@@ -1,4 +1,4 @@
-//! Prague: DCTCP made safe for the Internet, the scalable law of L4S (RFC 9330).
+//! Prague: DCTCP made safe for the Internet, the scalable congestion control of L4S (RFC 9330).
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND, float, whole};
 use schemars::JsonSchema;
@@ -7,26 +7,27 @@ use serde::{Deserialize, Serialize};
 use crate::growth::{Growth, half};
 use crate::mark_share::MarkShare;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, EcnFeedback, Law, Signal, Window};
+use crate::{Ack, CongestionControl, EcnFeedback, Factory, Signal, Window};
 
 /// Prague: a scalable congestion control that keeps queues below a millisecond where the network marks L4S packets (ECT(1)) at once.
 ///
-/// Every unmarked byte opens the window, every round trip with marks closes it by half the average share of marked bytes, alpha; so it stands about
-/// two marks a round trip at any rate. Packets are paced at the window a round trip. After `rtt_rounds` round trips flows whose RTT is below
-/// `reference_rtt` grow and yield as if it were that long, so that flows of different RTT get equal rates. Use it with `dualpi2`, or a queue with a
-/// low marking threshold. In a shared queue without L4S it takes more than its share; losses and a connection without AccECN make it a Reno.
+/// Every unmarked byte opens the window. Every round trip with marks reduces it by half of alpha, the average share of marked bytes. In equilibrium
+/// it gets about two marks per round trip at any rate. Packets are paced at one window per round trip. After `rtt_rounds` round trips, a flow whose
+/// RTT is below `reference_rtt` grows and yields as if its RTT were that long, so that flows of different RTTs get equal rates. Use it with
+/// `dualpi2`, or with a queue that has a low marking threshold. In a shared queue without L4S it takes more than its share. After a loss, or without
+/// AccECN, it reacts as Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Weight of a round trip's share of marks in alpha.
+    /// Weight of one round trip's share of marks in alpha.
     #[schemars(range(min = 0.0001, max = 1.0))]
     pub g: f64,
-    /// The RTT that shorter ones behave like; 0 for none.
+    /// Flows with a shorter RTT behave as if they had this RTT; 0 turns this off.
     pub reference_rtt: Duration,
-    /// Round trips after slow start before they do.
+    /// Number of round trips after slow start before `reference_rtt` applies.
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub rtt_rounds: u32,
-    /// How slow start ends, besides at a mark.
+    /// How slow start ends, in addition to a mark.
     pub slow_start: SlowStart,
 }
 
@@ -42,7 +43,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &[];
     const SOURCE: &'static str =
         "draft-briscoe-iccrg-prague-congestion-control-04, as in L4S Linux";
@@ -65,32 +66,32 @@ impl Law for Params {
     }
 }
 
-/// Draft section 2.4.5, and as Linux: a burst lasts a quarter of a millisecond at most.
+/// Draft section 2.4.5, and as in Linux: a burst lasts at most a quarter of a millisecond.
 const BURSTS_A_SECOND: u64 = 4000;
 
-/// What ACKs brought since the window last answered.
+/// What ACKs reported since the window was last updated.
 #[derive(Default)]
 struct News {
     unmarked: u64,
     marks: bool,
 }
 
-/// The last reduction: when, and the stream offset whose acknowledgement ends its round trip.
+/// The last reduction: its time, and the stream offset whose acknowledgement ends its round trip.
 #[derive(Default)]
 struct Reduction {
     at: Nanos,
     round_end: u64,
 }
 
-/// The law.
+/// State of one connection.
 struct Prague {
     reference: Nanos,
     rtt_rounds: u32,
     share: MarkShare,
     starter: Starter,
-    /// Reno's growth, without AccECN.
+    /// Reno's growth, used without AccECN.
     fallback: Option<Growth>,
-    /// The window with its fraction of a byte, and what the sender was shown of it: whole segments, rounded up.
+    /// The window with its fraction of a byte, and the window that the sender uses: whole segments, rounded up.
     window: f64,
     shown: u64,
     news: News,
@@ -103,17 +104,18 @@ struct Prague {
 }
 
 impl Prague {
-    /// The flow is old enough to behave like one of the reference RTT.
+    /// Whether the flow is old enough to behave as one with the reference RTT.
     fn is_independent(&self, window: &Window) -> bool {
         self.rounds >= self.rtt_rounds && !window.in_slow_start()
     }
 
-    /// Whether a virtual round trip has passed since then (draft section 2.4.5): that of the reference, if the flow follows it.
+    /// Draft section 2.4.5: whether a virtual round trip has passed since `since`. It lasts as long as the reference RTT, if that applies to the
+    /// flow.
     fn virtual_round_is_over(&self, window: &Window, now: Nanos, since: Nanos) -> bool {
         !self.is_independent(window) || now - since >= self.reference
     }
 
-    /// Segments a round trip: one, or less by the square of the RTT's share of the reference, which gives flows of both equal rates.
+    /// Growth in segments per round trip: one, or (RTT / reference RTT)^2, which gives flows of both RTTs equal rates.
     fn increase(&self, window: &Window, srtt: Nanos) -> f64 {
         if !self.is_independent(window) || srtt >= self.reference {
             return 1.0;
@@ -133,12 +135,12 @@ impl Prague {
             self.window += float(used);
             acked = increase - used;
         }
-        // Draft section 2.4.4: each unmarked byte counts, also in a round trip with marks.
+        // Draft section 2.4.4: every unmarked byte counts, also in a round trip with marks.
         let mss = float(window.mss);
         self.window += float(acked) * mss / self.window * self.increase(window, ack.srtt);
     }
 
-    /// Draft section 2.4.3: at most once a (virtual) round trip.
+    /// Draft section 2.4.3: reduces the window at most once per (virtual) round trip.
     fn close(&mut self, window: &mut Window, ack: &Ack) {
         let over = ack.una >= self.reduced.round_end;
         if !over || !self.virtual_round_is_over(window, ack.now, self.reduced.at) {
@@ -154,7 +156,7 @@ impl Prague {
         self.starter.on_congestion();
     }
 
-    /// Shows the sender the window and its pace.
+    /// Passes the window and the pacing rate to the sender.
     fn show(&mut self, window: &mut Window, srtt: Nanos) {
         let bytes = whole(self.window);
         if bytes > self.shown || bytes + window.mss <= self.shown {
@@ -162,7 +164,7 @@ impl Prague {
         }
         window.cwnd = self.shown;
         if srtt > 0 {
-            // Linux: the window a round trip; twice that in slow start, where each ACK lets two segments go.
+            // As in Linux: one window per round trip, and twice that in slow start, where each ACK releases two segments.
             let second = if window.cwnd < window.ssthresh / 2 {
                 2 * SECOND
             } else {
@@ -184,11 +186,11 @@ impl CongestionControl for Prague {
     }
 
     fn on_negotiated(&mut self, feedback: EcnFeedback) {
-        // RFC 9331 section 4.3: without the feedback of a scalable law it must be a classic one.
+        // RFC 9331 section 4.3: without AccECN feedback it must behave as a classic congestion control.
         self.fallback = (feedback != EcnFeedback::Accurate).then(Growth::default);
     }
 
-    fn answers_marks(&self) -> bool {
+    fn responds_to_marks(&self) -> bool {
         self.fallback.is_none()
     }
 
@@ -200,7 +202,7 @@ impl CongestionControl for Prague {
         if !over || !self.virtual_round_is_over(window, ack.now, self.updated) {
             return;
         }
-        // Linux: before the first mark nothing says that the path has a queue that marks.
+        // As in Linux: before the first mark it is unknown whether the path has a queue that marks.
         if self.marks_seen {
             self.share.update(ack);
             self.updated = ack.now;
@@ -217,7 +219,7 @@ impl CongestionControl for Prague {
             return growth.reno(window, &mut self.starter, ack);
         }
         if window.cwnd != self.shown {
-            // The sender set it: at the start, after a recovery, a timeout or a silence.
+            // The sender set it: at the start, or after recovery, a timeout or idle time.
             self.window = float(window.cwnd);
         }
         if ack.cwnd_limited {
@@ -231,7 +233,7 @@ impl CongestionControl for Prague {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
-        // Draft section 2.4.2: a loss is answered as by Reno; without AccECN so is a mark.
+        // Draft section 2.4.2: reacts to a loss as Reno; without AccECN also to a mark.
         window.ssthresh = half(window);
         if let Some(growth) = &mut self.fallback {
             growth.forget();
@@ -240,7 +242,7 @@ impl CongestionControl for Prague {
     }
 
     fn on_recovered(&mut self, _: &mut Window, _: &Ack) {
-        // What recovery delivered has been answered by it.
+        // Recovery has already reacted to what it delivered.
         self.news = News::default();
     }
 

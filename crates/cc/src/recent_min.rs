@@ -1,20 +1,20 @@
-//! The smallest value of the last so many nanoseconds: a base RTT, or an RTT without the jitter of ACKs.
+//! The minimum over a sliding window of time, such as a base RTT or an RTT without the jitter of ACKs.
 
 use bloatlab_units::Nanos;
 
-/// Values closer together than this part of the window are one.
+/// Samples that are closer together than the window divided by this are merged.
 const PARTS: u64 = 64;
-/// Places for them, and for the one before the window; a power of two, so that a place is a mask away.
+/// Capacity: the merged samples of one window and the one before it. A power of two, so that an index is computed with a mask.
 const PLACES: usize = 128;
 
-/// A minimum over a window of time that may change; constant space, so exact to a 64th of the window.
+/// A minimum over a window of time whose length may change. It uses constant space, so it is exact to 1/64 of the window.
 #[derive(Clone, Debug)]
 pub struct RecentMin {
-    /// Instants and values, both rising from the first place to the end; places are counted on and taken modulo their number.
+    /// Ring of (instant, value). Both increase from `first` to `end`. The indexes keep counting and are taken modulo the capacity.
     samples: Box<[(Nanos, u64); PLACES]>,
     first: usize,
     end: usize,
-    /// Copies of the first and the last, which every value is compared with.
+    /// Copies of the first and the last sample, because every new value is compared with them.
     oldest: (Nanos, u64),
     newest: (Nanos, u64),
 }
@@ -32,13 +32,13 @@ impl Default for RecentMin {
 }
 
 impl RecentMin {
-    /// Takes a value in and forgets those older than the window; gives the smallest left.
+    /// Records a value, removes those older than the window, and returns the smallest that remains.
     #[inline]
     pub fn update(&mut self, now: Nanos, window: Nanos, value: u64) -> u64 {
         if value <= self.newest.1 {
             self.withdraw(value);
         }
-        // A window that grows again and again may leave no place: then the value is one with the last, too.
+        // If the window grows again and again, the ring may be full. Then the value is merged with the last one, too.
         let held = self.end - self.first;
         if held == 0 || (now - self.newest.0 >= window / PARTS && held < PLACES) {
             self.append((now, value));
@@ -50,7 +50,7 @@ impl RecentMin {
         self.oldest.1
     }
 
-    /// Takes out the values that a smaller one makes vain.
+    /// Removes dominated values: those that are not smaller than the new one.
     fn withdraw(&mut self, value: u64) {
         while self.end > self.first && self.newest.1 >= value {
             self.end -= 1;

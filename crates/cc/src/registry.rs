@@ -1,6 +1,6 @@
-//! What the registry needs of a law, and the reading, checking and describing of parameters that every law shares.
+//! What the registry needs from a congestion control, and the code that reads, checks and describes the parameters of all of them.
 //!
-//! The list of laws is the one `registry!` call in `lib.rs`: one line a law.
+//! The list of congestion controls is the `registry!` call in `lib.rs`, with one line per algorithm.
 
 use bloatlab_units::{Rng, suggestion};
 use schemars::{JsonSchema, Schema};
@@ -10,23 +10,23 @@ use serde_json::{Map, Value};
 
 use crate::CongestionControl;
 
-/// The parameters of a law, which are also its factory. The `Default` holds the values of the source.
-pub trait Law: Default + Serialize + DeserializeOwned + JsonSchema {
-    /// Other names it is read by (ns-3's type names).
+/// The parameters of a congestion control. They also build it. `Default` gives the values of the primary source.
+pub trait Factory: Default + Serialize + DeserializeOwned + JsonSchema {
+    /// Other names that are accepted (ns-3's type names).
     const ALIASES: &'static [&'static str] = &[];
     /// The primary source.
     const SOURCE: &'static str;
 
-    /// The law, ready for one connection.
+    /// Builds the congestion control of one connection.
     fn build(&self, rng: Rng) -> Box<dyn CongestionControl>;
 
-    /// Rules that no single range expresses; the message starts with the parameter's name.
+    /// Checks rules that involve more than the range of one parameter. The message starts with the parameter's name.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// A congestion control that the user wrote in Python; the engine resolves it.
+/// A congestion control that the user wrote in Python. The engine loads it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PythonParams {
@@ -40,7 +40,7 @@ pub struct PythonParams {
     pub params: Value,
 }
 
-/// Splits what the user wrote into a name and a table: a bare string is a name with no parameters.
+/// Splits what the user wrote into a name and a table of parameters. A bare string is a name without parameters.
 pub(crate) fn split(value: Value) -> Result<(String, Map<String, Value>), String> {
     match value {
         Value::String(kind) => Ok((kind, Map::new())),
@@ -59,7 +59,7 @@ pub(crate) fn split(value: Value) -> Result<(String, Map<String, Value>), String
     }
 }
 
-/// `unknown WHAT `name`; did you mean `near`? (allowed: ...)`.
+/// Returns "unknown WHAT: `name`; did you mean `near`? (allowed: ...)".
 pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let hint = suggestion(name, known.iter().copied());
     let allowed = if known.is_empty() {
@@ -70,7 +70,7 @@ pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {what}: `{name}`{hint} (allowed: {allowed})")
 }
 
-/// Makes the schema of the tagged union accept what the reader accepts: aliases, and a bare name.
+/// Makes the schema of the tagged union accept what the reader accepts: aliases and bare names.
 pub(crate) fn accept_names(schema: &mut Schema, aliases: &[(&str, &[&str])]) {
     let mut names = Vec::new();
     if let Some(Value::Array(variants)) = schema.get_mut("oneOf") {
@@ -90,7 +90,7 @@ pub(crate) fn accept_names(schema: &mut Schema, aliases: &[(&str, &[&str])]) {
     }
 }
 
-/// Makes the modules, [`CcConfig`](crate::CcConfig) and everything that lists the laws.
+/// Declares the modules, [`CcConfig`](crate::CcConfig) and everything that lists the congestion controls.
 macro_rules! registry {
     ($($variant:ident($module:ident) = $kind:literal),+ $(,)?) => {
         $(pub mod $module;)+
@@ -105,19 +105,19 @@ macro_rules! registry {
                 #[serde(rename = $kind)]
                 $variant($module::Params),
             )+
-            /// `python`: a class of the user's.
+            /// `python`: a class that the user wrote.
             #[serde(rename = "python")]
             Python(PythonParams),
         }
 
-        const ALIASES: &[(&str, &[&str])] = &[$(($kind, <$module::Params as Law>::ALIASES)),+];
+        const ALIASES: &[(&str, &[&str])] = &[$(($kind, <$module::Params as Factory>::ALIASES)),+];
 
         fn accept_names(schema: &mut schemars::Schema) {
             registry::accept_names(schema, ALIASES);
         }
 
         impl CcConfig {
-            /// The law, ready for one connection; `None` for `python`, which the engine resolves.
+            /// Builds the congestion control of one connection. Returns `None` for `python`, which the engine loads.
             pub fn build(&self, rng: bloatlab_units::Rng) -> Option<Box<dyn CongestionControl>> {
                 match self {
                     $(Self::$variant(params) => Some(params.build(rng)),)+
@@ -133,12 +133,12 @@ macro_rules! registry {
                 }
             }
 
-            /// Whether every parameter is in its range; the message names the one that is not.
+            /// Checks that every parameter is in its range. The message names the first one that is not.
             pub fn validate(&self) -> Result<(), String> {
                 match self {
                     $(Self::$variant(params) => {
                         bloatlab_params::check_ranges(params, describe_kind($kind))?;
-                        Law::check(params)
+                        Factory::check(params)
                     })+
                     Self::Python(params) if !params.class.contains(':') => Err(format!(
                         "class: `{}` must be written `module:Class`", params.class,
@@ -147,7 +147,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Every law with its defaults; `python` is none.
+            /// Every built-in congestion control with its default parameters. `python` is not included.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant($module::Params::default())),+]
             }
@@ -169,19 +169,19 @@ macro_rules! registry {
         impl<'de> serde::Deserialize<'de> for CcConfig {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = serde_json::Value::deserialize(deserializer)?;
-                // The complaint may quote what the user wrote, whatever is in it.
+                // The message may quote the user's text, which may contain anything.
                 let shown = |why: String| bloatlab_units::shown(&why, bloatlab_params::LONGEST_MESSAGE);
                 Self::read(value).map_err(|why| serde::de::Error::custom(shown(why)))
             }
         }
 
-        /// Every law and its parameters, in the registry's order.
+        /// Every congestion control and its parameters, in the order of the registry.
         pub fn describe() -> &'static [Description] {
-            // Read from the schemas once: every law that is read or checked asks.
+            // Built once from the schemas, because every value that is read or checked needs it.
             static ALL: std::sync::OnceLock<Vec<Description>> = std::sync::OnceLock::new();
             ALL.get_or_init(|| vec![$(bloatlab_params::description::<$module::Params>(
-                ($kind, <$module::Params as Law>::ALIASES),
-                <$module::Params as Law>::SOURCE,
+                ($kind, <$module::Params as Factory>::ALIASES),
+                <$module::Params as Factory>::SOURCE,
             )),+])
         }
 

@@ -1,18 +1,18 @@
-//! Reno as Linux runs it: bytes are counted, not ACKs, and the window grows only when it is the limit.
+//! Reno as Linux implements it: it counts bytes, not ACKs, and the window grows only while it limits the sender.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// Reno with appropriate byte counting, as in Linux: one segment more per window acknowledged, half the window at a loss.
+/// Reno with appropriate byte counting, as in Linux: one more segment per window acknowledged, half the window at a loss.
 ///
-/// Slow start doubles the window each round trip until the first loss; from then on it grows by one segment a round trip and is halved by
-/// each loss or mark. Its throughput falls with the square root of the loss rate and with the round-trip time, which makes it the yardstick
-/// of every other law. In a deep buffer it fills whatever there is; on a fast, long path it needs minutes to come back from one loss. Use
-/// it where Linux's `reno` is compared, and as the fair neighbour.
+/// Slow start doubles the window every round trip until the first loss. After that the window grows by one segment per round trip, and every loss or
+/// mark halves it. Its throughput falls with the square root of the loss rate and with the RTT, and every other congestion control is measured
+/// against it. It fills a deep buffer completely. On a fast, long path it needs minutes to recover from one loss. Use it to compare with Linux's
+/// `reno`, or as a fair competing flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -20,7 +20,7 @@ pub struct Params {
     pub slow_start: SlowStart,
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpLinuxReno"];
     const SOURCE: &'static str = "RFC 5681 with appropriate byte counting (RFC 3465) as in Linux";
 
@@ -32,7 +32,7 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Reno {
     starter: Starter,
     /// Bytes acknowledged since the window last grew.
@@ -41,12 +41,12 @@ struct Reno {
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        // RFC 7661: a window that was not used says nothing about the path.
+        // RFC 7661: do not grow a window that the sender did not use.
         if !ack.cwnd_limited {
             return;
         }
         let acked = self.starter.open(window, ack);
-        // RFC 3465 section 2.1: one segment when a whole window has been acknowledged.
+        // RFC 3465 section 2.1: add one segment when a whole window has been acknowledged.
         self.credit += acked;
         if self.credit >= window.cwnd {
             self.credit -= window.cwnd;

@@ -1,17 +1,17 @@
-//! The smallest RTT ever and of the round trip: what laws of the Vegas family compare.
+//! The smallest RTT of the connection and that of the current round trip. Congestion controls of the Vegas family compare the two.
 
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::Ack;
 
-/// RTTs of one connection, round trip by round trip.
+/// RTTs of one connection, by round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundRtt {
-    /// Smallest RTT so far; `NEVER` before the first.
+    /// Smallest RTT so far; `NEVER` before the first sample.
     pub base: Nanos,
-    /// Smallest RTT of this round trip; `NEVER` before the first.
+    /// Smallest RTT of this round trip; `NEVER` before the first sample.
     pub min: Nanos,
-    /// Samples of this round trip.
+    /// Number of samples in this round trip.
     pub samples: u32,
     /// Stream offset whose acknowledgement ends the round trip.
     end: u64,
@@ -29,7 +29,7 @@ impl Default for RoundRtt {
 }
 
 impl RoundRtt {
-    /// Takes in the RTT of an ACK, if it has one.
+    /// Records the RTT of an ACK, if it has one.
     #[inline]
     pub fn observe(&mut self, ack: &Ack) {
         if ack.rtt > 0 {
@@ -45,20 +45,20 @@ impl RoundRtt {
         ack.una > self.end
     }
 
-    /// A round trip starts; the base stays.
+    /// Starts a new round trip. The base RTT is kept.
     pub fn restart(&mut self, ack: &Ack) {
         self.end = ack.next;
         self.min = NEVER;
         self.samples = 0;
     }
 
-    /// Enough samples to trust the smallest: with one or two, a delayed ACK may be all there is (Linux).
+    /// Whether there are enough samples to trust the smallest. One or two samples may all come from delayed ACKs (Linux).
     #[inline]
     pub fn is_trusted(&self) -> bool {
         self.samples > 2
     }
 
-    /// How much longer than the base the smallest RTT of this round trip is: the queueing delay.
+    /// The queueing delay: the smallest RTT of this round trip minus the base RTT.
     #[inline]
     pub fn queueing(&self) -> Nanos {
         self.min.saturating_sub(self.base)

@@ -1,4 +1,4 @@
-//! Scalable TCP: the window grows by a share of itself, so that recovery takes the same time at any rate.
+//! Scalable TCP: the window grows by a share of itself, so recovery takes the same time at any rate.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::growth::Growth;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
 /// Scalable TCP: exponential growth in congestion avoidance, an eighth less after a loss.
 ///
-/// Every acknowledged segment opens the window by a hundredth of a segment, and a loss takes an eighth of it, so the time between two losses is the same
-/// at any rate. It was made for long paths of high rate that one flow should fill; below a hundred segments it grows as Reno does. It fills
-/// any queue and keeps it nearly full. Flows that start with unequal windows never become equal, and Reno beside it starves.
+/// Every acknowledged segment adds a hundredth of a segment to the window, and a loss takes an eighth of it. The time between two losses is therefore
+/// the same at any rate. It was designed for long paths of high rate that a single flow should fill. Below a hundred segments it grows as Reno does.
+/// It fills any queue and keeps it nearly full. Flows that start with unequal windows never become equal, and a competing Reno flow starves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What a segment acknowledged adds to the window, segments (Kelly 2003: a).
+    /// Segments that each acknowledged segment adds to the window (Kelly 2003: a).
     #[schemars(range(min = 0.0001, max = 1.0), extend("unit" = "segments"))]
     pub increase: f64,
     /// Share of the window that a loss takes (Kelly 2003: b).
@@ -37,7 +37,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpScalable"];
     const SOURCE: &'static str = "T. Kelly, Scalable TCP, ACM SIGCOMM CCR 33(2), 2003";
 
@@ -51,10 +51,10 @@ impl Law for Params {
     }
 }
 
-/// The law. The window grows by whole segments.
+/// State of one connection. The window grows by whole segments.
 struct Scalable {
     starter: Starter,
-    /// Acknowledged segments that earn one.
+    /// Acknowledged segments that add one segment.
     price: u64,
     decrease: f64,
     credit: Growth,
@@ -67,7 +67,7 @@ impl CongestionControl for Scalable {
         }
         let acked = self.starter.open(window, ack);
         if acked > 0 {
-            // Kelly 2003 section 2: cwnd += a for each segment; where Reno is faster, as Reno.
+            // Kelly 2003 section 2: cwnd += a per segment; where Reno grows faster, as Reno.
             let price = self.price.min(window.cwnd / window.mss);
             window.cwnd += self
                 .credit

@@ -1,4 +1,4 @@
-//! Slow start and the ways to leave it before the queue overflows: a part that several laws share.
+//! Slow start, and ways to leave it before the queue overflows. Several congestion controls use it.
 
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub enum SlowStart {
     HystartPlusPlus,
 }
 
-/// RTT samples of a round before its smallest is trusted: RFC 9406 section 4.3 N_RTT_SAMPLE; Linux HYSTART_MIN_SAMPLES.
+/// Number of RTT samples in a round before the smallest is trusted: RFC 9406 section 4.3 N_RTT_SAMPLE; Linux HYSTART_MIN_SAMPLES.
 const RTT_SAMPLES: u32 = 8;
 /// RFC 9406 section 4.3: MIN_RTT_THRESH; Linux HYSTART_DELAY_MIN.
 const MIN_RTT_THRESH: Nanos = 4 * MILLISECOND;
@@ -33,30 +33,30 @@ const RTT_SHIFT: u32 = 3;
 const CSS_GROWTH_SHIFT: u32 = 2;
 /// RFC 9406 section 4.3: CSS_ROUNDS.
 const CSS_ROUNDS: u32 = 5;
-/// RFC 9406 section 4.3: L of an unpaced sender, segments per ACK.
+/// RFC 9406 section 4.3: L of a sender that does not pace, segments per ACK.
 const UNPACED_LIMIT: u64 = 8;
-/// Ha and Rhee 2011: ACKs closer than this belong to one train.
+/// Ha and Rhee 2011: ACKs closer together than this belong to one train.
 const ACK_DELTA: Nanos = 2 * MILLISECOND;
-/// Linux hystart_low_window: smaller windows are never cut, segments.
+/// Linux hystart_low_window: hystart does not act on smaller windows, segments.
 const LOW_WINDOW: u64 = 16;
 
 /// The state of slow start in one connection.
 #[derive(Clone, Debug)]
 pub struct Starter {
     kind: SlowStart,
-    /// Looking for the end of slow start.
+    /// Whether it looks for the end of slow start.
     armed: bool,
     /// Stream offset whose acknowledgement ends the round.
     round_end: u64,
     /// Smallest RTT of this round; `NEVER` before the first sample.
     round_min: Nanos,
-    /// Smallest RTT of the round before.
+    /// Smallest RTT of the previous round.
     last_min: Nanos,
     samples: u32,
-    /// hystart: when the round and its last ACK of the train came.
+    /// hystart: when the round started, and when the last ACK of its train arrived.
     round_start: Nanos,
     train: Nanos,
-    /// hystart++: conservative slow start, its rounds so far and the RTT that started it.
+    /// hystart++: whether in conservative slow start, its rounds so far, and the RTT that started it.
     css: bool,
     css_rounds: u32,
     css_baseline: Nanos,
@@ -80,7 +80,7 @@ impl Starter {
         }
     }
 
-    /// Looks at an ACK in slow start; ends slow start by setting `ssthresh` to `cwnd`.
+    /// Processes an ACK in slow start. Ends slow start by setting `ssthresh` to `cwnd`.
     #[inline]
     pub fn observe(&mut self, window: &mut Window, ack: &Ack) {
         if self.armed {
@@ -92,7 +92,7 @@ impl Starter {
         }
     }
 
-    /// Opens the window by what this ACK acknowledged, if it is in slow start; gives what is left of it for congestion avoidance.
+    /// Grows the window by what this ACK acknowledged, if in slow start. Returns the acknowledged bytes that remain for congestion avoidance.
     #[inline]
     pub fn open(&mut self, window: &mut Window, ack: &Ack) -> u64 {
         let acked = ack.credit();
@@ -108,13 +108,13 @@ impl Starter {
         increase - used
     }
 
-    /// How far `acked` bytes open the window in slow start.
+    /// Returns the bytes by which `acked` bytes grow the window in slow start.
     #[inline]
     pub fn increase(&self, window: &Window, acked: u64) -> u64 {
         if !self.armed || self.kind != SlowStart::HystartPlusPlus {
             return acked;
         }
-        // RFC 9406 section 4.2: at most L segments per ACK, without limit when paced.
+        // RFC 9406 section 4.2: at most L segments per ACK; no limit when paced.
         let bytes = if window.pacing > 0 {
             acked
         } else {
@@ -127,16 +127,16 @@ impl Starter {
         }
     }
 
-    /// Congestion was signalled: slow start is over.
+    /// Congestion was signalled, so slow start ends.
     pub fn on_congestion(&mut self) {
-        // RFC 9406 section 4.3: HyStart++ is for the initial slow start only.
+        // RFC 9406 section 4.3: HyStart++ applies to the initial slow start only.
         self.armed &= self.kind == SlowStart::Hystart;
         self.css = false;
     }
 
-    /// The window starts again from one segment.
+    /// A timeout reset the window to one segment.
     pub fn on_timeout(&mut self) {
-        // Linux resets hystart when it enters loss recovery by timeout.
+        // Linux resets hystart when it enters loss recovery by a timeout.
         if self.kind == SlowStart::Hystart {
             *self = Self {
                 round_end: self.round_end,
@@ -150,7 +150,7 @@ impl Starter {
         self.css
     }
 
-    /// Starts a new round if this ACK passes the end of the old one; says whether it did.
+    /// Starts a new round if this ACK passes the end of the old one. Returns whether it did.
     fn round(&mut self, ack: &Ack) -> bool {
         let over = ack.una > self.round_end;
         if over {
@@ -169,14 +169,14 @@ impl Starter {
         }
     }
 
-    /// Ends slow start at the window reached.
+    /// Ends slow start at the current window.
     fn leave(&mut self, window: &mut Window) {
         window.ssthresh = window.cwnd.max(2 * window.mss);
         self.armed = false;
         self.css = false;
     }
 
-    /// Ha and Rhee 2011: the train of ACKs lasts half an RTT, or the delay grew by an eighth.
+    /// Ha and Rhee 2011: ends slow start if the train of ACKs lasts half an RTT, or the delay grew by an eighth.
     fn hystart(&mut self, window: &mut Window, ack: &Ack) {
         if self.round(ack) {
             self.round_start = ack.now;
@@ -188,12 +188,12 @@ impl Starter {
         }
         if ack.now - self.train <= ACK_DELTA {
             self.train = ack.now;
-            // The train's length reaches the forward delay, half of the smallest RTT.
+            // The length of the train reaches the forward delay, which is half of the smallest RTT.
             if ack.now - self.round_start > ack.min_rtt >> 1 {
                 return self.leave(window);
             }
         }
-        // The smallest of the first samples of the round.
+        // The smallest RTT of the first samples of the round.
         if self.samples >= RTT_SAMPLES && self.round_min > ack.min_rtt + threshold(ack.min_rtt) {
             self.leave(window);
         }
@@ -213,7 +213,7 @@ impl Starter {
             return;
         }
         if self.css {
-            // The delay fell again: the exit was spurious, resume slow start.
+            // The delay fell again, so the exit was spurious: resume slow start.
             if self.round_min < self.css_baseline {
                 self.css = false;
                 self.css_baseline = NEVER;

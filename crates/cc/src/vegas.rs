@@ -1,4 +1,4 @@
-//! Vegas: the window holds a few segments in the queue, known from how much the RTT exceeds the smallest one.
+//! Vegas: keeps a few segments in the queue, which it estimates from the RTT above the smallest RTT.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use crate::growth::{Growth, half, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// Vegas: once a round trip, a segment more while few segments of its own wait in the queue, a segment less while many do.
+/// Vegas: once per round trip, one segment more while few of its segments are queued, one less while many are.
 ///
-/// The smallest RTT seen is taken for the empty path; what the window holds beyond that path's bandwidth-delay product must be
-/// queued. Vegas keeps that between `alpha` and `beta` segments a flow, so it loses nothing and the queue stays short. It is used where all
-/// flows are alike and delay matters. It is bad at sharing with laws that fill the queue, which push it aside; at a base RTT measured
-/// on a queue that already stood (the latecomer gains); and at paths whose base RTT grows, which look like a queue to it.
+/// It takes the smallest RTT as that of the empty path. The part of the window beyond the bandwidth-delay product at that RTT must be queued. Vegas
+/// keeps between `alpha` and `beta` segments per flow queued, so it loses nothing and the queue stays short. It is used where all flows use it and
+/// delay matters. Congestion controls that fill the queue take its share. A flow that starts while there is a queue measures a base RTT that is too
+/// high, and gets more than the others. If the base RTT of the path grows, Vegas mistakes it for a queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// With fewer queued segments than this the window grows (Linux 2, ns-2 1).
+    /// The window grows if fewer of its segments than this are queued (Linux 2, ns-2 1).
     #[schemars(range(min = 0, max = 10000), extend("unit" = "segments"))]
     pub alpha: u32,
-    /// With more queued segments than this the window shrinks (Linux 4, ns-2 3).
+    /// The window shrinks if more of its segments than this are queued (Linux 4, ns-2 3).
     #[schemars(range(min = 0, max = 10000), extend("unit" = "segments"))]
     pub beta: u32,
-    /// With more queued segments than this slow start ends.
+    /// Slow start ends if more of its segments than this are queued.
     #[schemars(range(min = 0, max = 10000), extend("unit" = "segments"))]
     pub gamma: u32,
 }
@@ -40,7 +40,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpVegas"];
     const SOURCE: &'static str = "L. Brakmo and L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), \
          1995; as in Linux";
@@ -52,7 +52,7 @@ impl Law for Params {
     fn check(&self) -> Result<(), String> {
         if self.alpha > self.beta {
             return Err(format!(
-                "`alpha` is {}, more than `beta`, {}",
+                "`alpha` is {}, but must not be larger than `beta`, which is {}",
                 self.alpha, self.beta
             ));
         }
@@ -60,15 +60,15 @@ impl Law for Params {
     }
 }
 
-/// The law; `nice` builds on it.
+/// State of one connection. `nice` is based on it.
 pub(crate) struct Vegas {
     params: Params,
     pub rtts: RoundRtt,
     growth: Growth,
     starter: Starter,
-    /// Nothing was lost: delay decides. Else the window grows as Reno's.
+    /// No loss is being repaired, so the delay controls the window. Otherwise the window grows as Reno's.
     open: bool,
-    /// Segments that were queued when last looked.
+    /// Number of queued segments at the last estimate.
     queued: u64,
 }
 
@@ -84,17 +84,18 @@ impl Vegas {
         }
     }
 
-    /// Once a round trip: what is queued decides.
+    /// Once per round trip: adjusts the window to the number of queued segments.
     fn look(&mut self, window: &mut Window, ack: &Ack) {
         let mss = window.mss;
         let cwnd = segments(window);
         let (base, rtt) = (self.rtts.base, self.rtts.min);
-        // Brakmo and Peterson 1995: Diff = Expected - Actual, here times the base RTT and, as in Linux, over it instead of over the RTT.
+        // Brakmo and Peterson 1995: Diff = Expected - Actual, here multiplied by the base RTT. As in Linux, it is divided by the base RTT instead of
+        // by the RTT.
         self.queued = cwnd * self.rtts.queueing() / base;
         let Params { alpha, beta, gamma } = self.params;
         if window.in_slow_start() {
             if self.queued > u64::from(gamma) {
-                // What the empty path carried at the measured rate, and one.
+                // The segments that fit on the empty path at the measured rate, plus one.
                 let fits = (u128::from(cwnd) * u128::from(base) / u128::from(rtt)) as u64 + 1;
                 window.cwnd = cwnd.min(fits) * mss;
                 window.ssthresh = window.ssthresh.min(window.cwnd);
@@ -108,7 +109,7 @@ impl Vegas {
             window.cwnd += mss;
         }
         window.cwnd = window.cwnd.max(2 * mss);
-        // Linux: the threshold follows at three quarters of the window.
+        // As in Linux: the threshold is at least three quarters of the window.
         let floor = segments(window) * 3 / 4 * mss;
         window.ssthresh = window.ssthresh.max(floor);
     }
@@ -130,7 +131,7 @@ impl CongestionControl for Vegas {
             }
             self.rtts.restart(ack);
         } else if window.in_slow_start() && ack.cwnd_limited {
-            // Linux: doubles every round trip, where the paper doubles every other one.
+            // As in Linux: the window doubles every round trip. In the paper it doubles every other one.
             self.starter.open(window, ack);
         }
     }
@@ -147,7 +148,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_idle_restart(&mut self, _: &mut Window, _: Nanos, _: Nanos) {
-        // Linux: the path may be another one by now.
+        // As in Linux: the path may have changed.
         self.rtts = RoundRtt::default();
     }
 

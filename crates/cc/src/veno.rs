@@ -1,4 +1,4 @@
-//! Veno: Reno that asks Vegas's estimate whether a loss came from a full queue or by chance.
+//! Veno: Reno that uses Vegas's estimate to tell congestion losses from random losses.
 
 use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use crate::growth::{Growth, half, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// Veno: Reno's growth, halved while segments of its own are queued, and small cuts for losses on an empty queue.
+/// Veno: Reno with half the growth while its segments are queued, and a smaller reduction for a loss with an empty queue.
 ///
-/// As Vegas does, it takes the RTT beyond the smallest one for segments queued. With fewer than `beta` of them the path is not full: the
-/// window grows as Reno's, and a loss is taken for chance and costs a fifth. With more it grows every other time, and a loss
-/// halves it. It was made for wireless access, where segments are lost without congestion. It is bad where delay misleads: a
-/// base RTT measured on a standing queue lets it cut too little.
+/// As Vegas, it estimates the number of its queued segments from the RTT above the smallest RTT. With fewer than `beta` of them, the path is not
+/// congested: the window grows as Reno's, and a loss is taken to be random and costs a fifth. With more, the window grows every other round trip, and
+/// a loss halves it. It was designed for wireless access, where segments are lost without congestion. It works badly where delay misleads: with a
+/// base RTT measured on a queue that never empties, it reduces too little.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Queued segments from which the path counts as congested.
+    /// Number of queued segments from which the path is considered congested.
     #[schemars(range(min = 0.0, max = 10000.0), extend("unit" = "segments"))]
     pub beta: f64,
-    /// Share of the window that a loss by chance takes; one by congestion takes half.
+    /// Share of the window that a random loss takes. A congestion loss takes half.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub chance_cut: f64,
     /// How slow start ends.
@@ -39,7 +39,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpVeno"];
     const SOURCE: &'static str = "C. Fu and S. Liew, TCP Veno: TCP enhancement for transmission over wireless access networks, IEEE JSAC 21(2), \
          2003; as in Linux";
@@ -57,17 +57,17 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Veno {
     params: Params,
     rtts: RoundRtt,
     growth: Growth,
     starter: Starter,
-    /// Nothing was lost: the queue is asked. Else the window grows as Reno's.
+    /// No loss is being repaired, so the estimate controls the growth. Otherwise the window grows as Reno's.
     open: bool,
-    /// The next segment that is earned on a congested path is not given.
+    /// The next segment of growth on a congested path is skipped.
     skip: bool,
-    /// Segments queued, at the last ACK.
+    /// Number of queued segments at the last ACK.
     queued: f64,
 }
 
@@ -88,7 +88,7 @@ impl Veno {
         let before = window.cwnd;
         self.growth.avoid(window, before, left);
         if self.is_congested() && window.cwnd > before {
-            // Section III-B: a segment every other round trip.
+            // Section III-B: grow by one segment every other round trip.
             if self.skip {
                 window.cwnd = before;
             }
@@ -110,7 +110,7 @@ impl CongestionControl for Veno {
             return;
         }
         if self.rtts.is_trusted() && self.rtts.min != NEVER {
-            // Section II: N = Actual (RTT - BaseRTT); Linux takes the smallest RTT since the last ACK, and half segments.
+            // Section II: N = Actual (RTT - BaseRTT). As in Linux, RTT is the smallest since the last ACK, and N is in half segments.
             let halves = 2 * segments(window);
             let carried =
                 u128::from(halves) * u128::from(self.rtts.base) / u128::from(self.rtts.min);
@@ -127,7 +127,7 @@ impl CongestionControl for Veno {
         window.ssthresh = if self.is_congested() {
             half(window)
         } else {
-            // Section III-C: the loss was chance.
+            // Section III-C: the loss was random.
             let left = segments(window) as f64 * (1.0 - self.params.chance_cut);
             (libm::floor(left + 1e-9) as u64).max(2) * window.mss
         };

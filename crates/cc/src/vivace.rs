@@ -1,4 +1,4 @@
-//! PCC Vivace: tries a little more and a little less, and moves its rate up the slope of a utility.
+//! PCC Vivace: tries a slightly higher and a slightly lower rate, and moves along the gradient of a utility.
 
 mod interval;
 
@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::interval::{Interval, Intervals, Role};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// What the utility punishes.
+/// What the utility penalises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Utility {
-    /// A growing RTT, and losses.
+    /// A growing RTT and losses.
     #[default]
     Latency,
     /// Losses only.
@@ -22,16 +22,16 @@ pub enum Utility {
 
 /// PCC Vivace: online learning of the rate, by the gradient of a utility of throughput, latency and loss.
 ///
-/// It sends at a rate for a round trip at a time, above and below its base rate in turns, and computes from what became of each interval which of the two was
-/// worth more. The base rate then moves by that gradient, faster the longer the direction stays. It was made to need no
-/// assumption on what causes loss or delay: it keeps its rate under random loss of some percent. It reacts in several round
-/// trips only, so it is slow on paths that vary, and gets little beside flows that fill the queue if latency counts.
+/// It sends at a constant rate for about one round trip at a time, alternately above and below its base rate. From the ACKs of each interval it
+/// computes which of the two rates had the higher utility. The base rate then moves along that gradient, faster the longer the direction stays the
+/// same. It makes no assumption about the cause of loss or delay, and it keeps its rate under a random loss of some percent. It needs several round
+/// trips to react, so it is slow on paths that vary. With the latency utility it gets little beside flows that fill the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What is punished: `latency` or `loss`.
+    /// What the utility penalises: `latency` or `loss`.
     pub utility: Utility,
-    /// Power of the rate (in Mbit/s) that is rewarded.
+    /// Exponent of the rate (in Mbit/s) in the utility's reward.
     #[schemars(range(min = 0.1, max = 0.99))]
     pub exponent: f64,
     /// Weight of the slope of the RTT.
@@ -40,19 +40,19 @@ pub struct Params {
     /// Weight of the loss ratio.
     #[schemars(range(min = 0.0, max = 10_000.0))]
     pub loss_weight: f64,
-    /// How far above and below the base rate it tries.
+    /// How far above and below the base rate it tries, as a share of the base rate.
     #[schemars(range(min = 0.001, max = 0.5))]
     pub epsilon: f64,
-    /// Mbit/s of change for a unit of the gradient.
+    /// Mbit/s of change per unit of the gradient.
     #[schemars(range(min = 0.001, max = 100.0))]
     pub step: f64,
-    /// Largest share by which the rate changes at first...
+    /// Largest share by which the rate may change in one step, at first.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub bound: f64,
-    /// ... and by how much that grows each time it was reached.
+    /// By how much `bound` grows each time a step reaches it.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub bound_step: f64,
-    /// Slopes of the RTT smaller than this are noise.
+    /// Slopes of the RTT smaller than this are treated as noise.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub slope_tolerance: f64,
 }
@@ -90,7 +90,7 @@ impl Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["pcc_vivace"];
     const SOURCE: &'static str =
         "M. Dong et al., PCC Vivace: online-learning congestion control, USENIX NSDI 2018";
@@ -100,54 +100,54 @@ impl Law for Params {
     }
 }
 
-/// An interval is a round trip, or as long as this many segments take.
+/// An interval lasts a round trip, or as long as this many segments take if that is longer.
 const MIN_SEGMENTS: f64 = 10.0;
-/// The window is this many round trips of the rate: it must not limit.
+/// The window is this many round trips of the rate, so that it does not limit the rate.
 const WINDOW_GAIN: f64 = 2.0;
-/// The smallest rate, segments a round trip.
+/// The smallest rate, segments per round trip.
 const MIN_RATE: f64 = 2.0;
 /// The largest rate, bytes per second.
 const MAX_RATE: f64 = 1e12;
-/// Bytes per second of a Mbit/s.
+/// Bytes per second in one Mbit/s.
 const MEGABIT: f64 = 125_000.0;
 
-/// What every ACK asks of the interval that is being sent.
+/// Values of the current interval that every ACK needs.
 #[derive(Clone, Copy, Default)]
 struct Current {
     began: Nanos,
-    /// The time that its least segments take, ns.
+    /// The time that `MIN_SEGMENTS` segments take at its rate, ns.
     least: f64,
-    /// What its window is for each second of the RTT, bytes.
+    /// Its window per second of RTT, bytes.
     window: f64,
-    /// Its rate as the sender takes it.
+    /// Its rate as an integer, bytes per second.
     pacing: u64,
 }
 
-/// The law.
+/// State of one connection.
 struct Vivace {
     params: Params,
     rng: Rng,
     intervals: Intervals,
     current: Current,
-    /// Bytes that left since the last of them began.
+    /// Bytes sent since the current interval began.
     sent: u64,
-    /// Doubling.
+    /// The rate still doubles from interval to interval.
     starting: bool,
     /// The base rate, bytes per second; 0 before the first RTT.
     rate: f64,
-    /// The smoothed RTT; a second before the first.
+    /// The smoothed RTT; one second before the first sample.
     srtt: Nanos,
-    /// Utility and rate of the last interval of the start.
+    /// Utility and rate of the last interval of the starting phase.
     best: Option<(f64, f64)>,
-    /// The rest of the pair, next last.
+    /// The remaining intervals of the pair. The next one is the last element.
     planned: Vec<Role>,
-    /// Utilities of the pair.
+    /// Utilities of the two intervals of the pair.
     above: Option<f64>,
     below: Option<f64>,
-    /// Decisions in one direction, and which.
+    /// Number of consecutive decisions in one direction, and that direction.
     confidence: u32,
     rising: bool,
-    /// How often in a row the bound was reached.
+    /// How many times in a row the bound was reached.
     reached: u32,
 }
 
@@ -181,17 +181,17 @@ impl Vivace {
         (self.above, self.below) = (None, None);
     }
 
-    /// Forgets what is under way, and plans anew.
+    /// Discards the intervals in progress and plans a new pair.
     fn void(&mut self) {
         self.intervals.clear();
         self.plan_pair();
     }
 
-    /// Begins the next interval, at this ACK.
+    /// Starts the next interval at this ACK.
     #[cold]
     fn begin(&mut self, window: &Window, ack: &Ack) {
         if self.intervals.is_full() {
-            // Nothing was delivered for that long: no result will come of it.
+            // Nothing was delivered for that long, so the intervals will give no result.
             self.void();
         }
         let role = if self.starting {
@@ -218,7 +218,7 @@ impl Vivace {
         };
     }
 
-    /// Adds the ACK to the interval in which the newest segment it delivered was sent, and closes those before it.
+    /// Counts the ACK in the interval in which the newest segment it delivered was sent, and finishes the intervals before it.
     fn attribute(&mut self, window: &Window, ack: &Ack) {
         if ack.delivered_now == 0 || self.intervals.is_empty() {
             return;
@@ -238,14 +238,14 @@ impl Vivace {
         }
     }
 
-    /// All that was sent in the interval is accounted for.
+    /// Evaluates an interval whose data are all accounted for.
     #[cold]
     fn finish(&mut self, done: &Interval, window: &Window, ack: &Ack) {
         let utility = self.params.utility_of(done);
         match done.role {
             Role::Starting if self.starting => match self.best {
                 Some((before, rate)) if utility < before => {
-                    // Section 4: back to the rate of the best interval, and learn from there.
+                    // Section 4: return to the rate of the best interval and start learning there.
                     self.starting = false;
                     self.rate = rate;
                     self.plan_pair();
@@ -264,7 +264,7 @@ impl Vivace {
         }
     }
 
-    /// Section 4: a step along the gradient, amplified by confidence, bounded.
+    /// Section 4: moves the rate along the gradient, amplified by confidence and bounded.
     fn decide(&mut self, difference: f64) {
         let rate = self.rate / MEGABIT;
         let gradient = difference / (2.0 * self.params.epsilon * rate);
@@ -289,7 +289,7 @@ impl Vivace {
     }
 
     fn set_rate(&mut self, rate: f64) {
-        // Two segments of 536 bytes at the least, whatever the segments are.
+        // At least two segments of 536 bytes per round trip, whatever the segment size.
         let least = MIN_RATE * 536.0 * 1e9 / self.srtt as f64;
         self.rate = rate.clamp(least.min(MAX_RATE), MAX_RATE);
     }
@@ -327,12 +327,12 @@ impl CongestionControl for Vivace {
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
-        // Losses are a matter of the utility.
+        // Losses count in the utility only.
         window.ssthresh = window.cwnd.max(2 * window.mss);
     }
 
     fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
-        // Nothing is heard of: half the rate, and all results are void.
+        // No feedback arrives: halve the rate and discard all results.
         self.set_rate(self.rate / 2.0);
         self.starting = false;
         self.confidence = 0;
@@ -346,7 +346,7 @@ impl CongestionControl for Vivace {
         self.void();
     }
 
-    fn heeds_sends(&self) -> bool {
+    fn observes_sends(&self) -> bool {
         true
     }
 
@@ -354,7 +354,7 @@ impl CongestionControl for Vivace {
         self.sent += window.mss;
     }
 
-    // No window moves by losses.
+    // Losses do not change the window.
     fn owns_recovery(&self) -> bool {
         true
     }
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
     use bloatlab_units::{MILLISECOND, Streams};
 
-    fn law() -> Vivace {
+    fn algorithm() -> Vivace {
         Vivace::new(&Params::default(), Streams::new(1).stream("cc"))
     }
 
@@ -397,7 +397,7 @@ mod tests {
             ..Params::default()
         };
         assert!((loss.utility_of(&interval) - (reward - 11.35)).abs() < 1e-9);
-        // Slopes below the tolerance are noise.
+        // Slopes below the tolerance are treated as noise.
         let tolerant = Params {
             slope_tolerance: 0.03,
             ..Params::default()
@@ -407,22 +407,22 @@ mod tests {
 
     #[test]
     fn steps_follow_the_gradient_grow_with_confidence_and_are_bounded() {
-        let mut law = law();
-        law.srtt = 100 * MILLISECOND;
-        law.rate = 10.0 * MEGABIT;
+        let mut cc = algorithm();
+        cc.srtt = 100 * MILLISECOND;
+        cc.rate = 10.0 * MEGABIT;
         let mut rates = Vec::new();
         // The gradient is the difference over 2 * 0.05 * rate: 0.2 each time.
         for _ in 0..4 {
-            law.decide(0.2 * 0.1 * law.rate / MEGABIT);
-            rates.push(law.rate / MEGABIT);
+            cc.decide(0.2 * 0.1 * cc.rate / MEGABIT);
+            rates.push(cc.rate / MEGABIT);
         }
-        // 0.2, 2 * 0.2; 3 * 0.2 is more than a twentieth; 5 * 0.2 is less than 0.15.
+        // 0.2, 2 * 0.2; 3 * 0.2 exceeds the bound of 0.05; 5 * 0.2 is below the bound of 0.15.
         for (rate, expected) in rates.iter().zip([10.2, 10.6, 11.13, 12.13]) {
             assert!((rate - expected).abs() < 1e-9, "{rates:?}");
         }
-        // The other direction starts anew: 0.2 down.
-        law.decide(-0.2 * 0.1 * law.rate / MEGABIT);
-        assert!((law.rate / MEGABIT - 11.93).abs() < 1e-9);
-        assert_eq!((law.confidence, law.reached), (1, 0));
+        // The other direction starts with confidence 1: 0.2 down.
+        cc.decide(-0.2 * 0.1 * cc.rate / MEGABIT);
+        assert!((cc.rate / MEGABIT - 11.93).abs() < 1e-9);
+        assert_eq!((cc.confidence, cc.reached), (1, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Westwood+: after a loss the window is what the path carried, by the rate of the ACKs, not half of what it was.
+//! Westwood+: after a loss the window becomes the bandwidth-delay product measured from the ACKs, and not half of its size.
 
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::growth::{Growth, half};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// When the window falls to what the path carried.
+/// When the window is set to the measured bandwidth-delay product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
-    /// When recovery is over; half the window while it lasts (Linux).
+    /// At the end of recovery. During recovery it is half the window (Linux).
     #[default]
     AfterRecovery,
     /// At the loss (Grieco and Mascolo 2004; ns-3).
     AtLoss,
 }
 
-/// Westwood+: Reno's growth, and after a loss the bandwidth-delay product that the ACKs measured.
+/// Westwood+: Reno's growth, and after a loss the bandwidth-delay product measured from the ACKs.
 ///
-/// The delivered bytes of every round trip (50 ms at least) give a rate, two low-pass filters in a row smooth it, and the smoothed
-/// rate times the smallest RTT becomes the window after a loss or a timeout. So a random loss costs little, and one by an overflow empties
-/// the queue without emptying the link. It is used on wireless paths that lose segments at random. It is bad at a first loss that
-/// comes before the filters have settled, which makes the window far too small, and it still fills the queue as Reno does.
+/// The bytes delivered in every round trip (at least 50 ms) give a rate, and two low-pass filters in series smooth it. After a loss or a timeout, the
+/// smoothed rate times the smallest RTT becomes the window. A random loss therefore costs little, and a loss by overflow empties the queue but not
+/// the link. It is used on wireless paths that lose segments at random. If the first loss comes before the filters have settled, the window becomes
+/// far too small. It still fills the queue as Reno does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Shortest time over which the rate is measured.
     pub min_interval: Duration,
-    /// Share of the old value that each filter keeps at a sample.
+    /// Share of the old value that each filter keeps at every sample.
     #[schemars(range(min = 0.0, max = 0.999))]
     pub filter: f64,
-    /// When the window falls to what the path carried.
+    /// When the window is set to the measured bandwidth-delay product.
     pub reduction: Reduction,
     /// How slow start ends.
     pub slow_start: SlowStart,
@@ -51,7 +51,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpWestwood", "TcpWestwoodPlus"];
     const SOURCE: &'static str = "L. Grieco and S. Mascolo, Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion \
          control, ACM SIGCOMM CCR 34(2), 2004; as in Linux";
@@ -73,22 +73,22 @@ impl Law for Params {
     }
 }
 
-/// The law. Rates are bytes per second.
+/// State of one connection. Rates are in bytes per second.
 struct Westwood {
     params: Params,
     growth: Growth,
     starter: Starter,
-    /// When the running sample began, and what was delivered since.
+    /// When the current sample began, and the bytes delivered since then.
     interval_start: Nanos,
     delivered: u64,
-    /// The last RTT, and the smallest one since the last timeout.
+    /// The last RTT, and the smallest RTT since the last timeout.
     rtt: Nanos,
     min_rtt: Nanos,
     forget_min_rtt: bool,
-    /// The rate filtered once and twice.
+    /// The rate after the first and after the second filter.
     once: f64,
     rate: f64,
-    /// The recovery that is to end began with a timeout.
+    /// The current recovery began with a timeout.
     timed_out: bool,
 }
 
@@ -96,7 +96,7 @@ impl Westwood {
     fn sample(&mut self, interval: Nanos) {
         let rate = self.delivered as f64 * SECOND as f64 / interval as f64;
         if self.rate == 0.0 && self.once == 0.0 {
-            // Linux: the first sample fills both filters.
+            // As in Linux: the first sample initialises both filters.
             self.once = rate;
             self.rate = rate;
         } else {
@@ -106,7 +106,7 @@ impl Westwood {
         }
     }
 
-    /// The bandwidth-delay product, whole segments, at least two.
+    /// The measured bandwidth-delay product in bytes, a whole number of segments, at least two.
     fn carried(&self, mss: u64) -> u64 {
         if self.min_rtt == NEVER {
             return 2 * mss;
@@ -133,7 +133,7 @@ impl CongestionControl for Westwood {
         }
         self.delivered += ack.delivered_now;
         if self.rtt > 0 {
-            // Linux: after a timeout the path may be another one.
+            // As in Linux: after a timeout the path may have changed.
             self.min_rtt = if std::mem::take(&mut self.forget_min_rtt) {
                 self.rtt
             } else {

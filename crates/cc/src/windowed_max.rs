@@ -1,22 +1,22 @@
-//! The largest of the values of the last rounds: what BBR believes the bottleneck can carry.
+//! The maximum over the last rounds. BBR estimates the bottleneck's rate with it.
 
 use bloatlab_units::larger;
 
-/// A maximum over a window of rounds; exact, and constant time but for one scan a round.
+/// An exact maximum over a window of rounds. An update takes constant time; a new round scans the window once.
 #[derive(Clone, Debug)]
 pub struct WindowedMax {
-    /// The largest value of each round that is over, at `round % len`.
+    /// The largest value of each finished round, at index `round % len`.
     slots: Box<[f64]>,
     round: u64,
-    /// The slot of that round.
+    /// Index of the current round's slot.
     at: usize,
-    /// Its largest value: what `slots` has of it waits for the end of the round.
+    /// The largest value of the current round. It is written to its slot when the round ends.
     newest: f64,
     max: f64,
 }
 
 impl WindowedMax {
-    /// A filter over this many rounds.
+    /// Creates a filter over `rounds` rounds.
     pub fn new(rounds: usize) -> Self {
         Self {
             slots: vec![0.0; rounds.max(1)].into(),
@@ -27,7 +27,7 @@ impl WindowedMax {
         }
     }
 
-    /// Takes a value in. Rounds without a value forget nothing until the next value comes.
+    /// Records a value of a round. Rounds without a value expire old values only when the next value comes.
     pub fn update(&mut self, round: u64, value: f64) {
         if round > self.round {
             self.advance(round);
@@ -51,7 +51,7 @@ impl WindowedMax {
         self.max = self.slots.iter().fold(0.0, |a, &b| a.max(b));
     }
 
-    /// The largest value in the window; 0 before the first.
+    /// The largest value in the window; 0 before the first value.
     pub fn get(&self) -> f64 {
         self.max
     }

@@ -1,4 +1,4 @@
-//! YeAH: grows fast while the queue is short, as Reno while it is long, and empties it before it overflows.
+//! YeAH: grows fast while the queue is short, as Reno while it is long, and drains it before it overflows.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 use crate::growth::{Growth, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// YeAH: Scalable TCP's growth while few segments queue, Reno's while many do, and a precautionary cut by what is queued.
+/// YeAH: Scalable TCP's growth while few segments are queued, Reno's while many are, and a precautionary reduction.
 ///
-/// Once a round trip it estimates its queued segments as Vegas does. While they are fewer than `max_queue` and the delay is below
-/// `max_delay`, it is in fast mode and grows by 1 % of its window. Beyond that it is in slow mode: it grows as Reno and takes out of
-/// the window what is queued, unless it finds that Reno flows compete, which would take the room. A loss in fast mode costs only the
-/// queued segments. It is used on long fast paths. It is bad at knowing whether Reno flows compete on short queues.
+/// Once per round trip it estimates how many of its segments are queued, as Vegas does. While they are fewer than `max_queue` and the queueing delay
+/// is below `max_delay`, it is in fast mode and grows by 1 % of its window. Otherwise it is in slow mode: it grows as Reno and reduces the window by
+/// what is queued. It does not reduce the window if it detects competing Reno flows, because they would take the space. A loss in fast mode costs
+/// only the queued segments. It is used on long, fast paths. It detects competing Reno flows badly if the queue is short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Queued segments that it tolerates.
+    /// Number of its queued segments that it tolerates.
     #[schemars(range(min = 1, max = 100000), extend("unit" = "segments"))]
     pub max_queue: u32,
     /// Queueing delay that it tolerates, as a share of the base RTT.
     #[schemars(range(min = 0.001, max = 10.0))]
     pub max_delay: f64,
-    /// Acknowledged segments that earn one in fast mode, at most.
+    /// In fast mode, at most this many acknowledged segments add one to the window.
     #[schemars(range(min = 1, max = 10000), extend("unit" = "segments"))]
     pub increase: u32,
-    /// Share of the window that a precautionary cut takes at most.
+    /// Largest share of the window that a precautionary reduction takes.
     #[schemars(range(min = 0.01, max = 0.9))]
     pub max_decongestion: f64,
-    /// Share of the window that a loss takes at least.
+    /// Smallest share of the window that a loss takes.
     #[schemars(range(min = 0.01, max = 0.5))]
     pub min_cut: f64,
-    /// Round trips of slow mode without a break after which flows that fill the queue must be there, and a loss halves the window.
+    /// After this many consecutive round trips in slow mode, it assumes competing flows that fill the queue. A loss then halves the window.
     #[schemars(range(min = 1, max = 10000), extend("unit" = "round trips"))]
     pub rho: u32,
-    /// Round trips of fast mode after which no such flow is believed to be there.
+    /// After this many round trips in fast mode, it assumes that there are no such flows.
     #[schemars(range(min = 1, max = 10000), extend("unit" = "round trips"))]
     pub zeta: u32,
     /// How slow start ends.
@@ -59,7 +59,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpYeah"];
     const SOURCE: &'static str = "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP: Yet Another Highspeed TCP, PFLDnet 2007; as in Linux";
 
@@ -77,24 +77,24 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Yeah {
     params: Params,
     rtts: RoundRtt,
     growth: Growth,
     starter: Starter,
-    /// Segments queued when last looked.
+    /// Number of queued segments at the last estimate.
     queued: u64,
     /// Round trips in slow mode in a row; 0 in fast mode.
     slow_rounds: u32,
     /// Round trips in fast mode since the last loss.
     fast_rounds: u32,
-    /// The window, segments, that Reno would have beside it: no precaution goes below.
+    /// Estimate of the window, in segments, of a competing Reno flow. A precautionary reduction does not go below it.
     reno: u64,
 }
 
 impl Yeah {
-    /// Section 3: once a round trip, fast or slow mode.
+    /// Section 3: once per round trip, chooses fast or slow mode.
     fn look(&mut self, window: &mut Window) {
         let cwnd = segments(window);
         let delay = self.rtts.queueing();
@@ -111,7 +111,7 @@ impl Yeah {
         }
         let mut left = cwnd;
         if full && cwnd > self.reno {
-            // Precautionary decongestion: what is queued leaves, but Reno's share stays.
+            // Precautionary decongestion: remove what is queued, but keep Reno's share.
             let most = (cwnd as f64 * self.params.max_decongestion) as u64;
             left = (cwnd - self.queued.min(most)).max(self.reno);
             window.cwnd = left * window.mss;
@@ -157,7 +157,7 @@ impl CongestionControl for Yeah {
         let cwnd = segments(window);
         let half = (cwnd / 2).max(2);
         let cut = if self.slow_rounds < self.params.rho {
-            // Nobody fills the queue against it: the queued segments go.
+            // No competing flow fills the queue, so only the queued segments are removed.
             let least = (cwnd as f64 * self.params.min_cut) as u64;
             self.queued.min(half).max(least)
         } else {

@@ -200,7 +200,7 @@ impl Sender {
     }
 
     fn congestion(&mut self, signal: Signal) {
-        if signal == Signal::Ecn && self.algorithm.answers_marks() {
+        if signal == Signal::Ecn && self.algorithm.responds_to_marks() {
             return;
         }
         // Once a round trip: a second loss in recovery is the same event, a timeout is not.

@@ -1,6 +1,6 @@
 //! What holds in the outcome of every run.
 
-use bloatlab_sim::Outcome;
+use bloatlab_outcome::Outcome;
 
 /// Names in which a number below 0 is a number like any other.
 const SIGNED: [&str; 2] = ["utility", "est_qdelay"];

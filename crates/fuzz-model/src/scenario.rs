@@ -29,7 +29,13 @@ pub fn scenario(bytes: &[u8]) {
         return;
     };
     let made = || format!("seed {seed} of {document}");
-    let one = |log: bool| match run(&plan, seed, log, &NoPlugins, &Control::default()) {
+    let one = |log: bool| match run(
+        plan.clone().into(),
+        seed,
+        log,
+        &NoPlugins,
+        &Control::default(),
+    ) {
         Ok(outcome) => outcome,
         Err(why) => panic!("{why}: {}", made()),
     };

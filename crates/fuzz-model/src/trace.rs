@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bloatlab_link::rate_file::Unit;
 use bloatlab_link::tracefile::{Format, Reading, TraceFile};
-use bloatlab_link::{Quantity, RateVariation, rate_file};
+use bloatlab_link::{Disk, Quantity, RateVariation, rate_file};
 use bloatlab_radio::channel;
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use serde_json::json;
@@ -38,7 +38,7 @@ pub fn trace(bytes: &[u8]) {
     let ends = *choices.one_of(&["loop", "hold"]);
     let file = File::new(choices.rest());
     recording(&file);
-    let trace = match TraceFile::read(file.name(), &how) {
+    let trace = match TraceFile::read(&Disk, file.name(), &how) {
         Ok(trace) => trace,
         Err(why) => return one_line(&why),
     };
@@ -78,7 +78,7 @@ fn written(trace: &TraceFile, format: Format, unit: Unit, interval: Duration) {
         .rates(interval)
         .expect("as many intervals as were written");
     let file = File::new(text.as_bytes());
-    let again = match TraceFile::read(file.name(), &how) {
+    let again = match TraceFile::read(&Disk, file.name(), &how) {
         Ok(again) => again,
         // Longer than a file may be, or in more lines.
         Err(why) => {
@@ -122,7 +122,7 @@ fn replay(file: &File, how: &Reading, ends: &str) {
     };
     document["file"] = json!(file.name());
     let mut variation: RateVariation = serde_json::from_value(document).expect("a variation");
-    let loaded = match variation.load() {
+    let loaded = match variation.load(&Disk) {
         Ok(loaded) => loaded,
         Err(why) => return one_line(&why),
     };
@@ -147,7 +147,7 @@ fn recording(file: &File) {
         file: Some(file.name().to_owned()),
         ..Default::default()
     };
-    if let Err(why) = params.read() {
+    if let Err(why) = params.read(&Disk) {
         one_line(&why);
     }
 }

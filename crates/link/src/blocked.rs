@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blockage::{AngularBlockers, Crossings, Orientation, Person, Surroundings, wavelength};
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
 /// The rate that the SNR allows, while blockers lower it: TR 38.901's blockage models, with physical sizes, speeds and distances.
@@ -149,7 +149,7 @@ impl Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     fn validate(&self) -> Result<(), String> {
         for (name, value, low, high) in [
             ("snr", self.snr, -30.0, 100.0),

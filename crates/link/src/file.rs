@@ -2,8 +2,11 @@
 //!
 //! Whoever writes a scenario chooses the file, and may not be the one who runs it. So no message shows what the file holds, not even its digest.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use bloatlab_units::Bytes;
 use xxhash_rust::xxh3::xxh3_128;
@@ -11,12 +14,72 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Bytes that a file may have.
 pub const MOST_BYTES: u64 = 256_000_000;
 
-/// Its bytes, and their XXH3 (128 bits, hexadecimal), which must be the given one.
+/// Where the files come from that a scenario names.
+pub trait Files {
+    /// Length of a file in bytes, if that can be told without reading it.
+    fn length(&self, file: &str) -> Option<u64>;
+
+    /// The bytes of a file, at most [`MOST_BYTES`].
+    ///
+    /// # Errors
+    /// Why it is not read, to follow the name of the file.
+    fn read(&self, file: &str) -> Result<Arc<[u8]>, String>;
+}
+
+/// The files of this machine. A relative path starts at the working directory.
+pub struct Disk;
+
+impl Files for Disk {
+    fn length(&self, file: &str) -> Option<u64> {
+        fs::metadata(file).ok().map(|metadata| metadata.len())
+    }
+
+    fn read(&self, file: &str) -> Result<Arc<[u8]>, String> {
+        read(file, MOST_BYTES).map(Arc::from)
+    }
+}
+
+/// Reads each file once, however often it is named.
+pub struct ReadOnce<'a> {
+    files: &'a dyn Files,
+    read: RefCell<HashMap<String, Arc<[u8]>>>,
+}
+
+impl<'a> ReadOnce<'a> {
+    /// Reads from these files.
+    pub fn new(files: &'a dyn Files) -> Self {
+        let read = RefCell::default();
+        Self { files, read }
+    }
+}
+
+impl Files for ReadOnce<'_> {
+    fn length(&self, file: &str) -> Option<u64> {
+        self.files.length(file)
+    }
+
+    fn read(&self, file: &str) -> Result<Arc<[u8]>, String> {
+        if let Some(bytes) = self.read.borrow().get(file) {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes = self.files.read(file)?;
+        let mut read = self.read.borrow_mut();
+        read.insert(file.to_owned(), Arc::clone(&bytes));
+        Ok(bytes)
+    }
+}
+
+/// A file's bytes, and their XXH3 (128 bits, hexadecimal), which must be the given one.
 ///
 /// # Errors
 /// `parameter: reason`, in one line.
-pub fn open(file: &str, given: Option<&str>) -> Result<(Vec<u8>, String), String> {
-    let bytes = read(file, MOST_BYTES).map_err(|why| format!("file: `{file}` {why}"))?;
+pub fn open(
+    files: &dyn Files,
+    file: &str,
+    given: Option<&str>,
+) -> Result<(Arc<[u8]>, String), String> {
+    let bytes = files.read(file);
+    let bytes = bytes.map_err(|why| format!("file: `{file}` {why}"))?;
     let digest = format!("{:032x}", xxh3_128(&bytes));
     if given.is_some_and(|given| given != digest) {
         return Err(format!(
@@ -79,7 +142,7 @@ mod tests {
             .unwrap()
             .set_len(MOST_BYTES + 1)
             .unwrap();
-        let refused = open(file, None).unwrap_err();
+        let refused = open(&Disk, file, None).unwrap_err();
         assert_eq!(
             refused,
             format!("file: `{file}` is larger than 256MB, the most that is read")
@@ -105,7 +168,7 @@ mod tests {
             fifo.to_str().unwrap(),
             folder.to_str().unwrap(),
         ] {
-            let refused = open(file, None).unwrap_err();
+            let refused = open(&Disk, file, None).unwrap_err();
             assert!(
                 refused.starts_with(&format!("file: `{file}` is not a regular file;")),
                 "{refused}"
@@ -119,9 +182,9 @@ mod tests {
         let path = std::env::temp_dir().join(format!("bloatlab-digest-{}", std::process::id()));
         fs::write(&path, "secret").unwrap();
         let file = path.to_str().unwrap();
-        let (_, digest) = open(file, None).unwrap();
-        assert!(open(file, Some(&digest)).is_ok());
-        let refused = open(file, Some("0")).unwrap_err();
+        let (_, digest) = open(&Disk, file, None).unwrap();
+        assert!(open(&Disk, file, Some(&digest)).is_ok());
+        let refused = open(&Disk, file, Some("0")).unwrap_err();
         assert!(
             refused.contains("is another file now") && !refused.contains(&digest),
             "{refused}"

@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
 /// Drawn anew at each handover, uniformly between two bounds; during the `pause` of a handover nothing arrives.
@@ -66,7 +66,7 @@ impl Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     fn validate(&self) -> Result<(), String> {
         self.max.check("max")?;
         if self.min > self.max {

@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, between};
+use crate::factory::{HOUR, between};
 
 /// Each packet's delay differs from the constant one by a draw of its own; it is never below 0.
 ///

@@ -6,7 +6,7 @@ use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DELIVERY_BYTES, Deliveries, file};
+use crate::{DELIVERY_BYTES, Deliveries, Files, file};
 
 /// Deliveries that a trace may have.
 const MOST: usize = 10_000_000;
@@ -39,7 +39,7 @@ impl Params {
     ///
     /// # Errors
     /// `parameter: file:line: reason`, in one line.
-    pub fn read(&mut self) -> Result<Trace, String> {
+    pub fn read(&mut self, files: &dyn Files) -> Result<Trace, String> {
         let Some(file) = &self.file else {
             if self.digest.is_some() {
                 return Err("digest: goes with `file`".to_owned());
@@ -55,7 +55,7 @@ impl Params {
         if !self.deliveries.is_empty() {
             return Err("deliveries: give either `file` or `deliveries`".to_owned());
         }
-        let (bytes, digest) = file::open(file, self.digest.as_deref())?;
+        let (bytes, digest) = file::open(files, file, self.digest.as_deref())?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().map(|line| {
             let parsed = line.trim_end().parse::<u32>();

@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, MICROSECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
 /// States that a value can have.
@@ -47,7 +47,7 @@ impl<Q> Params<Q> {
     }
 }
 
-impl<Q: Quantity> Law for Params<Q> {
+impl<Q: Quantity> Factory for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         let count = self.states.len();
         if !(2..=MOST).contains(&count) {

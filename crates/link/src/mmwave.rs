@@ -6,7 +6,7 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Source};
 use recipe::{After, Clear, Draw, Recipe};
 
@@ -83,7 +83,7 @@ impl Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     fn validate(&self) -> Result<(), String> {
         if let Some(interval) = self.interval {
             between("interval", interval, MILLISECOND, HOUR)?;

@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
 /// The level with which a wave begins.
@@ -34,7 +34,7 @@ pub struct Params<Q> {
     pub first: Level,
 }
 
-impl<Q: Quantity> Law for Params<Q> {
+impl<Q: Quantity> Factory for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         self.upper.check("upper")?;
         self.lower.check("lower")?;

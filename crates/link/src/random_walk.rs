@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
 /// Wanders from the constant value beside `vary`: each `interval` it moves by dX = `rho` dX + N(0, `sigma`^2), and is clipped to the bounds (CCPerf).
@@ -31,7 +31,7 @@ fn interval() -> Duration {
     Duration(100 * MILLISECOND)
 }
 
-impl<Q: Quantity> Law for Params<Q> {
+impl<Q: Quantity> Factory for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         self.max.check("max")?;
         self.min.check("min")?;

@@ -6,7 +6,7 @@ use bloatlab_units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AtEnd, Quantity, Timeline, file};
+use crate::{AtEnd, Files, Quantity, Timeline, file};
 use lines::{pieces, resolved};
 
 /// Rates from a file: a rate and its interval a line, or an instant and the rate from then on.
@@ -122,8 +122,8 @@ impl Params {
     ///
     /// # Errors
     /// `parameter: file:line: reason`, in one line.
-    pub fn read(&mut self) -> Result<Timeline, String> {
-        let (bytes, digest) = file::open(&self.file, self.digest.as_deref())?;
+    pub fn read(&mut self, files: &dyn Files) -> Result<Timeline, String> {
+        let (bytes, digest) = file::open(files, &self.file, self.digest.as_deref())?;
         let timeline = self.parse(&String::from_utf8_lossy(&bytes))?;
         self.digest = Some(digest);
         Ok(timeline)

@@ -1,47 +1,22 @@
 //! The sources by name. A new one is a file, a line in an enum and a line in its `match`.
 
-use bloatlab_units::{Duration, Nanos, Rate, Rng, SECOND};
+use bloatlab_units::{Duration, Nanos, Rate, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::carrier::Supply;
 use crate::deliveries::Opportunities;
+use crate::factory::Factory;
 use crate::fluid::Fluid;
 use crate::handover::Pauses;
 use crate::mahimahi::Trace;
 use crate::{
-    Carrier, Course, DELIVERY_BYTES, Deliveries, Quantity, Source, Timeline, blocked, handover,
-    mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
+    Carrier, Course, DELIVERY_BYTES, Deliveries, Files, Quantity, Source, Timeline, blocked,
+    handover, mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
 };
-
-/// The longest period, ns.
-pub(crate) const HOUR: Nanos = 3600 * SECOND;
 
 /// Changes per second, at most, of a source that changes at intervals of a millisecond or more, twice in each.
 const SELDOM: f64 = 2e3;
-
-/// What the parameters of a source give.
-pub(crate) trait Law {
-    /// Refuses values out of range, as `parameter: reason`.
-    fn validate(&self) -> Result<(), String>;
-
-    /// The least and the greatest value there can be, given the constant one.
-    fn bounds(&self, nominal: f64) -> (f64, f64);
-
-    /// The changes.
-    fn source(&self, nominal: f64, rng: Rng) -> Box<dyn Source>;
-}
-
-/// Refuses a duration out of range.
-pub(crate) fn between(name: &str, value: Duration, low: Nanos, high: Nanos) -> Result<(), String> {
-    if (low..=high).contains(&value.0) {
-        return Ok(());
-    }
-    let (low, high) = (Duration(low), Duration(high));
-    Err(format!(
-        "{name}: must be between {low} and {high}, not {value}"
-    ))
-}
 
 /// How a value changes over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +36,7 @@ pub enum Variation<Q> {
 }
 
 impl<Q: Quantity> Variation<Q> {
-    fn law(&self) -> &dyn Law {
+    fn factory(&self) -> &dyn Factory {
         match self {
             Self::Steps(params) => params,
             Self::Pulse(params) => params,
@@ -76,12 +51,12 @@ impl<Q: Quantity> Variation<Q> {
     /// # Errors
     /// The first that is.
     pub fn validate(&self) -> Result<(), String> {
-        self.law().validate()
+        self.factory().validate()
     }
 
     /// The least and the greatest value there can be, given the constant one.
     pub fn bounds(&self, nominal: f64) -> (f64, f64) {
-        self.law().bounds(nominal)
+        self.factory().bounds(nominal)
     }
 
     /// How often a second it changes, in the mean.
@@ -94,7 +69,7 @@ impl<Q: Quantity> Variation<Q> {
 
     /// The value over time.
     pub fn course(&self, nominal: f64, rng: Rng) -> Course {
-        Course::new(nominal, self.law().source(nominal, rng))
+        Course::new(nominal, self.factory().source(nominal, rng))
     }
 }
 
@@ -118,7 +93,7 @@ pub enum DelayVariation {
 }
 
 impl DelayVariation {
-    fn law(&self) -> &dyn Law {
+    fn factory(&self) -> &dyn Factory {
         match self {
             Self::Steps(params) => params,
             Self::Pulse(params) => params,
@@ -134,7 +109,7 @@ impl DelayVariation {
     /// # Errors
     /// The first that is.
     pub fn validate(&self) -> Result<(), String> {
-        self.law().validate()
+        self.factory().validate()
     }
 
     /// How often a second it changes, in the mean.
@@ -147,12 +122,12 @@ impl DelayVariation {
 
     /// The least and the greatest value there can be, given the constant one, with the wait for the end of a pause.
     pub fn bounds(&self, nominal: f64) -> (f64, f64) {
-        self.law().bounds(nominal)
+        self.factory().bounds(nominal)
     }
 
     /// The value over time.
     pub fn course(&self, nominal: f64, rng: Rng) -> Course {
-        Course::new(nominal, self.law().source(nominal, rng))
+        Course::new(nominal, self.factory().source(nominal, rng))
     }
 
     /// When nothing arrives.
@@ -191,11 +166,11 @@ pub enum RateVariation {
 }
 
 impl RateVariation {
-    /// Refuses values out of range, as `parameter: reason`; reads what is in files.
+    /// Refuses values out of range, as `parameter: reason`; reads the file that it names, and notes its digest.
     ///
     /// # Errors
     /// The first that is out of range, or a file that holds no trace.
-    pub fn load(&mut self) -> Result<LoadedRate, String> {
+    pub fn load(&mut self, files: &dyn Files) -> Result<LoadedRate, String> {
         let course = match self {
             Self::Steps(params) => Variation::Steps(params.clone()),
             Self::Pulse(params) => Variation::Pulse(params.clone()),
@@ -203,8 +178,8 @@ impl RateVariation {
             Self::Markov(params) => Variation::Markov(params.clone()),
             Self::Sinusoid(params) => Variation::Sinusoid(params.clone()),
             Self::Poisson(params) => return Ok(LoadedRate::Poisson(params.clone())),
-            Self::Mahimahi(params) => return params.read().map(LoadedRate::Trace),
-            Self::File(params) => return params.read().map(LoadedRate::Timeline),
+            Self::Mahimahi(params) => return params.read(files).map(LoadedRate::Trace),
+            Self::File(params) => return params.read(files).map(LoadedRate::Timeline),
             Self::Mmwave(params) => {
                 params.validate()?;
                 return Ok(LoadedRate::Mmwave(params.clone()));
@@ -248,7 +223,7 @@ pub enum LoadedRate {
 /// What a transmitter follows.
 enum Follows<'a> {
     /// A rate.
-    Rate(&'a dyn Law),
+    Rate(&'a dyn Factory),
     /// Deliveries at random.
     Random(&'a poisson::Params),
     /// Deliveries from a trace.
@@ -258,7 +233,7 @@ enum Follows<'a> {
 impl LoadedRate {
     fn follows(&self) -> Follows<'_> {
         match self {
-            Self::Course(course) => Follows::Rate(course.law()),
+            Self::Course(course) => Follows::Rate(course.factory()),
             Self::Timeline(timeline) => Follows::Rate(timeline),
             Self::Mmwave(params) => Follows::Rate(params),
             Self::Blockage(params) => Follows::Rate(params),
@@ -270,7 +245,7 @@ impl LoadedRate {
     /// The greatest rate there can be, given the constant one; of a trace, the most that a second holds.
     pub fn greatest(&self, nominal: Rate) -> Rate {
         match self.follows() {
-            Follows::Rate(law) => Rate(law.bounds(nominal.number()).1 as u64),
+            Follows::Rate(factory) => Rate(factory.bounds(nominal.number()).1 as u64),
             Follows::Random(_) => nominal,
             Follows::Trace(trace) => Rate(trace.peak_rate() as u64),
         }
@@ -290,7 +265,7 @@ impl LoadedRate {
     /// The rate over time, unless the link sends at instants only.
     pub fn source(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Source>> {
         match self.follows() {
-            Follows::Rate(law) => Some(law.source(nominal.number(), rng)),
+            Follows::Rate(factory) => Some(factory.source(nominal.number(), rng)),
             Follows::Random(_) | Follows::Trace(_) => None,
         }
     }
@@ -307,8 +282,8 @@ impl LoadedRate {
     fn supply(&self, nominal: Rate, rng: Rng) -> Box<dyn Supply> {
         let opportunities = |source| -> Box<dyn Supply> { Box::new(Opportunities::new(source)) };
         match self.follows() {
-            Follows::Rate(law) => {
-                let source = law.source(nominal.number(), rng);
+            Follows::Rate(factory) => {
+                let source = factory.source(nominal.number(), rng);
                 Box::new(Fluid::new(Course::new(nominal.number(), source)))
             }
             Follows::Random(params) => opportunities(params.deliveries(nominal, rng)),

@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{HOUR, Law, between};
+use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
 /// Swings round a mean: `mean` + `amplitude` sin(2 pi (t / `period` + `phase`)), read at the beginning of each `interval` and held over it.
@@ -31,7 +31,7 @@ fn interval() -> Duration {
     Duration(100 * MILLISECOND)
 }
 
-impl<Q: Quantity> Law for Params<Q> {
+impl<Q: Quantity> Factory for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         self.mean.check("mean")?;
         self.amplitude.check("amplitude")?;

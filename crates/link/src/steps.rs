@@ -4,7 +4,7 @@ use bloatlab_units::{Duration, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::Law;
+use crate::factory::Factory;
 use crate::{Change, Quantity, Source};
 
 /// Set at given instants; before the first of them the value is the constant one beside `vary`.
@@ -28,7 +28,7 @@ pub struct Step<Q> {
     pub value: Q,
 }
 
-impl<Q: Quantity> Law for Params<Q> {
+impl<Q: Quantity> Factory for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         if self.steps.is_empty() || self.steps.len() > 1_000_000 {
             return Err(format!(

@@ -6,7 +6,7 @@ use bloatlab_units::{NEVER, Nanos, Rate, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::Law;
+use crate::factory::Factory;
 use crate::{Change, Source};
 
 /// The longest pass.
@@ -83,7 +83,7 @@ impl Timeline {
     }
 }
 
-impl Law for Timeline {
+impl Factory for Timeline {
     fn validate(&self) -> Result<(), String> {
         Ok(())
     }

@@ -7,7 +7,7 @@ use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rate, Streams};
 use serde::{Deserialize, Serialize};
 
 use crate::rate_file::{self, Unit};
-use crate::{DELIVERY_BYTES, LoadedRate, Piece, RateVariation, file, mahimahi};
+use crate::{DELIVERY_BYTES, Files, LoadedRate, Piece, RateVariation, ReadOnce, file, mahimahi};
 pub use info::{Dip, Info};
 
 /// Pieces or deliveries that are made at most.
@@ -62,12 +62,13 @@ impl TraceFile {
     ///
     /// # Errors
     /// One line: the file, the line and the reason.
-    pub fn read(name: &str, how: &Reading) -> Result<Self, String> {
+    pub fn read(files: &dyn Files, name: &str, how: &Reading) -> Result<Self, String> {
         let plain = |why: String| {
             why.strip_prefix("file: ")
                 .map_or(why.clone(), str::to_owned)
         };
-        let bytes = file::open(name, None).map_err(plain)?.0;
+        let files = &ReadOnce::new(files);
+        let bytes = file::open(files, name, None).map_err(plain)?.0;
         let text = String::from_utf8_lossy(&bytes);
         let first = text.lines().next().unwrap_or_default().trim();
         let one_word = !first.is_empty() && !first.contains([',', ' ', '\t']);
@@ -90,7 +91,7 @@ impl TraceFile {
                 file: Some(name.to_owned()),
                 ..Default::default()
             };
-            let trace = params.read().map_err(plain)?;
+            let trace = params.read(files).map_err(plain)?;
             let deliveries: Vec<Nanos> = trace.milliseconds().map(|at| at * MILLISECOND).collect();
             let span = deliveries.last().copied().unwrap_or_default();
             return Ok(Self {
@@ -120,6 +121,7 @@ impl TraceFile {
     /// # Errors
     /// One line: a parameter and what is wrong with it.
     pub fn make(
+        files: &dyn Files,
         how: &mut RateVariation,
         nominal: Rate,
         seed: u64,
@@ -130,7 +132,7 @@ impl TraceFile {
             return Err("duration: must be above 0s".to_owned());
         }
         let too_long = || format!("duration: {duration} of it have more than {MOST} lines");
-        let loaded = how.load()?;
+        let loaded = how.load(files)?;
         let rng = Streams::new(seed).stream("vary/bottleneck/rate");
         if let Some(mut deliveries) = loaded.deliveries(nominal, rng.clone()) {
             let mut instants = Vec::new();

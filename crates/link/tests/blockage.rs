@@ -1,10 +1,10 @@
 //! The blockage models of TR 38.901 against values worked out by hand, and what they make of a rate.
 
-use bloatlab_link::RateVariation;
 use bloatlab_link::blockage::{
     AngularBlockers, AngularScreen, Crossings, Orientation, Person, Screen, Surroundings,
     wavelength,
 };
+use bloatlab_link::{Disk, RateVariation};
 use bloatlab_units::{MILLISECOND, Rate, SECOND, Streams};
 use serde_json::{Value, json};
 
@@ -174,7 +174,7 @@ fn people_cross_as_often_and_as_fast_as_they_are_said_to() {
 fn rates(document: Value, seconds: u64) -> Vec<f64> {
     let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
     let rng = Streams::new(8).stream("rate");
-    let loaded = how.load().expect("in range");
+    let loaded = how.load(&Disk).expect("in range");
     let mut source = loaded.source(Rate(1), rng).expect("a rate");
     (0..seconds * 100)
         .map(|_| source.next().value * 1e-6)
@@ -209,7 +209,7 @@ fn a_blocked_path_loses_rate_by_its_table() {
 fn what_is_refused() {
     let refusal = |document: Value| {
         let how: Result<RateVariation, _> = serde_json::from_value(document);
-        how.expect("a variation").load().expect_err("refused")
+        how.expect("a variation").load(&Disk).expect_err("refused")
     };
     let row = |snr: f64| json!({ "snr": snr, "rate": "1Mbit/s" });
     let table = |rows: Vec<Value>| refusal(json!({ "kind": "blockage", "table": rows }));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bloatlab_link::{Carrier, RateVariation};
+use bloatlab_link::{Carrier, Disk, RateVariation};
 use bloatlab_units::{MILLISECOND, Nanos, Rate, SECOND, Streams};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const MBIT: u64 = 1_000_000;
 fn carrier(document: Value, nominal: u64) -> Carrier {
     let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
     let rng = Streams::new(3).stream("link");
-    how.load()
+    how.load(&Disk)
         .expect("in range")
         .carrier(Rate(nominal), &rng, 100 * SECOND)
 }
@@ -99,7 +99,7 @@ fn replay_is_exact_on_measured_traces() {
         let mut how: RateVariation =
             serde_json::from_value(json!({ "kind": "mahimahi", "file": file })).expect("a trace");
         let rng = Streams::new(3).stream("link");
-        let loaded = how.load().expect("a trace");
+        let loaded = how.load(&Disk).expect("a trace");
         let mut link = loaded.carrier(Rate(MBIT), &rng, 10 * last * MILLISECOND);
         // The packet comes at 0, when the deliveries of that instant are over.
         let passes = [0, last].map(|origin| lines.iter().map(move |at| origin + at));
@@ -150,7 +150,7 @@ fn what_a_trace_must_not_hold() {
         std::fs::write(&file, text).expect("written");
         let document = json!({ "kind": "mahimahi", "file": file });
         let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
-        let why = how.load().expect_err("refused");
+        let why = how.load(&Disk).expect_err("refused");
         assert!(!why.contains('\n'), "{why}");
         why.replace(&file.display().to_string(), "FILE")
     };
@@ -179,18 +179,22 @@ fn what_a_trace_must_not_hold() {
     std::fs::write(&file, "1\r\n2\r\n").expect("written");
     let mut how: RateVariation =
         serde_json::from_value(json!({ "kind": "mahimahi", "file": file })).expect("a variation");
-    how.load().expect("a trace");
+    how.load(&Disk).expect("a trace");
     let noted = serde_json::to_value(&how).expect("a table");
     assert_eq!(noted["digest"].as_str().map(str::len), Some(32));
-    how.load().expect("the same file");
+    how.load(&Disk).expect("the same file");
     std::fs::write(&file, "1\n3\n").expect("written");
     assert!(
-        how.load()
+        how.load(&Disk)
             .expect_err("refused")
             .contains("is another file now")
     );
     std::fs::remove_dir_all(&folder).expect("removed");
-    assert!(how.load().expect_err("refused").contains("cannot be read"));
+    assert!(
+        how.load(&Disk)
+            .expect_err("refused")
+            .contains("cannot be read")
+    );
 }
 
 proptest! {

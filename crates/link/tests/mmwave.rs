@@ -1,6 +1,6 @@
 //! The 60 GHz generator against the published statistics of the measured traces (Srivastava, Fund and Panwar 2020).
 
-use bloatlab_link::RateVariation;
+use bloatlab_link::{Disk, RateVariation};
 use bloatlab_units::{Rate, Streams};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const SEEDS: u64 = 200;
 fn samples(document: Value, seconds: f64, interval: f64, seed: u64) -> Vec<f64> {
     let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
     let rng = Streams::new(seed).stream("vary/bottleneck/rate");
-    let loaded = how.load().expect("in range");
+    let loaded = how.load(&Disk).expect("in range");
     let mut source = loaded.source(Rate(1), rng).expect("a rate");
     let count = (seconds / interval).round() as usize;
     let changes: Vec<_> = (0..count).map(|_| source.next()).collect();
@@ -140,7 +140,7 @@ fn what_a_user_sets_counts() {
     let read = |document: Value| {
         serde_json::from_value::<RateVariation>(document)
             .expect("a variation")
-            .load()
+            .load(&Disk)
     };
     let scaled = json!({ "kind": "mmwave", "preset": "mobb", "scale": 0.5, "interval": "100ms" });
     let half = samples(scaled.clone(), 100.0, 0.1, 3);

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use bloatlab_link::{Carrier, RateVariation};
+use bloatlab_link::{Carrier, Disk, RateVariation};
 use bloatlab_units::{MILLISECOND, Nanos, Rate, SECOND, Streams};
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn of(file: &Path, options: &Value) -> RateVariation {
 
 /// Mbit/s at these instants in ms.
 fn at(mut how: RateVariation, instants: &[u64]) -> Vec<f64> {
-    let loaded = how.load().expect("a rate file");
+    let loaded = how.load(&Disk).expect("a rate file");
     let rng = Streams::new(1).stream("rate");
     let mut source = loaded.source(Rate(7 * MBIT), rng).expect("a rate");
     let (mut value, mut next) = (7e6, source.next());
@@ -117,7 +117,7 @@ fn a_change_in_the_middle_of_a_packet_counts_for_the_bits_after_it() {
     // The packet of 12000 bits: 3000 at 12 Mbit/s until 250 us, then nothing for 1 ms, then 9000 at 6 Mbit/s.
     let file = File::new("packet", b"12,0.00025\n0,0.001\n6,0.01\n");
     let mut how = file.with(&json!({ "at_end": "hold" }));
-    let loaded = how.load().expect("a rate file");
+    let loaded = how.load(&Disk).expect("a rate file");
     let rng = Streams::new(1).stream("rate");
     let mut link: Carrier = loaded.carrier(Rate(MBIT), &rng, SECOND);
     assert_eq!(link.transmit(0, 1500), 2_750_000);
@@ -128,7 +128,7 @@ fn a_change_in_the_middle_of_a_packet_counts_for_the_bits_after_it() {
 fn what_a_file_must_not_hold() {
     let refusal = |text: &[u8], options: Value| {
         let file = File::new("refused", text);
-        let why = file.with(&options).load().expect_err("refused");
+        let why = file.with(&options).load(&Disk).expect_err("refused");
         assert!(!why.contains('\n'), "{why}");
         why.replace(&file.0.display().to_string(), "FILE")
     };
@@ -190,7 +190,7 @@ fn what_a_file_must_not_hold() {
     );
     assert!(
         of(Path::new("/nowhere/at.all"), &json!({}))
-            .load()
+            .load(&Disk)
             .expect_err("refused")
             .contains("cannot be read")
     );
@@ -200,9 +200,13 @@ fn what_a_file_must_not_hold() {
 fn a_stored_file_is_held_to_its_digest() {
     let file = File::new("digest", b"10,0.5\n");
     let mut how = file.with(&json!({}));
-    how.load().expect("a rate file");
+    how.load(&Disk).expect("a rate file");
     std::fs::write(&file.0, "11,0.5\n").expect("written");
-    assert!(how.load().expect_err("refused").contains("is another file"));
+    assert!(
+        how.load(&Disk)
+            .expect_err("refused")
+            .contains("is another file")
+    );
 }
 
 /// The authors' traces and those of Lumos5G, where they are at hand.
@@ -241,7 +245,7 @@ fn measured_traces_have_the_published_statistics() {
 /// The length of one pass, and its mean rate in Mbit/s.
 fn whole(mut how: RateVariation) -> (Nanos, f64) {
     use bloatlab_link::LoadedRate;
-    let LoadedRate::Timeline(timeline) = how.load().expect("a rate file") else {
+    let LoadedRate::Timeline(timeline) = how.load(&Disk).expect("a rate file") else {
         panic!("no rate file");
     };
     let bits: f64 = timeline

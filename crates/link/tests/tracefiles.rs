@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use bloatlab_link::RateVariation;
 use bloatlab_link::rate_file::Unit;
 use bloatlab_link::tracefile::{Format, Reading, TraceFile};
+use bloatlab_link::{Disk, RateVariation};
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ impl File {
 
     fn read(&self, how: &Reading) -> Result<TraceFile, String> {
         let name = self.0.display().to_string();
-        let found = TraceFile::read(&name, how);
+        let found = TraceFile::read(&Disk, &name, how);
         found.map_err(|why| why.replace(&name, "FILE"))
     }
 }
@@ -36,7 +36,14 @@ impl Drop for File {
 
 fn made(document: Value, seconds: u64) -> TraceFile {
     let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
-    TraceFile::make(&mut how, Rate(12_000_000), 7, Duration(seconds * SECOND)).expect("a trace")
+    TraceFile::make(
+        &Disk,
+        &mut how,
+        Rate(12_000_000),
+        7,
+        Duration(seconds * SECOND),
+    )
+    .expect("a trace")
 }
 
 fn text(trace: &TraceFile, format: Format) -> String {
@@ -89,14 +96,14 @@ fn a_made_trace_is_what_the_bottleneck_of_that_seed_does() {
     );
     let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
     let rng = Streams::new(7).stream("vary/bottleneck/rate");
-    let loaded = how.load().expect("in range");
+    let loaded = how.load(&Disk).expect("in range");
     let horizon = 100 * SECOND;
     let mut link = loaded.carrier(Rate(1), &rng, horizon);
     let file = File::new("lb", &text(&trace, Format::TimeRate));
     let mut from_file: RateVariation =
         serde_json::from_value(json!({ "kind": "file", "file": file.0 })).expect("a variation");
     let mut replayed = from_file
-        .load()
+        .load(&Disk)
         .expect("a trace")
         .carrier(Rate(1), &rng, horizon);
     let mut now = [0, 0];
@@ -200,7 +207,8 @@ fn what_is_refused() {
         "`FILE` begins with a rate of 0, before which there is none to keep"
     );
     assert!(refusal("1\n2\n", keeps).contains("quirks of rate files do not apply"));
-    let missing = TraceFile::read("/nowhere/at.all", &Reading::default()).expect_err("refused");
+    let missing =
+        TraceFile::read(&Disk, "/nowhere/at.all", &Reading::default()).expect_err("refused");
     assert!(missing.starts_with("`/nowhere/at.all` cannot be read"));
     let nothing = made(
         json!({ "kind": "steps", "steps": [{ "at": "0s", "value": "0bit/s" }] }),
@@ -215,7 +223,7 @@ fn what_is_refused() {
     let mut how: RateVariation =
         serde_json::from_value(json!({ "kind": "mmwave" })).expect("a variation");
     assert_eq!(
-        TraceFile::make(&mut how, Rate(1), 1, Duration(0)).expect_err("refused"),
+        TraceFile::make(&Disk, &mut how, Rate(1), 1, Duration(0)).expect_err("refused"),
         "duration: must be above 0s"
     );
 }

@@ -1,4 +1,4 @@
-//! Reading values and holding them against what the schema allows; every complaint starts with the parameter's name.
+//! Reads parameters and checks them against the ranges in their schema. Every error message starts with the parameter's name.
 
 use bloatlab_units::{Bytes, Duration, Limit, Rate, suggestion};
 use serde::Serialize;
@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 
 use crate::describe::{Description, plain};
 
-/// Checks values against the ranges that the schema states.
+/// Checks values against the ranges in the schema.
 pub fn check_ranges<T: Serialize>(params: &T, description: &Description) -> Result<(), String> {
     let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
     for parameter in &description.parameters {
         let value = &values[&parameter.name];
         let (Some(range), Some(size)) = (&parameter.range, measure(value, &parameter.kind)) else {
-            // A float that is not finite has no JSON form; one that may be absent has null as its default.
+            // JSON cannot represent a float that is not finite, so it appears as null. Null is valid only for an optional parameter, whose default is
+            // also null.
             let absent = parameter.default.is_null();
             if value.is_null() && !absent && parameter.kind == "number" {
                 return Err(format!("{}: must be a finite number", parameter.name));
@@ -34,7 +35,7 @@ pub fn check_ranges<T: Serialize>(params: &T, description: &Description) -> Resu
     Ok(())
 }
 
-/// The size of a value in its base unit; a limit's unit is not compared, only its number.
+/// A value in its base unit. Of a queue limit, only the number is compared, not the unit.
 pub(crate) fn measure(value: &Value, kind: &str) -> Option<f64> {
     let Value::String(text) = value else {
         return value.as_f64();
@@ -51,7 +52,7 @@ pub(crate) fn measure(value: &Value, kind: &str) -> Option<f64> {
     Some(size as f64)
 }
 
-/// Reads an algorithm's parameters; every complaint names the parameter.
+/// Reads an algorithm's parameters. Every error message names the parameter.
 pub fn read<T: DeserializeOwned>(
     description: &Description,
     table: Map<String, Value>,
@@ -84,7 +85,7 @@ pub fn read<T: DeserializeOwned>(
     serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())
 }
 
-/// The complaint of a queue inside another, `target: ...`, as the outer one's, which holds it in this parameter: `queue.target: ...`.
+/// Prefixes an error message of an inner queue, `target: ...`, with the parameter of the outer queue that holds it: `queue.target: ...`.
 pub fn within(parameter: &str, message: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
     match message.split_once(": ") {

@@ -1,4 +1,4 @@
-//! What the schema of an algorithm's `Params` says of its parameters.
+//! Extracts the description of an algorithm's parameters from the schema of its `Params`.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -6,26 +6,26 @@ use serde_json::Value;
 
 use crate::check::measure;
 
-/// Name of the schema of any queue, which queues that hold others refer to.
+/// Name of the schema that describes any queue. Parameters that hold inner queues refer to it.
 pub const QUEUE: &str = "Queue";
 
-/// The names an algorithm goes by.
+/// The name of an algorithm and its aliases.
 pub type Names = (&'static str, &'static [&'static str]);
 
-/// An algorithm as documentation pages and the command line show it.
+/// An algorithm as shown in the documentation and on the command line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
     /// The name in a scenario.
     pub kind: &'static str,
     /// Other names accepted for it.
     pub aliases: &'static [&'static str],
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     pub summary: String,
-    /// How it does it, when to use it and what to watch out for; paragraphs of Markdown.
+    /// How it works, when to use it and what to watch out for, in paragraphs of Markdown.
     pub details: String,
     /// Where it is defined.
     pub source: &'static str,
-    /// What a user may set.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -38,13 +38,13 @@ pub struct Parameter {
     /// `any`, and `list of` these.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Unit of a bare number, if it has one.
+    /// The unit of a bare number, if it has one.
     pub unit: Option<String>,
-    /// The standard's value; null means absent.
+    /// The default, as in the standard; null if the parameter is absent by default.
     pub default: Value,
     /// What it does.
     pub description: String,
-    /// Allowed values, if they are fewer than the type's.
+    /// The allowed values, if they are restricted further than by the type.
     pub range: Option<String>,
     #[serde(skip)]
     minimum: Option<Value>,
@@ -53,7 +53,8 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The smallest and the largest value allowed, where the schema states them: in nanoseconds, bytes, bits per second, or plain.
+    /// The smallest and the largest allowed value, if the schema states them. Durations are in nanoseconds, sizes in bytes and rates in bits per
+    /// second.
     pub fn bounds(&self) -> [Option<f64>; 2] {
         let size =
             |bound: &Option<Value>| bound.as_ref().and_then(|bound| measure(bound, &self.kind));
@@ -61,14 +62,14 @@ impl Parameter {
     }
 }
 
-/// A value without the quotes of JSON.
+/// A value as text, without JSON's quotes round strings.
 pub(crate) fn plain(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What the schema says of an algorithm's parameters, by name.
+/// The parameters that the schema describes.
 fn parameters<T: JsonSchema>() -> Vec<Parameter> {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let Some(Value::Object(properties)) = schema.get("properties") else {
@@ -109,7 +110,7 @@ fn parameter(name: &str, property: &Value, definitions: &Value) -> Parameter {
     }
 }
 
-/// The type's name and, of an enumeration, its values; an optional value's are those of the value.
+/// The name of a type and, for an enumeration, its values. An optional type is described by the type of its value.
 fn kind_of(schema: &Value, definitions: &Value) -> (String, Vec<String>) {
     if let Some(name) = schema["$ref"]
         .as_str()
@@ -165,7 +166,7 @@ fn text(schema: &Value, key: &str) -> String {
     schema[key].as_str().unwrap_or_default().replace('\n', " ")
 }
 
-/// What a doc comment says at first, and then.
+/// Splits a doc comment into its first paragraph and the others.
 fn paragraphs(schema: &Value) -> (String, String) {
     let text = schema["description"].as_str().unwrap_or_default();
     let (summary, details) = text.split_once("\n\n").unwrap_or((text, ""));

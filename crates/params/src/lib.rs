@@ -1,5 +1,5 @@
-//! Parameters of algorithms, read once from the schema of their `Params`: for documentation, help and completion, and for checking what a user
-//! writes. Queues and congestion controls share it.
+//! Parameters of algorithms, read from the schema of their `Params`. They serve the documentation, help and completion, and the checks of what users
+//! write. Queues and congestion controls share this crate.
 
 mod check;
 mod describe;
@@ -7,5 +7,5 @@ mod describe;
 pub use check::{check_ranges, read, within};
 pub use describe::{Description, Names, Parameter, QUEUE, description};
 
-/// Characters of a complaint that are shown: it may quote what a user wrote, however long.
+/// Maximum number of characters of an error message that are shown, because it may quote arbitrarily long input.
 pub const LONGEST_MESSAGE: usize = 2000;

@@ -1,7 +1,7 @@
 //! What the engine can do, as JSON: the document's schema, the algorithms, the metrics.
 
+use bloatlab_outcome::{Better, Metric, metrics};
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::{Better, Metric, metrics};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use bloatlab_sim::Control;
 use bloatlab_units::Nanos;
 use pyo3::prelude::*;
 
-use crate::plugins::complaint;
+use crate::complaint::complaint;
 
 /// What a congestion control steers.
 #[pyclass(module = "bloatlab._core")]

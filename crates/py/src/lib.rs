@@ -1,7 +1,9 @@
 //! The extension module `bloatlab._core`: scenarios go down, Arrow tables come up.
 
 mod catalogue;
+mod complaint;
 mod congestion_control;
+mod errors;
 mod limits;
 mod outcome;
 mod plugins;
@@ -16,10 +18,10 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    module.add("ScenarioError", py.get_type::<run::ScenarioError>())?;
-    module.add("Cancelled", py.get_type::<run::Cancelled>())?;
-    module.add("PluginError", py.get_type::<run::PluginError>())?;
-    module.add("StalledError", py.get_type::<run::StalledError>())?;
+    module.add("ScenarioError", py.get_type::<errors::ScenarioError>())?;
+    module.add("Cancelled", py.get_type::<errors::Cancelled>())?;
+    module.add("PluginError", py.get_type::<errors::PluginError>())?;
+    module.add("StalledError", py.get_type::<errors::StalledError>())?;
     module.add_class::<run::Control>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<pyo3_arrow::PyTable>()?;

@@ -7,7 +7,7 @@ use bloatlab_scenario::Limits;
 use bloatlab_units::Bytes;
 use pyo3::PyResult;
 
-use crate::run::ScenarioError;
+use crate::errors::ScenarioError;
 
 /// Memory that a run may take, such as `16GB`.
 const MEMORY: &str = "BLOATLAB_MEMORY";

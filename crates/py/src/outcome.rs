@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// What one run gave.
 #[pyclass(frozen, module = "bloatlab._core")]
-pub struct Outcome(pub bloatlab_sim::Outcome);
+pub struct Outcome(pub bloatlab_outcome::Outcome);
 
 #[pymethods]
 impl Outcome {
@@ -64,7 +64,7 @@ impl Outcome {
     }
 }
 
-fn metrics_of(outcome: &bloatlab_sim::Outcome) -> Value {
+fn metrics_of(outcome: &bloatlab_outcome::Outcome) -> Value {
     let flows = outcome.flows.iter().map(|f| f.name.as_str());
     let links = outcome.links.iter().map(|l| l.name.as_str());
     let probes = outcome.probes.iter().map(|p| p.name.as_str());

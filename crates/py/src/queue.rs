@@ -8,7 +8,7 @@ use bloatlab_sim::{Control, Packet};
 use bloatlab_units::Nanos;
 use pyo3::prelude::*;
 
-use crate::plugins::complaint;
+use crate::complaint::complaint;
 
 /// What Python asked for since the last look.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl PythonQueue {
             match wish {
                 Wish::Drop => {
                     if let Some(packet) = self.remove(id) {
-                        sink.dropped(&packet, DropReason::Law);
+                        sink.dropped(&packet, DropReason::Aqm);
                     }
                 }
                 Wish::Mark => {
@@ -150,7 +150,7 @@ impl Qdisc<Packet> for PythonQueue {
         });
         self.grant(sink);
         if !accepted && let Some(packet) = self.remove(id) {
-            sink.dropped(&packet, DropReason::Law);
+            sink.dropped(&packet, DropReason::Aqm);
         }
     }
 

@@ -2,41 +2,15 @@
 
 use std::sync::Arc;
 
-use bloatlab_scenario::Scenario;
+use bloatlab_scenario::{Disk, Scenario};
 use bloatlab_sim::{RunError, Stopped};
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::errors::{Cancelled, PluginError, ScenarioError, StalledError};
 use crate::limits::limits;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
-
-pyo3::create_exception!(
-    _core,
-    ScenarioError,
-    PyValueError,
-    "A scenario that is refused; the text is one line, `path: message`."
-);
-pyo3::create_exception!(
-    _core,
-    Cancelled,
-    PyException,
-    "The run's `Control` was cancelled."
-);
-pyo3::create_exception!(
-    _core,
-    PluginError,
-    PyRuntimeError,
-    "A user's own algorithm raised, or answered what cannot be."
-);
-
-pyo3::create_exception!(
-    _core,
-    StalledError,
-    PyRuntimeError,
-    "Simulated time did not move for more events than any scenario needs; the text is one line with box or flow, time and seed."
-);
 
 /// Cancels a run from another thread and tells how far it is.
 #[pyclass(frozen, module = "bloatlab._core")]
@@ -81,8 +55,8 @@ fn refused(error: bloatlab_scenario::ScenarioError) -> PyErr {
 #[pyfunction]
 pub fn normalise(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     let limits = limits(false)?;
-    let scenario = py.detach(|| Scenario::from_json_within(scenario_json, &limits));
-    Ok(scenario.map_err(refused)?.to_canonical_json())
+    let checked = py.detach(|| Scenario::load(scenario_json, &Disk, &limits));
+    Ok(checked.map_err(refused)?.scenario.to_canonical_json())
 }
 
 /// Runs a scenario.
@@ -97,11 +71,12 @@ pub fn run(
     plugins: Option<Bound<'_, PyDict>>,
 ) -> PyResult<Outcome> {
     let limits = limits(record_packets)?;
-    let read = || Scenario::from_json_within(scenario_json, &limits)?.compile_within(&limits);
-    let plan = py.detach(read).map_err(refused)?;
+    let checked = py.detach(|| Scenario::load(scenario_json, &Disk, &limits));
+    let plan = checked.map_err(refused)?.plan;
     let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
     let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
-    let result = py.detach(|| bloatlab_sim::run(&plan, seed, record_packets, &plugins, &control));
+    let result =
+        py.detach(|| bloatlab_sim::run(plan.into(), seed, record_packets, &plugins, &control));
     match result {
         Ok(outcome) => Ok(Outcome(outcome)),
         Err(RunError::Stopped(Stopped::Cancelled)) => Err(Cancelled::new_err("cancelled")),

@@ -3,7 +3,7 @@
 use bloatlab_scenario::QueueConfig;
 use pyo3::prelude::*;
 
-use crate::run::ScenarioError;
+use crate::errors::ScenarioError;
 
 fn read_queue(queue_json: &str) -> PyResult<QueueConfig> {
     let wrong = |message: String| ScenarioError::new_err(message);

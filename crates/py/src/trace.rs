@@ -2,12 +2,12 @@
 
 use bloatlab_link::rate_file::Unit;
 use bloatlab_link::tracefile::{Format, Reading, TraceFile};
-use bloatlab_scenario::{Scenario, ScenarioError as Refused};
+use bloatlab_scenario::{Disk, Scenario, ScenarioError as Refused};
 use bloatlab_units::{Duration, Rate};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::run::ScenarioError;
+use crate::errors::ScenarioError;
 
 /// Where a scenario says how the rate of its bottleneck varies.
 const PLACE: &str = "dumbbell.vary.rate";
@@ -46,7 +46,7 @@ impl Trace {
     #[staticmethod]
     fn read(file: &str, how_json: &str) -> PyResult<Self> {
         let how: Reading = serde_json::from_str(how_json).map_err(wrong)?;
-        TraceFile::read(file, &how).map(Self).map_err(wrong)
+        TraceFile::read(&Disk, file, &how).map(Self).map_err(wrong)
     }
 
     /// What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed.
@@ -75,7 +75,7 @@ impl Trace {
         let scenario = Scenario::from_value(document).map_err(refused)?;
         let variation = scenario.dumbbell.and_then(|dumbbell| dumbbell.vary.rate);
         let mut variation = variation.ok_or_else(|| wrong("no generator"))?;
-        let made = TraceFile::make(&mut variation, rate, seed, duration);
+        let made = TraceFile::make(&Disk, &mut variation, rate, seed, duration);
         made.map(Self).map_err(wrong)
     }
 

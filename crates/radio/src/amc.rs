@@ -1,4 +1,4 @@
-//! Adaptive modulation and coding: channel quality from the SNR, and the scheme from the quality.
+//! Adaptive modulation and coding: the channel quality is computed from the SNR, and the scheme from the channel quality.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 use crate::bler::{block_error, ratio};
 use crate::{McsTable, TransportBlocks};
 
-/// How the scheme follows the SNR.
+/// How the scheme is chosen from the SNR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Amc {
-    /// Shannon's bound with a gap for a bit error rate of 1e-5 (Piro et al. 2011).
+    /// Shannon's bound with a gap that corresponds to a bit error rate of 1e-5 (Piro et al. 2011).
     #[default]
     Shannon,
-    /// The highest scheme whose transport block fails at most once in ten.
+    /// The highest scheme whose transport block fails with a probability of at most 10 %.
     ErrorModel,
 }
 
-/// The bit error rate behind the Shannon gap (5G-LENA).
+/// The bit error rate of the Shannon gap (5G-LENA).
 const BIT_ERROR_RATE: f64 = 1e-5;
-/// The share of transport blocks that may fail (TS 38.214 section 5.2.2.1).
+/// Acceptable error rate of transport blocks (TS 38.214 section 5.2.2.1).
 const BLOCK_ERROR_RATE: f64 = 0.1;
 
 impl Amc {
-    /// The channel quality indicator for this SNR, 0 (out of range) to 15. The error model asks about blocks of `symbols` symbols.
+    /// The channel quality indicator for this SNR, 0 (out of range) to 15. The error model uses blocks of `symbols` symbols.
     pub fn cqi(self, table: McsTable, snr_db: f64, blocks: &TransportBlocks, symbols: u32) -> u8 {
         match self {
             Self::Shannon => shannon_cqi(table, snr_db),
@@ -39,7 +39,7 @@ impl Amc {
     }
 }
 
-/// The highest quality whose efficiency lies below log2(1 + SNR/gap), the gap being -ln(5 BER)/1.5. Efficiencies are in hundredths, as in 5G-LENA.
+/// The highest quality whose efficiency is below log2(1 + SNR/gap), with a gap of -ln(5 BER)/1.5. Efficiencies are in hundredths, as in 5G-LENA.
 pub fn shannon_cqi(table: McsTable, snr_db: f64) -> u8 {
     let gap = -libm::log(5.0 * BIT_ERROR_RATE) / 1.5;
     let hundredths = 100.0 * libm::log2(1.0 + ratio(snr_db) / gap);
@@ -47,7 +47,7 @@ pub fn shannon_cqi(table: McsTable, snr_db: f64) -> u8 {
     table.qualities().iter().take_while(below).count() as u8
 }
 
-/// The scheme for a quality: the highest whose efficiency is not above it; where there is none, the lowest.
+/// The scheme for a quality: the highest scheme whose efficiency is not above it, otherwise the lowest scheme.
 pub fn mcs_of_cqi(table: McsTable, cqi: u8) -> usize {
     let Some(quality) = usize::from(cqi)
         .checked_sub(1)
@@ -60,7 +60,7 @@ pub fn mcs_of_cqi(table: McsTable, cqi: u8) -> usize {
     table.schemes().iter().rposition(fits).unwrap_or(0)
 }
 
-/// The highest quality whose efficiency is not above that of a scheme: the grid that schemes are floored to.
+/// The highest quality whose efficiency is not above that of a scheme. Schemes are rounded down to this grid.
 fn cqi_of_mcs(table: McsTable, mcs: usize) -> u8 {
     let most = table.scheme(mcs).efficiency_hundredths();
     let fits = |quality: &&crate::Scheme| quality.efficiency_hundredths() <= most;
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn schemes_of_the_experiment() {
-        // radio.md: MCS 28 needs 24.8 dB (24.81); at 6 km, 9.8 dB, Shannon's is 8 and the error model's 13.
+        // radio.md: MCS 28 needs 24.8 dB (24.81). At 6 km, with 9.8 dB, Shannon's MCS is 8 and that of the error model is 13.
         assert_eq!(mcs(Amc::Shannon, 89.0), 28);
         assert_eq!(mcs(Amc::Shannon, 24.82), 28);
         assert_eq!(mcs(Amc::Shannon, 24.80), 26);

@@ -1,10 +1,10 @@
-//! How likely a transport block fails: effective SINR, code blocks, transport blocks, and what retransmissions add.
+//! The error probability of a transport block: effective SINR, code blocks, transport blocks, and the gain of retransmissions.
 
 use crate::{McsTable, Scheme, TransportBlock};
 
-/// What a code block needs above Shannon's bound for half of them to fail, dB, by the scheme's efficiency: QPSK, 16QAM, 64QAM, 256QAM.
+/// How far above Shannon's bound half of the code blocks fail, in dB, by the efficiency of the scheme: QPSK, 16QAM, 64QAM, 256QAM.
 ///
-/// From the SNR at which 5G-LENA's blocks of 12 symbols and 133 resource blocks fail once in ten; between them on a straight line. For 256QAM a mean.
+/// Derived from the SNR at which 10 % of 5G-LENA's blocks of 12 symbols and 133 resource blocks fail, and interpolated linearly. For 256QAM, a mean.
 const GAP: [&[(f64, f64)]; 4] = [
     &[
         (0.2344, 6.084),
@@ -25,8 +25,8 @@ const GAP: [&[(f64, f64)]; 4] = [
     &[(5.3320, 4.2)],
 ];
 
-/// The exponent's scale of the effective SINR (EESM), by efficiency: Lagen et al. 2020 (arXiv 2001.10309), table of MCS table 1, from memory. 256QAM
-/// goes on with the last.
+/// The scale of the exponent in the effective SINR (EESM), by efficiency: Lagen et al. 2020 (arXiv 2001.10309), table for MCS table 1, from memory.
+/// 256QAM uses the last value.
 const BETA: [&[(f64, f64)]; 4] = [
     &[(0.2344, 1.6), (0.8770, 1.73), (1.3262, 1.82)],
     &[(1.3281, 3.97), (1.9141, 5.16), (2.5703, 6.5)],
@@ -39,7 +39,7 @@ const BETA: [&[(f64, f64)]; 4] = [
     &[(5.3320, 34.28)],
 ];
 
-/// The value at an efficiency: on straight lines between the points, and the nearest point's beyond them.
+/// The value at an efficiency: interpolated linearly between the points, and constant beyond them.
 fn interpolate(curves: &[&[(f64, f64)]; 4], scheme: Scheme) -> f64 {
     let points = curves[(scheme.modulation_order / 2 - 1) as usize];
     let efficiency = scheme.efficiency();
@@ -51,22 +51,22 @@ fn interpolate(curves: &[&[(f64, f64)]; 4], scheme: Scheme) -> f64 {
     y0 + (y1 - y0) * (efficiency - x0) / (x1 - x0)
 }
 
-/// dB of a ratio.
+/// Converts a ratio to dB.
 pub fn decibel(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
 }
 
-/// The ratio of dB.
+/// Converts dB to a ratio.
 pub fn ratio(decibel: f64) -> f64 {
     libm::pow(10.0, decibel / 10.0)
 }
 
-/// Gauss's tail: how likely a standard normal value lies above `x`.
+/// The tail of the normal distribution: the probability that a standard normal value is above `x`.
 fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// How likely one code block of `bits` fails at this effective SINR.
+/// The probability that a code block of `bits` bits fails at this effective SINR.
 pub fn code_block_error(scheme: Scheme, sinr_db: f64, bits: f64) -> f64 {
     let shannon = decibel(libm::exp2(scheme.efficiency()) - 1.0);
     let half = shannon + interpolate(&GAP, scheme);
@@ -74,7 +74,8 @@ pub fn code_block_error(scheme: Scheme, sinr_db: f64, bits: f64) -> f64 {
     tail((sinr_db - half) / deviation)
 }
 
-/// How likely a transport block fails at this effective SINR, sent once: all of its code blocks, of equal size, must come through.
+/// The probability that a transport block fails at this effective SINR when sent once. It succeeds only if all of its code blocks, which have equal
+/// size, succeed.
 pub fn block_error(scheme: Scheme, sinr_db: f64, block: TransportBlock) -> f64 {
     let blocks = f64::from(block.code_blocks.max(1));
     let bits = f64::from(block.bytes * 8) / blocks;
@@ -82,10 +83,10 @@ pub fn block_error(scheme: Scheme, sinr_db: f64, block: TransportBlock) -> f64 {
     -libm::expm1(blocks * libm::log1p(-one))
 }
 
-/// Incremental redundancy: what a receiver has of a transport block after some transmissions, each of the same number of coded bits.
+/// Incremental redundancy: what a receiver has of a transport block after several transmissions, each with the same number of coded bits.
 ///
-/// The effective SINR is that of the mean exponential over all of them (EESM), and the code rate falls with the number of transmissions: the error
-/// is that of the lowest scheme of the same modulation whose rate is not below it.
+/// The effective SINR is that of the mean exponential over all transmissions (EESM), and the code rate falls with their number. The error probability
+/// is that of the lowest scheme with the same modulation whose rate is not below this code rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Combined {
     /// Sum of exp(-SINR/beta).
@@ -94,28 +95,28 @@ pub struct Combined {
 }
 
 impl Combined {
-    /// Adds a transmission received at this SINR.
+    /// Adds a transmission that was received at this SINR.
     pub fn add(&mut self, scheme: Scheme, sinr_db: f64) {
         self.exponentials += libm::exp(-ratio(sinr_db) / interpolate(&BETA, scheme));
         self.transmissions += 1;
     }
 
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     pub fn transmissions(&self) -> u32 {
         self.transmissions
     }
 
-    /// Effective SINR, dB; without a transmission as low as can be.
+    /// Effective SINR, dB. Without a transmission, the lowest possible value.
     pub fn sinr_db(&self, scheme: Scheme) -> f64 {
         if self.transmissions == 0 {
             return f64::NEG_INFINITY;
         }
-        // At high SINR the exponentials vanish; what is left is far above any scheme's need.
+        // At high SINR the exponentials underflow. The result is far above what any scheme needs.
         let mean = (self.exponentials / f64::from(self.transmissions)).max(f64::MIN_POSITIVE);
         decibel(-interpolate(&BETA, scheme) * libm::log(mean))
     }
 
-    /// How likely the block, sent with this MCS each time, is still in error.
+    /// The probability that the block, always sent with this MCS, is still in error.
     pub fn error(&self, table: McsTable, mcs: usize, block: TransportBlock) -> f64 {
         if self.transmissions == 0 {
             return 1.0;
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_second_transmission_halves_the_rate() {
-        // MCS 28 (948) sent twice: 474, so MCS 19 (517) is asked; MCS 19 needs much less.
+        // MCS 28 (948) sent twice: 474, so the error is that of MCS 19 (517), which needs much less.
         let scheme = McsTable::One.scheme(28);
         let mut combined = Combined::default();
         assert_eq!(combined.error(McsTable::One, 28, block(28)), 1.0);

@@ -1,4 +1,4 @@
-//! Quantities that a configuration may also give as infinite.
+//! Quantities that may also be infinite in a configuration.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,22 +8,22 @@ use bloatlab_units::{Duration, ParseError, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A quantity, or none that ends.
+/// A quantity that may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrInfinite<Q> {
-    /// Without end.
+    /// Infinite.
     Infinite,
-    /// So much.
+    /// This finite quantity.
     Finite(Q),
 }
 
-/// A quantity of which there may be infinitely much, and how a document's schema has it then.
+/// A quantity that may be infinite, with its description in the schema.
 pub trait Quantity: Copy + fmt::Display + FromStr<Err = ParseError> {
     /// Name of the type.
     const NAME: &'static str;
-    /// What it is.
+    /// Description of the type.
     const DESCRIPTION: &'static str;
-    /// How it is written.
+    /// Pattern of the values.
     const PATTERN: &'static str;
 }
 

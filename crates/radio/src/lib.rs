@@ -1,6 +1,7 @@
 //! The 5G cell as a link: channel, physical layer and slots, HARQ, schedulers, RLC and PDCP.
 //!
-//! Sans-IO: every call is told the time, and randomness comes as a stream, so a cell is a function of its parameters, its input and a seed.
+//! It does no I/O. Time is an argument of every call, and randomness comes as a stream, so a cell is a function of its parameters, its input and a
+//! seed.
 
 mod amc;
 pub mod bler;

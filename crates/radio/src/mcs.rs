@@ -6,25 +6,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A modulation with a code rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// Bits of a modulation symbol: 2 QPSK, 4 16QAM, 6 64QAM, 8 256QAM.
+    /// Code rate multiplied by 2048, because the tables contain halves of 1/1024.
     pub modulation_order: u32,
     /// Code rate x 2048: the tables have halves of 1/1024.
     pub rate_2048: u32,
 }
 
 impl Scheme {
-    /// Information bits a coded bit carries.
+    /// Information bits per coded bit.
     pub fn code_rate(self) -> f64 {
         f64::from(self.rate_2048) / 2048.0
     }
 
-    /// Information bits a modulation symbol carries.
+    /// Information bits per modulation symbol.
     pub fn efficiency(self) -> f64 {
         f64::from(self.modulation_order) * self.code_rate()
     }
 
-    /// The code rate in hundredths, to the nearest, as 5G-LENA's tables have it. They have 0.77 for 797/1024 = 0.778 with 256QAM: one hundredth too
-    /// little.
+    /// The code rate in hundredths, rounded to nearest, as in 5G-LENA's tables. Those have 0.77 for 797/1024 = 0.778 with 256QAM, which is one
+    /// hundredth too low.
     pub fn rate_hundredths(self) -> u32 {
         match (self.modulation_order, self.rate_2048) {
             (8, 1594) => 77,
@@ -32,13 +32,13 @@ impl Scheme {
         }
     }
 
-    /// The efficiency in hundredths, to the nearest, as 5G-LENA's tables have it.
+    /// The efficiency in hundredths, rounded to nearest, as in 5G-LENA's tables.
     pub fn efficiency_hundredths(self) -> u32 {
         (self.modulation_order * self.rate_2048 * 200 + 2048) / 4096
     }
 }
 
-/// Which of the standard's tables of schemes and of channel quality a cell uses: 1 up to 64QAM, 2 up to 256QAM, 3 with low code rates.
+/// Which tables of schemes and channel quality of the standard a cell uses: 1 up to 64QAM, 2 up to 256QAM, 3 with low code rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum McsTable {
     /// `qam64`: TS 38.214 tables 5.1.3.1-1 and 5.2.2.1-2.
@@ -60,7 +60,7 @@ impl McsTable {
         }
     }
 
-    /// The scheme of an MCS; one above the last is the last.
+    /// The scheme of an MCS. Above the highest MCS, the highest scheme.
     pub fn scheme(self, mcs: usize) -> Scheme {
         let schemes = self.schemes();
         schemes[mcs.min(schemes.len() - 1)]

@@ -8,10 +8,10 @@ use crate::Rule;
 pub const SYMBOLS: u32 = 14;
 /// Subcarriers of a resource block (TS 38.211 section 4.4.4.1).
 pub const SUBCARRIERS: u32 = 12;
-/// Where the second frequency range begins, Hz (TS 38.104 table 5.1-1). What lies above 7.125 GHz and below it takes the first one's tables.
+/// Where the second frequency range begins, Hz (TS 38.104 table 5.1-1). Frequencies from 7.125 GHz up to this use the tables of the first range.
 pub const FR2_BEGINS: f64 = 24.25e9;
 
-/// A numerology, 0 to 4: subcarriers 15 kHz x 2^mu apart, slots of 1 ms/2^mu (TS 38.211 tables 4.2-1 and 4.3.2-1).
+/// A numerology, 0 to 4: subcarriers are 15 kHz x 2^mu apart, and slots last 1 ms/2^mu (TS 38.211 tables 4.2-1 and 4.3.2-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numerology(u8);
 
@@ -27,12 +27,12 @@ impl Numerology {
         Ok(Self(mu))
     }
 
-    /// mu.
+    /// The value mu.
     pub fn mu(self) -> u8 {
         self.0
     }
 
-    /// Distance between subcarriers, Hz.
+    /// Subcarrier spacing, Hz.
     pub fn subcarrier_spacing(self) -> u64 {
         15_000 << self.0
     }
@@ -42,29 +42,29 @@ impl Numerology {
         MILLISECOND >> self.0
     }
 
-    /// Slots in a subframe of 1 ms.
+    /// Number of slots in a subframe of 1 ms.
     pub fn slots_per_subframe(self) -> u64 {
         1 << self.0
     }
 
-    /// Slots in a frame of 10 ms.
+    /// Number of slots in a frame of 10 ms.
     pub fn slots_per_frame(self) -> u64 {
         10 << self.0
     }
 
-    /// Duration of a symbol with its cyclic prefix: the slot over 14, rounded down as in ns-3, so that 14 of them may end some nanoseconds before
-    /// the slot does. TS 38.211 section 5.3.1 gives the first symbol of every half subframe 0.52 us more.
+    /// Duration of a symbol including its cyclic prefix: a 14th of a slot, rounded down as in ns-3. 14 symbols may therefore end some nanoseconds
+    /// before the slot does. In TS 38.211 section 5.3.1, the first symbol of every half subframe is 0.52 us longer.
     pub fn symbol(self) -> Nanos {
         self.slot() / Nanos::from(SYMBOLS)
     }
 
-    /// Resource blocks in a channel.
+    /// Number of resource blocks in a channel.
     ///
     /// # Arguments
-    /// `bandwidth` in Hz; `frequency` of the carrier in Hz, which tells the frequency range (for `3gpp`).
+    /// `bandwidth` in Hz; `frequency` of the carrier in Hz, which determines the frequency range (for `3gpp`).
     ///
     /// # Errors
-    /// `bandwidth: reason` where the standard knows no such channel, or not one block fits.
+    /// `bandwidth: reason` if the standard has no such channel, or not even one block fits.
     pub fn resource_blocks(
         self,
         rule: Rule,
@@ -73,7 +73,7 @@ impl Numerology {
     ) -> Result<u32, String> {
         match rule {
             Rule::Lena => {
-                // 5G-LENA: 96 % of the band in whole blocks.
+                // 5G-LENA: 96 % of the band, in whole blocks.
                 let block = u64::from(SUBCARRIERS) * self.subcarrier_spacing();
                 match bandwidth / 25 * 24 / block {
                     0 => Err(format!(
@@ -117,7 +117,7 @@ impl Numerology {
     }
 }
 
-/// A channel's width in MHz and its blocks by numerology, 0 where there is none.
+/// The width of a channel in MHz and its number of blocks by numerology; 0 if it does not exist.
 type Row = (u32, [u32; 3]);
 
 /// TS 38.101-1 table 5.3.2-1: 15, 30 and 60 kHz.

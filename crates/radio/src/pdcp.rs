@@ -1,4 +1,4 @@
-//! Packet data convergence (TS 38.323): numbers packets, discards those that waited too long, and puts what arrived in order.
+//! Packet data convergence (TS 38.323): numbers packets, discards packets that waited too long, and delivers what arrived in order.
 
 use std::collections::VecDeque;
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::infinite::OrInfinite;
 
-/// A timer that may never end.
+/// A timer that may be infinite.
 pub type Timer = OrInfinite<Duration>;
 
 /// Packet data convergence of a bearer.
 ///
-/// Above it stands the service data adaptation (SDAP), of which only the header counts here.
+/// The service data adaptation protocol (SDAP) is above it. Only its header is modelled here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PdcpParams {
-    /// Bits of a sequence number, 12 or 18.
+    /// Bits of a sequence number: 12 or 18.
     #[schemars(extend("enum" = [12, 18]))]
     pub sn_bits: u8,
-    /// Whether packets bear an SDAP header of one byte.
+    /// Whether packets carry an SDAP header of one byte.
     pub sdap_header: bool,
-    /// How long a packet of which nothing was sent may wait (discardTimer): 10 ms to 1.5 s, or `infinite`.
+    /// How long a packet may wait before its first byte is sent (discardTimer): 10 ms to 1.5 s, or `infinite`.
     pub discard_timer: Timer,
-    /// How long a receiver waits for what is missing (t-Reordering): up to 3 s, or `infinite`.
+    /// How long a receiver waits for missing packets (t-Reordering): up to 3 s, or `infinite`.
     pub t_reordering: Timer,
-    /// Whether a receiver delivers at once, in any order.
+    /// Whether a receiver delivers packets at once, in any order.
     pub out_of_order: bool,
 }
 
@@ -43,17 +43,17 @@ impl Default for PdcpParams {
 }
 
 impl PdcpParams {
-    /// Whether the values are allowed; a complaint starts with the parameter's name.
+    /// Checks the values. An error starts with the parameter's name.
     pub fn validate(&self) -> Result<(), String> {
         if ![12, 18].contains(&self.sn_bits) {
             return Err(format!("sn_bits: must be 12 or 18, not {}", self.sn_bits));
         }
-        // TS 38.331, PDCP-Config: the ends of both lists.
+        // TS 38.331, PDCP-Config: the smallest and largest values of both lists.
         between("discard_timer", self.discard_timer, 10, 1500)?;
         between("t_reordering", self.t_reordering, 0, 3000)
     }
 
-    /// Bytes that the headers of PDCP and SDAP add to a packet (TS 38.323 section 6.2.2: 12 bits in 2 bytes, 18 in 3).
+    /// Bytes that the headers of PDCP and SDAP add to a packet (TS 38.323 section 6.2.2: 2 bytes with 12 bits, 3 bytes with 18).
     pub fn header(&self) -> u32 {
         let pdcp = if self.sn_bits <= 12 { 2 } else { 3 };
         pdcp + u32::from(self.sdap_header)
@@ -70,7 +70,7 @@ fn between(name: &str, given: Timer, low: u64, high: u64) -> Result<(), String> 
     }
 }
 
-/// The sending side. The caller has the queue, and asks here for numbers and for leave to send.
+/// The sending side. The caller owns the queue, and asks this for sequence numbers and for permission to send.
 #[derive(Debug)]
 pub struct PdcpTransmitter {
     discard: Option<Nanos>,
@@ -79,7 +79,7 @@ pub struct PdcpTransmitter {
 }
 
 impl PdcpTransmitter {
-    /// One that has numbered nothing.
+    /// Creates a transmitter that has numbered no packet yet.
     pub fn new(params: &PdcpParams) -> Self {
         Self {
             discard: match params.discard_timer {
@@ -91,9 +91,9 @@ impl PdcpTransmitter {
         }
     }
 
-    /// A packet is about to be sent: its number, or `None` if its discardTimer has ended (TS 38.323 section 5.3; the RLC asks for a packet only as its
-    /// first byte is sent, so nothing sent in part comes here). Numbers are given only here, so that no drop before leaves a gap for which the receiver
-    /// would wait.
+    /// A packet is about to be sent. Returns its number, or `None` if its discardTimer has expired (TS 38.323 section 5.3). The RLC asks for a packet
+    /// only when it sends the packet's first byte, so no partly sent packet is discarded. Numbers are assigned only here, so that earlier drops leave
+    /// no gaps for which the receiver would wait.
     pub fn leave(&mut self, now: Nanos, entered_at: Nanos) -> Option<u64> {
         if self.discard.is_some_and(|time| now >= entered_at + time) {
             self.discarded += 1;
@@ -103,44 +103,44 @@ impl PdcpTransmitter {
         Some(self.next - 1)
     }
 
-    /// Packets discarded.
+    /// Number of packets discarded.
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
 }
 
-/// The receiving side: delivers in order of numbers, each at most once (TS 38.323 section 5.2.2).
+/// The receiving side: delivers packets in the order of their numbers, each at most once (TS 38.323 section 5.2.2).
 #[derive(Debug)]
 pub struct PdcpReceiver<T> {
     window: u64,
     in_order: bool,
     reordering: Option<Nanos>,
-    /// The first number not delivered yet (RX_DELIV), and what has come from it on.
+    /// The first number that is not delivered yet (RX_DELIV), and what has arrived from that number on.
     deliver: u64,
     waiting: VecDeque<Slot<T>>,
-    /// The number after the highest that has arrived is `deliver + waiting.len()` (RX_NEXT). Where it stood as t-Reordering was started
-    /// (RX_REORD), and when that ends.
+    /// The number after the highest one that has arrived is `deliver + waiting.len()` (RX_NEXT). This is its value when t-Reordering started
+    /// (RX_REORD), and when t-Reordering ends.
     timer: Option<(u64, Nanos)>,
     discarded: u64,
     skipped: u64,
-    /// The latest numbers that were waited for no longer, oldest first.
+    /// The latest numbers that were given up, oldest first.
     missed: VecDeque<u64>,
 }
 
-/// Numbers given up that are remembered.
+/// How many numbers that were given up are remembered.
 const REMEMBERED: u64 = 4096;
 
-/// What has become of a number.
+/// The state of a number.
 #[derive(Clone, Copy, Debug)]
 enum Slot<T> {
     Missing,
     Waiting(T),
-    /// Delivered before its turn.
+    /// Delivered out of order.
     Delivered,
 }
 
 impl<T: Copy> PdcpReceiver<T> {
-    /// One that has received nothing.
+    /// Creates a receiver that has received no packet yet.
     pub fn new(params: &PdcpParams) -> Self {
         Self {
             // TS 38.323 section 7.2: half of the numbers.
@@ -159,9 +159,10 @@ impl<T: Copy> PdcpReceiver<T> {
         }
     }
 
-    /// Takes a packet with its number; puts what may go up into `up`. False if the packet comes after it was waited for no longer, and is discarded for that.
+    /// Receives a packet with its number, and appends what can be delivered to `up`. Returns false if the packet is discarded because it arrived
+    /// after it was given up.
     pub fn receive(&mut self, now: Nanos, number: u64, item: T, up: &mut Vec<T>) -> bool {
-        // A window at most waits: beyond it a number could not be told from an older one.
+        // At most one window waits. Beyond it, a number could not be distinguished from an older one.
         let lowest = (number + 1).saturating_sub(self.window);
         if self.deliver < lowest {
             self.give_up(lowest, up);
@@ -191,7 +192,7 @@ impl<T: Copy> PdcpReceiver<T> {
         true
     }
 
-    /// Delivers the row of numbers that has come.
+    /// Delivers the numbers that have arrived without a gap.
     fn run(&mut self, up: &mut Vec<T>) {
         while let Some(slot) = self
             .waiting
@@ -213,7 +214,7 @@ impl<T: Copy> PdcpReceiver<T> {
         self.deliver += 1;
     }
 
-    /// Delivers what has come below a number, waits no longer for the rest of it, and goes on with the row from there.
+    /// Delivers what has arrived below a number, gives up the rest below it, and continues from there.
     fn give_up(&mut self, below: u64, up: &mut Vec<T>) {
         while self.deliver < below {
             let Some(slot) = self.waiting.front().copied() else {
@@ -226,7 +227,7 @@ impl<T: Copy> PdcpReceiver<T> {
         self.run(up);
     }
 
-    /// What is missing from here on and below this number is waited for no longer.
+    /// Gives up what is missing from here on and below this number.
     fn skip(&mut self, below: u64) {
         self.skipped += below - self.deliver;
         self.missed
@@ -251,7 +252,7 @@ impl<T: Copy> PdcpReceiver<T> {
         self.timer.map(|(_, end)| end)
     }
 
-    /// Runs t-Reordering: what is missing is waited for no longer.
+    /// Handles the end of t-Reordering: missing numbers are given up.
     pub fn on_timer(&mut self, now: Nanos, up: &mut Vec<T>) {
         if let Some((until, _)) = self.timer.filter(|&(_, end)| end <= now) {
             self.timer = None;
@@ -260,17 +261,17 @@ impl<T: Copy> PdcpReceiver<T> {
         }
     }
 
-    /// Packets that came twice or too late.
+    /// Number of packets that arrived twice or too late.
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
 
-    /// Numbers that were waited for and did not come.
+    /// Number of packets that were waited for and did not arrive.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Packets that wait for others.
+    /// Number of packets that wait for others.
     pub fn waiting(&self) -> u64 {
         let waiting = self.waiting.iter();
         waiting.filter(|s| matches!(s, Slot::Waiting(_))).count() as u64

@@ -1,20 +1,20 @@
-//! Tables that lie beside the laboratory and are not part of it: tests that read them say so where they are absent.
+//! Tables that are stored beside the laboratory and are not part of it. Tests that need an absent table say so.
 
-/// A table of a comma-separated file.
+/// A table read from a comma-separated file.
 pub(crate) struct Table {
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// The values of a column, by its name.
+    /// The index of a column, by its name.
     pub(crate) fn column(&self, name: &str) -> usize {
         let place = self.header.iter().position(|header| header == name);
         place.unwrap_or_else(|| panic!("no column `{name}`"))
     }
 }
 
-/// The table in `$BLOATLAB_SHARED/radio`, or in `../shared/radio` seen from the repository or from its main working tree.
+/// The table in `$BLOATLAB_SHARED/radio`, or in `../shared/radio` relative to the repository or its main working tree.
 pub(crate) fn table(file: &str) -> Option<Table> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let given = std::env::var_os("BLOATLAB_SHARED").map(std::path::PathBuf::from);

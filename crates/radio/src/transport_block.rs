@@ -1,4 +1,4 @@
-//! How many bytes a slot carries: the transport block's size, by the standard or by 5G-LENA.
+//! The size of transport blocks: how many bytes a slot carries, by the standard or by 5G-LENA.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use crate::Scheme;
 use crate::numerology::{SUBCARRIERS, SYMBOLS};
 
-/// By whose rule resource blocks and transport blocks are counted.
+/// How resource blocks and transport blocks are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Rule {
     /// TS 38.214 section 5.1.3.2, and the channels of TS 38.101.
     #[default]
     #[serde(rename = "3gpp")]
     ThreeGpp,
-    /// 5G-LENA 2: one subcarrier in twelve for references, code rates in hundredths.
+    /// 5G-LENA 2: one of twelve subcarriers for references, and code rates in hundredths.
     #[serde(rename = "lena")]
     Lena,
 }
 
-/// What a transport block is sent in: everything about its size but the scheme and the number of symbols.
+/// Everything that determines the size of a transport block, except the scheme and the number of symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// By whose rule.
+    /// The rule by which it is computed.
     pub rule: Rule,
-    /// Resource blocks.
+    /// Number of resource blocks.
     pub resource_blocks: u32,
-    /// Layers of spatial multiplexing, at least 1.
+    /// Number of layers of spatial multiplexing, at least 1.
     pub layers: u32,
-    /// Resource elements of demodulation references in a resource block over the slot (for `3gpp`; `lena` has its own share).
+    /// Number of resource elements for demodulation references in a resource block of the slot (for `3gpp`; `lena` has its own share).
     pub dmrs: u32,
-    /// Further resource elements that carry no data, in a resource block over the slot: `xOverhead`, 0, 6, 12 or 18 (for `3gpp`).
+    /// Number of further resource elements without data in a resource block of the slot: `xOverhead`, 0, 6, 12 or 18 (for `3gpp`).
     pub overhead: u32,
 }
 
 impl Shape {
-    /// One layer, 12 resource elements of references (type 1 in one symbol, nothing beside them), no further overhead.
+    /// A shape with one layer, 12 resource elements of references (type 1 in one symbol, without data beside them), and no further overhead.
     pub fn new(rule: Rule, resource_blocks: u32) -> Self {
         Self {
             rule,
@@ -45,7 +45,7 @@ impl Shape {
         }
     }
 
-    /// The transport block that so many symbols carry.
+    /// The transport block in this many symbols.
     pub fn transport_block(&self, scheme: Scheme, symbols: u32) -> TransportBlock {
         match self.rule {
             Rule::ThreeGpp => self.standard(scheme, symbols),
@@ -53,9 +53,9 @@ impl Shape {
         }
     }
 
-    /// TS 38.214 section 5.1.3.2. `N_info` is kept x 2048, where it is whole.
+    /// TS 38.214 section 5.1.3.2. `N_info` is multiplied by 2048, so that it is an integer.
     fn standard(&self, scheme: Scheme, symbols: u32) -> TransportBlock {
-        // A block of few symbols can give at most half of its elements to references: type 1 fills one of two groups of every second subcarrier.
+        // In a block of few symbols, at most half of the elements are references, because type 1 uses one of two groups of every second subcarrier.
         let all = SUBCARRIERS * symbols;
         let elements = all
             .saturating_sub(self.dmrs.min(all / 2))
@@ -77,7 +77,7 @@ impl Shape {
                 code_blocks: 1,
             };
         }
-        // Step 4: to the nearest multiple of 2^n, halves up.
+        // Step 4: round to the nearest multiple of 2^n, halves up.
         let information = information - 24 * 2048;
         let power = (information / 2048).ilog2() - 5;
         let half = 1 << (power + 10);
@@ -96,7 +96,7 @@ impl Shape {
         }
     }
 
-    /// 5G-LENA 2: 11 of 12 subcarriers for data, 3 bytes of checksum for the block, or for each full code block.
+    /// 5G-LENA 2: 11 of 12 subcarriers carry data; 3 bytes of checksum for the block, or for each full code block.
     fn lena(&self, scheme: Scheme, symbols: u32) -> TransportBlock {
         let data = u64::from((SUBCARRIERS - 1) * self.resource_blocks * symbols);
         let bits_hundredths = data
@@ -105,7 +105,7 @@ impl Shape {
         let payload = bits_hundredths / 800;
         let bits = payload * 8;
         let rate = scheme.rate_hundredths();
-        // TS 38.212 section 7.2.2: base graph 2 for what is small or coded strongly.
+        // TS 38.212 section 7.2.2: base graph 2 for small blocks or low code rates.
         let is_second_graph = bits <= 292 || rate <= 25 || (bits <= 3824 && rate <= 67);
         let code_block = if is_second_graph { 480 } else { 1056 };
         let mut bytes = payload.saturating_sub(3);
@@ -122,20 +122,20 @@ impl Shape {
 /// A transport block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransportBlock {
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u32,
-    /// Code blocks that it is coded in.
+    /// Number of code blocks.
     pub code_blocks: u32,
 }
 
-/// Transport blocks of one shape, by scheme and number of symbols: computed once, asked every slot.
+/// Transport blocks of one shape, by scheme and number of symbols. Computed once, because they are needed in every slot.
 #[derive(Clone, Debug)]
 pub struct TransportBlocks {
     blocks: Vec<[TransportBlock; SYMBOLS as usize + 1]>,
 }
 
 impl TransportBlocks {
-    /// For every scheme, in order.
+    /// Computes the blocks of these schemes.
     pub fn new(shape: Shape, schemes: &[Scheme]) -> Self {
         let row = |scheme: &Scheme| {
             std::array::from_fn(|symbols| shape.transport_block(*scheme, symbols as u32))
@@ -145,7 +145,7 @@ impl TransportBlocks {
         }
     }
 
-    /// The block of an MCS in so many symbols, at most 14.
+    /// The block of an MCS in this many symbols, at most 14.
     #[inline]
     pub fn get(&self, mcs: usize, symbols: u32) -> TransportBlock {
         self.blocks[mcs][symbols as usize]
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn lena_sizes_of_the_experiment() {
-        // radio.md: 133 blocks, 12 symbols; 11 symbols beside the sounding signal.
+        // radio.md: 133 blocks and 12 symbols; 11 symbols besides the sounding signal.
         let sizes = [
             (0, 523),
             (2, 830),
@@ -203,7 +203,7 @@ mod tests {
         let high = block(Rule::ThreeGpp, 28, 12);
         assert_eq!((high.bytes * 8, high.code_blocks), (98_376, 12));
         assert_eq!(block(Rule::ThreeGpp, 28, 0), TransportBlock::default());
-        // Six elements carry 1.4 bits: the table's smallest block.
+        // Six elements carry 1.4 bits, so the smallest block of the table is used.
         let tiny = Shape::new(Rule::ThreeGpp, 1);
         assert_eq!(tiny.transport_block(McsTable::One.scheme(0), 1).bytes, 3);
     }

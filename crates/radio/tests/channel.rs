@@ -1,5 +1,6 @@
 //! Channels computed from a scenario: the link budget of the experiment, and what holds along any way.
 
+use bloatlab_link::Disk;
 use bloatlab_radio::channel::blockage::{Angular, Blockage, Crossing};
 use bloatlab_radio::channel::scenario::{Condition, Params};
 use bloatlab_radio::channel::{Fading, Scenario, mobility};
@@ -20,7 +21,7 @@ fn channel(params: Params, seed: u64) -> Channel {
 
 fn channel_in(band: Band, params: Params, seed: u64) -> Channel {
     let mut params = ChannelParams::Scenario(Box::new(params));
-    let loaded = params.load().unwrap();
+    let loaded = params.load(&Disk).unwrap();
     Channel::new(&loaded, band, Streams::new(seed).stream("channel"))
 }
 
@@ -166,7 +167,7 @@ fn what_is_added_never_shifts_the_rest() {
 fn parameters_out_of_range_are_named_with_their_place() {
     let wrong = |params: Params| {
         ChannelParams::Scenario(Box::new(params))
-            .load()
+            .load(&Disk)
             .unwrap_err()
     };
     let params = Params::default();

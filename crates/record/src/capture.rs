@@ -4,8 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::time::Duration;
 
-use bloatlab_aqm::Packet as _;
-use bloatlab_sim::{Handshake, Outcome, Packet, PacketEvent, Protocol, Step};
+use bloatlab_outcome::{Handshake, Outcome, PacketEvent, Protocol, Step};
 use bloatlab_tcp::Segment;
 use bloatlab_tcp::segment::{ACK, AE, COUNTERS_SIZE, CWR, ECE, FIN, HEADER, SYN, SYN_HEADER};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
@@ -61,13 +60,13 @@ pub fn write_pcap(
     let passes = |event: &PacketEvent| match &point {
         Point::Transmitter(number) => event.step == Step::Dequeue && event.place == *number,
         // At end 0: data leaves, what comes back arrives.
-        Point::Senders => match event.packet.direction() {
+        Point::Senders => match event.direction {
             0 => event.step == Step::Send,
             _ => event.step == Step::Receive,
         },
-        Point::Ue(down) => match down[event.packet.flow_index()] {
+        Point::Ue(down) => match down[event.flow as usize] {
             None => false,
-            Some(down) if down == event.packet.direction() => event.step == Step::Receive,
+            Some(down) if down == event.direction => event.step == Step::Receive,
             Some(_) => event.step == Step::Send,
         },
     };
@@ -81,13 +80,9 @@ pub fn write_pcap(
     let mut identification = 0_u16;
     for event in outcome.packets.iter().filter(|e| passes(e)) {
         identification = identification.wrapping_add(1);
-        let handshake = outcome.handshakes[event.packet.flow_index()];
-        let bytes = headers(&event.packet, identification, handshake);
-        let packet = PcapPacket::new(
-            Duration::from_nanos(event.at),
-            event.packet.length(),
-            &bytes,
-        );
+        let handshake = outcome.handshakes[event.flow as usize];
+        let bytes = headers(event, identification, handshake);
+        let packet = PcapPacket::new(Duration::from_nanos(event.at), event.size, &bytes);
         writer.write_packet(&packet).map_err(write)?;
     }
     Ok(())
@@ -99,7 +94,7 @@ enum Point {
     /// The transmitter of the link of this number.
     Transmitter(u32),
     /// A UE; by flow, which of its directions goes down to it.
-    Ue(Vec<Option<usize>>),
+    Ue(Vec<Option<u8>>),
 }
 
 /// The number of a box in the log.
@@ -109,41 +104,41 @@ fn place(outcome: &Outcome, name: &str) -> Option<u32> {
 }
 
 /// By flow, which of its directions goes down to this UE; none where it has packets of another.
-fn downward(outcome: &Outcome, ue: u32) -> Vec<Option<usize>> {
+fn downward(outcome: &Outcome, ue: u32) -> Vec<Option<u8>> {
     let mut down = vec![None; outcome.flow_names.len()];
     let bearers = outcome.links.iter().filter_map(|link| {
         let (_, is_up) = link.bearer.filter(|(of, _)| *of == ue)?;
-        Some((place(outcome, &link.name)?, usize::from(is_up)))
+        Some((place(outcome, &link.name)?, u8::from(is_up)))
     });
     let bearers: Vec<_> = bearers.collect();
     for event in &outcome.packets {
         if let Some((_, up)) = bearers.iter().find(|(place, _)| *place == event.place) {
-            down[event.packet.flow_index()] = Some(event.packet.direction() ^ up);
+            down[event.flow as usize] = Some(event.direction ^ up);
         }
     }
     down
 }
 
 /// 10.1.x.y sends data, 10.2.x.y receives it.
-fn addresses(packet: &Packet) -> ([u8; 4], [u8; 4]) {
-    let [_, a, b, c] = (packet.flow_index() as u32).to_be_bytes();
+fn addresses(packet: &PacketEvent) -> ([u8; 4], [u8; 4]) {
+    let [_, a, b, c] = (packet.flow).to_be_bytes();
     let (data, other) = ([10, 1 + 2 * a, b, c], [10, 2 + 2 * a, b, c]);
-    if packet.direction() == 0 {
+    if packet.direction == 0 {
         (data, other)
     } else {
         (other, data)
     }
 }
 
-fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8> {
+fn headers(packet: &PacketEvent, identification: u16, handshake: Handshake) -> Vec<u8> {
     let (source, destination) = addresses(packet);
-    let (protocol, body) = match packet.protocol() {
+    let (protocol, body) = match packet.protocol {
         Protocol::Tcp => (6, tcp(packet, handshake)),
         Protocol::Udp => (17, udp(packet)),
         Protocol::Echo => (1, echo(packet)),
     };
-    let mut ip = vec![0x45, packet.ecn() as u8];
-    ip.extend((packet.length() as u16).to_be_bytes());
+    let mut ip = vec![0x45, packet.ecn as u8];
+    ip.extend((packet.size as u16).to_be_bytes());
     ip.extend(identification.to_be_bytes());
     ip.extend([0x40, 0, 64, protocol, 0, 0]);
     ip.extend(source);
@@ -151,7 +146,7 @@ fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8
     let sum = checksum(0, &ip);
     ip[10..12].copy_from_slice(&sum.to_be_bytes());
     let mut body = body;
-    let at = match packet.protocol() {
+    let at = match packet.protocol {
         Protocol::Tcp => 16,
         Protocol::Udp => 6,
         Protocol::Echo => 2,
@@ -160,7 +155,7 @@ fn headers(packet: &Packet, identification: u16, handshake: Handshake) -> Vec<u8
     let pseudo = if protocol == 1 {
         0
     } else {
-        let length = packet.length() - 20;
+        let length = packet.size - 20;
         let words = [source, destination].concat();
         words
             .chunks(2)
@@ -191,9 +186,9 @@ fn checksum(start: u32, bytes: &[u8]) -> u16 {
 }
 
 /// Server port 5001, client ports from 40000, a new one for every connection of a flow.
-fn ports(packet: &Packet) -> [u8; 4] {
-    let (client, server) = (40_000 + u16::from(packet.connection()), 5001_u16);
-    let (from, to) = if packet.direction() == 0 {
+fn ports(packet: &PacketEvent) -> [u8; 4] {
+    let (client, server) = (40_000 + u16::from(packet.connection), 5001_u16);
+    let (from, to) = if packet.direction == 0 {
         (client, server)
     } else {
         (server, client)
@@ -203,7 +198,7 @@ fn ports(packet: &Packet) -> [u8; 4] {
     [a, b, c, d]
 }
 
-fn tcp(packet: &Packet, handshake: Handshake) -> Vec<u8> {
+fn tcp(packet: &PacketEvent, handshake: Handshake) -> Vec<u8> {
     let segment: &Segment = &packet.segment;
     let syn = segment.has(SYN);
     let options = options(segment, handshake);
@@ -269,16 +264,16 @@ fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {
     bytes
 }
 
-fn udp(packet: &Packet) -> Vec<u8> {
+fn udp(packet: &PacketEvent) -> Vec<u8> {
     let mut bytes = ports(packet).to_vec();
-    bytes.extend(((packet.length() - 20) as u16).to_be_bytes());
+    bytes.extend(((packet.size - 20) as u16).to_be_bytes());
     bytes.extend([0, 0]);
     bytes
 }
 
-fn echo(packet: &Packet) -> Vec<u8> {
-    let kind = if packet.direction() == 0 { 8 } else { 0 };
-    let [a, b] = (packet.flow_index() as u16).to_be_bytes();
+fn echo(packet: &PacketEvent) -> Vec<u8> {
+    let kind = if packet.direction == 0 { 8 } else { 0 };
+    let [a, b] = (packet.flow as u16).to_be_bytes();
     let [c, d] = (packet.segment.seq as u16).to_be_bytes();
     vec![kind, 0, 0, 0, a, b, c, d]
 }

@@ -10,8 +10,7 @@ use arrow_array::{
     UInt16Array, UInt32Array,
 };
 use arrow_schema::ArrowError;
-use bloatlab_aqm::Packet as _;
-use bloatlab_sim::{HOST, Outcome, Protocol, Series, Value};
+use bloatlab_outcome::{HOST, Outcome, PacketEvent, Protocol, Series, Value};
 use bloatlab_tcp::segment::MORE;
 
 /// Bits of the `flags` column beside TCP's own: a datagram, an echo.
@@ -148,11 +147,11 @@ fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
         .iter()
         .map(|(name, _)| name.as_str())
         .collect();
-    let u32s = |f: &dyn Fn(&bloatlab_sim::PacketEvent) -> u32| -> ArrayRef {
+    let u32s = |f: &dyn Fn(&PacketEvent) -> u32| -> ArrayRef {
         Arc::new(UInt32Array::from_iter_values(log.iter().map(f)))
     };
-    let flags = log.iter().map(|e| match e.packet.protocol() {
-        Protocol::Tcp => u16::from(e.packet.segment.flags & !MORE),
+    let flags = log.iter().map(|e| match e.protocol {
+        Protocol::Tcp => u16::from(e.segment.flags & !MORE),
         Protocol::Udp => DATAGRAM,
         Protocol::Echo => ECHO,
     });
@@ -175,24 +174,24 @@ fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
             "flow",
             text(
                 log.iter()
-                    .map(|e| outcome.flow_names[e.packet.flow_index()].as_str()),
+                    .map(|e| outcome.flow_names[e.flow as usize].as_str()),
             ),
         ),
         (
             "direction",
             Arc::new(UInt8Array::from_iter_values(
-                log.iter().map(|e| e.packet.direction() as u8),
+                log.iter().map(|e| e.direction),
             )),
         ),
-        ("seq", u32s(&|e| e.packet.segment.seq)),
-        ("ack", u32s(&|e| e.packet.segment.ack)),
-        ("length", u32s(&|e| u32::from(e.packet.segment.length))),
-        ("size", u32s(&|e| e.packet.length())),
+        ("seq", u32s(&|e| e.segment.seq)),
+        ("ack", u32s(&|e| e.segment.ack)),
+        ("length", u32s(&|e| u32::from(e.segment.length))),
+        ("size", u32s(&|e| e.size)),
         ("flags", Arc::new(UInt16Array::from_iter_values(flags))),
         (
             "ecn",
             Arc::new(UInt8Array::from_iter_values(
-                log.iter().map(|e| e.packet.ecn() as u8),
+                log.iter().map(|e| e.ecn as u8),
             )),
         ),
     ])
@@ -313,7 +312,7 @@ mod tests {
         let document = r#"{"duration": "2s", "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "queue": "codel"},
             "flows": [{"cca": "cubic"}, {"traffic": {"kind": "ping"}}]}"#;
         let plan = Scenario::from_json(document).unwrap().compile().unwrap();
-        run(&plan, 1, true, &NoPlugins, &Control::default()).unwrap()
+        run(plan.into(), 1, true, &NoPlugins, &Control::default()).unwrap()
     }
 
     #[test]

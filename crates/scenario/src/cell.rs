@@ -12,7 +12,7 @@ use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::document::{default_queue, infinite};
+use crate::default_queue::{default_queue, infinite};
 
 /// Servers behind a wire, the user plane function (UPF), the backhaul, and a 5G cell with its UEs. Flows name their UE; their data goes down to it, or up
 /// with `direction = "reverse"`.

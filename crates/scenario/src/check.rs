@@ -5,143 +5,24 @@ mod files;
 mod flow;
 mod name;
 mod parameters;
+mod rules;
 
 use std::collections::HashMap;
-use std::fmt::Display;
 
-use bloatlab_link::{DelayVariation, Quantity, RateVariation, Variation, gilbert_elliott, jitter};
-use bloatlab_units::{Duration, Rate, SECOND};
+use bloatlab_link::Files;
 
 use self::name::name;
-use self::parameters::{MAX_LIMIT_BYTES, cca, copies, queue};
-use crate::read::split_name;
-use crate::{BoxSpec, Dumbbell, Impairments, ParkingLot, Scenario, ScenarioError};
+use self::parameters::{cca, copies, queue};
+pub(crate) use self::rules::{Check, MAX_FLOWS, fail, registered, span};
+use self::rules::{
+    DAY, burst, delay, device, impairments, jittery, loss, rate, vary, vary_delay, within,
+};
+use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario};
 
-pub(crate) type Check = Result<(), ScenarioError>;
-
-const HOUR: u64 = 3600 * SECOND;
-const DAY: u64 = 24 * HOUR;
-/// Flows that a scenario may have when every `count` is expanded.
-pub(crate) const MAX_FLOWS: u64 = 100_000;
-/// The highest identifier of a QoS flow: 6 bits (TS 37.324 section 6.3.4).
-const MAX_QFI: u32 = 63;
-
-pub(crate) fn fail<T>(path: impl Display, message: impl Display) -> Result<T, ScenarioError> {
-    Err(ScenarioError::new(path.to_string(), message.to_string()))
-}
-
-fn within<T: PartialOrd + Display>(path: impl Display, value: T, low: T, high: T) -> Check {
-    if value >= low && value <= high {
-        return Ok(());
-    }
-    fail(
-        path,
-        format!("must be between {low} and {high}, not {value}"),
-    )
-}
-
-fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
-    if (low..=high).contains(&value.0) {
-        return Ok(());
-    }
-    fail(
-        path,
-        format!(
-            "must be between {} and {}, not {}",
-            span(low),
-            span(high),
-            span(value.0)
-        ),
-    )
-}
-
-/// A duration as a user writes it, in hours and minutes where they are whole.
-pub(crate) fn span(nanos: u64) -> String {
-    for (scale, unit) in [(HOUR, "h"), (60 * SECOND, "min"), (SECOND, "s")] {
-        let whole = nanos / scale;
-        if whole * scale == nanos && (whole > 0 || unit == "s") {
-            return format!("{whole}{unit}");
-        }
-    }
-    Duration(nanos).to_string()
-}
-
-fn delay(path: impl Display, value: Duration) -> Check {
-    duration(path, value, 0, HOUR)
-}
-
-fn rate(path: impl Display, value: Rate) -> Check {
-    if (1_000..=10_000_000_000_000).contains(&value.0) {
-        return Ok(());
-    }
-    fail(
-        path,
-        format!("must be between 1kbit/s and 10Tbit/s, not {value}"),
-    )
-}
-
-fn loss(path: impl Display, value: f64) -> Check {
-    if (0.0..1.0).contains(&value) {
-        return Ok(());
-    }
-    fail(
-        path,
-        format!("must be a probability of at least 0 and below 1, not {value}"),
-    )
-}
-
-/// A registry's own verdict; its message starts with the parameter's name.
-pub(crate) fn registered<T>(path: &str, verdict: Result<T, String>) -> Result<T, ScenarioError> {
-    verdict.or_else(|message| match split_name(&message) {
-        Some((parameter, rest)) => fail(format!("{path}.{parameter}"), rest),
-        None => fail(path, message),
-    })
-}
-
-/// Checks how a value varies.
-fn vary<Q: Quantity>(path: impl Display, value: Option<&Variation<Q>>) -> Check {
-    value.map_or(Ok(()), |value| {
-        registered(&path.to_string(), value.validate())
-    })
-}
-
-/// Checks how a delay varies.
-fn vary_delay(path: impl Display, value: Option<&DelayVariation>) -> Check {
-    value.map_or(Ok(()), |value| {
-        registered(&path.to_string(), value.validate())
-    })
-}
-
-fn burst(path: &str, value: Option<&gilbert_elliott::Params>) -> Check {
-    value.map_or(Ok(()), |value| registered(path, value.validate()))
-}
-
-fn jittery(path: &str, value: Option<&jitter::Params>) -> Check {
-    value.map_or(Ok(()), |value| registered(path, value.validate()))
-}
-
-fn impairments(path: &str, value: &Impairments) -> Check {
-    burst(
-        &format!("{path}.gilbert_elliott"),
-        value.gilbert_elliott.as_ref(),
-    )?;
-    loss(format!("{path}.corrupt"), value.corrupt)?;
-    within(format!("{path}.duplicate"), value.duplicate, 0.0, 1.0)?;
-    jittery(&format!("{path}.jitter"), value.jitter.as_ref())
-}
-
-/// Checks how a rate varies; what is in a file is read.
-fn vary_rate(path: &str, value: Option<&RateVariation>) -> Check {
-    let Some(value) = value else {
-        return Ok(());
-    };
-    registered(path, value.clone().load().map(|_| ()))
-}
-
-/// Checks everything that needs no path through the network.
-pub(crate) fn scenario(s: &Scenario) -> Check {
+/// Checks everything that needs no path through the network. What files hold is checked where they are read.
+pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
     name("name", &s.name)?;
-    files::check(s)?;
+    files::check(s, files)?;
     if s.duration.0 == 0 || s.duration.0 > DAY {
         return fail(
             "duration",
@@ -237,29 +118,16 @@ pub(crate) fn scenario(s: &Scenario) -> Check {
     Ok(())
 }
 
-fn device(path: &str, device_packets: u32, overhead: u32, header: u32) -> Check {
-    within(
-        format!("{path}.device_packets"),
-        device_packets,
-        0,
-        1_000_000,
-    )?;
-    within(format!("{path}.overhead"), overhead, 0, 65_535)?;
-    within(format!("{path}.header"), header, 0, 255)
-}
-
 fn dumbbell(d: &Dumbbell) -> Check {
     rate("dumbbell.rate", d.rate)?;
     delay("dumbbell.rtt", d.rtt)?;
     within("dumbbell.forward_share", d.forward_share, 0.0, 1.0)?;
     queue("dumbbell.queue", &d.queue)?;
     loss("dumbbell.loss", d.loss)?;
-    vary_rate("dumbbell.vary.rate", d.vary.rate.as_ref())?;
     if d.vary.reverse_rate.is_some() && d.reverse_rate.is_none() {
         let why = "needs a way back with a rate: give `dumbbell.reverse_rate`";
         return fail("dumbbell.vary.reverse_rate", why);
     }
-    vary_rate("dumbbell.vary.reverse_rate", d.vary.reverse_rate.as_ref())?;
     vary_delay("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
     vary("dumbbell.vary.loss", d.vary.loss.as_ref())?;
     impairments("dumbbell.impair", &d.impair)?;
@@ -310,7 +178,6 @@ fn boxes(specs: &[BoxSpec]) -> Check {
             } => {
                 rate(format!("{path}.rate"), *r)?;
                 delay(format!("{path}.delay"), *d)?;
-                vary_rate(&format!("{path}.vary.rate"), v.rate.as_ref())?;
                 vary_delay(format!("{path}.vary.delay"), v.delay.as_ref())?;
                 queue(&format!("{path}.queue"), q)?;
                 device(&path, *device_packets, *overhead, *header)?;

@@ -1,5 +1,6 @@
 //! Document to plan: helpers such as the dumbbell become boxes, and flows become paths through them.
 
+mod boxes;
 mod cell;
 mod dumbbell;
 mod named;
@@ -7,22 +8,20 @@ mod parking_lot;
 
 use std::collections::{HashMap, HashSet};
 
-use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{LoadedRate, Probability, RateVariation, Variation, jitter};
-use bloatlab_units::{Nanos, Rate};
+use bloatlab_link::{Disk, Files};
+use bloatlab_units::Nanos;
 
+use self::boxes::{Boxes, Network};
 use self::cell::CellPaths;
 use self::dumbbell::DumbbellPaths;
 use self::named::NamedPaths;
 use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
+use crate::inputs::Inputs;
 use crate::{
-    Direction, Flow, Impairments, Limits, LossSpacing, Plan, PlanBox, PlanBoxKind, PlanFlow,
-    PlanLink, Scenario, ScenarioError, VaryDelay, cost,
+    Direction, Flow, Limits, Plan, PlanBox, PlanBoxKind, PlanFlow, Scenario, ScenarioError,
+    VaryDelay, cost, timeline,
 };
-
-/// Box indices from the sender to the receiver, and back.
-type Paths = (Vec<usize>, Vec<usize>);
 
 impl Scenario {
     /// Checks everything that [`compile`](Self::compile) would refuse.
@@ -38,19 +37,29 @@ impl Scenario {
         self.compile_within(&Limits::default())
     }
 
-    /// Checks the scenario and makes it concrete; refuses a run that costs more than it may.
+    /// Checks the scenario and makes it concrete, with files from the disk; refuses a run that costs more than it may.
     ///
     /// # Errors
     /// What is wrong, and where.
     pub fn compile_within(&self, limits: &Limits) -> Result<Plan, ScenarioError> {
-        check::scenario(self)?;
+        self.clone().plan(&Disk, limits)
+    }
+
+    /// Checks the scenario, reads its files and notes their digests, and makes it concrete.
+    pub(crate) fn plan(
+        &mut self,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Plan, ScenarioError> {
+        check::scenario(self, files)?;
+        let mut inputs = Inputs::read(self, files)?;
         let mut boxes = Boxes::default();
         let names = flow_names(&self.flows)?;
         let flows = match (&self.dumbbell, &self.parking_lot, &self.cell) {
             (Some(dumbbell), _, _) => self.on_each(
                 &names,
                 &mut boxes,
-                DumbbellPaths::new(dumbbell, &self.flows)?,
+                DumbbellPaths::new(dumbbell, self, &mut inputs)?,
             )?,
             (None, Some(lot), _) => self.on_each(&names, &mut boxes, ParkingLotPaths::new(lot))?,
             (None, None, Some(cell)) => {
@@ -58,20 +67,25 @@ impl Scenario {
                 self.on_each(&names, &mut boxes, paths)?
             }
             (None, None, None) => {
-                let paths = NamedPaths::new(&self.boxes, &mut boxes)?;
+                let paths = NamedPaths::new(&self.boxes, &mut inputs, &mut boxes);
                 self.on_each(&names, &mut boxes, paths)?
             }
         };
-        let plan = Plan {
+        let mut plan = Plan {
             name: self.name.clone(),
             duration: self.duration.0,
             sample_interval: self.sample_interval.0,
             warmup: self.warmup.0,
             boxes: boxes.list,
-            cell: self.cell.as_ref().map(cell::plan).transpose()?,
+            cell: self
+                .cell
+                .as_ref()
+                .map(|cell| cell::plan(cell, inputs.channels)),
             flows,
+            timeline: Vec::new(),
         };
         cost::check(&plan, self, limits)?;
+        plan.timeline = timeline::compile(self, &plan, files, limits)?;
         Ok(plan)
     }
 
@@ -123,17 +137,6 @@ impl Scenario {
     }
 }
 
-/// A network that gives each flow its paths, adding boxes as flows need them.
-trait Network {
-    /// Boxes in the network's forward direction, and back.
-    fn paths(&mut self, boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError>;
-
-    /// The private link in front of the flow's sender.
-    fn access(&self, _name: &str) -> Option<PlanBox> {
-        None
-    }
-}
-
 /// Numbers the hosts: one number a name, and one for each that has none.
 #[derive(Default)]
 struct Hosts<'a> {
@@ -150,85 +153,6 @@ impl<'a> Hosts<'a> {
         };
         self.count += u32::from(number == next);
         number
-    }
-}
-
-/// The plan's boxes while they are gathered.
-#[derive(Default)]
-struct Boxes {
-    list: Vec<PlanBox>,
-}
-
-impl Boxes {
-    fn add(&mut self, item: PlanBox) -> usize {
-        self.list.push(item);
-        self.list.len() - 1
-    }
-
-    fn delay(
-        &mut self,
-        name: String,
-        delay: Nanos,
-        vary: Option<VaryDelay>,
-        jitter: Option<jitter::Params>,
-    ) -> usize {
-        self.add(PlanBox {
-            name,
-            kind: PlanBoxKind::Delay {
-                delay,
-                vary,
-                jitter,
-            },
-        })
-    }
-
-    fn loss(
-        &mut self,
-        name: &str,
-        probability: f64,
-        spacing: LossSpacing,
-        vary: Option<&Variation<Probability>>,
-    ) -> Option<usize> {
-        let vary = vary.cloned();
-        (probability > 0.0 || vary.is_some()).then(|| {
-            self.add(PlanBox {
-                name: name.to_owned(),
-                kind: PlanBoxKind::Loss {
-                    probability,
-                    spacing,
-                    vary,
-                    gilbert_elliott: None,
-                },
-            })
-        })
-    }
-
-    /// The boxes of a way's impairments but for its jitter; their names begin with this.
-    fn impair(&mut self, prefix: &str, impair: &Impairments) -> Vec<usize> {
-        let burst = impair.gilbert_elliott.map(|params| PlanBoxKind::Loss {
-            probability: 0.0,
-            spacing: LossSpacing::default(),
-            vary: None,
-            gilbert_elliott: Some(params),
-        });
-        let corrupt = (impair.corrupt > 0.0).then_some(PlanBoxKind::Corrupt {
-            probability: impair.corrupt,
-            vary: None,
-        });
-        let duplicate = (impair.duplicate > 0.0).then_some(PlanBoxKind::Duplicate {
-            probability: impair.duplicate,
-            vary: None,
-        });
-        let kinds = [
-            ("burst_loss", burst),
-            ("corrupt", corrupt),
-            ("duplicate", duplicate),
-        ];
-        let given = kinds.into_iter().filter_map(|(name, kind)| {
-            let name = format!("{prefix}{name}");
-            kind.map(|kind| PlanBox { name, kind })
-        });
-        given.map(|item| self.add(item)).collect()
     }
 }
 
@@ -263,48 +187,6 @@ impl PlanBox {
             _ => (least, most),
         }
     }
-}
-
-/// What a link adds to its rate and queue.
-#[derive(Clone, Copy)]
-struct Device {
-    /// Packets held behind the queue discipline besides the one being sent.
-    packets: u32,
-    overhead: u32,
-    header: u32,
-}
-
-fn link(name: String, rate: Rate, delay: Nanos, queue: &QueueConfig, device: Device) -> PlanBox {
-    PlanBox {
-        name,
-        kind: PlanBoxKind::Link(Box::new(PlanLink {
-            rate,
-            delay,
-            vary_rate: None,
-            vary_delay: None,
-            queue: queue.clone(),
-            device_packets: device.packets,
-            overhead: device.overhead,
-            header: device.header,
-            radio: None,
-            gate: None,
-            transit: false,
-        })),
-    }
-}
-
-/// A link whose rate, propagation or both change.
-fn varying(mut item: PlanBox, rate: Option<LoadedRate>, delay: Option<VaryDelay>) -> PlanBox {
-    if let PlanBoxKind::Link(link) = &mut item.kind {
-        (link.vary_rate, link.vary_delay) = (rate, delay);
-    }
-    item
-}
-
-/// What the check has accepted, with what its files hold.
-fn loaded(path: &str, rate: Option<&RateVariation>) -> Result<Option<LoadedRate>, ScenarioError> {
-    let loaded = rate.map(|rate| rate.clone().load()).transpose();
-    loaded.or_else(|why| fail(path, why))
 }
 
 /// Every flow's name, unique.

@@ -3,14 +3,16 @@
 //! How much is too much depends on the machine, so the limits are no part of a scenario: its results, and the identity of its runs, do not depend on them.
 
 mod load;
+mod quantities;
 mod traffic;
 
-use bloatlab_units::{Bytes, Nanos, Rate};
+use bloatlab_units::{Bytes, Nanos};
 
 use self::load::{Load, rtts};
+use self::quantities::{link, seconds};
 use self::traffic::Packets;
 use crate::check::{Check, fail, span};
-use crate::{BoxSpec, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario};
+use crate::{BoxSpec, Plan, PlanBoxKind, PlanFlow, Scenario};
 
 /// Columns of a row of the series of flows, of links and of probes: time and entity take 12 bytes, others 8 each.
 const FLOW_ROW: f64 = 12.0 + 9.0 * 8.0;
@@ -243,13 +245,6 @@ fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan, limits: &Limit
     fail(path(), why)
 }
 
-fn link(plan: &Plan, index: usize) -> Option<&PlanLink> {
-    match &plan.boxes[index].kind {
-        PlanBoxKind::Link(link) => Some(link),
-        _ => None,
-    }
-}
-
 /// The document's place of what the plan's box varies.
 fn place_of_box(document: &Scenario, index: usize) -> String {
     let key = match document.boxes.get(index) {
@@ -258,14 +253,6 @@ fn place_of_box(document: &Scenario, index: usize) -> String {
         None => return "dumbbell.vary".to_owned(),
     };
     format!("boxes[{index}].{key}")
-}
-
-fn seconds(nanos: Nanos) -> f64 {
-    nanos as f64 * 1e-9
-}
-
-fn per_second(rate: Rate, bytes: f64) -> f64 {
-    rate.0 as f64 / (8.0 * bytes)
 }
 
 /// A large number as people say it.

@@ -4,10 +4,12 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_link::{
     DelayVariation, Probability, RateVariation, Variation, gilbert_elliott, jitter,
 };
-use bloatlab_units::{Duration, Limit, MILLISECOND, Rate};
+use bloatlab_units::{Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::change::Change;
+use crate::default_queue::default_queue;
 use crate::{CellNetwork, Flow, Impairments};
 
 /// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
@@ -41,6 +43,10 @@ pub struct Scenario {
     /// The flows; at most 100,000 when every `count` is expanded.
     #[schemars(length(min = 1))]
     pub flows: Vec<Flow>,
+    /// What changes while it runs, in the order of time. Where there is a timeline, even without entries, a dumbbell can lose packets both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000))]
+    pub timeline: Option<Vec<Change>>,
 }
 
 /// One bottleneck that every flow crosses.
@@ -355,26 +361,9 @@ impl Scenario {
             cell: None,
             boxes: Vec::new(),
             flows,
+            timeline: None,
         }
     }
-}
-
-/// A FIFO queue of this many packets.
-pub(crate) fn fifo(packets: u64) -> QueueConfig {
-    QueueConfig::Fifo(bloatlab_aqm::fifo::Params {
-        limit: Limit::Packets(packets),
-        ..Default::default()
-    })
-}
-
-/// A queue without a limit of its own.
-pub(crate) fn infinite() -> QueueConfig {
-    QueueConfig::Infinite(Default::default())
-}
-
-/// The default of queues nobody chose: 1000 packets, the transmit queue length of Linux's Ethernet devices.
-pub(crate) fn default_queue() -> QueueConfig {
-    fifo(1000)
 }
 
 fn half() -> f64 {

@@ -25,3 +25,21 @@ pub(crate) fn show(path: &[Step]) -> String {
         false => text,
     }
 }
+
+/// The steps of a parameter's name; of a queue inside others, `queues[1].target`.
+pub(crate) fn named_steps(name: &str) -> Vec<Step> {
+    let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts
+        .map(|part| match part.parse() {
+            Ok(index) => Step::Index(index),
+            Err(_) => Step::Key(part.to_owned()),
+        })
+        .collect()
+}
+
+/// Splits `name: message`.
+pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
+    let (name, rest) = message.split_once(": ")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
+    (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))
+}

@@ -29,6 +29,59 @@ pub struct Plan {
     pub cell: Option<PlanCell>,
     /// Every flow, with `count` expanded; names are unique.
     pub flows: Vec<PlanFlow>,
+    /// What changes during the run, in the order of time.
+    pub timeline: Vec<PlanChange>,
+}
+
+/// What changes at an instant, before everything else of that instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanChange {
+    /// When.
+    pub at: Nanos,
+    /// What.
+    pub effects: Vec<Effect>,
+}
+
+/// A change of the plan during the run. Boxes and flows are named by their index.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// A link has another rate.
+    Rate {
+        /// The box.
+        number: usize,
+        /// Its new rate.
+        rate: Rate,
+    },
+    /// A link or delay has another propagation delay.
+    Delay {
+        /// The box.
+        number: usize,
+        /// Its new delay, one way.
+        delay: Nanos,
+    },
+    /// A link has another queue discipline.
+    Queue {
+        /// The box.
+        number: usize,
+        /// Its new queue.
+        queue: QueueConfig,
+    },
+    /// Packets are lost, damaged or duplicated with another probability.
+    Probability {
+        /// The box.
+        number: usize,
+        /// Its new probability.
+        probability: f64,
+    },
+    /// A flow is added after the others.
+    Start(Box<PlanFlow>),
+    /// The application of a flow stops at another instant.
+    Stop {
+        /// The flow.
+        flow: usize,
+        /// The instant.
+        stop: Nanos,
+    },
 }
 
 /// One box of the network.

@@ -1,50 +1,55 @@
 //! Text or JSON value to scenario, with the full path of whatever is wrong.
 
+use bloatlab_link::{Disk, Files};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-use crate::check::registered;
 use crate::error::{Complaint, complaint, translate};
-use crate::path::{Step, show};
-use crate::{Limits, Scenario, ScenarioError, text};
+use crate::path::{Step, named_steps, show, split_name};
+use crate::{Limits, Plan, Scenario, ScenarioError, text};
+
+/// A scenario that was checked, and its plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// The scenario, with every default and the digests of its files.
+    pub scenario: Scenario,
+    /// What an engine runs.
+    pub plan: Plan,
+}
 
 impl Scenario {
-    /// Reads and checks a document written in JSON, within the default limits.
+    /// Reads and checks a document written in JSON, and compiles it. Each file that it names is read once, and its digest is noted in the scenario.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn load(text: &str, files: &dyn Files, limits: &Limits) -> Result<Checked, ScenarioError> {
+        Self::read(&text::parse(text)?)?.checked(files, limits)
+    }
+
+    /// Reads and checks a document written in JSON, with files from the disk and within the default limits.
     ///
     /// # Errors
     /// What is wrong, and where.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        Self::from_json_within(text, &Limits::default())
+        let checked = Self::load(text, &Disk, &Limits::default())?;
+        Ok(checked.scenario)
     }
 
-    /// Reads and checks a document written in JSON.
-    ///
-    /// # Errors
-    /// What is wrong, and where.
-    pub fn from_json_within(text: &str, limits: &Limits) -> Result<Self, ScenarioError> {
-        Self::read(&text::parse(text)?)?.noted(limits)
-    }
-
-    /// Reads and checks a document that is a JSON value, within the default limits.
+    /// Reads and checks a document that is a JSON value, with files from the disk and within the default limits.
     ///
     /// # Errors
     /// What is wrong, and where.
     pub fn from_value(value: Value) -> Result<Self, ScenarioError> {
-        Self::read(&value)?.noted(&Limits::default())
+        let checked = Self::read(&value)?.checked(&Disk, &Limits::default())?;
+        Ok(checked.scenario)
     }
 
-    /// Checks, and notes the digests of the files that it names.
-    fn noted(mut self, limits: &Limits) -> Result<Self, ScenarioError> {
-        self.compile_within(limits)?;
-        for (path, rate) in self.rate_variations() {
-            rate.load().map_err(|why| ScenarioError::new(path, why))?;
-        }
-        if let Some(cell) = &mut self.cell {
-            registered("cell.radio", cell.radio.load())?;
-        }
+    fn checked(mut self, files: &dyn Files, limits: &Limits) -> Result<Checked, ScenarioError> {
+        let plan = self.plan(files, limits)?;
         // Whatever is stored can be read again.
         text::check_length(self.to_canonical_json().len(), " with its defaults")?;
-        Ok(self)
+        let scenario = self;
+        Ok(Checked { scenario, plan })
     }
 
     /// The document with every default filled in and keys in a fixed order. Reading it gives the same scenario.
@@ -57,15 +62,16 @@ impl Scenario {
         schemars::schema_for!(Self).to_value()
     }
 
-    fn read(value: &Value) -> Result<Self, ScenarioError> {
+    pub(crate) fn read(value: &Value) -> Result<Self, ScenarioError> {
         check_shape(value, &mut Vec::new())?;
         attempt(value).map_err(|(path, message)| locate(value.clone(), path, message))
     }
 }
 
 /// Keys whose values are lists.
-const LISTS: [&str; 20] = [
+const LISTS: [&str; 21] = [
     "flows",
+    "timeline",
     "boxes",
     "hops",
     "path",
@@ -217,24 +223,6 @@ fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a
     }
     path.append(&mut named);
     rest
-}
-
-/// The steps of a parameter's name; of a queue inside others, `queues[1].target`.
-fn named_steps(name: &str) -> Vec<Step> {
-    let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
-    parts
-        .map(|part| match part.parse() {
-            Ok(index) => Step::Index(index),
-            Err(_) => Step::Key(part.to_owned()),
-        })
-        .collect()
-}
-
-/// Splits `name: message`.
-pub(crate) fn split_name(message: &str) -> Option<(&str, &str)> {
-    let (name, rest) = message.split_once(": ")?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_.[]".contains(c);
-    (!name.is_empty() && name.chars().all(plain)).then_some((name, rest))
 }
 
 fn push_key(path: &mut Vec<Step>, name: &str) {

@@ -1,6 +1,6 @@
 //! What a document may cost, how large and how deep it may be, and what things may be called.
 
-use bloatlab_scenario::{Limits, Scenario};
+use bloatlab_scenario::{Disk, Limits, Scenario};
 use bloatlab_units::Bytes;
 use serde_json::{Value, json};
 
@@ -22,11 +22,8 @@ fn accepted(document: &Value) {
 }
 
 fn within(document: &Value, limits: &Limits) -> Result<(), String> {
-    let text = document.to_string();
-    let read = Scenario::from_json_within(&text, limits).map_err(|error| error.to_string())?;
-    read.compile_within(limits)
-        .map(|_| ())
-        .map_err(|error| error.to_string())
+    let loaded = Scenario::load(&document.to_string(), &Disk, limits);
+    loaded.map(|_| ()).map_err(|error| error.to_string())
 }
 
 #[test]

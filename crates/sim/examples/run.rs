@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use bloatlab_scenario::Scenario;
+use bloatlab_scenario::{Checked, Disk, Limits, Scenario};
 use bloatlab_sim::{Control, NoPlugins, run};
 
 fn main() -> ExitCode {
@@ -15,11 +15,13 @@ fn main() -> ExitCode {
     let seed = arguments.get(2).and_then(|s| s.parse().ok()).unwrap_or(42);
     let result = std::fs::read_to_string(file)
         .map_err(|e| e.to_string())
-        .and_then(|text| Scenario::from_json(&text).map_err(|e| e.to_string()))
-        .and_then(|scenario| scenario.compile().map_err(|e| e.to_string()))
-        .and_then(|plan| {
+        .and_then(|text| {
+            let loaded = Scenario::load(&text, &Disk, &Limits::default());
+            loaded.map_err(|e| e.to_string())
+        })
+        .and_then(|Checked { plan, .. }| {
             let began = Instant::now();
-            let outcome = run(&plan, seed, false, &NoPlugins, &Control::default())
+            let outcome = run(plan.into(), seed, false, &NoPlugins, &Control::default())
                 .map_err(|e| e.to_string())?;
             Ok((outcome, began.elapsed()))
         });

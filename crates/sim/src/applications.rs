@@ -5,8 +5,9 @@ use bloatlab_units::{NEVER, Nanos};
 use crate::application::Application;
 use crate::engine::Engine;
 use crate::flow::{Flow, Past, TcpFlow};
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 use crate::schedule::{application, event};
+use bloatlab_outcome::Protocol;
 
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADER: u64 = 28;
@@ -25,7 +26,7 @@ impl Engine<'_> {
     }
 
     fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
-        if at < self.end && (what == application::STOP || at < self.network.passages[index].stop) {
+        if at < self.end && (what == application::STOP || at < self.network.accounts[index].stop) {
             self.schedule(
                 at,
                 event::APPLICATION,
@@ -36,7 +37,7 @@ impl Engine<'_> {
 
     fn on_start(&mut self, index: usize) {
         let now = self.now();
-        self.application_event(self.network.passages[index].stop, index, application::STOP);
+        self.application_event(self.network.accounts[index].stop, index, application::STOP);
         match &mut self.flows[index] {
             Flow::Tcp(flow) => {
                 if now >= self.warmup {
@@ -78,6 +79,10 @@ impl Engine<'_> {
     }
 
     fn on_stop(&mut self, index: usize) {
+        if self.network.accounts[index].stop != self.now() {
+            // The timeline has set another instant since.
+            return;
+        }
         // What arrives later is no throughput of the flow's lifetime.
         let flow = match &mut self.flows[index] {
             Flow::Tcp(flow) => flow,

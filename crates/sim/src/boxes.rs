@@ -6,30 +6,31 @@ use bloatlab_aqm::{Capacity, DropReason, Qdisc, Sink};
 use bloatlab_units::Nanos;
 
 use crate::flight::Flight;
-use crate::histogram::Histogram;
-use crate::lengths::Lengths;
-use crate::loss_events::LossEvents;
+use crate::mean_rate::MeanRate;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, event};
 use crate::serialization::Serialization;
-use crate::time_mean::TimeMean;
 use crate::varying::{VaryingDelay, VaryingLink};
+use bloatlab_outcome::Lengths;
+use bloatlab_outcome::LossEvents;
+use bloatlab_outcome::TimeMean;
+use bloatlab_outcome::{Count, Histogram};
 
 /// What a queue discarded or marked during one call.
 #[derive(Default)]
-pub(crate) struct Fate {
+pub(crate) struct Signals {
     pub drops: Vec<(Packet, DropReason)>,
     pub marks: Vec<Packet>,
 }
 
-impl Fate {
+impl Signals {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.drops.is_empty() && self.marks.is_empty()
     }
 }
 
-impl Sink<Packet> for Fate {
+impl Sink<Packet> for Signals {
     fn dropped(&mut self, packet: &Packet, reason: DropReason) {
         self.drops.push((*packet, reason));
     }
@@ -37,21 +38,6 @@ impl Sink<Packet> for Fate {
     fn marked(&mut self, packet: &Packet) {
         self.marks.push(*packet);
     }
-}
-
-/// Packets through one box over the whole run: what came in, or was made in it, left, was dropped, or is still inside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Packets that entered.
-    pub arrivals: u64,
-    /// Packets that went on.
-    pub departures: u64,
-    /// Packets discarded.
-    pub drops: u64,
-    /// Copies made.
-    pub duplicates: u64,
-    /// Packets inside at the end.
-    pub held: u64,
 }
 
 /// What a link counted since the warm-up, and since the last sample.
@@ -87,6 +73,10 @@ pub(crate) struct Link {
     pub number: u32,
     pub wire: Serialization,
     pub delay: Nanos,
+    /// The mean rate, once another rate has replaced the first.
+    pub mean_rate: Option<Box<MeanRate>>,
+    /// Number of queue disciplines that another has replaced.
+    pub queues_replaced: u32,
     /// What of rate and propagation changes over time.
     pub varying: Option<Box<VaryingLink>>,
     pub overhead: u32,
@@ -95,7 +85,7 @@ pub(crate) struct Link {
     pub queue: Box<dyn Qdisc<Packet>>,
     /// The queue discipline is asked for packets also when it holds none.
     pub heeds_idleness: bool,
-    pub fate: Fate,
+    pub signals: Signals,
     /// Packets that left the queue discipline and wait in the device's ring.
     pub device: VecDeque<Packet>,
     pub device_packets: usize,
@@ -152,12 +142,12 @@ impl Link {
     #[inline(always)]
     pub fn account(&mut self, now: Nanos, gained: u64, gained_bytes: u64) {
         let lost: u64 = self
-            .fate
+            .signals
             .drops
             .iter()
             .map(|(p, _)| u64::from(p.length()))
             .sum();
-        let packets = self.packets + gained - self.fate.drops.len() as u64;
+        let packets = self.packets + gained - self.signals.drops.len() as u64;
         self.set_length(now, packets, self.bytes + gained_bytes - lost);
     }
 
@@ -167,7 +157,7 @@ impl Link {
         packet.lengthen(self.header);
         let bytes = u64::from(packet.length());
         self.count.arrivals += 1;
-        self.queue.enqueue(now, packet, &mut self.fate);
+        self.queue.enqueue(now, packet, &mut self.signals);
         self.account(now, 1, bytes);
     }
 
@@ -183,14 +173,14 @@ impl Link {
         }
         packet.lengthen(self.header);
         self.count.arrivals += 1;
-        self.fate.dropped(&packet, DropReason::Overflow);
+        self.signals.dropped(&packet, DropReason::Overflow);
     }
 
     /// Dequeues the next packet. The caller records its sojourn time.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Nanos) -> Option<Packet> {
-        let mut packet = self.queue.dequeue(now, &mut self.fate);
-        if !self.fate.drops.is_empty() {
+        let mut packet = self.queue.dequeue(now, &mut self.signals);
+        if !self.signals.drops.is_empty() {
             self.account(now, 0, 0);
         }
         if let Some(packet) = &mut packet {
@@ -289,16 +279,19 @@ impl Link {
             .varying
             .as_mut()
             .and_then(|varying| varying.sample(now));
-        varying.map_or((busy, f64::NAN), |(rate, utilization)| {
-            (utilization.unwrap_or(f64::NAN), rate)
-        })
+        if let Some((rate, utilization)) = varying {
+            return (utilization.unwrap_or(f64::NAN), rate);
+        }
+        let mean = self.mean_rate.as_mut().and_then(|mean| mean.sample(now));
+        (busy, mean.unwrap_or(f64::NAN))
     }
 
     /// Mean rate (bit/s) and utilization over the `span` ns that are measured.
     pub fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
         let varying = self.varying.as_ref().and_then(|varying| varying.whole());
         let busy = self.stats.busy as f64 / span as f64;
-        varying.unwrap_or((self.wire.rate.0 as f64, Some(busy)))
+        let mean = self.mean_rate.as_ref().and_then(|mean| mean.whole.mean());
+        varying.unwrap_or((mean.unwrap_or(self.wire.rate.0 as f64), Some(busy)))
     }
 
     /// The transmission is over: the device's next packet follows.
@@ -346,6 +339,9 @@ impl Link {
         self.set_length(now, self.packets, self.bytes);
         if let Some(varying) = &mut self.varying {
             varying.reset(now);
+        }
+        if let Some(mean) = &mut self.mean_rate {
+            mean.reset(now);
         }
         self.busy_sampled = self.busy_sampled.wrapping_sub(self.busy(now));
         self.bytes_sampled = self.bytes_sampled.wrapping_sub(self.stats.sent_bytes);

@@ -1,69 +1,32 @@
 //! From a plan to an engine ready to run.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use bloatlab_aqm::{Context, Hosts, Qdisc};
-use bloatlab_cc::CongestionControl;
+use bloatlab_aqm::{Context, Qdisc, QueueConfig};
 use bloatlab_link::jitter;
 use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::{NEVER, Nanos, Rate};
 
 use crate::RunError;
-use crate::boxes::{Count, DelayLine, Fate, Link, LinkStats};
+use crate::boxes::{DelayLine, Link, LinkStats, Signals};
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
-use crate::network::{Network, Place};
-use crate::outcome::Series;
-use crate::packet::{MAX_FLOWS, Packet, flow_of};
-use crate::scatter::Scatter;
+use crate::impairment::{Duplicator, Impairment};
+use crate::network::Network;
+use crate::packet::{MAX_FLOWS, Packet};
+use crate::place::Place;
+use crate::plugins::Plugins;
+use crate::reordering_delay::ReorderingDelay;
 use crate::schedule::{Slot, clock, event};
 use crate::serialization::Serialization;
-use crate::stretch::{Duplicator, Stretch};
 use crate::varying::{VaryingDelay, VaryingLink};
+use bloatlab_outcome::Count;
+use bloatlab_outcome::Series;
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
-
-/// Where a user's own algorithms come from.
-pub trait Plugins: Sync {
-    /// A congestion control for one connection.
-    ///
-    /// # Errors
-    /// Why it could not be made, in one line.
-    fn congestion_control(
-        &self,
-        params: &bloatlab_cc::PythonParams,
-    ) -> Result<Box<dyn CongestionControl>, String>;
-
-    /// A queue discipline for one link.
-    ///
-    /// # Errors
-    /// Why it could not be made, in one line.
-    fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String>;
-}
-
-/// No algorithm of the user's own.
-pub struct NoPlugins;
-
-impl Plugins for NoPlugins {
-    fn congestion_control(
-        &self,
-        params: &bloatlab_cc::PythonParams,
-    ) -> Result<Box<dyn CongestionControl>, String> {
-        Err(format!(
-            "congestion control `{}` is written in Python and needs Python to run",
-            params.class
-        ))
-    }
-
-    fn queue(&self, params: &bloatlab_aqm::PythonParams) -> Result<Box<dyn Qdisc<Packet>>, String> {
-        Err(format!(
-            "queue `{}` is written in Python and needs Python to run",
-            params.class
-        ))
-    }
-}
 
 /// Where packets go from a box, as far as the paths have been looked through.
 #[derive(Clone, Copy)]
@@ -93,7 +56,7 @@ impl Way {
 impl<'a> Engine<'a> {
     /// Builds every box and flow of the plan and schedules what starts them.
     pub fn build(
-        plan: &'a Plan,
+        plan: Arc<Plan>,
         seed: u64,
         plugins: &'a dyn Plugins,
         control: &'a Control,
@@ -104,13 +67,12 @@ impl<'a> Engine<'a> {
             let message = format!("flows: at most {MAX_FLOWS} in all, not {flows}; use fewer");
             return Err(RunError::Plan(message));
         }
-        let mut engine = Self::empty(plan, plugins, control, seed, log);
-        let hosts = hosts(plan);
+        let mut engine = Self::empty(Arc::clone(&plan), plugins, control, seed, log);
         for (number, planned) in plan.boxes.iter().enumerate() {
             control.heed()?;
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
-                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link, &hosts)?,
+                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link)?,
                 PlanBoxKind::Delay {
                     delay,
                     vary,
@@ -118,13 +80,16 @@ impl<'a> Engine<'a> {
                 } => engine.add_delay(&planned.name, *delay, vary.as_ref(), *jitter),
                 PlanBoxKind::Loss { .. }
                 | PlanBoxKind::Corrupt { .. }
-                | PlanBoxKind::Duplicate { .. } => engine.add_stretch(number, planned),
+                | PlanBoxKind::Duplicate { .. } => engine.add_impairment(number, planned),
             };
             engine.places.push(place);
         }
-        engine.add_cell(plan).map_err(RunError::Plan)?;
-        engine.add_flows(plan)?;
-        engine.assign_registers(plan);
+        engine.add_cell(&plan).map_err(RunError::Plan)?;
+        for flow in &plan.flows {
+            control.heed()?;
+            engine.add_flow(flow)?;
+        }
+        engine.assign_registers(&plan);
         if control.fast_paths() {
             engine.find_common_ways();
         }
@@ -132,30 +97,9 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    fn add_link(
-        &mut self,
-        number: usize,
-        name: &str,
-        link: &PlanLink,
-        hosts: &Hosts,
-    ) -> Result<Place, RunError> {
-        let context = Context {
-            rng: self.streams.stream(&format!("queue/{name}")),
-            mtu: MTU,
-            header: link.header,
-            rate: link.rate,
-            delay: link.delay,
-            hosts: hosts.clone(),
-        };
-        let queue = match &link.queue {
-            bloatlab_aqm::QueueConfig::Python(params) => {
-                self.plugins.queue(params).map_err(RunError::Plugin)?
-            }
-            known => known.build(context).ok_or_else(|| {
-                let kind = known.kind();
-                RunError::Plan(format!("{name}: no queue discipline is named `{kind}`"))
-            })?,
-        };
+    fn add_link(&mut self, number: usize, name: &str, link: &PlanLink) -> Result<Place, RunError> {
+        let context = self.context(name, link.header, link.rate, link.delay);
+        let queue = self.make_queue(name, &link.queue, context)?;
         let index = self.network.links.len() as u32;
         let interrupt = self.control.interrupt();
         let varying = VaryingLink::new(name, link, &self.streams, self.end, interrupt);
@@ -169,13 +113,15 @@ impl<'a> Engine<'a> {
             number: number as u32,
             wire: Serialization::new(link.rate),
             delay: link.delay,
+            mean_rate: None,
+            queues_replaced: 0,
             varying,
             overhead: link.overhead,
             header: link.header,
-            heeds_idleness: queue.heeds_idleness(),
+            heeds_idleness: queue.observes_idleness(),
             tail_drop: queue.tail_drop().filter(|_| is_plain),
             queue,
-            fate: Fate::default(),
+            signals: Signals::default(),
             device: VecDeque::with_capacity(link.device_packets as usize),
             device_packets: link.device_packets as usize,
             bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
@@ -208,6 +154,34 @@ impl<'a> Engine<'a> {
         })
     }
 
+    /// What a queue discipline is told of its link; `stream` names its random stream.
+    pub(crate) fn context(&self, stream: &str, header: u32, rate: Rate, delay: Nanos) -> Context {
+        Context {
+            rng: self.streams.stream(&format!("queue/{stream}")),
+            mtu: MTU,
+            header,
+            rate,
+            delay,
+            hosts: self.hosts.of_flows(),
+        }
+    }
+
+    /// The queue discipline of a link.
+    pub(crate) fn make_queue(
+        &self,
+        name: &str,
+        queue: &QueueConfig,
+        context: Context,
+    ) -> Result<Box<dyn Qdisc<Packet>>, RunError> {
+        match queue {
+            QueueConfig::Python(params) => self.plugins.queue(params).map_err(RunError::Plugin),
+            known => known.build(context).ok_or_else(|| {
+                let kind = known.kind();
+                RunError::Plan(format!("{name}: no queue discipline is named `{kind}`"))
+            }),
+        }
+    }
+
     pub(crate) fn add_delay(
         &mut self,
         name: &str,
@@ -224,9 +198,11 @@ impl<'a> Engine<'a> {
             varying = varying.jittered(jitter, rng);
         }
         if jitter.is_some_and(|jitter| jitter.reorder) {
-            let index = self.network.scatters.len() as u32;
-            self.network.scatters.push(Scatter::new(varying, index));
-            return Place::Scatter(index);
+            let index = self.network.reordering_delays.len() as u32;
+            self.network
+                .reordering_delays
+                .push(ReorderingDelay::new(varying, index));
+            return Place::ReorderingDelay(index);
         }
         let index = self.network.delays.len() as u32;
         let varies = vary.is_some() || jitter.is_some();
@@ -240,21 +216,21 @@ impl<'a> Engine<'a> {
     }
 
     /// Adds a box at which packets are hit by chance.
-    fn add_stretch(&mut self, number: usize, planned: &PlanBox) -> Place {
-        let stretch = Stretch::new(number, planned, &self.streams, self.control.interrupt());
+    fn add_impairment(&mut self, number: usize, planned: &PlanBox) -> Place {
+        let impairment = Impairment::new(number, planned, &self.streams, self.control.interrupt());
         let network = &mut self.network;
-        match (stretch, &planned.kind) {
-            (Some(stretch), PlanBoxKind::Duplicate { .. }) => {
+        match (impairment, &planned.kind) {
+            (Some(impairment), PlanBoxKind::Duplicate { .. }) => {
                 let index = network.duplicators.len() as u32;
-                network.duplicators.push(Duplicator::new(stretch, index));
+                network.duplicators.push(Duplicator::new(impairment, index));
                 Place::Duplicate(index)
             }
-            (Some(stretch), PlanBoxKind::Corrupt { .. }) => {
-                network.corrupters.push(stretch);
+            (Some(impairment), PlanBoxKind::Corrupt { .. }) => {
+                network.corrupters.push(impairment);
                 Place::Corrupt(network.corrupters.len() as u32 - 1)
             }
-            (stretch, _) => {
-                network.losses.extend(stretch);
+            (impairment, _) => {
+                network.losses.extend(impairment);
                 Place::Loss(network.losses.len() as u32 - 1)
             }
         }
@@ -292,7 +268,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Tells a link or delay whose packets all go to the same place where that is.
-    fn find_common_ways(&mut self) {
+    pub(crate) fn find_common_ways(&mut self) {
         let network = &mut self.network;
         let mut links = vec![Way::Unknown; network.links.len()];
         let mut delays = vec![Way::Unknown; network.delays.len()];
@@ -345,18 +321,4 @@ impl<'a> Engine<'a> {
         ]);
         self.probe_series = Series::new(&["rtt_ms"]);
     }
-}
-
-/// The hosts that the plan's flows join, as queues ask for them.
-fn hosts(plan: &Plan) -> Hosts {
-    let of_flows: Vec<[u32; 2]> = plan.flows.iter().map(|flow| flow.hosts).collect();
-    Hosts::new(move |id| {
-        let (index, direction) = flow_of(id);
-        let [source, destination] = of_flows[index];
-        if direction == 0 {
-            [source, destination]
-        } else {
-            [destination, source]
-        }
-    })
 }

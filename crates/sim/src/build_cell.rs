@@ -6,8 +6,8 @@ use bloatlab_scenario::{Plan, PlanBoxKind, PlanCell, PlanFlow};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
-use crate::gate::{Descent, Gate, Keeper};
-use crate::network::Place;
+use crate::gate::{BearerState, Gate, ReleasePolicy};
+use crate::place::Place;
 use crate::radio::RadioCell;
 
 impl Engine<'_> {
@@ -28,12 +28,12 @@ impl Engine<'_> {
             }
         }
         let of_all = (0..params.ues.len()).flat_map(|_| bearers).enumerate();
-        let descents = of_all.map(|(place, bearer)| Descent {
+        let bearer_states = of_all.map(|(place, bearer)| BearerState {
             base: base_delay(plan, &self.places, links[2 * place]),
             marker: bearer.marking.as_ref().map(L4Span::new),
-            ..Descent::default()
+            ..BearerState::default()
         });
-        let mut descents: Vec<Descent> = descents.collect();
+        let mut bearer_states: Vec<BearerState> = bearer_states.collect();
         let mut upfs = vec![None; params.ues.len()];
         let slot = params.slot()?;
         let mut gates = Vec::new();
@@ -43,9 +43,9 @@ impl Engine<'_> {
             };
             let Some(plan) = &link.gate else { continue };
             let gate = Gate::new(plan, *index as usize, slot, bearers.len());
-            match gate.keeper {
-                Keeper::Sdap(_) => descents[gate.bearer].sdap = Some(gates.len()),
-                Keeper::Upf { .. } => upfs[gate.ue] = Some(gates.len()),
+            match gate.policy {
+                ReleasePolicy::Sdap(_) => bearer_states[gate.bearer].sdap = Some(gates.len()),
+                ReleasePolicy::Upf { .. } => upfs[gate.ue] = Some(gates.len()),
             }
             self.network.links[*index as usize].gate = gates.len();
             gates.push(gate);
@@ -60,7 +60,7 @@ impl Engine<'_> {
             out: Vec::new(),
             gates,
             upfs,
-            descents,
+            bearer_states,
             filled: Vec::new(),
             rng: self.streams.stream("radio/marking"),
         }));

@@ -1,7 +1,7 @@
 //! The flows of a plan, with their paths and endpoints.
 
 use bloatlab_cc::CcConfig;
-use bloatlab_scenario::{Connection, Plan, PlanFlow, Traffic, Transport};
+use bloatlab_scenario::{Connection, PlanFlow, Traffic, Transport};
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::NEVER;
 
@@ -9,75 +9,74 @@ use crate::RunError;
 use crate::application::{Application, Fetch, WriteLog};
 use crate::engine::Engine;
 use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
-use crate::histogram::Histogram;
-use crate::loss_events::NOT_GREEDY;
-use crate::network::Place;
-use crate::passage::Passage;
+use crate::flow_account::FlowAccount;
+use crate::place::Place;
 use crate::schedule::{application, event};
+use bloatlab_outcome::Histogram;
+use bloatlab_outcome::NOT_GREEDY;
 
 /// What `Packet::hop` counts.
 const MAX_HOPS: usize = u8::MAX as usize;
 
-impl<'a> Engine<'a> {
-    pub(crate) fn add_flows(&mut self, plan: &'a Plan) -> Result<(), RunError> {
-        let (mut data, mut probes) = (0, 0);
-        let mut nothing = None;
-        for (index, planned) in plan.flows.iter().enumerate() {
-            self.control.heed()?;
-            let mut passage = Passage {
-                stop: planned.stop.min(plan.duration),
-                dscp: planned.dscp,
-                greedy_rtt: match planned.traffic {
-                    Traffic::Greedy => planned.base_rtt,
-                    _ => NOT_GREEDY,
-                },
-                ..Passage::default()
-            };
-            for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
-                passage.routes[direction] = self.add_route(path, &mut nothing);
-                let boxes = self.network.routes.len() - 1 - passage.routes[direction] as usize;
-                if boxes > MAX_HOPS {
-                    let name = &planned.name;
-                    return Err(RunError::Plan(format!(
-                        "flows: a path of `{name}` has {boxes} boxes, and at most {MAX_HOPS} are allowed; leave some out"
-                    )));
-                }
+impl Engine<'_> {
+    /// Adds the next flow of the plan and schedules its start.
+    pub(crate) fn add_flow(&mut self, planned: &PlanFlow) -> Result<(), RunError> {
+        let index = self.flows.len();
+        let mut account = FlowAccount {
+            stop: planned.stop.min(self.end),
+            dscp: planned.dscp,
+            greedy_rtt: match planned.traffic {
+                Traffic::Greedy => planned.base_rtt,
+                _ => NOT_GREEDY,
+            },
+            ..FlowAccount::default()
+        };
+        for (direction, path) in [&planned.forward, &planned.reverse].into_iter().enumerate() {
+            account.routes[direction] = self.add_route(path);
+            let boxes = self.network.routes.len() - 1 - account.routes[direction] as usize;
+            if boxes > MAX_HOPS {
+                let name = &planned.name;
+                return Err(RunError::Plan(format!(
+                    "flows: a path of `{name}` has {boxes} boxes, and at most {MAX_HOPS} are allowed; leave some out"
+                )));
             }
-            let mut start = self.streams.stream(&format!("start/{}", planned.name));
-            passage.start = planned.start + start.below(planned.start_jitter.max(1));
-            self.schedule(
-                passage.start,
-                event::APPLICATION,
-                index as u32 * application::KINDS + application::START,
-            );
-            self.network.passages.push(passage);
-            let probe = matches!(
-                planned.traffic,
-                Traffic::Ping { .. } | Traffic::Fetch { .. }
-            );
-            let flow = !matches!(planned.traffic, Traffic::Ping { .. });
-            self.ranks
-                .push((flow.then_some(data), probe.then_some(probes)));
-            data += u32::from(flow);
-            probes += u32::from(probe);
-            let flow = self.make_flow(index, planned)?;
-            self.flows.push(flow);
         }
+        let mut start = self.streams.stream(&format!("start/{}", planned.name));
+        account.start = planned.start + start.below(planned.start_jitter.max(1));
+        self.schedule(
+            account.start,
+            event::APPLICATION,
+            index as u32 * application::KINDS + application::START,
+        );
+        self.network.accounts.push(account);
+        self.hosts.add(planned.hosts);
+        let probe = matches!(
+            planned.traffic,
+            Traffic::Ping { .. } | Traffic::Fetch { .. }
+        );
+        let data = !matches!(planned.traffic, Traffic::Ping { .. });
+        let (datas, probes) = self.ranked;
+        self.ranks
+            .push((data.then_some(datas), probe.then_some(probes)));
+        self.ranked = (datas + u32::from(data), probes + u32::from(probe));
+        let flow = self.make_flow(index, planned)?;
+        self.flows.push(flow);
         Ok(())
     }
 
     /// Writes a path into the route table; returns its first entry.
-    fn add_route(&mut self, path: &[usize], nothing: &mut Option<Place>) -> u32 {
+    fn add_route(&mut self, path: &[usize]) -> u32 {
         let first = self.network.routes.len() as u32;
         let places: Vec<Place> = path.iter().map(|&number| self.places[number]).collect();
         if places.iter().all(|place| place.takes_no_time()) {
             // A path on which nothing takes time still takes an event, so that no host is reached while it sends.
-            let place = *nothing.get_or_insert_with(|| {
+            let place = self.nothing.unwrap_or_else(|| {
                 let place = self.add_delay("(nothing)", 0, None, None);
                 self.places.push(place);
                 self.box_names.push(String::from("(nothing)"));
                 place
             });
+            self.nothing = Some(place);
             self.network.routes.push(place);
         }
         let corrupts = places

@@ -3,25 +3,34 @@
 //! All that happens to most packets is inlined into the loop, from box to box and through both hosts; what is rare stays out of it. Otherwise a tenth of
 //! all instructions are those of calls.
 
+use std::sync::Arc;
+
 use bloatlab_scenario::Plan;
 use bloatlab_units::{NEVER, Nanos, Streams};
 
 use crate::RunError;
-use crate::build::Plugins;
 use crate::control::{Control, Stall, Stopped};
 use crate::flow::Flow;
-use crate::network::{Network, Place};
-use crate::outcome::Series;
-use crate::packet::{Packet, Protocol};
+use crate::hosts::FlowHosts;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::place::Place;
+use crate::plugins::Plugins;
 use crate::schedule::{application, clock, event};
 use crate::watchdog::Watchdog;
+use bloatlab_outcome::Protocol;
+use bloatlab_outcome::Series;
 
 /// Events between two looks at whether the run is to stop.
 const CONTROL_PERIOD: u64 = 1 << 14;
 
 /// A running simulation.
 pub(crate) struct Engine<'a> {
-    pub plan: &'a Plan,
+    pub plan: Arc<Plan>,
+    /// Changes of the plan's timeline that have been applied.
+    pub changes_applied: usize,
+    /// The run is at its end, or on the way there.
+    pub has_ended: bool,
     pub plugins: &'a dyn Plugins,
     pub control: &'a Control,
     pub watchdog: Watchdog,
@@ -36,6 +45,7 @@ pub(crate) struct Engine<'a> {
     pub places: Vec<Place>,
     pub box_names: Vec<String>,
     pub network: Network,
+    pub hosts: FlowHosts,
     pub flows: Vec<Flow>,
     pub sampled_at: Nanos,
     /// Scratch space for the rows of one sample.
@@ -45,31 +55,38 @@ pub(crate) struct Engine<'a> {
     pub probe_series: Series,
     /// Rank of each plan flow among flows of data, and among probes.
     pub ranks: Vec<(Option<u32>, Option<u32>)>,
+    /// Number of flows of data, and of probes.
+    pub ranked: (u32, u32),
+    /// The delay of no time that paths without a box that takes time have.
+    pub nothing: Option<Place>,
 }
 
 impl<'a> Engine<'a> {
     /// Everything but the parts, which `build` fills in.
     pub fn empty(
-        plan: &'a Plan,
+        plan: Arc<Plan>,
         plugins: &'a dyn Plugins,
         control: &'a Control,
         seed: u64,
         log: bool,
     ) -> Self {
         Self {
-            plan,
-            plugins,
-            control,
             watchdog: Watchdog::new(plan.flows.len() as u64),
-            streams: Streams::new(seed),
-            failure: None,
             end: plan.duration,
             warmup: plan.warmup,
             sample_interval: plan.sample_interval,
+            plan,
+            changes_applied: 0,
+            has_ended: false,
+            plugins,
+            control,
+            streams: Streams::new(seed),
+            failure: None,
             events: 0,
             places: Vec::new(),
             box_names: Vec::new(),
             network: Network::new(log),
+            hosts: FlowHosts::default(),
             flows: Vec::new(),
             sampled_at: 0,
             rows: Vec::new(),
@@ -77,10 +94,12 @@ impl<'a> Engine<'a> {
             link_series: Series::default(),
             probe_series: Series::default(),
             ranks: Vec::new(),
+            ranked: (0, 0),
+            nothing: None,
         }
     }
 
-    /// Runs to the end, or until told to stop.
+    /// Runs to the next pause or to the end, or until told to stop.
     pub fn run(&mut self) -> Result<(), RunError> {
         self.control.check(self.now(), self.end)?;
         while let Some((kind, index)) = self.network.schedule.next() {
@@ -112,10 +131,11 @@ impl<'a> Engine<'a> {
                 event::WAKE => self.network.on_wake(index as usize),
                 event::RELEASE => woken = self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::CELL => self.on_cell()?,
-                _ if index >= clock::SCATTER => self.on_rare_box(index),
+                _ if index >= clock::REORDERING => self.on_rare_box(index),
                 _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),
                 _ if index == clock::SAMPLE => self.on_sample()?,
                 _ if index == clock::WARMUP => self.on_warmup(),
+                _ if index == clock::PAUSE => return Ok(()),
                 _ => break,
             }
             if let Some((index, end)) = woken
@@ -157,7 +177,7 @@ impl<'a> Engine<'a> {
         let packet = if index & clock::COPY != 0 {
             self.network.on_copy(number)
         } else {
-            self.network.on_scatter(number)
+            self.network.on_reordering_delay(number)
         };
         if let Some(mut packet) = packet {
             self.forward(&mut packet);

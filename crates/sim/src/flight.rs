@@ -2,8 +2,8 @@
 
 use bloatlab_units::{NEVER, Nanos, Ring};
 
-use crate::network::Place;
 use crate::packet::Packet;
+use crate::place::Place;
 use crate::schedule::{Schedule, Slot};
 
 /// A packet on its way.
@@ -96,6 +96,21 @@ impl Flight {
         if ahead == 0 {
             self.announce(schedule, arrival);
         }
+    }
+
+    /// When the last packet in flight arrives; 0 if none is in flight.
+    pub fn last_arrival(&self) -> Nanos {
+        let last = self.len().checked_sub(1);
+        let last = last.and_then(|last| self.packets.get(last));
+        last.map_or(0, |entry| entry.arrival)
+    }
+
+    /// Takes all waiting packets out.
+    pub fn take_waiting(&mut self) -> Vec<Packet> {
+        let waiting = self.waiting().copied().collect();
+        self.packets.drop_back(self.waiting);
+        self.waiting = 0;
+        waiting
     }
 
     /// All waiting packets.

@@ -5,11 +5,12 @@ use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::application::{Application, WriteLog};
-use crate::histogram::Histogram;
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 use crate::schedule::Slot;
-use crate::time_mean::{TimeMean, TimeSpread};
 use crate::traffic::Source;
+use bloatlab_outcome::Histogram;
+use bloatlab_outcome::Protocol;
+use bloatlab_outcome::{TimeMean, TimeSpread};
 
 /// A flow of any kind.
 pub(crate) enum Flow {

@@ -1,14 +1,14 @@
 //! Gates before the radio: queues in SDAP and in the UPF that are left when the radio is ready, not when a transmitter is free.
 
 use bloatlab_aqm::Ecn;
-use bloatlab_radio::sizing::{L4Span, Law, UpfPacer};
+use bloatlab_radio::sizing::{L4Span, SizingAlgorithm, UpfPacer};
 use bloatlab_scenario::{GateKind, PlanGate};
 use bloatlab_units::Nanos;
 
 /// What lets packets on.
-pub(crate) enum Keeper {
+pub(crate) enum ReleasePolicy {
     /// From SDAP into the RLC.
-    Sdap(Law),
+    Sdap(SizingAlgorithm),
     /// From the UPF to SDAP, over this propagation.
     Upf { pacer: UpfPacer, delay: Nanos },
 }
@@ -20,7 +20,7 @@ pub(crate) struct Gate {
     pub bearer: usize,
     /// Index of the link whose queue it is.
     pub link: usize,
-    pub keeper: Keeper,
+    pub policy: ReleasePolicy,
     /// Time between two ticks, if it works by them.
     tick: Option<Nanos>,
     /// Whether a tick is to come.
@@ -33,25 +33,25 @@ const TICKS: Nanos = 5;
 impl Gate {
     /// From its plan, in a cell with slots of this length and so many bearers a UE.
     pub fn new(plan: &PlanGate, link: usize, slot: Nanos, bearers: usize) -> Self {
-        let (keeper, tick) = match &plan.how {
+        let (policy, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
-                let law = sizing.law(slot);
+                let law = sizing.build(slot);
                 let tick = law.ticks().then_some(slot / TICKS);
-                (Keeper::Sdap(law), tick)
+                (ReleasePolicy::Sdap(law), tick)
             }
             GateKind::Upf { pacer, delay } => {
-                let keeper = Keeper::Upf {
+                let policy = ReleasePolicy::Upf {
                     pacer: UpfPacer::new(pacer),
                     delay: *delay,
                 };
-                (keeper, Some(pacer.tick.0))
+                (policy, Some(pacer.tick.0))
             }
         };
         Self {
             ue: plan.ue as usize,
             bearer: plan.ue as usize * bearers + plan.bearer as usize,
             link,
-            keeper,
+            policy,
             tick,
             is_ticking: false,
         }
@@ -69,7 +69,7 @@ impl Gate {
 
 /// A bearer on its way down: its gate, what left the RLC since the last TTI ended, and what marks before it.
 #[derive(Default)]
-pub(crate) struct Descent {
+pub(crate) struct BearerState {
     /// Index of its gate.
     pub sdap: Option<usize>,
     pub packets_out: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Descent {
     pub base: Nanos,
 }
 
-impl Descent {
+impl BearerState {
     /// How likely a packet is marked, with so many bytes in the RLC.
     pub fn marking(&self, ecn: Ecn, queued: u64, users: u64, length: u32) -> f64 {
         let Some(marker) = &self.marker else {

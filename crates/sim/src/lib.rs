@@ -1,56 +1,57 @@
 //! The discrete-event engine: a plan and a seed in, an outcome out. Nothing here reads a clock.
 
+mod accounting;
 mod application;
 mod applications;
+mod bearer_state;
 mod boxes;
 mod build;
 mod build_cell;
 mod build_flows;
 mod calendar;
+mod changes;
 mod control;
-mod descent;
 mod engine;
 mod flight;
 mod flow;
+mod flow_account;
 mod gate;
-mod histogram;
-mod lengths;
-mod loss_events;
+mod hosts;
+mod impairment;
+mod mean_rate;
 mod measure_flows;
 mod measure_network;
-pub mod metrics;
 mod network;
-mod outcome;
 mod packet;
 mod packet_log;
-mod passage;
+mod place;
+mod plugins;
 mod radio;
+mod reordering_delay;
+mod replacing;
 mod sample;
-mod scatter;
 mod schedule;
 mod sending;
 mod serialization;
 mod serving;
-mod stretch;
+mod session;
+mod stall;
 mod summary;
 mod tail_drop;
-mod time_mean;
 mod traffic;
 mod varying;
 mod watchdog;
 
 use std::fmt;
+use std::sync::Arc;
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
 
-pub use boxes::Count;
-pub use build::{NoPlugins, Plugins};
 pub use control::{Control, Stall, Stopped};
-pub use histogram::{Bin, Histogram};
-pub use metrics::{Better, Metric};
-pub use outcome::{Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value};
-pub use packet::{Packet, Protocol};
-pub use packet_log::{HOST, PacketEvent, Step};
+pub use packet::Packet;
+pub use plugins::{NoPlugins, Plugins};
+pub use session::{NewRows, Session};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,13 +86,11 @@ impl From<Stopped> for RunError {
 /// # Errors
 /// A plan that the engine cannot run, a user's algorithm that cannot be made or fails, or a run that is cancelled or stalls.
 pub fn run(
-    plan: &Plan,
+    plan: Arc<Plan>,
     seed: u64,
     record_packets: bool,
     plugins: &dyn Plugins,
     control: &Control,
 ) -> Result<Outcome, RunError> {
-    let mut engine = engine::Engine::build(plan, seed, plugins, control, record_packets)?;
-    engine.run()?;
-    engine.finish()
+    Session::new(plan, seed, record_packets, plugins, control)?.finish()
 }

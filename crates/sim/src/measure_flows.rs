@@ -8,11 +8,11 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
-use crate::histogram::Histogram;
-use crate::metrics::*;
-use crate::outcome::{Distribution, Outcome};
-use crate::sample::mbps;
-use crate::summary::{MS, Sheet};
+use bloatlab_outcome::Histogram;
+use bloatlab_outcome::mbps;
+use bloatlab_outcome::metrics::*;
+use bloatlab_outcome::{Distribution, Outcome};
+use bloatlab_outcome::{MS, Sheet};
 
 impl Engine<'_> {
     pub(crate) fn measure_flows(&self, outcome: &mut Outcome) {
@@ -22,7 +22,7 @@ impl Engine<'_> {
             if self.control.heed().is_err() {
                 return;
             }
-            let passage = &self.network.passages[index];
+            let account = &self.network.accounts[index];
             match flow {
                 Flow::Tcp(tcp) => {
                     let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
@@ -47,8 +47,8 @@ impl Engine<'_> {
                     let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
                         continue;
                     };
-                    let lifetime = passage.stop.min(self.end).saturating_sub(udp.since);
-                    let lost = passage.drops + passage.discards;
+                    let lifetime = account.stop.min(self.end).saturating_sub(udp.since);
+                    let lost = account.drops + account.discards;
                     measure_udp(&mut sheet, rank, udp, lost, lifetime);
                 }
                 Flow::Echo(echo) => {
@@ -60,32 +60,32 @@ impl Engine<'_> {
                 }
             }
             if let Some(rank) = self.ranks[index].0.map(|r| r as usize) {
-                sheet.put(rank, F_TX_PACKETS, passage.sent as f64);
-                sheet.put(rank, F_RX_PACKETS, passage.received as f64);
-                let gone = passage.received + passage.drops + passage.discards;
-                sheet.put(rank, F_RESIDUE, passage.sent.saturating_sub(gone) as f64);
+                sheet.put(rank, F_TX_PACKETS, account.sent as f64);
+                sheet.put(rank, F_RX_PACKETS, account.received as f64);
+                let gone = account.received + account.drops + account.discards;
+                sheet.put(rank, F_RESIDUE, account.sent.saturating_sub(gone) as f64);
                 for (reason, metric) in [
                     (DropReason::Overflow, F_DROPPED_OVERFLOW),
-                    (DropReason::Law, F_DROPPED_AQM),
+                    (DropReason::Aqm, F_DROPPED_AQM),
                 ] {
-                    sheet.put(rank, metric, passage.dropped[reason as usize] as f64);
+                    sheet.put(rank, metric, account.dropped[reason as usize] as f64);
                 }
-                sheet.put(rank, F_DROPS_L4, passage.drops as f64);
+                sheet.put(rank, F_DROPS_L4, account.drops as f64);
                 let corrupts = |&number: &usize| {
                     matches!(self.plan.boxes[number].kind, PlanBoxKind::Corrupt { .. })
                 };
                 let checked = self.plan.flows[index].forward.iter().any(corrupts);
-                let discards = checked.then_some(passage.discards as f64);
+                let discards = checked.then_some(account.discards as f64);
                 sheet.put(rank, F_CHECKSUM_DISCARDS_L4, discards);
-                sheet.put(rank, F_MARKS_L4, passage.marks as f64);
+                sheet.put(rank, F_MARKS_L4, account.marks as f64);
                 sheet.put(
                     rank,
                     F_MEAN_SOJOURN_L4,
-                    passage.sojourn.mean().map(|v| v * MS),
+                    account.sojourn.mean().map(|v| v * MS),
                 );
                 sheet.quantiles(
                     rank,
-                    &passage.sojourn,
+                    &account.sojourn,
                     &[
                         (0.5, F_P50_SOJOURN_L4),
                         (0.95, F_P95_SOJOURN_L4),
@@ -100,8 +100,8 @@ impl Engine<'_> {
 
     /// Moves the flows' histograms into the outcome.
     pub(crate) fn hand_over_distributions(&mut self, outcome: &mut Outcome) {
-        let passages = &mut self.network.passages;
-        for (index, (flow, passage)) in self.flows.iter_mut().zip(passages).enumerate() {
+        let accounts = &mut self.network.accounts;
+        for (index, (flow, account)) in self.flows.iter_mut().zip(accounts).enumerate() {
             let (rank, probe) = self.ranks[index];
             let mut hand_over = |scope, entity, quantity, histogram: &mut Histogram| {
                 outcome.distributions.push(Distribution {
@@ -133,14 +133,14 @@ impl Engine<'_> {
                 }
             }
             if let Some(rank) = rank {
-                hand_over("flow", rank, "sojourn", &mut passage.sojourn);
+                hand_over("flow", rank, "sojourn", &mut account.sojourn);
             }
         }
     }
 
     /// From when a flow counts to when it ends.
     fn lifetime(&self, index: usize, flow: &TcpFlow) -> Nanos {
-        let stop = self.network.passages[index]
+        let stop = self.network.accounts[index]
             .stop
             .min(self.end)
             .min(flow.completed_at);
@@ -206,7 +206,7 @@ impl Engine<'_> {
         put_samples(sheet, rank, &stats.samples);
         sheet.put(rank, F_FLOW_COMPLETION_TIME_L4, lifetime as f64 * 1e-9);
         if flow.first_read_at != NEVER {
-            let began = self.network.passages[index].start;
+            let began = self.network.accounts[index].start;
             let start_up = (flow.first_read_at - began) as f64 * MS;
             sheet.put(rank, F_FLOW_START_UP_TIME_L4, start_up);
         }

@@ -5,12 +5,12 @@ use std::mem::take;
 use bloatlab_scenario::PlanFlow;
 
 use crate::engine::Engine;
-use crate::loss_events::NOT_GREEDY;
-use crate::metrics::*;
-use crate::network::Place;
-use crate::outcome::{Distribution, Outcome};
-use crate::sample::mbps;
-use crate::summary::{MS, Sheet};
+use crate::place::Place;
+use bloatlab_outcome::NOT_GREEDY;
+use bloatlab_outcome::mbps;
+use bloatlab_outcome::metrics::*;
+use bloatlab_outcome::{Distribution, Outcome, network_metrics};
+use bloatlab_outcome::{MS, Sheet};
 
 impl Engine<'_> {
     pub(crate) fn measure_links(&mut self, outcome: &mut Outcome) {
@@ -81,8 +81,8 @@ impl Engine<'_> {
     /// By box: the number of greedy TCP flows whose data crosses it.
     fn greedy_flows(&self) -> Vec<u64> {
         let mut crossing = vec![0; self.plan.boxes.len()];
-        for (flow, passage) in self.plan.flows.iter().zip(&self.network.passages) {
-            if passage.greedy_rtt != NOT_GREEDY {
+        for (flow, account) in self.plan.flows.iter().zip(&self.network.accounts) {
+            if account.greedy_rtt != NOT_GREEDY {
                 flow.forward.iter().for_each(|&i| crossing[i] += 1);
             }
         }
@@ -90,63 +90,7 @@ impl Engine<'_> {
     }
 
     pub(crate) fn measure_network(&self, outcome: &mut Outcome) {
-        let of = |name: &str| -> Vec<f64> {
-            outcome
-                .flow_metrics
-                .iter()
-                .filter(|v| v.metric.name == name)
-                .map(|v| v.value)
-                .collect()
-        };
-        let throughputs = of(F_MEAN_THROUGHPUT_L4.name);
-        let srtts = of(F_MEAN_SRTT_L4.name);
-        let mut sheet = Sheet::default();
-        let total: f64 = throughputs.iter().sum();
-        let n = throughputs.len() as f64;
-        if throughputs.is_empty() {
-            return;
-        }
-        sheet.put(0, N_AGG_THROUGHPUT, total);
-        sheet.put(0, N_CAPACITY_SHARE, total / self.capacity());
-        let squares: f64 = throughputs.iter().map(|x| x * x).sum();
-        sheet.put(
-            0,
-            N_JAIN_INDEX,
-            (squares > 0.0).then(|| total * total / (n * squares)),
-        );
-        let largest = throughputs.iter().copied().fold(0.0, f64::max);
-        let smallest = throughputs.iter().copied().fold(f64::INFINITY, f64::min);
-        sheet.put(
-            0,
-            N_MIN_MAX_RATIO,
-            (largest > 0.0).then(|| smallest / largest),
-        );
-        sheet.put(
-            0,
-            N_UTILITY_PF,
-            throughputs.iter().map(|&x| libm::log(x)).sum::<f64>(),
-        );
-        sheet.put(
-            0,
-            N_UTILITY_MPDF,
-            throughputs.iter().map(|x| -1.0 / x).sum::<f64>(),
-        );
-        if !srtts.is_empty() {
-            let mean = srtts.iter().sum::<f64>() / srtts.len() as f64;
-            sheet.put(0, N_MEAN_SRTT, mean);
-            sheet.put(0, N_POWER, total / (mean * 1e-3));
-        }
-        sheet.put(
-            0,
-            N_TOTAL_RETRANSMISSIONS,
-            of(F_TOTAL_RETRANSMISSIONS_L4.name).iter().sum::<f64>(),
-        );
-        sheet.put(
-            0,
-            N_TOTAL_RTOS,
-            of(F_TOTAL_RTOS_L4.name).iter().sum::<f64>(),
-        );
-        outcome.network_metrics = sheet.0;
+        outcome.network_metrics = network_metrics(&outcome.flow_metrics, self.capacity());
     }
 
     /// Mbit/s of all links that are the slowest on some flow's data path.

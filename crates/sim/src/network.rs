@@ -1,54 +1,33 @@
 //! Packets on their way: from box to box of their path, until they reach the host at its end.
 
+use bloatlab_aqm::Qdisc;
+
 use crate::boxes::{DelayLine, Link};
+use crate::flow_account::FlowAccount;
+use crate::impairment::{Duplicator, Impairment};
 use crate::packet::Packet;
-use crate::packet_log::{HOST, PacketLog, Step};
-use crate::passage::Passage;
+use crate::packet_log::PacketLog;
+use crate::place::Place;
 use crate::radio::RadioCell;
-use crate::scatter::Scatter;
+use crate::reordering_delay::ReorderingDelay;
 use crate::schedule::Schedule;
 use crate::serving::LinkContext;
-use crate::stretch::{Duplicator, Stretch};
-
-/// Where a packet goes next: a box, by kind and index among its kind, or the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Link(u32),
-    Delay(u32),
-    Loss(u32),
-    /// A queue that is left when the radio is ready.
-    Gate(u32),
-    /// A link that is a bearer of the cell.
-    Bearer(u32),
-    Host,
-    Scatter(u32),
-    Corrupt(u32),
-    Duplicate(u32),
-    /// A host at the end of a path that damages packets: it looks at checksums.
-    CheckingHost,
-}
-
-impl Place {
-    /// Whether packets leave it within the call that brings them.
-    pub fn takes_no_time(self) -> bool {
-        matches!(self, Self::Loss(_) | Self::Corrupt(_) | Self::Duplicate(_))
-    }
-}
+use bloatlab_outcome::{HOST, Step};
 
 /// Everything between the hosts, and the clock.
 pub(crate) struct Network {
     pub schedule: Schedule,
     pub links: Vec<Link>,
     pub delays: Vec<DelayLine>,
-    pub scatters: Vec<Scatter>,
-    pub losses: Vec<Stretch>,
-    pub corrupters: Vec<Stretch>,
+    pub reordering_delays: Vec<ReorderingDelay>,
+    pub losses: Vec<Impairment>,
+    pub corrupters: Vec<Impairment>,
     pub duplicators: Vec<Duplicator>,
     pub radio: Option<Box<RadioCell>>,
     /// Boxes of all paths, one path after the other, each with the host at its end.
     pub routes: Vec<Place>,
     /// By flow.
-    pub passages: Vec<Passage>,
+    pub accounts: Vec<FlowAccount>,
     pub log: PacketLog,
     /// Number of transmissions at whose end there was something to do, scheduled as events or not.
     pub ends: u64,
@@ -60,13 +39,13 @@ impl Network {
             schedule: Schedule::new(),
             links: Vec::new(),
             delays: Vec::new(),
-            scatters: Vec::new(),
+            reordering_delays: Vec::new(),
             losses: Vec::new(),
             corrupters: Vec::new(),
             duplicators: Vec::new(),
             radio: None,
             routes: Vec::new(),
-            passages: Vec::new(),
+            accounts: Vec::new(),
             log: PacketLog::new(log),
             ends: 0,
         }
@@ -75,9 +54,9 @@ impl Network {
     /// A host sends a packet. Every path has a box that takes time, so none arrives within this call.
     #[inline(always)]
     pub fn send(&mut self, packet: &mut Packet) {
-        let passage = &mut self.passages[packet.flow_index()];
-        packet.set_dscp(passage.dscp);
-        passage.sent += u64::from(packet.direction() == 0);
+        let account = &mut self.accounts[packet.flow_index()];
+        packet.set_dscp(account.dscp);
+        account.sent += u64::from(packet.direction() == 0);
         self.log.note(self.schedule.now, Step::Send, HOST, packet);
         match self.next_place(packet) {
             Place::Link(i) => self.enter_link(i as usize, packet),
@@ -92,10 +71,10 @@ impl Network {
     /// follow the last.
     #[inline(always)]
     pub fn send_train(&mut self, packet: &mut Packet, count: u64) {
-        let passage = &mut self.passages[packet.flow_index()];
-        packet.set_dscp(passage.dscp);
+        let account = &mut self.accounts[packet.flow_index()];
+        packet.set_dscp(account.dscp);
         if packet.direction() == 0 {
-            passage.sent += count;
+            account.sent += count;
         }
         let place = self.next_place(packet);
         for _ in 0..count {
@@ -132,7 +111,7 @@ impl Network {
             Place::Host => {
                 self.log
                     .note(self.schedule.now, Step::Receive, HOST, packet);
-                self.passages[packet.flow_index()].received += u64::from(packet.direction() == 0);
+                self.accounts[packet.flow_index()].received += u64::from(packet.direction() == 0);
                 return true;
             }
             _ => return self.forward_by_rare_boxes(packet),
@@ -142,7 +121,7 @@ impl Network {
 
     #[inline]
     fn next_place(&self, packet: &Packet) -> Place {
-        let first = self.passages[packet.flow_index()].routes[packet.direction()];
+        let first = self.accounts[packet.flow_index()].routes[packet.direction()];
         self.routes[first as usize + packet.hop()]
     }
 
@@ -165,8 +144,8 @@ impl Network {
                 self.enter_bearer(i as usize, packet);
                 return false;
             }
-            Place::Scatter(i) => {
-                self.scatters[i as usize].enter(&mut self.schedule, packet);
+            Place::ReorderingDelay(i) => {
+                self.reordering_delays[i as usize].enter(&mut self.schedule, packet);
                 return false;
             }
             Place::CheckingHost => return self.check(packet),
@@ -177,25 +156,25 @@ impl Network {
     }
 
     fn is_lost(&mut self, index: usize, packet: &Packet) -> bool {
-        let stretch = &mut self.losses[index];
-        let lost = stretch.hits(self.schedule.now);
-        stretch.count.drops += u64::from(lost);
-        stretch.count.departures += u64::from(!lost);
+        let impairment = &mut self.losses[index];
+        let lost = impairment.hits(self.schedule.now);
+        impairment.count.drops += u64::from(lost);
+        impairment.count.departures += u64::from(!lost);
         if lost {
             self.log
-                .note(self.schedule.now, Step::Drop, stretch.number, packet);
-            self.passages[packet.flow_index()].count_drop(packet);
+                .note(self.schedule.now, Step::Drop, impairment.number, packet);
+            self.accounts[packet.flow_index()].count_drop(packet);
         }
         lost
     }
 
     #[cold]
     fn corrupt(&mut self, index: usize, packet: &mut Packet) {
-        let (now, stretch) = (self.schedule.now, &mut self.corrupters[index]);
-        stretch.count.departures += 1;
-        if stretch.hits(now) {
+        let (now, impairment) = (self.schedule.now, &mut self.corrupters[index]);
+        impairment.count.departures += 1;
+        if impairment.hits(now) {
             packet.damage();
-            self.log.note(now, Step::Corrupt, stretch.number, packet);
+            self.log.note(now, Step::Corrupt, impairment.number, packet);
         }
     }
 
@@ -203,7 +182,7 @@ impl Network {
     fn duplicate(&mut self, index: usize, packet: &Packet) {
         let duplicator = &mut self.duplicators[index];
         if duplicator.pass(&mut self.schedule, packet) {
-            let number = duplicator.stretch.number;
+            let number = duplicator.impairment.number;
             self.log
                 .note(self.schedule.now, Step::Duplicate, number, packet);
         }
@@ -220,9 +199,9 @@ impl Network {
         };
         self.log.note(self.schedule.now, step, HOST, packet);
         if packet.direction() == 0 {
-            let passage = &mut self.passages[packet.flow_index()];
-            passage.discards += u64::from(damaged);
-            passage.received += u64::from(!damaged);
+            let account = &mut self.accounts[packet.flow_index()];
+            account.discards += u64::from(damaged);
+            account.received += u64::from(!damaged);
         }
         !damaged
     }
@@ -244,11 +223,17 @@ impl Network {
     fn link(&mut self, index: usize) -> (&mut Link, LinkContext<'_>) {
         let context = LinkContext {
             schedule: &mut self.schedule,
-            passages: &mut self.passages,
+            accounts: &mut self.accounts,
             log: &mut self.log,
             ends: &mut self.ends,
         };
         (&mut self.links[index], context)
+    }
+
+    /// Replaces the queue discipline of a link.
+    pub fn replace_queue(&mut self, index: usize, queue: Box<dyn Qdisc<Packet>>) {
+        let (link, mut context) = self.link(index);
+        link.replace_queue(&mut context, queue);
     }
 
     /// Brings all links up to date, up to but not including the current instant.
@@ -284,8 +269,8 @@ impl Network {
 
     /// Takes the packet that leaves a delay which lets packets overtake each other.
     #[cold]
-    pub fn on_scatter(&mut self, index: usize) -> Option<Packet> {
-        self.scatters[index].pop()
+    pub fn on_reordering_delay(&mut self, index: usize) -> Option<Packet> {
+        self.reordering_delays[index].pop()
     }
 
     /// Takes the copy that follows its original.

@@ -1,20 +1,9 @@
 //! A packet, carried by value in one cache line.
 
 use bloatlab_aqm::{Ecn, PureAck};
+use bloatlab_outcome::Protocol;
 use bloatlab_tcp::{Segment, segment};
 use bloatlab_units::Nanos;
-
-/// What a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Protocol {
-    /// A TCP segment.
-    Tcp = 0,
-    /// A datagram: `segment.seq` numbers it, the timestamps hold its departure.
-    Udp = 1,
-    /// An ICMP echo request or reply.
-    Echo = 2,
-}
 
 /// One packet. `segment` is TCP's header; datagrams and echoes use its sequence number and timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

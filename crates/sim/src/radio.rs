@@ -7,13 +7,15 @@ use bloatlab_radio::cell::{Above, Cell};
 use bloatlab_radio::rlc::Sdu;
 use bloatlab_units::{Nanos, Rng};
 
+use crate::accounting::{count_wait, discard, settle};
 use crate::boxes::Link;
-use crate::gate::{Descent, Gate, Keeper};
+use crate::flow_account::FlowAccount;
+use crate::gate::{BearerState, Gate, ReleasePolicy};
 use crate::packet::Packet;
-use crate::packet_log::{PacketLog, Step};
-use crate::passage::{Passage, count_wait, discard, settle};
+use crate::packet_log::PacketLog;
 use crate::schedule::{Schedule, clock, event};
 use crate::tail_drop::Waited;
+use bloatlab_outcome::Step;
 
 /// A cell, and which links are its bearers.
 pub(crate) struct RadioCell {
@@ -30,7 +32,7 @@ pub(crate) struct RadioCell {
     /// Index of the gate of each UE in the UPF.
     pub upfs: Vec<Option<usize>>,
     /// By bearer, as they are numbered, both directions together.
-    pub descents: Vec<Descent>,
+    pub bearer_states: Vec<BearerState>,
     /// Bearers that have filled a block just now.
     pub filled: Vec<usize>,
     /// What marks before the RLC draws from here.
@@ -55,18 +57,18 @@ impl RadioCell {
         let Some((bearer, _)) = link.bearer.filter(|(bearer, _)| bearer.is_multiple_of(2)) else {
             return false;
         };
-        let descent = &self.descents[bearer / 2];
-        if descent.marker.is_none() {
+        let bearer_state = &self.bearer_states[bearer / 2];
+        if bearer_state.marker.is_none() {
             return false;
         }
         let users = self.upfs.len() as u64;
-        let chance = descent.marking(packet.ecn(), link.bytes, users, packet.length());
+        let chance = bearer_state.marking(packet.ecn(), link.bytes, users, packet.length());
         self.rng.chance(chance)
     }
 
     /// The bearers of a UE on their way down.
     fn bearers_of(&self, ue: usize) -> Range<usize> {
-        let count = self.descents.len() / self.upfs.len();
+        let count = self.bearer_states.len() / self.upfs.len();
         ue * count..(ue + 1) * count
     }
 
@@ -78,9 +80,9 @@ impl RadioCell {
     /// How many packets may go through a gate now.
     pub fn opening(&self, index: usize, links: &[Link]) -> u64 {
         let gate = &self.gates[index];
-        match &gate.keeper {
-            Keeper::Sdap(law) => law.may_release(self.in_rlc(gate.bearer, links)),
-            Keeper::Upf { pacer, delay } => {
+        match &gate.policy {
+            ReleasePolicy::Sdap(law) => law.may_release(self.in_rlc(gate.bearer, links)),
+            ReleasePolicy::Upf { pacer, delay } => {
                 // What SDAP passes on while packets are under way to it has to be under way.
                 let pipe = self.below(gate.ue, links).1 * *delay as f64 / self.slot as f64;
                 pacer.may_release(self.in_sdap(gate.ue, links).saturating_sub(pipe as u64))
@@ -93,14 +95,14 @@ impl RadioCell {
         let ue = self.gates[index].ue;
         let waiting = links[self.gates[index].link].packets;
         let (has_room, pace) = self.below(ue, links);
-        let sdaps = self.descents[self.bearers_of(ue)].iter();
-        let queues = sdaps.filter_map(|descent| descent.sdap);
+        let sdaps = self.bearer_states[self.bearers_of(ue)].iter();
+        let queues = sdaps.filter_map(|bearer_state| bearer_state.sdap);
         let queued = queues
             .map(|sdap| links[self.gates[sdap].link].packets)
             .sum();
-        match &mut self.gates[index].keeper {
-            Keeper::Sdap(law) => law.on_tick(now, waiting),
-            Keeper::Upf { pacer, .. } => {
+        match &mut self.gates[index].policy {
+            ReleasePolicy::Sdap(law) => law.on_tick(now, waiting),
+            ReleasePolicy::Upf { pacer, .. } => {
                 pacer.on_tick(now, has_room, queued, pace);
                 self.opening(index, links)
             }
@@ -113,11 +115,11 @@ impl RadioCell {
         let mut sum = (true, 0.0);
         for bearer in self.bearers_of(ue) {
             let queued = self.in_rlc(bearer, links);
-            let law = self.descents[bearer]
+            let law = self.bearer_states[bearer]
                 .sdap
-                .map(|sdap| &self.gates[sdap].keeper);
+                .map(|sdap| &self.gates[sdap].policy);
             let (limit, pace) = match law {
-                Some(Keeper::Sdap(law)) => (law.limit(), law.pace()),
+                Some(ReleasePolicy::Sdap(law)) => (law.limit(), law.pace()),
                 _ => (None, None),
             };
             sum.0 &= limit.is_none_or(|limit| queued < limit);
@@ -132,19 +134,19 @@ impl RadioCell {
         let Some(upf) = self.upfs[ue] else {
             return 0;
         };
-        let sdaps = self.descents[self.bearers_of(ue)].iter();
-        let gone = sdaps.filter_map(|descent| descent.sdap.map(count));
+        let sdaps = self.bearer_states[self.bearers_of(ue)].iter();
+        let gone = sdaps.filter_map(|bearer_state| bearer_state.sdap.map(count));
         count(upf).departures - gone.map(|sdap| sdap.departures + sdap.drops).sum::<u64>()
     }
 
     /// So many packets went through a gate; the UPF's gate, if that may let more out for it.
     pub fn passed(&mut self, index: usize, packets: u64) -> Option<usize> {
         let gate = &self.gates[index];
-        if packets == 0 || matches!(gate.keeper, Keeper::Upf { .. }) {
+        if packets == 0 || matches!(gate.policy, ReleasePolicy::Upf { .. }) {
             return None;
         }
         let upf = self.upfs[gate.ue]?;
-        if let Keeper::Upf { pacer, .. } = &mut self.gates[upf].keeper {
+        if let ReleasePolicy::Upf { pacer, .. } = &mut self.gates[upf].policy {
             pacer.on_passed(packets);
         }
         Some(upf)
@@ -152,18 +154,20 @@ impl RadioCell {
 
     /// A TTI of a bearer on the downlink has ended; the gate above it, if there is one.
     pub fn end_tti(&mut self, bearer: usize, now: Nanos, links: &[Link]) -> Option<usize> {
-        let descent = &mut self.descents[bearer / 2];
+        let bearer_state = &mut self.bearer_states[bearer / 2];
         let link = &links[self.links[bearer]];
-        let packets = std::mem::take(&mut descent.packets_out);
-        let bytes = std::mem::take(&mut descent.bytes_out);
-        if let Some(marker) = &mut descent.marker {
+        let packets = std::mem::take(&mut bearer_state.packets_out);
+        let bytes = std::mem::take(&mut bearer_state.bytes_out);
+        if let Some(marker) = &mut bearer_state.marker {
             // What it could have had: a radio that waits for packets is not slow.
-            marker.on_tti_end(self.slot, descent.offered, link.bytes);
+            marker.on_tti_end(self.slot, bearer_state.offered, link.bytes);
         }
-        let gate = descent.sdap?;
-        if let Keeper::Sdap(law) = &mut self.gates[gate].keeper {
+        let gate = bearer_state.sdap?;
+        if let ReleasePolicy::Sdap(law) = &mut self.gates[gate].policy {
             // Packets of the size that went.
-            let could = (descent.offered * packets).checked_div(bytes).unwrap_or(0);
+            let could = (bearer_state.offered * packets)
+                .checked_div(bytes)
+                .unwrap_or(0);
             law.on_tti_end(now, packets, could.max(packets), link.packets);
         }
         Some(gate)
@@ -174,12 +178,12 @@ impl RadioCell {
 pub(crate) struct Bearers<'a> {
     pub links: &'a mut [Link],
     pub map: &'a [usize],
-    pub passages: &'a mut [Passage],
+    pub accounts: &'a mut [FlowAccount],
     pub log: &'a mut PacketLog,
     pub slot: Nanos,
     pub out: &'a mut Vec<Packet>,
     pub gates: &'a mut [Gate],
-    pub descents: &'a mut [Descent],
+    pub bearer_states: &'a mut [BearerState],
     pub filled: &'a mut Vec<usize>,
 }
 
@@ -193,19 +197,19 @@ impl Above<Packet> for Bearers<'_> {
     fn pull(&mut self, bearer: usize, now: Nanos) -> Option<Sdu<Packet>> {
         let link = &mut self.links[self.map[bearer]];
         let packet = link.dequeue(now);
-        if !link.fate.is_empty() {
-            settle(link, now, self.passages, self.log);
+        if !link.signals.is_empty() {
+            settle(link, now, self.accounts, self.log);
         }
         let packet = packet?;
         link.taken += 1;
-        count_wait(link, self.passages, Waited::of(&packet, now));
+        count_wait(link, self.accounts, Waited::of(&packet, now));
         self.log.note(now, Step::Dequeue, link.number, &packet);
         if bearer.is_multiple_of(2) {
-            let descent = &mut self.descents[bearer / 2];
-            descent.packets_out += 1;
-            descent.bytes_out += u64::from(packet.length() + link.header);
-            if let Some(gate) = descent.sdap
-                && let Keeper::Sdap(law) = &mut self.gates[gate].keeper
+            let bearer_state = &mut self.bearer_states[bearer / 2];
+            bearer_state.packets_out += 1;
+            bearer_state.bytes_out += u64::from(packet.length() + link.header);
+            if let Some(gate) = bearer_state.sdap
+                && let ReleasePolicy::Sdap(law) = &mut self.gates[gate].policy
             {
                 law.on_packet_out(now - packet.enqueued_at());
             }
@@ -226,7 +230,7 @@ impl Above<Packet> for Bearers<'_> {
     }
 
     fn filled(&mut self, bearer: usize, _now: Nanos, offered: u32) {
-        self.descents[bearer / 2].offered = u64::from(offered);
+        self.bearer_states[bearer / 2].offered = u64::from(offered);
         self.filled.push(bearer);
     }
 
@@ -246,6 +250,6 @@ impl Above<Packet> for Bearers<'_> {
     fn lost(&mut self, bearer: usize, now: Nanos, packet: &Packet) {
         let link = &mut self.links[self.map[bearer]];
         link.taken -= 1;
-        discard(link, now, self.passages, self.log, packet);
+        discard(link, now, self.accounts, self.log, packet);
     }
 }

@@ -2,29 +2,13 @@
 
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
+use bloatlab_outcome::{mbps, mean_ms};
+
 use crate::boxes::Interval;
 use crate::control::Stopped;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow};
 use crate::schedule::clock;
-
-/// Bytes over nanoseconds, in Mbit/s.
-pub(crate) fn mbps(bytes: f64, span: Nanos) -> f64 {
-    if span == 0 {
-        0.0
-    } else {
-        bytes * 8e3 / span as f64
-    }
-}
-
-/// The mean of times in nanoseconds, in ms; none: not a number.
-pub(crate) fn mean_ms(sum: u64, count: u64) -> f64 {
-    if count == 0 {
-        f64::NAN
-    } else {
-        sum as f64 / count as f64 * 1e-6
-    }
-}
 
 impl Engine<'_> {
     #[cold]
@@ -75,11 +59,11 @@ impl Engine<'_> {
         }
         let mut rows = std::mem::take(&mut self.rows);
         for (index, flow) in self.flows.iter_mut().enumerate() {
-            let passage = &mut self.network.passages[index];
-            let sojourn = passage.sample_waits();
+            let account = &mut self.network.accounts[index];
+            let sojourn = account.sample_waits();
             let (Some(rank), true) = (
                 self.ranks[index].0,
-                passage.start < now && from < passage.stop,
+                account.start < now && from < account.stop,
             ) else {
                 continue;
             };
@@ -121,10 +105,10 @@ impl Engine<'_> {
         for link in &mut self.network.links {
             link.reset(now);
         }
-        for (passage, flow) in self.network.passages.iter_mut().zip(&mut self.flows) {
-            passage.reset();
+        for (account, flow) in self.network.accounts.iter_mut().zip(&mut self.flows) {
+            account.reset();
             match flow {
-                Flow::Tcp(flow) if passage.start <= now && flow.stats.since == NEVER => {
+                Flow::Tcp(flow) if account.start <= now && flow.stats.since == NEVER => {
                     flow.reset(now)
                 }
                 _ => {}

@@ -2,7 +2,7 @@
 //!
 //! Events of one instant happen in this order:
 //!
-//! 1. The run's end, the end of the warm-up, a sample: a span of time includes the instant at which it begins, and not the one at which it ends.
+//! 1. Changes of the timeline, the run's end, the end of the warm-up, a sample: a span of time includes the instant at which it begins, and not the one at which it ends.
 //! 2. Transmissions that end, in the order of the links: what arrives at that instant finds the link free.
 //! 3. Packets that come out of links, then those that come out of delays, in the order of the boxes.
 //! 4. Everything else, in the order in which it was planned.
@@ -26,16 +26,17 @@ pub(crate) mod event {
     pub const INDEX_BITS: u32 = 21;
 }
 
-/// What the clock event is for. The first three measure; their numbers are their order at one instant. Events of rare boxes have the index of the box
+/// What the clock event is for. The first pauses the run, the next three measure; their numbers are their order at one instant. Events of rare boxes have the index of the box
 /// in the low bits.
 pub(crate) mod clock {
-    pub const END: u32 = 0;
-    pub const WARMUP: u32 = 1;
-    pub const SAMPLE: u32 = 2;
-    pub const CELL: u32 = 3;
-    /// The first gate before the radio; the others follow, up to the first scatter.
-    pub const GATE: u32 = 4;
-    pub const SCATTER: u32 = 1 << 19;
+    pub const PAUSE: u32 = 0;
+    pub const END: u32 = 1;
+    pub const WARMUP: u32 = 2;
+    pub const SAMPLE: u32 = 3;
+    pub const CELL: u32 = 4;
+    /// The first gate before the radio; the others follow, up to the first reordering_delay.
+    pub const GATE: u32 = 5;
+    pub const REORDERING: u32 = 1 << 19;
     pub const COPY: u32 = 2 << 19;
     pub const BOX_BITS: u32 = 19;
 }
@@ -168,10 +169,15 @@ impl Schedule {
         key(at, self.order, kind << event::INDEX_BITS | index)
     }
 
-    /// Schedules the end of the run, the end of the warm-up or a sample.
+    /// Schedules a pause, the end of the run, the end of the warm-up or a sample.
     pub fn measure_at(&mut self, at: Nanos, what: u32) {
         let target = event::CLOCK << event::INDEX_BITS | what;
         self.calendar.push(key(at, order::MEASURE, target));
+    }
+
+    /// Pauses the run before everything else of an instant.
+    pub fn pause_at(&mut self, at: Nanos) {
+        self.measure_at(at, clock::PAUSE);
     }
 
     /// Puts an event into the calendar.

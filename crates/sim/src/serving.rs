@@ -2,18 +2,20 @@
 
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::accounting::{count_wait, settle};
 use crate::boxes::Link;
+use crate::flow_account::FlowAccount;
 use crate::packet::Packet;
-use crate::packet_log::{PacketLog, Step};
-use crate::passage::{Passage, count_wait, settle};
+use crate::packet_log::PacketLog;
 use crate::schedule::Schedule;
 use crate::tail_drop::Waited;
+use bloatlab_outcome::Step;
 
 /// The parts of the network that a link's transmitter uses.
 pub(crate) struct LinkContext<'a> {
     pub schedule: &'a mut Schedule,
     /// One per flow.
-    pub passages: &'a mut [Passage],
+    pub accounts: &'a mut [FlowAccount],
     pub log: &'a mut PacketLog,
     /// Number of transmissions at whose end there was something to do, scheduled as events or not.
     pub ends: &'a mut u64,
@@ -28,15 +30,15 @@ impl Link {
         context.log.note(now, Step::Enqueue, self.number, packet);
         if let Some(capacity) = self.tail_drop {
             if !self.wait(now, capacity, packet) {
-                settle(self, now, context.passages, context.log);
+                settle(self, now, context.accounts, context.log);
             } else if !self.busy {
                 self.send_first(context, now);
             }
             return;
         }
         self.enqueue(now, *packet);
-        if !self.fate.is_empty() {
-            settle(self, now, context.passages, context.log);
+        if !self.signals.is_empty() {
+            settle(self, now, context.accounts, context.log);
         }
         if self.has_room() {
             self.fill_device(context, now);
@@ -71,17 +73,17 @@ impl Link {
     #[inline(always)]
     fn send_first(&mut self, context: &mut LinkContext, now: Nanos) {
         if let Some(waited) = self.set_out(context.schedule, now) {
-            count_wait(self, context.passages, waited);
+            count_wait(self, context.accounts, waited);
         }
     }
 
     /// Moves packets from the queue discipline to the device and the transmitter, as far as there is room.
     #[inline(always)]
-    fn fill_device(&mut self, context: &mut LinkContext, now: Nanos) {
+    pub fn fill_device(&mut self, context: &mut LinkContext, now: Nanos) {
         while self.has_room() {
             let packet = self.dequeue(now);
-            if !self.fate.is_empty() {
-                settle(self, now, context.passages, context.log);
+            if !self.signals.is_empty() {
+                settle(self, now, context.accounts, context.log);
             }
             let Some(packet) = packet else {
                 if self.packets > 0 {
@@ -90,7 +92,7 @@ impl Link {
                 }
                 return;
             };
-            count_wait(self, context.passages, Waited::of(&packet, now));
+            count_wait(self, context.accounts, Waited::of(&packet, now));
             context.log.note(now, Step::Dequeue, self.number, &packet);
             if self.busy {
                 self.device.push_back(packet);

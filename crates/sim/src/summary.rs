@@ -3,46 +3,11 @@
 use bloatlab_scenario::{PlanBoxKind, Traffic};
 
 use crate::RunError;
-use crate::boxes::Count;
 use crate::engine::Engine;
 use crate::flow::Flow;
-use crate::histogram::Histogram;
-use crate::metrics::*;
-use crate::network::Place;
-use crate::outcome::{FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Value};
-
-/// Nanoseconds in milliseconds.
-pub(crate) const MS: f64 = 1e-6;
-
-/// Collects metric values; one that does not exist is left out.
-#[derive(Default)]
-pub(crate) struct Sheet(pub Vec<Value>);
-
-impl Sheet {
-    /// Notes a value, if it exists.
-    pub fn put(&mut self, entity: usize, metric: MetricId, value: impl Into<Option<f64>>) {
-        if let Some(value) = value.into().filter(|v| v.is_finite()) {
-            self.0.push(Value {
-                entity: entity as u32,
-                metric,
-                value,
-            });
-        }
-    }
-
-    /// Notes quantiles of times.
-    pub fn quantiles<const N: usize>(
-        &mut self,
-        entity: usize,
-        histogram: &Histogram,
-        metrics: &[(f64, MetricId); N],
-    ) {
-        let values = histogram.quantiles(metrics.map(|(fraction, _)| fraction));
-        for (&(_, metric), value) in metrics.iter().zip(values) {
-            self.put(entity, metric, value.map(|v| v * MS));
-        }
-    }
-}
+use crate::place::Place;
+use bloatlab_outcome::Count;
+use bloatlab_outcome::{FlowInfo, Handshake, LinkInfo, MS, Outcome, ProbeInfo};
 
 impl Engine<'_> {
     /// Ends the run: the last sample, the averages, the metrics.
@@ -55,6 +20,9 @@ impl Engine<'_> {
             link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
             link.set_length(end, link.packets, link.bytes);
             link.stats.bytes.advance(end);
+            if let Some(mean) = &mut link.mean_rate {
+                mean.advance(end);
+            }
             link.put_back(end);
         }
         for flow in &mut self.flows {
@@ -92,7 +60,7 @@ impl Engine<'_> {
             if self.control.heed().is_err() {
                 return;
             }
-            let passage = &self.network.passages[index];
+            let account = &self.network.accounts[index];
             outcome.flow_names.push(planned.name.clone());
             outcome.handshakes.push(match &self.flows[index] {
                 Flow::Tcp(flow) => {
@@ -130,8 +98,8 @@ impl Engine<'_> {
                         String::new()
                     },
                     traffic: traffic_name(&planned.traffic),
-                    start: passage.start as f64 * 1e-9,
-                    stop: passage.stop as f64 * 1e-9,
+                    start: account.start as f64 * 1e-9,
+                    stop: account.stop as f64 * 1e-9,
                     base_rtt: planned.base_rtt as f64 * MS,
                     mss: planned.tcp.mss,
                 });
@@ -170,11 +138,11 @@ impl Engine<'_> {
                 }
             }
             Place::Loss(i) => self.network.losses[i as usize].count,
-            Place::Scatter(i) => {
-                let scatter = &self.network.scatters[i as usize];
+            Place::ReorderingDelay(i) => {
+                let reordering_delay = &self.network.reordering_delays[i as usize];
                 Count {
-                    held: scatter.len() as u64,
-                    ..scatter.count
+                    held: reordering_delay.len() as u64,
+                    ..reordering_delay.count
                 }
             }
             Place::Corrupt(i) => self.network.corrupters[i as usize].count,
@@ -182,7 +150,7 @@ impl Engine<'_> {
                 let duplicator = &self.network.duplicators[i as usize];
                 Count {
                     held: duplicator.copies.len() as u64,
-                    ..duplicator.stretch.count
+                    ..duplicator.impairment.count
                 }
             }
             Place::Host | Place::CheckingHost => Count::default(),

@@ -26,7 +26,7 @@ impl Link {
     fn refuse(&mut self, packet: &Packet) {
         let mut packet = *packet;
         packet.lengthen(self.header);
-        self.fate.dropped(&packet, DropReason::Overflow);
+        self.signals.dropped(&packet, DropReason::Overflow);
     }
 
     /// Sends the first waiting packet and returns its sojourn time and flow.
@@ -46,7 +46,7 @@ impl Link {
         for packet in self.flight.waiting() {
             let mut packet = *packet;
             packet.lengthen(self.header);
-            self.queue.enqueue(now, packet, &mut self.fate);
+            self.queue.enqueue(now, packet, &mut self.signals);
         }
     }
 }

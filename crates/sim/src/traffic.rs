@@ -5,7 +5,7 @@ use bloatlab_units::{Nanos, Rate, Rng};
 
 /// A source of messages of one size.
 pub(crate) struct Source {
-    law: Law,
+    pattern: Pattern,
     rate: Rate,
     remainder: u64,
     /// Payload bytes of a message.
@@ -13,7 +13,7 @@ pub(crate) struct Source {
     rng: Rng,
 }
 
-enum Law {
+enum Pattern {
     Constant,
     Poisson,
     OnOff {
@@ -27,17 +27,17 @@ enum Law {
 impl Source {
     /// The source of a constant, Poisson or on/off traffic and its transport; None for the other kinds.
     pub fn new(traffic: &Traffic, rng: Rng) -> Option<(Self, Transport)> {
-        let (law, rate, packet, transport) = match *traffic {
+        let (pattern, rate, packet, transport) = match *traffic {
             Traffic::Cbr {
                 rate,
                 packet,
                 transport,
-            } => (Law::Constant, rate, packet, transport),
+            } => (Pattern::Constant, rate, packet, transport),
             Traffic::Poisson {
                 rate,
                 packet,
                 transport,
-            } => (Law::Poisson, rate, packet, transport),
+            } => (Pattern::Poisson, rate, packet, transport),
             Traffic::OnOff {
                 rate,
                 on,
@@ -48,7 +48,7 @@ impl Source {
             } => {
                 let random = distribution == Distribution::Exponential;
                 (
-                    Law::OnOff {
+                    Pattern::OnOff {
                         on: on.0,
                         off: off.0,
                         random,
@@ -63,7 +63,7 @@ impl Source {
         };
         Some((
             Self {
-                law,
+                pattern,
                 rate,
                 remainder: 0,
                 size: packet.0,
@@ -75,10 +75,10 @@ impl Source {
 
     /// The instant of the first message of a source that starts now.
     pub fn first(&mut self, now: Nanos) -> Nanos {
-        match self.law {
-            Law::Constant => now,
-            Law::Poisson => now + self.gap(),
-            Law::OnOff { .. } => {
+        match self.pattern {
+            Pattern::Constant => now,
+            Pattern::Poisson => now + self.gap(),
+            Pattern::OnOff { .. } => {
                 self.turn_on(now);
                 now
             }
@@ -88,13 +88,13 @@ impl Source {
     /// The instant of the message after one sent now.
     pub fn next(&mut self, now: Nanos) -> Nanos {
         let (step, remainder) = self.rate.transmit(self.size, self.remainder);
-        match self.law {
-            Law::Constant => {
+        match self.pattern {
+            Pattern::Constant => {
                 self.remainder = remainder;
                 now + step.max(1)
             }
-            Law::Poisson => now + self.gap(),
-            Law::OnOff {
+            Pattern::Poisson => now + self.gap(),
+            Pattern::OnOff {
                 on_until,
                 off,
                 random,
@@ -126,9 +126,9 @@ impl Source {
     }
 
     fn turn_on(&mut self, start: Nanos) {
-        if let Law::OnOff { on, random, .. } = self.law {
+        if let Pattern::OnOff { on, random, .. } = self.pattern {
             let length = self.phase(on, random);
-            if let Law::OnOff { on_until, .. } = &mut self.law {
+            if let Pattern::OnOff { on_until, .. } = &mut self.pattern {
                 *on_until = start + length;
             }
         }

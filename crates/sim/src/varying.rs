@@ -25,6 +25,14 @@ impl VaryingDelay {
         }
     }
 
+    /// A constant delay that follows another: no packet arrives before this instant.
+    pub fn after(last: Nanos, constant: Nanos) -> Self {
+        Self {
+            last,
+            ..Self::new(constant)
+        }
+    }
+
     /// It changes over time.
     pub fn varied(mut self, vary: &VaryDelay, streams: &Streams, interrupt: &Interrupt) -> Self {
         let rng = streams.stream(&vary.stream);
@@ -65,6 +73,7 @@ impl VaryingDelay {
 }
 
 /// What of a link changes.
+#[derive(Default)]
 pub(crate) struct VaryingLink {
     pub carrier: Option<Carrier>,
     pub delay: Option<VaryingDelay>,

@@ -26,7 +26,13 @@ fn plan(name: &str, document: Value) -> Plan {
 }
 
 fn digest(plan: &Plan, seed: u64) -> String {
-    let outcome = run(plan, seed, false, &NoPlugins, &Control::default());
+    let outcome = run(
+        plan.clone().into(),
+        seed,
+        false,
+        &NoPlugins,
+        &Control::default(),
+    );
     outcome.unwrap_or_else(|e| panic!("{e}")).digest()
 }
 

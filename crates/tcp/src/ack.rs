@@ -1,23 +1,23 @@
-//! What an acknowledgment does to the scoreboard, the estimators and the window.
+//! How an acknowledgment changes the scoreboard, the estimators and the window.
 
 use bloatlab_cc::{Ack, EcnFeedback, RateSample};
 use bloatlab_units::{MICROSECOND, NEVER, Nanos};
 
-use crate::marks::News;
+use crate::marks::Delivered;
 use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, InSequence, Record, SACKED};
 use crate::segment::{ECE, Segment, unwrap};
 use crate::sender::{Sender, State};
-use crate::undo::Signs;
+use crate::undo::AckReport;
 
-/// What one ACK delivered, while it is being worked out.
+/// What one ACK delivered, collected while it is processed.
 #[derive(Default)]
 struct Delivery {
     bytes: u64,
     segments: u64,
-    /// RTT of the oldest and of the newest segment, never retransmitted, that this ACK acknowledged.
+    /// RTTs of the oldest and the newest segment that this ACK acknowledged and that were never retransmitted.
     oldest_rtt: Nanos,
     newest_rtt: Nanos,
-    /// The newest segment's send state.
+    /// The state when the newest segment was sent.
     prior_delivered: u64,
     prior_at: Nanos,
     send_elapsed: Nanos,
@@ -25,7 +25,7 @@ struct Delivery {
     any: bool,
     /// Highest end SACKed before this ACK.
     highest_sacked: u64,
-    /// Something sent only once, before the timer of the last timeout was started.
+    /// It delivered something that was sent only once, before the timer of the last timeout started.
     original: bool,
 }
 
@@ -47,7 +47,7 @@ impl Sender {
         self.update_fast_path();
     }
 
-    /// Sees whether the next ACK may take the fast path.
+    /// Checks whether the next ACK may take the fast path.
     fn update_fast_path(&mut self) {
         self.fast_path = self.fast_paths
             && self.state == State::Open
@@ -56,14 +56,14 @@ impl Sender {
             && self.board.to_retransmit == 0
             && self.board.highest_sacked <= self.una
             && self.reorder_timer == NEVER
-            && self.rack.is_at_rest()
+            && self.rack.is_settled()
             && !self.probe_wanted
             && self.probe_end == 0
-            && !self.undo.all_needless()
+            && !self.undo.all_spurious()
             && !self.fin_wanted;
     }
 
-    /// Fast path of [`on_any_ack`](Self::on_any_ack): the ACK covers segments in sequence that were sent once, and all is well.
+    /// Fast path of [`on_any_ack`](Self::on_any_ack): the ACK covers segments in sequence that were sent once, and there is no congestion.
     #[inline(always)]
     fn on_ack_in_sequence(&mut self, now: Nanos, segment: &Segment, ack: u64, acked: &InSequence) {
         let before = self.una;
@@ -118,15 +118,15 @@ impl Sender {
         }
     }
 
-    /// Slow path: any ACK.
+    /// Slow path: processes any ACK.
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, segment: &Segment, ack: u64) {
-        let mut echo = self.tells_cwr() && segment.has(ECE);
-        if self.board.is_empty() && self.at_rest(segment, echo) {
+        let mut echo = self.uses_cwr() && segment.has(ECE);
+        if self.board.is_empty() && self.is_unaffected(segment, echo) {
             self.ack_rtt = 0;
             self.rate = RateSample::default();
             if self.feedback == EcnFeedback::Accurate {
-                self.tally.read(segment, News::default());
+                self.counter_reader.read(segment, Delivered::default());
             }
             return;
         }
@@ -145,8 +145,8 @@ impl Sender {
                 }
             }
             if repeated {
-                // RFC 6298 section 3: an ACK that a retransmission brought says nothing about what left only once either; its first ACK
-                // may be lost, and the time since would be the timeout's.
+                // RFC 6298 section 3: an ACK caused by a retransmission gives no RTT for segments that were sent once, either. Their first ACK may
+                // have been lost, and the elapsed time would then include the timeout.
                 delivery.oldest_rtt = 0;
                 delivery.newest_rtt = 0;
             }
@@ -175,12 +175,12 @@ impl Sender {
         };
         let mut marked_now = if echo { delivery.bytes } else { 0 };
         if self.feedback == EcnFeedback::Accurate {
-            let news = News {
+            let news = Delivered {
                 segments: delivery.segments,
                 bytes: delivery.bytes,
                 mss: self.window.mss,
             };
-            (echo, marked_now) = self.tally.read(segment, news);
+            (echo, marked_now) = self.counter_reader.read(segment, news);
         }
         let ack = Ack {
             now,
@@ -204,7 +204,7 @@ impl Sender {
             marked_now,
             rate,
         };
-        let signs = Signs {
+        let signs = AckReport {
             echo,
             duplicate,
             original: delivery.original,
@@ -220,34 +220,34 @@ impl Sender {
         }
     }
 
-    /// RFC 7323 section 4.1: where retransmissions make the times of sending ambiguous, the echo tells which one was answered.
+    /// RFC 7323 section 4.1: if retransmissions make the times of sending ambiguous, the timestamp echo tells which transmission was acknowledged.
     #[cold]
     fn sample_by_timestamp(&mut self, now: Nanos, echo: u32) {
         let micros = ((now / MICROSECOND) as u32).wrapping_sub(echo);
-        // Zero means that nothing is echoed. A time in the future answers no segment that was sent.
+        // Zero means that nothing is echoed. A time in the future does not belong to any segment that was sent.
         if echo != 0 && micros > 0 && micros < u32::MAX / 2 {
             self.rtt
                 .sample(u64::from(micros) * MICROSECOND, self.una, self.next);
         }
     }
 
-    /// Whether a segment that comes while nothing is outstanding leaves the sender as it is: all that a pure receiver gets.
+    /// Whether a segment that arrives while nothing is outstanding does not change the sender. This holds for everything that a pure receiver gets.
     #[inline]
-    fn at_rest(&self, segment: &Segment, echo: bool) -> bool {
+    fn is_unaffected(&self, segment: &Segment, echo: bool) -> bool {
         debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
         let calm = self.state == State::Open && self.probe_end == 0 && !echo;
         segment.blocks == 0 && calm && !self.owns_recovery
     }
 
-    /// Whether a SACK restarts the timer: not if it is for what left after the oldest segment outstanding did (again), lest a lost
-    /// retransmission wait as long as SACKs come (RFC 6298 section 5.3 lets none restart it; Linux those before).
+    /// Whether a SACK restarts the timer. It does not if it is for data sent after the last transmission of the oldest outstanding segment. Otherwise
+    /// a lost retransmission would wait as long as SACKs arrive. (In RFC 6298 section 5.3 no SACK restarts the timer; in Linux those before do.)
     #[cold]
     fn restarts_timer(&self, now: Nanos, delivery: &Delivery) -> bool {
         let oldest = self.board.get(0).map_or(now, |head| head.sent_at);
         self.timer_is_probe || now - oldest < delivery.oldest_rtt
     }
 
-    /// A segment was delivered that was not known to be.
+    /// Records the delivery of a segment that was not known to be delivered.
     #[inline]
     fn on_delivered(&mut self, now: Nanos, record: &Record, delivery: &mut Delivery) {
         delivery.bytes += u64::from(record.length);
@@ -260,7 +260,7 @@ impl Sender {
             }
             delivery.newest_rtt = rtt;
         }
-        // Delivery-rate-estimation section 3.3: the sample starts where the newest delivered segment was sent.
+        // Delivery-rate-estimation section 3.3: the sample starts when the newest delivered segment was sent.
         if !delivery.any || record.delivered >= delivery.prior_delivered {
             delivery.any = true;
             delivery.prior_delivered = record.delivered;
@@ -275,7 +275,7 @@ impl Sender {
         }
     }
 
-    /// Walks the SACK blocks; answers the bytes and the end of a duplicate, if the first reports one (RFC 2883 section 4).
+    /// Processes the SACK blocks. Returns the bytes and the end of a duplicate, if the first block reports one (RFC 2883 section 4).
     #[cold]
     fn on_sack(
         &mut self,
@@ -331,7 +331,7 @@ impl Sender {
     }
 }
 
-/// RFC 7323: the ACK's own timestamp less the one that it echoes; both ends of a simulated path have the same clock.
+/// RFC 7323: the ACK's timestamp minus the one that it echoes. Both ends of a simulated path have the same clock.
 #[inline]
 fn one_way(segment: &Segment) -> Nanos {
     match segment.tsecr {

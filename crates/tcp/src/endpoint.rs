@@ -1,4 +1,4 @@
-//! One end of a connection: handshake, sending and receiving halves, close. Sans-IO.
+//! One end of a connection: handshake, sending half, receiving half, and close. It does no I/O.
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::{CongestionControl, EcnFeedback};
@@ -11,7 +11,7 @@ use crate::segment::{ACK, FIN, SYN, Segment, time_stamp, unwrap};
 use crate::sender::Sender;
 use crate::transmit::{Buffer, Sent, Train};
 
-/// RFC 6298 section 5: a SYN is given up after this many repeats (Linux's tcp_syn_retries).
+/// Number of retransmissions after which a SYN is given up: RFC 6298 section 5; Linux's tcp_syn_retries.
 const SYN_RETRIES: u32 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +35,17 @@ pub struct Endpoint {
     syn_sent_at: Nanos,
     syn_tries: u32,
     syn_wanted: bool,
-    /// When the handshake was over; `NEVER` before.
+    /// When the handshake ended; `NEVER` before.
     established_at: Nanos,
-    /// The end has never had anything to send and feeds no marks back: all it does is acknowledge.
+    /// This end has never had data to send and reports no marks: it only acknowledges.
     only_acknowledges: bool,
     ecn: EcnPlan,
-    /// What the handshake agreed on, and the code points that follow: of new data, of everything else.
+    /// The negotiated feedback, and the code points of new data and of all other segments.
     feedback: EcnFeedback,
     codes: (Ecn, Ecn),
-    /// The code point that the other end's SYN or SYN-ACK came with; an end that opened the connection tells it once.
+    /// The code point of the other end's SYN or SYN-ACK. An end that opened the connection reports it once.
     syn_came: Ecn,
-    tells_syn: bool,
+    reports_syn: bool,
 }
 
 impl Endpoint {
@@ -55,7 +55,7 @@ impl Endpoint {
         Self::with_ecn(config, cc, ecn)
     }
 
-    /// A closed endpoint that follows the ECN plan of another end's law.
+    /// A closed endpoint that follows the ECN plan of the other end's congestion control.
     pub fn with_ecn(config: &TcpConfig, cc: Box<dyn CongestionControl>, ecn: EcnPlan) -> Self {
         Self {
             sender: Sender::new(config, cc),
@@ -71,11 +71,11 @@ impl Endpoint {
             feedback: EcnFeedback::Off,
             codes: (Ecn::NotEct, Ecn::NotEct),
             syn_came: Ecn::NotEct,
-            tells_syn: false,
+            reports_syn: false,
         }
     }
 
-    /// Takes every slow path. The results are the same: this is for the tests that show it.
+    /// Takes every slow path. The results are the same. Tests use this to check that.
     pub fn avoid_fast_paths(&mut self) {
         self.sender.fast_paths = false;
         self.receiver.fast_paths = false;
@@ -92,7 +92,7 @@ impl Endpoint {
         self.phase = Phase::Listen;
     }
 
-    /// The application wrote this many bytes.
+    /// The application writes this many bytes.
     #[inline]
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.sender.fin_wanted);
@@ -100,50 +100,50 @@ impl Endpoint {
         self.sender.limit += bytes;
     }
 
-    /// What was written and has not left yet is withdrawn.
+    /// Withdraws what was written but not sent yet.
     pub fn discard_unsent(&mut self) {
         self.sender.limit = self.sender.limit.min(self.sender.next.max(1));
     }
 
-    /// The application will write no more.
+    /// The application will not write any more.
     pub fn close(&mut self) {
         self.only_acknowledges = false;
         self.sender.fast_path = false;
         self.sender.fin_wanted = true;
     }
 
-    /// The handshake is over.
+    /// Whether the handshake is complete.
     #[inline]
     pub fn established(&self) -> bool {
         self.phase == Phase::Established
     }
 
-    /// The handshake was given up.
+    /// Whether the handshake was given up.
     pub fn failed(&self) -> bool {
         self.phase == Phase::Failed
     }
 
-    /// When the handshake was over; `NEVER` before.
+    /// When the handshake ended; `NEVER` before.
     pub fn established_at(&self) -> Nanos {
         self.established_at
     }
 
-    /// Payload bytes written and not yet acknowledged: what fills the send buffer.
+    /// Payload bytes written and not acknowledged, which fill the send buffer.
     #[inline]
     pub fn unacknowledged(&self) -> u64 {
         self.sender.limit - self.sender.una.max(1).min(self.sender.limit)
     }
 
-    /// Everything written, FIN included, was acknowledged.
+    /// Whether everything written, including FIN, was acknowledged.
     pub fn sent_all(&self) -> bool {
         self.sender.fin_sent && self.sender.una == self.sender.next
     }
 
-    /// Takes a segment from the network; `ecn` is the code point it came with. Returns the payload bytes now readable in order.
+    /// Processes a segment from the network that arrived with code point `ecn`. Returns the number of payload bytes that became readable in order.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
         if self.only_acknowledges && segment.flags & (SYN | FIN) == 0 && segment.length > 0 {
-            // The segment acknowledges nothing, since nothing was sent, and no data waits for the window that it offers.
+            // The segment acknowledges nothing, because nothing was sent, and no data waits for its window.
             let rtt = &self.sender.rtt;
             return self.receiver.on_data(now, segment, false, ecn, rtt);
         }
@@ -157,7 +157,7 @@ impl Endpoint {
             return 0;
         }
         if segment.has(SYN) {
-            // The last ACK of the handshake was lost: say it again.
+            // The last ACK of the handshake was lost, so send it again.
             self.receiver.ack_now = true;
             return 0;
         }
@@ -175,7 +175,7 @@ impl Endpoint {
         delivered
     }
 
-    /// Handles a segment before the connection stands; true if the segment is to be processed further.
+    /// Processes a segment before the connection is established. Returns whether the segment must be processed further.
     #[cold]
     fn on_handshake(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> bool {
         match self.phase {
@@ -194,7 +194,7 @@ impl Endpoint {
                 self.receiver.ts_recent = segment.tsval;
                 self.syn_came = ecn;
                 self.agree(self.ecn.agree(marks::offered_by_syn_ack(segment)));
-                self.tells_syn = self.feedback == EcnFeedback::Accurate;
+                self.reports_syn = self.feedback == EcnFeedback::Accurate;
                 self.receiver.ack_now = true;
                 self.establish(now, segment);
                 false
@@ -233,7 +233,7 @@ impl Endpoint {
         sender.first_sent = now;
         sender.delivered_at = now;
         sender.window.pacing = 0;
-        sender.tally.begin(segment.tsval);
+        sender.counter_reader.begin(segment.tsval);
         sender.cc.on_start(&mut sender.window, now);
         if self.syn_tries == 1 {
             let rtt = now - self.syn_sent_at;
@@ -242,16 +242,16 @@ impl Endpoint {
         }
     }
 
-    /// Whether [`poll`](Self::poll) has nothing to give for sure, which is soon told of an end that never had data and owes no ACK.
+    /// Whether [`poll`](Self::poll) certainly returns nothing. This is quick to check for an end that never had data and has no ACK to send.
     #[inline]
     pub fn is_silent(&self) -> bool {
         let has_acks = self.receiver.ack_now || self.receiver.has_prior();
         self.phase == Phase::Established && self.sender.has_never_written() && !has_acks
     }
 
-    /// Writes the next segment to send now and answers the code point it leaves with; call until it answers None.
+    /// Writes the next segment to send now and returns its code point. Must be called until it returns `None`.
     ///
-    /// The segment is written in place, because it goes into a packet: a copy of what has just been written stalls a processor.
+    /// The segment is written in place, because it is part of a packet. Copying what was just written would stall the processor.
     #[inline(always)]
     pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
         if self.phase != Phase::Established {
@@ -277,16 +277,16 @@ impl Endpoint {
             return Some(Ecn::NotEct);
         }
         self.receiver.echo.tell(segment);
-        if self.tells_syn {
-            // RFC 9768 section 3.2.2.1: the ACK that ends the handshake says how the SYN-ACK came.
-            self.tells_syn = false;
+        if self.reports_syn {
+            // RFC 9768 section 3.2.2.1: the last ACK of the handshake reports the code point of the SYN-ACK.
+            self.reports_syn = false;
             segment.set_ace(marks::handshake_ace(self.syn_came));
         }
         Some(code)
     }
 
-    /// Fast path of [`poll`](Self::poll): lets all full segments of new data leave that may, and writes the first of them; the others differ from it
-    /// only in their sequence numbers. They leave Not-ECT. What else may leave is left to `poll`.
+    /// Fast path of [`poll`](Self::poll): sends all full segments of new data that may leave, and writes the first one. The others differ from it
+    /// only in their sequence numbers. All are Not-ECT. Other segments are left to `poll`.
     #[inline(always)]
     pub fn poll_train(&mut self, now: Nanos, segment: &mut Segment) -> Train {
         if self.receiver.has_report() {
@@ -299,7 +299,7 @@ impl Endpoint {
         train
     }
 
-    /// Whether segments leave in offload buffers: then [`poll_buffer`](Self::poll_buffer) replaces `poll_train`.
+    /// Whether segments leave in offload buffers. In that case, use [`poll_buffer`](Self::poll_buffer) instead of `poll_train`.
     #[inline]
     pub fn sends_buffers(&self) -> bool {
         self.sender.offload.is_on()
@@ -318,14 +318,14 @@ impl Endpoint {
         buffer
     }
 
-    /// Whether all this end does is acknowledge. Then [`poll_ack`](Self::poll_ack) stands for `poll`, and [`ack_deadline`](Self::ack_deadline) for
-    /// `deadline` and `release`.
+    /// Whether this end only acknowledges. In that case, [`poll_ack`](Self::poll_ack) may replace `poll`, and [`ack_deadline`](Self::ack_deadline)
+    /// may replace `deadline` and `release`.
     #[inline]
     pub fn only_acknowledges(&self) -> bool {
         self.only_acknowledges
     }
 
-    /// Writes the ACK that is due, if one is; it leaves Not-ECT.
+    /// Writes the ACK that is due, if any. It is Not-ECT.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Nanos, segment: &mut Segment) -> bool {
         if !self.receiver.ack_now {
@@ -336,7 +336,7 @@ impl Endpoint {
         true
     }
 
-    /// When a delayed ACK must leave; [`NEVER`] if none waits.
+    /// When a delayed ACK must be sent; [`NEVER`] if there is none.
     #[inline]
     pub fn ack_deadline(&self) -> Nanos {
         self.receiver.ack_deadline
@@ -372,7 +372,7 @@ impl Endpoint {
             match self.feedback {
                 EcnFeedback::Off => {}
                 EcnFeedback::Classic | EcnFeedback::Dctcp => segment.set_ace(0b001),
-                // RFC 9768 section 3.1.2: it says how the SYN came as well.
+                // RFC 9768 section 3.1.2: it also reports the code point of the SYN.
                 EcnFeedback::Accurate => segment.set_ace(marks::handshake_ace(self.syn_came)),
             }
             return Some(self.codes.1);
@@ -389,12 +389,12 @@ impl Endpoint {
         Some(self.ecn.of_control(offer))
     }
 
-    /// How often this end sent its SYN, or SYN-ACK, again.
+    /// Number of retransmissions of this end's SYN or SYN-ACK.
     pub fn syn_repeats(&self) -> u64 {
         self.syn_tries.saturating_sub(1).into()
     }
 
-    /// The earliest instant at which [`on_timer`](Self::on_timer) has something to do.
+    /// The earliest time at which [`on_timer`](Self::on_timer) has something to do.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         if self.phase != Phase::Established {
@@ -405,14 +405,14 @@ impl Endpoint {
         timers.min(self.receiver.ack_deadline)
     }
 
-    /// Whether [`poll`](Self::poll), which has just given a segment, may have another: not while the pacing clock holds the next one.
+    /// Whether [`poll`](Self::poll), which just returned a segment, may return another one. It may not while pacing delays the next segment.
     #[inline]
     pub fn may_go_on(&self, now: Nanos) -> bool {
         self.sender.pacing.next_send <= now || self.receiver.ack_now || self.receiver.has_prior()
     }
 
-    /// When [`poll`](Self::poll) is to be called again because a segment waits for the pacing clock alone, if that is before an instant at which
-    /// it will be called; else [`NEVER`].
+    /// When [`poll`](Self::poll) must be called again because only pacing delays a segment. Returns [`NEVER`] if there is no such segment, or if that
+    /// is not before `before`, when it will be called anyway.
     #[inline]
     pub fn release(&self, now: Nanos, before: Nanos) -> Nanos {
         let next = self.sender.pacing.next_send;
@@ -423,7 +423,7 @@ impl Endpoint {
         }
     }
 
-    /// Time has come to look at the timers; follow with [`poll`](Self::poll).
+    /// Checks the timers. Must be followed by [`poll`](Self::poll).
     pub fn on_timer(&mut self, now: Nanos) {
         if self.phase != Phase::Established {
             if self.syn_deadline <= now {

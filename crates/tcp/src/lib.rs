@@ -1,4 +1,4 @@
-//! TCP endpoints round a congestion control. Sans-IO: segments, timers and the instant come in, segments go out.
+//! TCP endpoints around a congestion control. They do no I/O: segments, timers and the current time come in, segments go out.
 
 mod ack;
 mod config;

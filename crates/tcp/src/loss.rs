@@ -1,4 +1,4 @@
-//! Finding losses: RACK (RFC 8985) by time, or three segments SACKed above (RFC 6675) by count.
+//! Detection of losses: RACK (RFC 8985) by time, or three SACKed segments above (RFC 6675) by count.
 
 use std::collections::VecDeque;
 
@@ -10,20 +10,20 @@ use crate::sender::Sender;
 /// RFC 6675 section 2.
 const DUP_THRESH: u32 = 3;
 
-/// RACK's memory (RFC 8985 section 5.2).
+/// RACK's state (RFC 8985 section 5.2).
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// When the most recently sent of all delivered segments was sent, and its end.
+    /// Of the delivered segment that was sent last: when it was sent, and its end.
     sent_at: Nanos,
     end: u64,
-    /// It was a retransmission.
+    /// Whether it was a retransmission.
     repeated: bool,
     rtt: Nanos,
     reordering: bool,
     window_multiplier: u64,
-    /// Retransmissions in the order they left: (instant, first sequence number, first one not sent at all by then).
+    /// Retransmissions in the order in which they were sent: time, first sequence number, and `next` at that time.
     retransmissions: VecDeque<(Nanos, u64, u64)>,
-    /// No first transmission below this waits for a judgment.
+    /// Every first transmission below this sequence number has been judged.
     scanned: u64,
 }
 
@@ -47,7 +47,7 @@ impl Rack {
     pub fn on_delivered(&mut self, now: Nanos, record: &Record, min_rtt: Nanos, highest: u64) {
         let rtt = now - record.sent_at;
         if record.is(EVER_RETRANSMITTED) {
-            // RFC 8985 section 6.2 step 2: too early to be the retransmission's ACK.
+            // RFC 8985 section 6.2 step 2: it is too early to be the retransmission's ACK.
             if rtt < min_rtt {
                 return;
             }
@@ -62,7 +62,7 @@ impl Rack {
         }
     }
 
-    /// Segments that were each sent once were delivered in sequence; this is the newest of them.
+    /// Records that segments which were sent once were delivered in sequence. `newest` is the newest of them.
     #[inline]
     pub fn on_delivered_in_sequence(&mut self, now: Nanos, newest: &Record) {
         if (newest.sent_at, newest.end()) > (self.sent_at, self.end) {
@@ -73,12 +73,12 @@ impl Rack {
         }
     }
 
-    /// Whether no retransmission waits for a judgment.
-    pub fn is_at_rest(&self) -> bool {
+    /// Whether all retransmissions have been judged.
+    pub fn is_settled(&self) -> bool {
         self.retransmissions.is_empty()
     }
 
-    /// A spurious retransmission was reported: wait longer (RFC 8985 section 6.2 step 4).
+    /// A spurious retransmission was reported, so wait longer (RFC 8985 section 6.2 step 4).
     pub fn on_duplicate(&mut self) {
         self.reordering = true;
         self.window_multiplier = (self.window_multiplier + 1).min(20);
@@ -88,19 +88,19 @@ impl Rack {
         self.retransmissions.push_back((now, seq, next));
     }
 
-    /// First transmissions from here on wait for a judgment again.
+    /// Lets first transmissions from this sequence number on be judged again.
     pub fn judge_again(&mut self, seq: u64) {
         self.scanned = self.scanned.min(seq);
     }
 
-    /// Time still to wait for a segment before it is lost; None if nothing sent later was delivered.
+    /// Time until a segment is judged lost. `None` if nothing that was sent later has been delivered.
     fn remaining(&self, now: Nanos, sent_at: Nanos, end: u64, window: Nanos) -> Option<Nanos> {
         ((self.sent_at, self.end) > (sent_at, end))
             .then(|| (sent_at + self.rtt + window).saturating_sub(now))
     }
 }
 
-/// The three highest SACKed segments: everything below the third is lost under RFC 6675.
+/// The three highest SACKed segments. In RFC 6675, everything below the third is lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Highest {
     top: [u64; DUP_THRESH as usize],
@@ -108,7 +108,7 @@ pub(crate) struct Highest {
 }
 
 impl Highest {
-    /// Segments from here on wait for a judgment again.
+    /// Lets segments from this sequence number on be judged again.
     pub fn judge_again(&mut self, seq: u64) {
         self.scanned = self.scanned.min(seq);
     }
@@ -124,7 +124,7 @@ impl Highest {
 }
 
 impl Sender {
-    /// Judges segments after an ACK or the reordering timer; returns the bytes newly lost.
+    /// Judges segments after an ACK or when the reordering timer fires. Returns the bytes newly lost.
     #[inline(always)]
     pub(crate) fn detect_losses(&mut self, now: Nanos) -> u64 {
         let lost = if self.use_rack {
@@ -149,7 +149,7 @@ impl Sender {
         let window = self.reordering_window();
         let mut lost = 0;
         let mut wait = 0;
-        // First transmissions left in sequence order.
+        // First transmissions were sent in sequence order.
         let mut index = self.board.index_of(self.rack.scanned);
         while let Some(record) = self.board.get(index) {
             if record.flags & (SACKED | LOST | EVER_RETRANSMITTED) == 0 {
@@ -168,14 +168,15 @@ impl Sender {
             index += 1;
         }
         self.rack.scanned = self.board.get(index).map_or(self.next, |r| r.seq);
-        // Retransmissions left in the order of their own queue.
+        // Retransmissions were sent in the order of their queue.
         while let Some(&(sent_at, seq, next)) = self.rack.retransmissions.front() {
             let index = self.board.index_of(seq);
             let current = self.board.get(index).filter(|r| {
                 r.seq == seq && r.sent_at == sent_at && r.in_pipe() && r.is(EVER_RETRANSMITTED)
             });
             if let Some(record) = current {
-                // Where instants are equal sequence tells the order only among repetitions: new data below `next` left before this.
+                // For equal times, sequence numbers tell the order only among retransmissions. New data below `next` was sent before this
+                // retransmission.
                 let end = if self.rack.repeated {
                     record.end()
                 } else {
@@ -202,7 +203,7 @@ impl Sender {
         if !self.rack.reordering && (recovering || self.board.sacked >= DUP_THRESH) {
             return 0;
         }
-        // Before the first RTT sample the smallest is endless, and sRTT 0.
+        // SavedWindow the first RTT sample, the minimum RTT is infinite and sRTT is 0.
         (self.rack.window_multiplier.saturating_mul(self.rtt.min) / 4).min(self.rtt.srtt)
     }
 

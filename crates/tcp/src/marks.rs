@@ -1,4 +1,4 @@
-//! Congestion marks between the two ends: what the receiver says of those it saw, and what the sender makes of it.
+//! Congestion marks between the two ends: what the receiver reports, and how the sender uses it.
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::{CongestionControl, EcnFeedback};
@@ -6,41 +6,41 @@ use bloatlab_cc::{CongestionControl, EcnFeedback};
 use crate::TcpConfig;
 use crate::segment::{Counters, ECE, Segment};
 
-/// RFC 9768 section 3.2.1: where the packet counters start, so that no first value passes for a feature of RFC 3168.
+/// RFC 9768 section 3.2.1: initial value of the packet counter, chosen so that it cannot be mistaken for RFC 3168 flags.
 const FIRST_PACKETS: u8 = 5;
-/// RFC 9768 section 3.2.1: where the counters of unmarked bytes start.
+/// RFC 9768 section 3.2.1: initial value of the counters of unmarked bytes.
 const FIRST_UNMARKED: u32 = 1;
-/// RFC 9768 section 3.2.2.5.1: marks after which an ACK leaves at once.
+/// RFC 9768 section 3.2.2.5.1: number of marks after which an ACK is sent at once.
 const MARKS_PER_ACK: u8 = 2;
 
-/// What a connection does about ECN, as its user and its law will have it. Alike at both ends.
+/// What a connection does about ECN, as its user and its congestion control require. Equal at both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnPlan {
-    /// The feedback to ask for.
+    /// The feedback to negotiate.
     pub wanted: EcnFeedback,
-    /// The feedback that the law needs; with it every packet is ECN-capable, with less only new data.
+    /// The feedback that the congestion control needs. With it, every packet is ECN-capable; with less, only new data is.
     pub needed: EcnFeedback,
-    /// The law may say ECT(1).
+    /// The congestion control may use ECT(1).
     pub l4s: bool,
-    /// A repeated SYN withdraws the offer.
+    /// A retransmitted SYN does not offer ECN any more.
     pub fallback: bool,
 }
 
 impl EcnPlan {
-    /// The plan of a connection whose data this law steers.
-    pub fn of(config: &TcpConfig, law: &dyn CongestionControl) -> Self {
-        let needed = law.needs_ecn();
+    /// The plan of a connection with this congestion control.
+    pub fn of(config: &TcpConfig, cc: &dyn CongestionControl) -> Self {
+        let needed = cc.needs_ecn();
         Self {
-            wanted: config.ecn.with_law(needed),
+            wanted: config.ecn.or_needed(needed),
             needed,
-            l4s: law.is_l4s(),
+            l4s: cc.is_l4s(),
             fallback: config.ecn_fallback,
         }
     }
 
-    /// The feedback that the SYN asks for at this try, counted from 1.
+    /// The feedback that the SYN offers in this try, counted from 1.
     pub(crate) fn offer(&self, tries: u32) -> EcnFeedback {
-        // RFC 3168 section 6.1.1.1: a SYN without an answer is repeated without ECN. RFC 9768 section 3.1.4.1: AccECN is asked for once more.
+        // RFC 3168 section 6.1.1.1: an unanswered SYN is retransmitted without ECN. RFC 9768 section 3.1.4.1: AccECN is offered once more before.
         let offers = if self.wanted == EcnFeedback::Accurate {
             2
         } else {
@@ -53,7 +53,7 @@ impl EcnPlan {
         }
     }
 
-    /// The code point of new data under this feedback.
+    /// The code point of new data with this feedback.
     pub(crate) fn of_data(&self, agreed: EcnFeedback) -> Ecn {
         match agreed {
             EcnFeedback::Off => Ecn::NotEct,
@@ -62,20 +62,20 @@ impl EcnPlan {
         }
     }
 
-    /// The code point of everything else: retransmissions, ACKs, SYNs.
+    /// The code point of all other segments: retransmissions, ACKs and SYNs.
     pub(crate) fn of_control(&self, agreed: EcnFeedback) -> Ecn {
-        // RFC 3168 sections 6.1.4 and 6.1.5: Not-ECT, but for laws that RFC 8311 section 4.3 lets be.
+        // RFC 3168 sections 6.1.4 and 6.1.5: Not-ECT, except for congestion controls that RFC 8311 section 4.3 exempts.
         if self.needed == EcnFeedback::Off || agreed < self.needed {
             return Ecn::NotEct;
         }
         self.of_data(agreed)
     }
 
-    /// What the two ends agree on when the other one offers this.
+    /// The feedback that both ends use if the other end offers `offered`.
     pub(crate) fn agree(&self, offered: EcnFeedback) -> EcnFeedback {
         match (self.wanted, offered) {
             (EcnFeedback::Off, _) | (_, EcnFeedback::Off) => EcnFeedback::Off,
-            // RFC 9768 section 3.1.2: what an end of RFC 3168 understands.
+            // RFC 9768 section 3.1.2: the feedback that an RFC 3168 end understands.
             (EcnFeedback::Accurate, EcnFeedback::Classic | EcnFeedback::Dctcp) => {
                 EcnFeedback::Classic
             }
@@ -84,7 +84,7 @@ impl EcnPlan {
     }
 }
 
-/// What the ACE field of a SYN offers (RFC 9768 section 3.1.1).
+/// The feedback that a SYN offers in its ACE field (RFC 9768 section 3.1.1).
 pub(crate) fn offered_by_syn(segment: &Segment) -> EcnFeedback {
     match segment.ace() {
         0b111 => EcnFeedback::Accurate,
@@ -93,7 +93,7 @@ pub(crate) fn offered_by_syn(segment: &Segment) -> EcnFeedback {
     }
 }
 
-/// What that of a SYN-ACK does (RFC 9768 table 2).
+/// The feedback that a SYN-ACK offers in its ACE field (RFC 9768 table 2).
 pub(crate) fn offered_by_syn_ack(segment: &Segment) -> EcnFeedback {
     match segment.ace() {
         0b010 | 0b011 | 0b100 | 0b110 => EcnFeedback::Accurate,
@@ -102,7 +102,7 @@ pub(crate) fn offered_by_syn_ack(segment: &Segment) -> EcnFeedback {
     }
 }
 
-/// How the handshake tells which code point a SYN or SYN-ACK came with (RFC 9768 table 3).
+/// How the handshake reports the code point of a SYN or SYN-ACK (RFC 9768 table 3).
 pub(crate) fn handshake_ace(came: Ecn) -> u8 {
     match came {
         Ecn::NotEct => 0b010,
@@ -112,17 +112,17 @@ pub(crate) fn handshake_ace(came: Ecn) -> u8 {
     }
 }
 
-/// The receiver's part.
+/// The receiver's part of the feedback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
     pub feedback: EcnFeedback,
-    /// ECE is set: a mark came and no CWR since (RFC 3168), or the last packet was marked (RFC 8257's DCTCP.CE).
+    /// Whether ECE is set: a mark arrived and no CWR since (RFC 3168), or the last packet was marked (RFC 8257's DCTCP.CE).
     pub on: bool,
-    /// AccECN: marked packets; payload bytes by code point, of which Not-ECT's are not told; the unmarked code point that came last.
+    /// AccECN: number of marked packets; payload bytes by code point, of which those of Not-ECT are not reported; and the last unmarked code point.
     packets: u8,
     bytes: [u32; 4],
     unmarked: Ecn,
-    /// The last packet with data was marked; marks since the last ACK left.
+    /// Whether the last packet with data was marked, and the number of marks since the last ACK was sent.
     last_marked: bool,
     since_ack: u8,
 }
@@ -140,7 +140,7 @@ impl Echo {
         }
     }
 
-    /// RFC 9768 section 3.2.1: packets of any sort are counted, payload in bytes.
+    /// RFC 9768 section 3.2.1: counts packets of any kind, and their payload bytes.
     #[inline(always)]
     pub fn count(&mut self, segment: &Segment, ecn: Ecn) {
         let counter = &mut self.bytes[ecn as usize];
@@ -159,7 +159,7 @@ impl Echo {
         first || self.since_ack >= MARKS_PER_ACK
     }
 
-    /// Writes what the feedback says into a segment about to leave.
+    /// Writes the feedback into a segment that is about to leave.
     pub fn tell(&mut self, segment: &mut Segment) {
         if self.feedback != EcnFeedback::Accurate {
             if self.on {
@@ -169,7 +169,7 @@ impl Echo {
         }
         self.since_ack = 0;
         segment.set_ace(self.packets);
-        // On pure ACKs: beside a full payload there is no room.
+        // Only on pure ACKs, because a full segment has no space for it.
         if segment.length == 0 && segment.blocks <= crate::segment::COUNTERS_BLOCKS {
             segment.set_counters(Counters {
                 unmarked: self.bytes[self.unmarked as usize],
@@ -180,26 +180,26 @@ impl Echo {
     }
 }
 
-/// The sender's part of AccECN: how far it has followed the other end's counters.
+/// The sender's part of AccECN: the last counter values read from the other end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct CounterReader {
     packets: u8,
     bytes: u32,
-    /// Bytes answered for by the packet counter alone since the byte counter was last seen.
+    /// Bytes estimated from the packet counter alone since the byte counter was last read.
     guessed: u64,
-    /// Time stamp of the newest segment read.
+    /// Timestamp of the newest segment read.
     newest: u32,
 }
 
-/// What an ACK delivered, for a [`Tally`].
+/// What an ACK delivered, for a [`CounterReader`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct Delivered {
     pub segments: u64,
     pub bytes: u64,
     pub mss: u64,
 }
 
-impl Tally {
+impl CounterReader {
     pub fn new() -> Self {
         Self {
             packets: FIRST_PACKETS,
@@ -209,15 +209,16 @@ impl Tally {
         }
     }
 
-    /// The handshake is over; its ACE fields are no counters.
+    /// Starts after the handshake, whose ACE fields are not counters.
     pub fn begin(&mut self, tsval: u32) {
         self.newest = tsval;
     }
 
-    /// Whether the segment tells of new marks, and of how many payload bytes.
+    /// Whether the segment reports new marks, and for how many payload bytes.
     #[inline(always)]
-    pub fn read(&mut self, segment: &Segment, news: News) -> (bool, u64) {
-        // RFC 9768 section 3.2.2.5: an old segment's counters are no news; where nothing moves on, time stamps tell.
+    pub fn read(&mut self, segment: &Segment, news: Delivered) -> (bool, u64) {
+        // RFC 9768 section 3.2.2.5: the counters of an old segment must be ignored. If an ACK delivers nothing, its timestamp shows whether it is
+        // old.
         let age = segment.tsval.wrapping_sub(self.newest) as i32;
         if age < 0 || (age == 0 && news.segments == 0) {
             return (false, 0);
@@ -233,9 +234,9 @@ impl Tally {
         self.follow(segment, news)
     }
 
-    /// The same where a counter moved on, or may have wrapped unseen.
+    /// Slow path of [`read`](Self::read): a counter changed, or may have wrapped unnoticed.
     #[inline(never)]
-    fn follow(&mut self, segment: &Segment, news: News) -> (bool, u64) {
+    fn follow(&mut self, segment: &Segment, news: Delivered) -> (bool, u64) {
         let ace = segment.ace();
         let step = u64::from(ace.wrapping_sub(self.packets) & 7);
         self.packets = ace;
@@ -245,7 +246,8 @@ impl Tally {
             let bytes = bytes.saturating_sub(std::mem::take(&mut self.guessed));
             return (step > 0 || bytes > 0, bytes);
         }
-        // RFC 9768 appendix A.2: three bits wrap unseen if ACKs were lost; then the most that fits what was delivered.
+        // RFC 9768 appendix A.2: if ACKs were lost, three bits may wrap unnoticed. Then assume the largest number of marks that fits what was
+        // delivered.
         let marked = if news.segments > 7 {
             news.segments - ((news.segments - step) & 7)
         } else {
@@ -278,8 +280,8 @@ mod tests {
         segment
     }
 
-    fn news(segments: u64) -> News {
-        News {
+    fn news(segments: u64) -> Delivered {
+        Delivered {
             segments,
             bytes: segments * 100,
             mss: 100,
@@ -288,31 +290,52 @@ mod tests {
 
     #[test]
     fn counters_become_marks_once() {
-        let mut tally = Tally::new();
-        assert_eq!(tally.read(&ack(1, 5, Some(0)), news(2)), (false, 0));
-        assert_eq!(tally.read(&ack(2, 6, Some(70)), news(2)), (true, 70));
-        assert_eq!(tally.read(&ack(2, 6, Some(70)), news(0)), (false, 0));
-        // Without the option: packets times MSS, taken back when the option tells again.
-        assert_eq!(tally.read(&ack(3, 7, None), news(2)), (true, 100));
-        assert_eq!(tally.read(&ack(4, 0, Some(260)), news(2)), (true, 90));
-        // Reordered: neither acknowledges anything new nor is younger.
-        assert_eq!(tally.read(&ack(3, 7, Some(70)), news(0)), (false, 0));
+        let mut counter_reader = CounterReader::new();
+        assert_eq!(
+            counter_reader.read(&ack(1, 5, Some(0)), news(2)),
+            (false, 0)
+        );
+        assert_eq!(
+            counter_reader.read(&ack(2, 6, Some(70)), news(2)),
+            (true, 70)
+        );
+        assert_eq!(
+            counter_reader.read(&ack(2, 6, Some(70)), news(0)),
+            (false, 0)
+        );
+        // Without the option: packets times MSS, corrected when the option reports again.
+        assert_eq!(counter_reader.read(&ack(3, 7, None), news(2)), (true, 100));
+        assert_eq!(
+            counter_reader.read(&ack(4, 0, Some(260)), news(2)),
+            (true, 90)
+        );
+        // Reordered: it acknowledges nothing new and is not newer.
+        assert_eq!(
+            counter_reader.read(&ack(3, 7, Some(70)), news(0)),
+            (false, 0)
+        );
     }
 
     #[test]
     fn lost_acks_leave_the_most_that_fits() {
-        // Appendix A.2: 20 segments, one step: 1, 9 or 17 marks.
-        let mut tally = Tally::new();
-        assert_eq!(tally.read(&ack(1, 6, None), news(20)), (true, 1700));
-        let mut tally = Tally::new();
-        assert_eq!(tally.read(&ack(1, 5, None), news(7)), (false, 0));
+        // Appendix A.2: 20 segments and one step mean 1, 9 or 17 marks.
+        let mut counter_reader = CounterReader::new();
+        assert_eq!(
+            counter_reader.read(&ack(1, 6, None), news(20)),
+            (true, 1700)
+        );
+        let mut counter_reader = CounterReader::new();
+        assert_eq!(counter_reader.read(&ack(1, 5, None), news(7)), (false, 0));
     }
 
     #[test]
     fn byte_counters_wrap_at_24_bits() {
-        let mut tally = Tally::new();
-        tally.read(&ack(1, 6, Some(0xff_ff00)), news(9));
-        assert_eq!(tally.read(&ack(2, 7, Some(0x100)), news(2)), (true, 0x200));
+        let mut counter_reader = CounterReader::new();
+        counter_reader.read(&ack(1, 6, Some(0xff_ff00)), news(9));
+        assert_eq!(
+            counter_reader.read(&ack(2, 7, Some(0x100)), news(2)),
+            (true, 0x200)
+        );
     }
 
     #[test]
@@ -328,18 +351,18 @@ mod tests {
         assert_eq!(plan(Classic).agree(Accurate), Classic);
         assert_eq!(plan(Off).agree(Accurate), Off);
         assert_eq!(plan(Dctcp).agree(Off), Off);
-        let law = EcnPlan {
+        let l4s = EcnPlan {
             wanted: Accurate,
             needed: Accurate,
             l4s: true,
             fallback: true,
         };
         assert_eq!(
-            (law.of_data(Accurate), law.of_control(Accurate)),
+            (l4s.of_data(Accurate), l4s.of_control(Accurate)),
             (Ecn::Ect1, Ecn::Ect1)
         );
         assert_eq!(
-            (law.of_data(Classic), law.of_control(Classic)),
+            (l4s.of_data(Classic), l4s.of_control(Classic)),
             (Ecn::Ect0, Ecn::NotEct)
         );
     }

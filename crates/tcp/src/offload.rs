@@ -1,5 +1,5 @@
-//! Segmentation offload: what a sender hands over as one buffer, and when it waits to hand over a larger one, as Linux's TSO. How large they are is in
-//! `pacing`, since it is a matter of the rate.
+//! Segmentation offload: which segments a sender hands over as one buffer, and when it waits for a larger one, as with Linux's TSO. The size of a
+//! buffer is computed in `pacing`, because it depends on the rate.
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
@@ -7,18 +7,18 @@ use crate::TcpConfig;
 use crate::scoreboard::Record;
 use crate::sender::{Sender, State};
 
-/// Most bytes of one buffer (Linux's `gso_max_size`).
+/// Largest size of a buffer in bytes (Linux's `gso_max_size`).
 pub(crate) const LARGEST_BUFFER: u64 = 64 * 1024;
-/// A buffer that takes this part of the window or more never waits (Linux's `tcp_tso_win_divisor`).
+/// A buffer of at least this fraction of the window never waits (Linux's `tcp_tso_win_divisor`).
 const PARTS: u64 = 3;
 
-/// What leaves together.
+/// The offload state of a sender.
 pub(crate) struct Offload {
-    /// The sender hands over several segments at once, of its own accord...
+    /// The sender itself combines segments into buffers.
     segments: bool,
-    /// ... or says of those that happen to leave together that they do, since the other end wants to know.
-    pub tells_more: bool,
-    /// Bytes of the buffer under way that have not left yet.
+    /// The sender marks segments that leave together, because the other end uses this.
+    pub sets_more: bool,
+    /// Bytes of the current buffer that have not left yet.
     pub rest: u64,
 }
 
@@ -26,20 +26,20 @@ impl Offload {
     pub fn new(config: &TcpConfig) -> Self {
         Self {
             segments: config.segmentation_offload,
-            tells_more: config.receive_offload,
+            sets_more: config.receive_offload,
             rest: 0,
         }
     }
 
-    /// Whether buffers may hold more than a segment.
+    /// Whether buffers may hold more than one segment.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.segments | self.tells_more
+        self.segments | self.sets_more
     }
 }
 
 impl Sender {
-    /// Bytes that leave together now, `first` or more; 0: the sender waits for the window to have room for more.
+    /// Number of bytes that leave together now, at least `first`; 0 if the sender waits until the window has more space.
     #[inline(never)]
     pub(crate) fn next_buffer(&mut self, now: Nanos, first: u64) -> u64 {
         let left = self.limit - self.next;
@@ -62,8 +62,8 @@ impl Sender {
         bytes.max(first)
     }
 
-    /// Whether room for so little is left to grow: not in recovery, nor where nothing has left for a millisecond, nor where the next ACK is more than half
-    /// a round trip away.
+    /// Whether to wait until there is more space than `room`. Not in recovery, not if nothing has left for a millisecond, and not if the next ACK is
+    /// more than half a round trip away.
     fn waits_for_room(&self, now: Nanos, room: u64) -> bool {
         let window = self.window.cwnd.min(self.edge - self.una);
         let is_due = |oldest: &Record| now - oldest.sent_at >= self.rtt.srtt / 2;

@@ -1,4 +1,4 @@
-//! The pacing clock: when the next segment may leave, in bursts as segmentation offload makes them.
+//! The pacing clock: when the next segment may leave, in bursts as with segmentation offload.
 
 use bloatlab_cc::Window;
 use bloatlab_units::{MICROSECOND, Nanos, SECOND};
@@ -6,24 +6,24 @@ use bloatlab_units::{MICROSECOND, Nanos, SECOND};
 use crate::offload::LARGEST_BUFFER;
 use crate::{Pacing, RttEstimator, TcpConfig};
 
-/// Linux's pacing ratios: twice the window a round trip in slow start, 1.2 times after it.
+/// Linux's pacing ratios: twice the window per round trip in slow start, 1.2 times after it.
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
 const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
-/// Each such step of RTT halves what a buffer holds because the other end is near.
+/// Each step of this size in the RTT halves the extra size of a buffer for hosts that are close.
 const NEAR: Nanos = 512 * MICROSECOND;
 
-/// What a sender's pacing has let go, and when it lets the next segment go.
+/// The state of a sender's pacing: what has left, and when the next segment may leave.
 pub(crate) struct PacingClock {
     pacing: Pacing,
-    /// Most bytes that leave together, whatever the law says.
+    /// The largest burst in bytes, whatever the congestion control says.
     most: u64,
-    /// When what was sent would have left at the pacing rate, and how many bytes more may leave ahead of that.
+    /// When what was sent would have left at the pacing rate, and how many more bytes may leave before that time.
     clock: Nanos,
     rest: u64,
-    /// What leaves together, bytes: the burst that began last, or a segment.
+    /// Size of the last burst, or one segment, in bytes.
     pub burst: u64,
-    /// Bytes and rate whose time was reckoned last, and that time: a division for every segment would be much.
-    reckoned: (u64, u64),
+    /// Bytes and rate of the last computation, and the resulting time. This saves a division per segment.
+    computed_for: (u64, u64),
     time: Nanos,
     /// When the next segment may leave.
     pub next_send: Nanos,
@@ -38,14 +38,14 @@ impl PacingClock {
             clock: 0,
             rest: 0,
             burst: mss,
-            reckoned: (0, 0),
+            computed_for: (0, 0),
             time: 0,
             next_send: 0,
         }
     }
 
-    /// These bytes left: the clock moves on by what they take at this rate. A burst may run ahead of it, and the next one begins when it has caught
-    /// up; true if this one is over.
+    /// Advances the clock by the time that these bytes take at this rate. A burst may leave earlier than the clock, and the next burst starts when
+    /// the clock has been reached. Returns whether this burst is over.
     #[inline]
     pub fn advance(&mut self, now: Nanos, bytes: u64, rate: u64, window: &Window) -> bool {
         if now >= self.clock {
@@ -53,8 +53,8 @@ impl PacingClock {
             self.rest = quantum(rate, window).min(self.most);
             self.burst = self.rest.max(window.mss);
         }
-        if (bytes, rate) != self.reckoned {
-            self.reckoned = (bytes, rate);
+        if (bytes, rate) != self.computed_for {
+            self.computed_for = (bytes, rate);
             self.time = bytes * SECOND / rate;
         }
         self.clock += self.time;
@@ -66,13 +66,13 @@ impl PacingClock {
         over
     }
 
-    /// Forgets what was sent.
+    /// Resets the clock.
     pub fn restart(&mut self, now: Nanos) {
         self.next_send = now;
         self.clock = now;
     }
 
-    /// Bytes per second; 0 when segments leave back to back.
+    /// Pacing rate in bytes per second; 0 if segments leave back to back.
     #[inline]
     pub fn rate(&self, window: &Window, srtt: Nanos) -> u64 {
         match self.pacing {
@@ -83,8 +83,8 @@ impl PacingClock {
         }
     }
 
-    /// Bytes that segmentation offload puts into one buffer at most: the law's burst, or as Linux what leaves in a millisecond at its pacing rate, and more
-    /// where the other end is near: 64 KiB halved for each 512 us of the smallest RTT (`tcp_tso_rtt_log`).
+    /// Largest size of a buffer of segmentation offload, in bytes: the burst of the congestion control, or as in Linux what leaves in a millisecond
+    /// at its pacing rate. If the hosts are close, it is larger: plus 64 KiB, halved per 512 us of the smallest RTT (`tcp_tso_rtt_log`).
     pub fn buffer(&self, window: &Window, rtt: &RttEstimator) -> u64 {
         let bytes = if window.pacing > 0 {
             quantum(window.pacing, window)
@@ -97,7 +97,7 @@ impl PacingClock {
     }
 }
 
-/// Linux's rate where the law names none: so many windows a round trip.
+/// Linux's pacing rate if the congestion control sets none: a multiple of the window per round trip.
 #[inline]
 fn window_rate(window: &Window, srtt: Nanos) -> u64 {
     let (up, down) = if window.in_slow_start() {
@@ -109,7 +109,8 @@ fn window_rate(window: &Window, srtt: Nanos) -> u64 {
     (bytes / u128::from(srtt)).clamp(1, u128::from(u64::MAX >> 1)) as u64
 }
 
-/// Bytes of a burst at this pacing rate: the law's, or Linux's, what takes a millisecond (2^-10 s) and two segments at least.
+/// Size of a burst in bytes at this pacing rate: that of the congestion control, or Linux's, which takes a millisecond (2^-10 s) and has at least two
+/// segments.
 #[inline]
 fn quantum(rate: u64, window: &Window) -> u64 {
     if window.pacing > 0 {
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(window_rate(&window, 20 * MILLISECOND), 1_000_000);
         window.ssthresh = window.cwnd;
         assert_eq!(window_rate(&window, 20 * MILLISECOND), 600_000);
-        // A law may open the window without end where rare losses are all that closes it.
+        // If only rare losses reduce the window, a congestion control may grow it without bound.
         window.cwnd = u64::MAX - 1;
         assert_eq!(window_rate(&window, 1), u64::MAX >> 1);
     }

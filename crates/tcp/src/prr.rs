@@ -1,10 +1,10 @@
-//! How the window falls to `ssthresh` during recovery.
+//! How the window is reduced to `ssthresh` during recovery.
 
 use bloatlab_cc::{Ack, Window};
 
 use crate::Reduction;
 
-/// Proportional rate reduction (RFC 6937), or the plain RFC 6675 window.
+/// Proportional rate reduction (RFC 6937), or the window of RFC 6675.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
     kind: Reduction,
@@ -23,7 +23,7 @@ impl Prr {
         }
     }
 
-    /// Recovery starts with this many bytes outstanding (RecoverFS).
+    /// Starts a recovery with this many outstanding bytes (RecoverFS).
     pub fn begin(&mut self, flight: u64) {
         *self = Self {
             kind: self.kind,
@@ -33,22 +33,22 @@ impl Prr {
         };
     }
 
-    /// Whether the ACK that ends a recovery opens the window by what it delivered, as any other (Linux), or only the next one does.
+    /// Whether the ACK that ends a recovery grows the window by what it delivered, as any other ACK (Linux). Otherwise only the next ACK does.
     pub fn is_over_at_once(&self) -> bool {
         self.kind == Reduction::Prr
     }
 
-    /// Whether what left during a recovery and was lost begins another one even if it has been repeated (Linux), or only if it has not.
+    /// Whether a loss of data sent during recovery starts another recovery even if it was retransmitted (Linux), or only if it was not.
     pub fn counts_repeated(&self) -> bool {
         self.kind == Reduction::Prr
     }
 
-    /// A segment left during recovery.
+    /// Records that a segment was sent during recovery.
     pub fn on_send(&mut self, bytes: u64) {
         self.out += bytes;
     }
 
-    /// The window after this ACK.
+    /// Returns the window after this ACK.
     pub fn on_ack(&mut self, ack: &Ack, window: &Window) -> u64 {
         let (pipe, ssthresh, mss) = (ack.in_flight, window.ssthresh, window.mss);
         if self.kind == Reduction::Classic {
@@ -61,7 +61,7 @@ impl Prr {
                 .div_ceil(self.flight)
                 .saturating_sub(self.out)
         } else {
-            // Slow-start reduction bound while the ACK advances and nothing more is lost; else conservation.
+            // Slow-start reduction bound while the ACK advances and nothing more is lost; otherwise packet conservation.
             let safe = ack.acked > 0 && ack.lost_now == 0;
             let bound = self
                 .delivered
@@ -71,10 +71,10 @@ impl Prr {
             bound.min(ssthresh - pipe)
         };
         if self.out == 0 {
-            // The fast retransmit leaves at once.
+            // The fast retransmission is sent at once.
             quota = quota.max(mss);
         }
-        // RFC 5681 section 3.1: a window is a segment at least, also where the pipe has run dry.
+        // RFC 5681 section 3.1: the window is at least one segment, also if the pipe is empty.
         (pipe + quota).max(mss)
     }
 }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn sends_one_for_two_while_above_ssthresh() {
-        // RFC 6937 section 4's pattern: 20 in flight, ssthresh 10: a segment leaves for every other one delivered.
+        // The pattern of RFC 6937 section 4: with 20 in flight and ssthresh 10, one segment is sent per two segments delivered.
         let mut prr = Prr::new(Reduction::Prr);
         prr.begin(20);
         let mut pipe = 19;

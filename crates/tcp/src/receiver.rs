@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, the ECN echo.
+//! The receiving half of a connection: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, and the ECN echo.
 
 mod reassembly;
 
@@ -17,67 +17,67 @@ use crate::{ReceiveWindow, RttEstimator, TcpConfig};
 /// A half-open range of sequence numbers.
 type Range = (u64, u64);
 
-/// Bytes that a growing receive window begins with: what a SYN, which is not scaled, can offer.
+/// Initial size of a growing receive window: what a SYN, whose window is not scaled, can advertise.
 const FIRST_OFFER: u64 = 65_535;
-/// Bytes of memory a received segment takes besides its payload: on x86-64 704 for headers and `skb_shared_info`, 256 for `sk_buff`.
+/// Bytes of memory that a received segment takes besides its payload: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
 const OVERHEAD: u64 = 960;
-/// Payload bytes of the smallest segment at which it grows (Linux).
+/// Payload bytes of the smallest segment that lets the window grow (Linux).
 const LEAST_TO_GROW: u16 = 128;
 
-/// Segments of a buffer that are further apart are acknowledged as if it had ended, and so is what is larger than any buffer.
+/// Segments of a buffer that are further apart than this are acknowledged as if the buffer had ended. So is what is larger than any buffer.
 const JOINING: Nanos = MILLISECOND;
 
-/// What arrived, in order, and what waits behind holes.
+/// What has arrived: data in order, and data behind holes.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// The fast path may be taken; else every segment takes the slow one, with the same result.
+    /// Whether the fast path may be taken. Otherwise every segment takes the slow path, with the same result.
     pub(crate) fast_paths: bool,
-    /// All data came in order, the window is fully open, and ACKs are due by count or delay alone: the next segment may take the fast path.
+    /// All data arrived in order, the window is fully open, and ACKs depend only on count and delay. The next segment may then take the fast path.
     fast_path: bool,
     /// Next sequence number expected.
     pub(crate) next: u64,
-    /// Ranges received beyond `next`, ascending, disjoint, never adjacent.
+    /// Ranges received beyond `next`: ascending, disjoint, and never adjacent.
     held: VecDeque<Range>,
     held_bytes: u64,
     /// Starts of the most recently changed ranges, newest first (RFC 2018 section 4).
     recent: [u64; 3],
     recent_len: u8,
-    /// A duplicate to report in the next ACK (RFC 2883).
+    /// A duplicate that the next ACK reports (RFC 2883).
     duplicate: Option<Range>,
-    /// Segments received since the last ACK left.
+    /// Number of segments received since the last ACK was sent.
     unacked: u32,
-    /// Segments still to be acknowledged at once, and how many are whenever the sender may have little in flight.
+    /// Number of segments that will still be acknowledged at once, and its initial value whenever the sender may have little in flight.
     quick: u32,
     quick_acks: u32,
-    /// When the last segment with data came.
+    /// When the last segment with data arrived.
     last_data: Nanos,
     ack_every: u32,
     delayed_ack: Nanos,
-    /// When a delayed ACK must leave.
+    /// When a delayed ACK must be sent.
     pub(crate) ack_deadline: Nanos,
-    /// An ACK must leave now.
+    /// An ACK must be sent now.
     pub(crate) ack_now: bool,
     buffer: u64,
-    /// Bytes offered, and the most that will be.
+    /// Bytes that are advertised, and the most that will be.
     offer: u64,
     most: u64,
-    /// Payload of the largest segment that `most` was reckoned from.
+    /// Payload of the largest segment, from which `most` was computed.
     largest: u16,
     scale: u32,
-    /// Highest edge ever advertised: it never moves back (RFC 9293 section 3.8.6).
+    /// Highest edge that was ever advertised. It never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
     pub(crate) echo: Echo,
-    /// An ACK for what came before the marks began or ended, which leaves first (RFC 8257 section 3.2).
-    prior: Option<Prior>,
+    /// An ACK for what arrived before the marks began or ended. It is sent first (RFC 8257 section 3.2).
+    prior: Option<PriorAck>,
     pub(crate) ts_recent: u32,
-    /// The acknowledgment number that left last (RFC 7323's Last.ACK.sent).
+    /// The last acknowledgment number that was sent (RFC 7323's Last.ACK.sent).
     last_ack: u64,
     fin: Option<u64>,
 }
 
-/// An ACK as it would have left before the segment that made it due.
+/// An ACK with the contents it would have had before the segment that triggered it.
 #[derive(Clone, Copy, Debug)]
-struct Prior {
+struct PriorAck {
     next: u64,
     window: u32,
     echo: bool,
@@ -91,7 +91,7 @@ impl Receiver {
             ReceiveWindow::Full => (buffer, buffer, u16::MAX),
             ReceiveWindow::Growing => (FIRST_OFFER.min(buffer / 2), buffer / 2, 0),
         };
-        // RFC 7323 section 2.3: the shift lets 16 bits carry the buffer.
+        // RFC 7323 section 2.3: with this shift, 16 bits can represent the buffer.
         let scale = (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14);
         Self {
             fast_paths: true,
@@ -124,15 +124,15 @@ impl Receiver {
         }
     }
 
-    /// The other end's data is all here and it will send no more.
+    /// Whether all data of the other end has arrived, including FIN.
     pub fn finished(&self) -> bool {
         self.fin.is_some_and(|end| self.next > end)
     }
 
-    /// Payload bytes received, in order or not, each counted once.
+    /// Payload bytes received, in order or not, each byte counted once.
     pub fn received(&self) -> u64 {
         let last = self.held.back().map_or(self.next, |&(_, end)| end);
-        // SYN and FIN take a sequence number each and are no payload.
+        // SYN and FIN take one sequence number each and are not payload.
         let fin = self.fin.is_some_and(|at| at < last);
         self.next.saturating_sub(1) + self.held_bytes - u64::from(fin)
     }
@@ -147,9 +147,10 @@ impl Receiver {
         self.scale
     }
 
-    /// Takes a segment with payload or FIN; `ecn` is the code point it came with. Returns the payload bytes that it put in order.
+    /// Processes a segment with payload or FIN that arrived with code point `ecn`. Returns the number of payload bytes that became available in
+    /// order.
     ///
-    /// `rtt` gives this end's retransmission timeout: a longer silence means that the sender's timer has expired.
+    /// `rtt` gives this end's retransmission timeout. A longer silence means that the sender's timer has expired.
     #[inline(always)]
     pub(crate) fn on_data(
         &mut self,
@@ -162,7 +163,7 @@ impl Receiver {
         let start = unwrap(self.next, segment.seq);
         let is_usual =
             !fin & (start == self.next) & (segment.length <= self.largest) & !segment.has(CWR);
-        if self.fast_path & is_usual && self.hears_no_silence(now, rtt) {
+        if self.fast_path & is_usual && self.is_data_recent(now, rtt) {
             self.on_data_in_sequence(now, segment, start);
             return segment.length.into();
         }
@@ -176,7 +177,7 @@ impl Receiver {
         delivered
     }
 
-    /// Fast path of [`on_any_data`](Self::on_any_data): the segment is the next one, and nothing else is to be noted.
+    /// Fast path of [`on_any_data`](Self::on_any_data): the segment is the next one, and nothing else must be recorded.
     #[inline(always)]
     fn on_data_in_sequence(&mut self, now: Nanos, segment: &Segment, start: u64) {
         self.note_time(segment, start);
@@ -195,7 +196,7 @@ impl Receiver {
 
     /// Whether data arrived recently, so that no quick ACKs are needed. After a long silence `on_any_data` starts them.
     #[inline(always)]
-    fn hears_no_silence(&mut self, now: Nanos, rtt: &RttEstimator) -> bool {
+    fn is_data_recent(&mut self, now: Nanos, rtt: &RttEstimator) -> bool {
         if self.quick_acks == 0 {
             return true;
         }
@@ -217,10 +218,10 @@ impl Receiver {
         rtt: &RttEstimator,
     ) -> u64 {
         if self.quick_acks > 0 {
-            self.expect_little(now, segment, ecn, rtt.rto());
+            self.start_quick_acks(now, segment, ecn, rtt.rto());
         }
         if segment.length > self.largest {
-            self.reckon(segment.length);
+            self.update_memory_share(segment.length);
         }
         if self.offer < self.most {
             self.open(segment);
@@ -245,8 +246,8 @@ impl Receiver {
         delivered - u64::from(delivered > 0 && self.finished())
     }
 
-    /// RFC 7323 section 4.3: the next ACK echoes the earliest segment that it covers, so that it tells of the ACK's delay as well; of a segment that
-    /// was sent again, so that it tells how long that took.
+    /// RFC 7323 section 4.3: the next ACK echoes the timestamp of the earliest segment that it covers, so that the RTT includes the delay of the ACK.
+    /// For a retransmitted segment, it echoes the retransmission's.
     #[inline]
     fn note_time(&mut self, segment: &Segment, start: u64) {
         let is_first = start <= self.last_ack;
@@ -254,9 +255,9 @@ impl Receiver {
         self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
     }
 
-    /// Linux delays no ACK that a sender with a small window may be waiting for: after a silence, a duplicate, a reduction.
+    /// As in Linux: does not delay ACKs for which a sender with a small window may be waiting, after silence, a duplicate or a reduction.
     #[inline]
-    fn expect_little(&mut self, now: Nanos, segment: &Segment, ecn: Ecn, rto: Nanos) {
+    fn start_quick_acks(&mut self, now: Nanos, segment: &Segment, ecn: Ecn, rto: Nanos) {
         if now.saturating_sub(self.last_data) > rto {
             self.quick = self.quick.max(self.quick_acks);
         }
@@ -264,13 +265,13 @@ impl Receiver {
         if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && !self.echo.on {
             self.quick = self.quick.max(self.quick_acks.min(2));
         }
-        // Among the bits of AccECN's counter this one says nothing.
+        // With AccECN this bit is part of the counter and has no meaning of its own.
         self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
     }
 
-    /// Linux since 6.9: half of the buffer can be payload until a segment shows which share of the memory it takes is, in 256ths.
+    /// As in Linux since 6.9: half of the buffer can be payload, until a segment shows the payload's share of its memory, 256ths.
     #[cold]
-    fn reckon(&mut self, length: u16) {
+    fn update_memory_share(&mut self, length: u16) {
         if self.largest == 0 {
             self.offer = self.buffer / 2;
         }
@@ -281,7 +282,7 @@ impl Receiver {
         self.offer = self.offer.min(self.most);
     }
 
-    /// Offers more. Linux: as fast as a sender in slow start can need, and an ACK at once, since it tells of the larger window.
+    /// Advertises more. As in Linux: as fast as a sender in slow start can need, with an ACK at once to announce the larger window.
     fn open(&mut self, segment: &Segment) {
         if segment.length >= LEAST_TO_GROW {
             self.offer = (self.offer + 2 * u64::from(segment.length)).min(self.most);
@@ -289,7 +290,7 @@ impl Receiver {
         }
     }
 
-    /// Takes note of a segment's code point; true if the feedback wants it acknowledged at once.
+    /// Records the code point of a segment. Returns whether the feedback requires an ACK at once.
     #[inline]
     fn note_mark(&mut self, segment: &Segment, ecn: Ecn) -> bool {
         let marked = ecn == Ecn::Ce;
@@ -309,11 +310,12 @@ impl Receiver {
         }
     }
 
-    /// RFC 8257 section 3.2: when marks begin or end, what waits for its ACK is acknowledged as it came; the segment itself at once, as in Linux.
+    /// RFC 8257 section 3.2: when marks begin or end, acknowledges the previous segments with the previous echo. As in Linux, the new segment is
+    /// acknowledged at once.
     #[cold]
     fn turn_echo(&mut self, marked: bool) {
         if self.unacked > 0 {
-            self.prior = Some(Prior {
+            self.prior = Some(PriorAck {
                 next: self.next,
                 window: self.window(),
                 echo: self.echo.on,
@@ -324,19 +326,19 @@ impl Receiver {
         self.echo.on = marked;
     }
 
-    /// Whether an ACK of its own leaves before anything else.
+    /// Whether a separate ACK must be sent before anything else.
     #[inline]
     pub(crate) fn has_prior(&self) -> bool {
         self.prior.is_some()
     }
 
-    /// Whether the next segment to leave reports more than how far everything came.
+    /// Whether the next segment must report more than the next expected sequence number.
     #[inline]
     pub(crate) fn has_report(&self) -> bool {
         self.duplicate.is_some() || !self.held.is_empty()
     }
 
-    /// Writes that ACK.
+    /// Writes the separate ACK.
     #[cold]
     pub(crate) fn stamp_prior(&mut self, segment: &mut Segment) {
         if let Some(prior) = self.prior.take() {
@@ -369,7 +371,7 @@ impl Receiver {
         }
     }
 
-    /// Writes acknowledgment, window, echo and SACK blocks into a segment about to leave, and forgets that an ACK was due.
+    /// Writes acknowledgment, window, timestamp and SACK blocks into a segment that is about to leave, and resets the ACK timers.
     #[inline(always)]
     pub(crate) fn stamp(&mut self, segment: &mut Segment) {
         segment.ack = self.next as u32;
@@ -383,7 +385,7 @@ impl Receiver {
 
     #[inline]
     fn window(&mut self) -> u32 {
-        // The application reads at once, so only data behind holes takes room.
+        // The application reads at once, so only data behind holes takes space.
         let free = (self.most - self.held_bytes.min(self.most)).min(self.offer);
         let free = free >> self.scale << self.scale;
         self.advertised = self.advertised.max(self.next + free);

@@ -1,14 +1,14 @@
-//! The congestion state machine: when a sender enters and leaves recovery, and what its window does there.
+//! The congestion state machine: when a sender enters and leaves recovery, and how its window changes there.
 
 use bloatlab_cc::{Ack, Signal};
 
 use crate::sender::{Sender, State};
-use crate::undo::Signs;
+use crate::undo::AckReport;
 
 impl Sender {
-    /// Moves the congestion state machine and the window.
+    /// Updates the congestion state and the window after an ACK.
     #[inline(always)]
-    pub(crate) fn respond(&mut self, mut ack: Ack, signs: &Signs) {
+    pub(crate) fn respond(&mut self, mut ack: Ack, signs: &AckReport) {
         self.cc.observe(&self.window, &ack);
         if self.probe_end != 0 && self.una >= self.probe_end {
             self.end_probe(&ack, signs.duplicate.is_some());
@@ -17,7 +17,7 @@ impl Sender {
         self.look_for_undo(&mut ack, signs);
         match self.state {
             State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
-            State::Open if signs.echo && !self.answers_marks => {
+            State::Open if signs.echo && !self.responds_to_marks => {
                 self.stats.ecn_reductions += 1;
                 self.enter_cwr(Signal::Ecn, &ack);
             }
@@ -55,8 +55,8 @@ impl Sender {
             self.begin_undo();
             self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
             self.prr.begin(self.next - self.una);
-            // RFC 3168 section 6.1.2: CWR follows a reduction for any reason, so that an echo of the same window reduces no more.
-            self.cwr_wanted = self.tells_cwr();
+            // RFC 3168 section 6.1.2: CWR follows every reduction, so that an echo of the same window does not reduce again.
+            self.cwr_wanted = self.uses_cwr();
         }
         self.stats.recoveries += 1;
         self.recovery_began = ack.now;
@@ -70,12 +70,12 @@ impl Sender {
         self.prr.begin(self.next - self.una);
         self.state = State::Cwr;
         self.recover = self.next;
-        self.cwr_wanted = self.tells_cwr();
+        self.cwr_wanted = self.uses_cwr();
     }
 
     fn leave_recovery(&mut self, ack: &Ack) {
         self.end_recovery(ack);
-        // What was sent during recovery was lost too: a new episode.
+        // If data sent during recovery was lost too, a new recovery starts.
         let missing = if self.prr.counts_repeated() {
             self.board.any_lost()
         } else {
@@ -98,7 +98,7 @@ impl Sender {
         self.cc.on_recovered(&mut self.window, ack);
     }
 
-    /// RFC 8985 section 7.4.2: a probe that repeated data and was needed means a loss that recovery never saw.
+    /// RFC 8985 section 7.4.2: if a probe that retransmitted data was necessary, there was a loss that recovery did not see.
     #[cold]
     fn end_probe(&mut self, ack: &Ack, duplicate: bool) {
         if self.probe_repeated && !duplicate && self.state == State::Open {

@@ -6,15 +6,15 @@ use bloatlab_units::{Nanos, SECOND};
 
 use crate::{TcpConfig, Timeout};
 
-/// RFC 6298 section 2.5: a maximum of at least 60 s; Linux's is 120 s.
+/// RFC 6298 section 2.5: a maximum of at least 60 s. Linux's is 120 s.
 const MAX_RTO: Nanos = 120 * SECOND;
 
-/// The estimator of one connection.
+/// The RTT estimator of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     /// Smoothed RTT, ns; 0 before the first sample.
     pub srtt: Nanos,
-    /// The deviation of which the timeout takes four, ns.
+    /// The deviation whose fourfold is part of the timeout, ns.
     pub rttvar: Nanos,
     /// The last sample, ns.
     pub latest: Nanos,
@@ -24,7 +24,7 @@ pub struct RttEstimator {
     floor: Nanos,
     backoff: u32,
     rule: Timeout,
-    /// Mean deviation, its largest value in this round trip, and the stream offset that ends it; `Timeout::Linux` only.
+    /// Mean deviation, its largest value in this round trip, and the stream offset that ends the round trip. Only used by `Timeout::Linux`.
     deviation: Nanos,
     peak: Nanos,
     round_end: u64,
@@ -47,7 +47,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample in; `una` and `next` are the stream offsets that tell round trips apart.
+    /// Records a sample. `una` and `next` are stream offsets that separate round trips.
     #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Nanos, una: u64, next: u64) {
         self.latest = rtt;
@@ -77,14 +77,14 @@ impl RttEstimator {
         self.base = self.base.min(MAX_RTO);
     }
 
-    /// Sarolahti and Kuznetsov 2002, section 4: with a sample for every ACK the mean deviation forgets within a fraction of a round trip, so its
-    /// largest value of a round trip counts, rises at once and falls by a quarter a round trip.
+    /// Sarolahti and Kuznetsov 2002, section 4: with a sample per ACK, the mean deviation forgets within a fraction of a round trip. So its largest
+    /// value per round trip is used; it rises at once and falls by a quarter per round trip.
     #[inline]
     fn deviate(&mut self, rtt: Nanos, una: u64, next: u64) {
         let error = distance(self.srtt, rtt);
         let falls = error <= self.deviation;
         let change = distance(error, self.deviation);
-        // An RTT that falls suddenly is no reason to wait longer.
+        // An RTT that falls suddenly must not make the timeout longer.
         let change = select_unpredictable(falls | (rtt > self.srtt), change / 4, change / 32);
         self.deviation = select_unpredictable(
             falls,
@@ -100,25 +100,25 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout in force, back-off included.
+    /// The current timeout, including back-off.
     #[inline]
     pub fn rto(&self) -> Nanos {
         (self.base << self.backoff).min(MAX_RTO)
     }
 
-    /// RFC 6298 section 5.5: double on expiry.
+    /// RFC 6298 section 5.5: doubles the timeout when it expires.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(12);
     }
 
-    /// New data was acknowledged: the back-off ends (RFC 6298 section 5.7).
+    /// RFC 6298 section 5.7: ends the back-off, because new data was acknowledged.
     #[inline]
     pub(crate) fn reset_back_off(&mut self) {
         self.backoff = 0;
     }
 }
 
-/// How far apart two times are, without a branch on which is longer: samples lie on both sides of their mean.
+/// The absolute difference of two times, without a branch, because samples lie on both sides of their mean.
 #[inline]
 fn distance(a: Nanos, b: Nanos) -> Nanos {
     select_unpredictable(a < b, b.wrapping_sub(a), a.wrapping_sub(b))
@@ -159,11 +159,11 @@ mod tests {
         let mut rtt = RttEstimator::new(&TcpConfig::default());
         rtt.sample(800 * MILLISECOND, 1, 1);
         assert_eq!(rtt.rto(), 2400 * MILLISECOND);
-        // The second sample ends the first round trip, whose largest deviation was the start's.
+        // The second sample ends the first round trip, whose largest deviation was the initial one.
         rtt.sample(800 * MILLISECOND, 2, 1000);
         assert_eq!(rtt.rttvar, 400 * MILLISECOND);
-        // In a round trip of many equal samples the mean deviation falls from 300 ms to nothing; the largest is that after the first of them, 225 ms,
-        // and what is waited for comes a quarter closer to it.
+        // In a round trip of many equal samples, the mean deviation falls from 300 ms to zero. Its largest value, after the first sample, is 225 ms,
+        // and the deviation in use moves a quarter of the way towards it.
         for una in 3..=1001 {
             rtt.sample(800 * MILLISECOND, una, una + 1000);
         }
@@ -172,13 +172,13 @@ mod tests {
             rtt.sample(800 * MILLISECOND, 1000 * round + 2, 1000 * (round + 1) + 2);
         }
         assert_eq!(rtt.rto() / MILLISECOND, 1000, "the floor is on top of sRTT");
-        // 80 ms more raise the mean deviation to a quarter of that, below the floor; 400 ms above sRTT (by then 810 ms) count at once.
+        // 80 ms above sRTT raises the mean deviation to a quarter of that, below the minimum. 400 ms above sRTT (by then 810 ms) counts at once.
         rtt.sample(880 * MILLISECOND, 0, 0);
         assert!(rtt.rttvar - 50 * MILLISECOND < MILLISECOND);
         rtt.sample(1210 * MILLISECOND, 0, 0);
         let deviation = 20 + (400 - 20) / 4;
         assert_eq!(rtt.rttvar / MILLISECOND, deviation);
-        // 500 ms below sRTT count an eighth of what they would above it.
+        // 500 ms below sRTT counts an eighth of what it would count above.
         let before = rtt.deviation;
         let below = rtt.srtt - 500 * MILLISECOND;
         rtt.sample(below, 0, 0);

@@ -1,18 +1,18 @@
-//! What is outstanding: one record a segment in sequence order, marked as SACKed, lost or retransmitted, and the pipe (RFC 6675).
+//! The outstanding segments: one record per segment in sequence order, with its SACKed, lost and retransmitted flags, and the pipe (RFC 6675).
 
 use bloatlab_units::{Nanos, Ring};
 
-/// Delivered out of order.
+/// It was delivered out of order.
 pub(crate) const SACKED: u8 = 1;
-/// Judged lost.
+/// It was judged lost.
 pub(crate) const LOST: u8 = 2;
 /// A retransmission of it is in flight.
 pub(crate) const RETRANSMITTED: u8 = 4;
-/// It was retransmitted at some time: its RTT is ambiguous (Karn).
+/// It was retransmitted at some time, so its RTT is ambiguous (Karn).
 pub(crate) const EVER_RETRANSMITTED: u8 = 8;
-/// Sent while the application had no more.
+/// It was sent while the application had no more data.
 pub(crate) const APP_LIMITED: u8 = 16;
-/// Carries FIN: one sequence number, no payload of its own.
+/// It carries FIN, which takes one sequence number and is not payload.
 pub(crate) const WITH_FIN: u8 = 32;
 
 /// One outstanding segment.
@@ -20,11 +20,11 @@ pub(crate) const WITH_FIN: u8 = 32;
 pub(crate) struct Record {
     pub seq: u64,
     pub sent_at: Nanos,
-    /// `delivered`, its instant, and the start of the send window when this was sent (delivery-rate-estimation section 3.2).
+    /// `delivered`, the time of its last change, and the start of the send window when this was sent (delivery-rate-estimation section 3.2).
     pub delivered: u64,
     pub delivered_at: Nanos,
     pub first_sent: Nanos,
-    /// Sequence numbers taken.
+    /// Number of sequence numbers that it takes.
     pub length: u32,
     pub flags: u8,
 }
@@ -38,15 +38,15 @@ impl Record {
         self.flags & flags != 0
     }
 
-    /// Counts towards the pipe: neither delivered nor lost without a retransmission.
+    /// Whether it counts towards the pipe: not delivered, and not lost without a retransmission.
     pub fn in_pipe(&self) -> bool {
         !self.is(SACKED) && (!self.is(LOST) || self.is(RETRANSMITTED))
     }
 }
 
-/// Segments acknowledged in sequence, each of which was sent once.
+/// Segments acknowledged in sequence, each of which was sent only once.
 pub(crate) struct InSequence {
-    /// When the oldest was sent.
+    /// When the oldest segment was sent.
     pub oldest: Nanos,
     pub newest: Record,
     pub bytes: u64,
@@ -58,15 +58,15 @@ pub(crate) struct Scoreboard {
     records: Ring<Record>,
     /// Bytes in flight.
     pub pipe: u64,
-    /// Segments SACKed and not yet acknowledged in sequence.
+    /// Number of segments that are SACKed and not yet acknowledged in sequence.
     pub sacked: u32,
-    /// Segments lost and waiting to be retransmitted.
+    /// Number of segments that are lost and wait to be retransmitted.
     pub to_retransmit: u32,
-    /// No segment below this waits to be retransmitted.
+    /// No segment below this sequence number waits to be retransmitted.
     retransmit_from: u64,
-    /// Highest end of anything SACKed.
+    /// Highest end of a SACK block.
     pub highest_sacked: u64,
-    /// SACK blocks of the last report, so that only what is new is walked.
+    /// SACK blocks of the last report, so that only new parts are walked.
     seen: [(u64, u64); 3],
 }
 
@@ -94,7 +94,7 @@ impl Scoreboard {
         let Some(front) = self.records.front() else {
             return 0;
         };
-        // Segments are nearly always of equal size, so the first guess is right.
+        // Segments nearly always have the same size, so the first guess is usually right.
         let guess = (seq.saturating_sub(front.seq) / u64::from(front.length.max(1))) as usize;
         if let Some(record) = self.records.get(guess)
             && record.seq <= seq
@@ -105,7 +105,7 @@ impl Scoreboard {
         self.records.partition_point(|r| r.end() <= seq)
     }
 
-    /// Takes the first record off if it lies wholly below `ack`.
+    /// Removes and returns the first record if it is entirely below `ack`.
     #[inline]
     pub fn pop_acked(&mut self, ack: u64) -> Option<Record> {
         let record = *self.records.front()?;
@@ -121,7 +121,7 @@ impl Scoreboard {
         Some(record)
     }
 
-    /// Takes off all records that lie wholly below `ack`. None, and nothing is taken off, if there is no such record or one of them was ever
+    /// Removes all records that are entirely below `ack`. Returns `None` and removes nothing if there are no such records or one of them was ever
     /// marked.
     #[inline]
     pub fn pop_in_sequence(&mut self, ack: u64) -> Option<InSequence> {
@@ -158,11 +158,11 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what the SACK blocks cover; calls `newly` for each segment that was not known to be delivered.
+    /// Marks the segments in the SACK blocks. Calls `newly` for each segment that was not known to be delivered.
     pub fn sack(&mut self, blocks: &[(u64, u64)], mut newly: impl FnMut(&Record)) {
         let mut walked = [(0, 0); 3];
         for (slot, &(start, end)) in blocks.iter().enumerate() {
-            // A block that grew at its end since the last report is walked from there.
+            // If a block grew at its end since the last report, walk only the new part.
             let known = self
                 .seen
                 .iter()
@@ -197,7 +197,7 @@ impl Scoreboard {
         self.highest_sacked = self.highest_sacked.max(end);
     }
 
-    /// Judges the record at `index` lost (its last transmission, if it was retransmitted); returns its bytes.
+    /// Marks the last transmission of the record at `index` as lost. Returns its bytes.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         let record = &mut self.records[index];
         debug_assert!(record.in_pipe());
@@ -208,7 +208,7 @@ impl Scoreboard {
         u64::from(record.length)
     }
 
-    /// Judges everything that was not delivered lost (a timeout); returns the bytes newly lost.
+    /// Marks everything that was not delivered as lost, after a timeout. Returns the bytes newly lost.
     pub fn mark_all_lost(&mut self) -> u64 {
         (0..self.records.len())
             .map(|i| {
@@ -221,20 +221,20 @@ impl Scoreboard {
             .sum()
     }
 
-    /// Whether anything judged lost is still outstanding, retransmitted or not.
+    /// Whether anything that was judged lost is still outstanding, retransmitted or not.
     pub fn any_lost(&self) -> bool {
         let missing = |record: &Record| record.flags & (LOST | SACKED) == LOST;
         self.to_retransmit > 0 || self.records.iter().any(missing)
     }
 
-    /// Whether anything outstanding was ever sent again.
-    pub fn repeats(&self) -> bool {
+    /// Whether anything outstanding was ever retransmitted.
+    pub fn any_retransmitted(&self) -> bool {
         let repeated = |r: &Record| r.flags & (EVER_RETRANSMITTED | SACKED) == EVER_RETRANSMITTED;
         self.records.iter().any(repeated)
     }
 
-    /// What counts as lost and was not sent again is in flight after all.
-    pub fn take_back_losses(&mut self) {
+    /// Marks what was judged lost and not retransmitted as in flight again.
+    pub fn undo_losses(&mut self) {
         if self.to_retransmit == 0 {
             return;
         }
@@ -248,7 +248,7 @@ impl Scoreboard {
         self.to_retransmit = 0;
     }
 
-    /// Bytes of the next segment to retransmit.
+    /// Returns the index of the next record to retransmit.
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.to_retransmit == 0 {
             return None;
@@ -265,7 +265,7 @@ impl Scoreboard {
         None
     }
 
-    /// Notes that the record at `index` leaves again.
+    /// Records that the record at `index` is retransmitted.
     pub fn retransmit(&mut self, index: usize, stamp: impl FnOnce(&mut Record)) -> Record {
         let record = &mut self.records[index];
         if record.is(LOST) && !record.is(RETRANSMITTED) {
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pipe, SACKed segments and segments to retransmit, counted from scratch.
+    /// Pipe, number of SACKed segments and number of segments to retransmit, counted from scratch.
     fn recount(board: &Scoreboard) -> (u64, u32, u32) {
         let count =
             |f: &dyn Fn(&Record) -> bool| board.records.iter().filter(|r| f(r)).count() as u32;
@@ -337,7 +337,7 @@ mod tests {
                             board.retransmit(index, |_| {});
                         }
                     }
-                    5 if at == 0 => board.take_back_losses(),
+                    5 if at == 0 => board.undo_losses(),
                     _ => {
                         una = (una + 10 * at).min(next);
                         while board.pop_acked(una).is_some() {}

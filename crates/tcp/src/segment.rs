@@ -1,4 +1,4 @@
-//! A TCP segment's header, small enough to travel by value.
+//! The header of a TCP segment, small enough to be passed by value.
 
 use bloatlab_units::{MICROSECOND, Nanos};
 
@@ -9,40 +9,40 @@ pub const FIN: u8 = 0x01;
 /// The acknowledgment number is valid.
 pub const ACK: u8 = 0x10;
 
-/// ECN echo (RFC 3168). This and the next two are the ACE field (RFC 9768 section 3.2), in one piece at the top; on the wire ECE and CWR
-/// lie a bit higher, where nothing sends URG.
+/// ECN echo (RFC 3168). ECE, CWR and AE are the ACE field (RFC 9768 section 3.2), which is stored here in the top three bits. On the wire, ECE and
+/// CWR are one bit higher, in the place of URG here, which is never sent.
 pub const ECE: u8 = 1 << ACE_SHIFT;
 /// Congestion window reduced (RFC 3168).
 pub const CWR: u8 = 2 << ACE_SHIFT;
-/// Accurate ECN (RFC 9768), the bit that RFC 3168 left reserved; on the wire it stands beside the header's length.
+/// Accurate ECN (RFC 9768), the bit that RFC 3168 left reserved. On the wire it is next to the header length.
 pub const AE: u8 = 4 << ACE_SHIFT;
 const ACE_SHIFT: u32 = 5;
 
-/// The AccECN option is there; kept where PSH is on the wire, which follows from the payload.
+/// The AccECN option is present. Stored in the place of PSH, which follows from the payload.
 pub const COUNTERS: u8 = 0x08;
 
-/// Another segment of the same buffer follows at once; kept where RST is on the wire, which nothing sends.
+/// Another segment of the same buffer follows directly. Stored in the place of RST, which is never sent.
 pub const MORE: u8 = 0x04;
 
-/// IPv4 and TCP headers with the timestamps option (RFC 7323), padded: 20 + 20 + 12 bytes.
+/// Bytes of the IPv4 and TCP headers with the timestamps option (RFC 7323), padded: 20 + 20 + 12.
 pub const HEADER: u32 = 52;
-/// The same of a SYN, which carries MSS, SACK-permitted, timestamps and window scale.
+/// Bytes of the headers of a SYN, which carries MSS, SACK-permitted, timestamps and window scale.
 pub const SYN_HEADER: u32 = 60;
 /// Bytes of an AccECN option with two counters (RFC 9768 section 3.2.3).
 pub const COUNTERS_SIZE: u32 = 8;
-/// SACK blocks that leave room for it beside the timestamps.
+/// Largest number of SACK blocks that leaves space for an AccECN option besides the timestamps.
 pub const COUNTERS_BLOCKS: u8 = 2;
 
 /// A half-open range of sequence numbers on the wire.
 pub type Block = (u32, u32);
 
-/// A TCP segment without its payload's bytes. Sequence numbers wrap at 2^32 as on the wire; each end unwraps them.
+/// A TCP segment without the bytes of its payload. Sequence numbers wrap at 2^32 as on the wire; each end unwraps them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
     /// Sequence number of the first byte.
     pub seq: u32,
-    /// Next byte expected from the other end.
+    /// Next sequence number expected from the other end.
     pub ack: u32,
     /// Receive window in bytes (already scaled).
     pub window: u32,
@@ -54,30 +54,30 @@ pub struct Segment {
     pub length: u16,
     /// SYN, FIN, ACK, ECE, CWR, AE, COUNTERS, MORE.
     pub flags: u8,
-    /// SACK blocks that follow (RFC 2018; at most 3 beside timestamps). The first may be a duplicate report (RFC 2883).
+    /// Number of SACK blocks (RFC 2018; at most 3 besides timestamps). The first one may report a duplicate (RFC 2883).
     pub blocks: u8,
-    /// The SACK blocks; with `COUNTERS` the third place holds these.
+    /// The SACK blocks. With `COUNTERS`, the third element holds the counters.
     pub sack: [Block; 3],
 }
 
 /// The AccECN option (RFC 9768 section 3.2.3): payload bytes received, modulo 2^24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// In ECN-capable packets that carry no mark; of ECT(1) if `l4s`, else of ECT(0).
+    /// Bytes in ECN-capable packets without a mark: ECT(1) packets if `l4s`, otherwise ECT(0) packets.
     pub unmarked: u32,
-    /// In marked packets.
+    /// Bytes in marked packets.
     pub marked: u32,
-    /// Option kind 174, whose first counter is that of ECT(1), instead of 172.
+    /// The option has kind 174, whose first counter is for ECT(1), instead of 172.
     pub l4s: bool,
 }
 
 impl Segment {
-    /// Whether this flag is set.
+    /// Whether a flag is set.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
-    /// Bytes of IP packet: headers, options and payload.
+    /// Bytes of the IP packet: headers, options and payload.
     pub fn wire_size(&self) -> u32 {
         let usual = HEADER + u32::from(self.length);
         if self.blocks == 0 && self.flags & (SYN | COUNTERS) == 0 {
@@ -120,7 +120,7 @@ impl Segment {
         })
     }
 
-    /// Adds the AccECN option; at most [`COUNTERS_BLOCKS`] SACK blocks leave room for it.
+    /// Adds the AccECN option. There must be at most [`COUNTERS_BLOCKS`] SACK blocks.
     pub(crate) fn set_counters(&mut self, counters: Counters) {
         debug_assert!(self.blocks <= COUNTERS_BLOCKS);
         self.flags |= COUNTERS;
@@ -130,19 +130,19 @@ impl Segment {
         );
     }
 
-    /// The SACK blocks present.
+    /// The SACK blocks that are present.
     pub fn sack_blocks(&self) -> &[Block] {
         &self.sack[..usize::from(self.blocks.min(3))]
     }
 }
 
-/// RFC 7323's clock: microseconds, as Linux has it.
+/// RFC 7323's clock in microseconds, as in Linux.
 #[inline]
 pub(crate) fn time_stamp(now: Nanos) -> u32 {
     (now / MICROSECOND) as u32
 }
 
-/// The 64-bit sequence number near `reference` that reads `wire` on the wire.
+/// The 64-bit sequence number near `reference` whose lower 32 bits are `wire`.
 #[inline]
 pub fn unwrap(reference: u64, wire: u32) -> u64 {
     reference.wrapping_add(i64::from(wire.wrapping_sub(reference as u32) as i32) as u64)
@@ -214,7 +214,7 @@ mod tests {
         segment.set_counters(counters);
         assert_eq!(segment.counters(), Some(counters));
         assert_eq!(segment.sack_blocks(), [(1, 2), (3, 4)]);
-        // 52 bytes of headers, 20 of SACK, 8 of the option: 60 bytes of TCP header, the most there is.
+        // 52 bytes of headers, 20 of SACK and 8 of the option: a TCP header of 60 bytes, which is the maximum.
         assert_eq!(segment.wire_size(), 80);
     }
 }

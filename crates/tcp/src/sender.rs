@@ -1,10 +1,10 @@
-//! The sending half: what it knows of the connection, and its retransmission timer.
+//! The sending half of a connection: its state and its retransmission timer.
 
 use bloatlab_cc::{Ack, CongestionControl, EcnFeedback, RateSample, Window};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::loss::{Highest, Rack};
-use crate::marks::Tally;
+use crate::marks::CounterReader;
 use crate::offload::Offload;
 use crate::pacing::PacingClock;
 use crate::prr::Prr;
@@ -13,12 +13,12 @@ use crate::scoreboard::Scoreboard;
 use crate::undo::Undo;
 use crate::{LossDetection, Pacing, TcpConfig};
 
-/// What the sender is doing about congestion.
+/// The sender's congestion state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing is wrong.
+    /// No congestion.
     Open,
-    /// The window is being reduced after an ECN echo.
+    /// Reducing the window after an ECN echo.
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -26,51 +26,51 @@ pub enum State {
     Loss,
 }
 
-/// What a sender counted.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
-    /// Segments with payload or FIN that left, retransmissions included.
+    /// Segments with payload or FIN that were sent, including retransmissions.
     pub segments: u64,
-    /// Payload bytes that left, retransmissions included.
+    /// Payload bytes that were sent, including retransmissions.
     pub bytes: u64,
-    /// Segments that left again.
+    /// Segments that were retransmitted.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub rtos: u64,
     /// Tail-loss probes.
     pub probes: u64,
-    /// Fast recoveries begun.
+    /// Number of fast recoveries that began.
     pub recoveries: u64,
-    /// Fast recoveries that ended, and their total length, ns.
+    /// Number of fast recoveries that ended, and their total duration, ns.
     pub recovered: u64,
     /// See `recovered`.
     pub recovery_time: Nanos,
     /// Reductions after an ECN echo.
     pub ecn_reductions: u64,
-    /// Reductions taken back, because nothing had been lost.
+    /// Reductions that were undone because nothing had been lost.
     pub undone: u64,
 }
 
 /// The sending half of a connection.
 pub struct Sender {
-    /// The window that the law steers.
+    /// The window that the congestion control sets.
     pub window: Window,
     /// RTT estimates.
     pub rtt: RttEstimator,
     /// Counters.
     pub stats: SenderStats,
-    /// RTT that the last ACK gave, ns; 0 when it gave none.
+    /// RTT sample of the last ACK, ns; 0 if it had none.
     pub ack_rtt: Nanos,
-    /// The last delivery-rate sample; `interval` 0 when there is none.
+    /// The last delivery-rate sample. `interval` is 0 if there is none.
     pub rate: RateSample,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) owns_recovery: bool,
-    /// Fast paths may be taken; else every ACK and segment takes the slow one, with the same result.
+    /// Whether fast paths may be taken. Otherwise every ACK and segment takes the slow path, with the same result.
     pub(crate) fast_paths: bool,
-    /// Nothing is SACKed, lost, reordered, sent again, probed or marked, and the stream goes on: the next ACK may take the fast path, and segments
-    /// may leave as a train. Whatever changes one of these clears it; [`Sender::update_fast_path`] sets it.
+    /// Nothing is SACKed, lost, reordered, retransmitted, probed or marked, and the stream has not ended. The next ACK may then take the fast path,
+    /// and segments may leave as a train. Whatever changes one of these conditions clears it; [`Sender::update_fast_path`] sets it.
     pub(crate) fast_path: bool,
-    /// Single segments matter to nobody: neither to the congestion control nor to pacing nor to offload.
+    /// The congestion control, pacing and offload all ignore single segments.
     pub(crate) sends_trains: bool,
     pub(crate) una: u64,
     pub(crate) next: u64,
@@ -94,27 +94,27 @@ pub struct Sender {
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Nanos,
     pub(crate) first_sent: Nanos,
-    /// `delivered` at which the current application-limited phase is over; 0 when there is none.
+    /// Value of `delivered` at which the current application-limited phase ends; 0 if there is none.
     pub(crate) app_limited: u64,
     pub(crate) lost: u64,
     pub(crate) last_sent: Nanos,
-    /// `next` when the window last held the sender back.
+    /// `next` when the window last limited the sender.
     pub(crate) limited_at: u64,
     /// Retransmission or probe timer.
     pub(crate) timer: Nanos,
     pub(crate) timer_is_probe: bool,
     pub(crate) reorder_timer: Nanos,
     pub(crate) probe_wanted: bool,
-    /// `next` after the probe, and whether the probe repeated old data (RFC 8985 section 7.4).
+    /// `next` after the probe, and whether the probe retransmitted old data (RFC 8985 section 7.4).
     pub(crate) probe_end: u64,
     pub(crate) probe_repeated: bool,
     pub(crate) max_ack_delay: Nanos,
-    /// Most bytes by which an ACK may open the window; 0: what it acknowledged.
+    /// The most bytes by which an ACK may grow the window; 0: as many as it acknowledged.
     pub(crate) most: u64,
     pub(crate) feedback: EcnFeedback,
-    /// The law lowers the window for marks itself.
-    pub(crate) answers_marks: bool,
-    pub(crate) tally: Tally,
+    /// The congestion control itself lowers the window for marks.
+    pub(crate) responds_to_marks: bool,
+    pub(crate) counter_reader: CounterReader,
     pub(crate) cwr_wanted: bool,
     pub(crate) undo: Undo,
 }
@@ -132,7 +132,7 @@ impl Sender {
             owns_recovery: cc.owns_recovery(),
             fast_paths: true,
             fast_path: false,
-            sends_trains: !cc.heeds_sends() && config.pacing != Pacing::On,
+            sends_trains: !cc.observes_sends() && config.pacing != Pacing::On,
             cc,
             una: 0,
             next: 0,
@@ -167,55 +167,55 @@ impl Sender {
             max_ack_delay: config.delayed_ack.0,
             most: if config.byte_counting { 0 } else { mss },
             feedback: EcnFeedback::Off,
-            answers_marks: false,
-            tally: Tally::new(),
+            responds_to_marks: false,
+            counter_reader: CounterReader::new(),
             cwr_wanted: false,
             undo: Undo::new(config),
         }
     }
 
-    /// The handshake agreed on this feedback.
+    /// The handshake negotiated this feedback.
     pub(crate) fn agree(&mut self, feedback: EcnFeedback) {
         self.feedback = feedback;
         self.cc.on_negotiated(feedback);
-        self.answers_marks = self.cc.answers_marks();
+        self.responds_to_marks = self.cc.responds_to_marks();
     }
 
-    /// Whether ECE and CWR mean what RFC 3168 says.
+    /// Whether ECE and CWR have the meaning of RFC 3168.
     #[inline]
-    pub(crate) fn tells_cwr(&self) -> bool {
+    pub(crate) fn uses_cwr(&self) -> bool {
         matches!(self.feedback, EcnFeedback::Classic | EcnFeedback::Dctcp)
     }
 
-    /// Whether the application has never had anything to send, and has not closed.
+    /// Whether the application has never written and has not closed.
     #[inline]
     pub(crate) fn has_never_written(&self) -> bool {
         self.limit == 1 && !self.fin_wanted
     }
 
-    /// What the sender is doing about congestion.
+    /// The congestion state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Bytes in flight: sent, neither delivered nor judged lost (RFC 6675's pipe).
+    /// Bytes in flight: sent, not delivered and not judged lost (RFC 6675's pipe).
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.board.pipe
     }
 
-    /// Bytes delivered, by ACK or SACK.
+    /// Bytes delivered by ACK or SACK.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// First sequence number not acknowledged (the SYN's is 0, the first byte's 1).
+    /// First sequence number that is not acknowledged. The SYN has 0, the first byte has 1.
     #[inline]
     pub fn una(&self) -> u64 {
         self.una
     }
 
-    /// An ACK-less event as the laws see it.
+    /// The connection's state in the form of an ACK, for events without one.
     pub(crate) fn snapshot(&self, now: Nanos) -> Ack {
         Ack {
             now,
@@ -232,7 +232,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6298 section 5.3 and RFC 8985 section 7.2: (re)start the timer, as a probe where one is allowed.
+    /// RFC 6298 section 5.3 and RFC 8985 section 7.2: restarts the timer, as a probe timer if a probe is allowed.
     #[inline(always)]
     pub(crate) fn arm_timer(&mut self, now: Nanos) {
         let rto = self.rtt.rto();

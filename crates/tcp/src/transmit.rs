@@ -1,4 +1,4 @@
-//! What leaves the sender, and when: retransmissions first, then new data, within window and pacing; the timers' work.
+//! What the sender transmits and when: retransmissions first, then new data, as window and pacing allow. Also handles the timers.
 
 use bloatlab_cc::Signal;
 use bloatlab_units::{NEVER, Nanos};
@@ -7,22 +7,22 @@ use crate::scoreboard::{APP_LIMITED, Record, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::{Sender, State};
 
-/// What [`Sender::poll`] wrote.
+/// The kind of segment that [`Sender::poll`] wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     Nothing,
-    /// Data or FIN that leaves for the first time.
+    /// Data or FIN that is sent for the first time.
     New,
-    /// What has left before.
+    /// A retransmission.
     Again,
 }
 
-/// New full segments that leave back to back.
+/// New full segments that are sent back to back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Train {
     /// Number of segments.
     pub segments: u64,
-    /// The congestion window lets no other segment follow.
+    /// The congestion window does not allow another segment.
     pub fills_window: bool,
 }
 
@@ -62,7 +62,7 @@ impl Sender {
         let mut followed = 0;
         if train.segments > 0 {
             self.offload.rest = end - self.next;
-            if self.offload.tells_more {
+            if self.offload.sets_more {
                 followed = train.segments - u64::from(self.offload.rest == 0);
             }
         }
@@ -151,7 +151,7 @@ impl Sender {
                 self.limited_at = self.next;
                 return Sent::Nothing;
             }
-            // A peer's window with less room than a segment: send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
+            // If the peer's window has less space than a segment, send what fits only if nothing is outstanding (RFC 9293 section 3.8.6.2.1).
             let room = self.edge.saturating_sub(self.next);
             if room < length && (room == 0 || !self.board.is_empty()) {
                 return Sent::Nothing;
@@ -175,12 +175,12 @@ impl Sender {
         Sent::New
     }
 
-    /// More of the buffer follows at once, unless pacing has ended the burst.
+    /// Sends more of the buffer directly after, unless pacing has ended the burst.
     #[inline]
     fn go_on(&mut self, now: Nanos, segment: &mut Segment) {
         if now < self.pacing.next_send {
             self.offload.rest = 0;
-        } else if self.offload.tells_more {
+        } else if self.offload.sets_more {
             segment.flags |= MORE;
         }
     }
@@ -202,7 +202,7 @@ impl Sender {
         Sent::Again
     }
 
-    /// When the pacing clock lets the next segment go, if it waits for nothing else.
+    /// When pacing releases the next segment, if nothing else delays it.
     #[inline]
     pub(crate) fn pacing_deadline(&self) -> Nanos {
         let mss = self.window.mss;
@@ -218,7 +218,7 @@ impl Sender {
         }
     }
 
-    /// The length of the next segment where less than a whole one is left to send, and whether there is anything to send.
+    /// Length of the next segment if less than a full one is left, and whether there is anything to send.
     #[cold]
     fn next_short(&self) -> (u64, bool) {
         let left = self.limit.saturating_sub(self.next);
@@ -226,7 +226,7 @@ impl Sender {
         (left.max(1), self.board.to_retransmit > 0 || left > 0 || fin)
     }
 
-    /// A paced sender fills its window between two bursts, and is limited by it all the same.
+    /// Records that the window limits the sender. This also holds for a paced sender that fills its window between two bursts.
     #[inline]
     fn note_window_limited(&mut self) {
         if self.board.pipe + self.pacing.burst > self.window.cwnd {
@@ -235,7 +235,7 @@ impl Sender {
     }
 
     fn note_app_limited(&mut self) {
-        // Delivery-rate-estimation section 3.4: nothing to send while the window is open.
+        // Delivery-rate-estimation section 3.4: there is nothing to send while the window is open.
         if self.board.pipe < self.window.cwnd {
             self.app_limited = (self.delivered + self.board.pipe).max(1);
         }
@@ -305,7 +305,7 @@ impl Sender {
         self.undo.on_repeat(time_stamp(now));
         let payload = u64::from(record.length) - u64::from(record.is(WITH_FIN));
         self.after_transmit(now, payload);
-        // The oldest segment outstanding gets a whole timeout for its repetition.
+        // The retransmission of the oldest outstanding segment gets a full timeout.
         if self.timer == NEVER || index == 0 {
             self.arm_timer(now);
         }
@@ -332,7 +332,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission, probe or reordering timer may be due.
+    /// Handles the retransmission, probe and reordering timers if they are due.
     #[cold]
     pub(crate) fn on_timer(&mut self, now: Nanos) {
         self.fast_path = false;
@@ -359,7 +359,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.3: send one segment of new data, else the last one again.
+    /// RFC 8985 section 7.3: sends one segment of new data, otherwise retransmits the last segment.
     #[cold]
     fn transmit_probe(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
         if self.board.is_empty() {
@@ -396,7 +396,7 @@ impl Sender {
                 .on_congestion(&mut self.window, Signal::Timeout, &ack);
         }
         self.lost += self.board.mark_all_lost();
-        self.cwr_wanted = self.tells_cwr();
+        self.cwr_wanted = self.uses_cwr();
         self.state = State::Loss;
         self.recover = self.next;
         self.probe_end = 0;

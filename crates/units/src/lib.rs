@@ -1,6 +1,6 @@
-//! Quantities every other crate speaks in: integer time, rate, bytes, queue limits, and seeded random streams.
+//! The quantities that all other crates use: integer time, rates, bytes, queue limits, and seeded random streams.
 //!
-//! Nothing here reads a clock. Time is a count of nanoseconds since the start of the run.
+//! Nothing in this crate reads a clock. Time is a count of nanoseconds since the start of the run.
 
 mod interrupt;
 mod nearest;
@@ -19,27 +19,28 @@ pub use shown::{is_hidden, shown};
 /// An instant: nanoseconds since the start of the run.
 pub type Nanos = u64;
 
-/// A count as a float. Through i64, whose conversion is one instruction, where that of u64 is a sequence; so not for [`NEVER`].
+/// Converts a count to a float. The conversion goes through i64, which takes one instruction, whereas that of u64 takes several. [`NEVER`] is
+/// therefore not allowed.
 #[inline]
 pub fn float(count: u64) -> f64 {
     debug_assert!(count <= i64::MAX as u64);
     count as i64 as f64
 }
 
-/// The whole part of a number that is neither negative nor beyond `i64::MAX`, by the same shorter way.
+/// Truncates a number between 0 and `i64::MAX` to an integer, also through i64 for speed.
 #[inline]
 pub fn whole(number: f64) -> u64 {
     debug_assert!((0.0..9.2e18).contains(&number));
     number as i64 as u64
 }
 
-/// The larger of two numbers: one instruction, where `f64::max` is several for what it does about NaN; so not for NaN.
+/// The larger of two numbers, neither of which may be NaN. This takes one instruction; `f64::max` takes several because it handles NaN.
 #[inline]
 pub fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// The smaller of two numbers, neither of which is NaN, likewise.
+/// The smaller of two numbers, neither of which may be NaN.
 #[inline]
 pub fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }

@@ -1,6 +1,6 @@
-//! Finds what a user meant: the known name with the smallest edit distance.
+//! Suggests the name that a user probably meant: the known name with the smallest edit distance.
 
-/// The known name nearest to `name`, if one is near enough to be what was meant; case and punctuation do not count.
+/// The known name nearest to `name`, if it is near enough to be a plausible correction. Case and punctuation are ignored.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let fold = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! Quantities as users write them: a number with its unit, in a string. A bare number is refused, because its unit is unknown.
+//! Quantities as users write them: a number and its unit in a string. A number without a unit is refused.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -58,7 +58,7 @@ fn parse(text: &str, what: &str, example: &str, units: &[(&str, f64)]) -> Result
     Ok(value as u64)
 }
 
-/// Writes with the largest unit that divides the value.
+/// Writes the value in the largest unit that divides it.
 fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let (name, scale) = units
         .iter()
@@ -131,14 +131,14 @@ macro_rules! text_serde {
 }
 
 quantity!(
-    /// A length of time in nanoseconds, written `15ms`.
+    /// A duration in nanoseconds, written `15ms`.
     Duration, "duration", "15ms", r"^\s*[0-9.]+\s*(ns|us|µs|ms|s|min|h)\s*$",
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)],
     &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)]
 );
 
 quantity!(
-    /// A rate in bits per second, written `16Mbit/s`; `16Mbps` and `16Mbit` (bits, as in tc) are read too.
+    /// A rate in bits per second, written `16Mbit/s`. The spellings `16Mbps` and `16Mbit` (bits, as in tc) are also accepted.
     Rate, "rate", "16Mbit/s", r"^\s*[0-9.]+\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\s*$",
     &[
         ("bit/s", 1.0), ("bps", 1.0), ("bit", 1.0),
@@ -176,14 +176,14 @@ quantity!(
 );
 
 impl Duration {
-    /// Seconds, as a float, for laws and reports.
+    /// The duration in seconds, as a float.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 }
 
 impl Rate {
-    /// The time to send `bytes`, and the remainder (in 1/rate ns) to hand to the next call, so that no rate is ever lost.
+    /// The time to send `bytes`, and a remainder (in 1/rate ns) to pass to the next call, so that rounding errors do not accumulate.
     #[inline]
     pub fn transmit(self, bytes: u64, remainder: u64) -> (Nanos, u64) {
         let work = bytes * 8_000_000_000 + remainder;
@@ -191,7 +191,7 @@ impl Rate {
     }
 }
 
-/// How much a queue may hold. The unit is part of the value.
+/// The capacity of a queue. The unit is part of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// Packets of any size: `80p`.

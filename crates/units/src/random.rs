@@ -1,9 +1,9 @@
-//! Seeded random streams: one per component, so that adding a component never shifts another's numbers.
+//! Seeded random streams. Every component has its own, so that adding a component never changes the numbers that another one draws.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-/// The family of random streams of one run.
+/// All random streams of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     seed: u64,
@@ -15,14 +15,14 @@ impl Streams {
         Self { seed }
     }
 
-    /// The stream of the named component; the same (seed, name) always gives the same numbers.
+    /// The stream of the named component. The same seed and name always give the same numbers.
     pub fn stream(&self, component: &str) -> Rng {
         let name = component
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
-        // One to one in the seed: each of its 2^64 values gives other streams.
+        // This mapping is one to one, so that each of the 2^64 seeds gives different streams.
         Rng(Pcg64Mcg::seed_from_u64(
             self.seed ^ (self.seed << 32) ^ name,
         ))
@@ -59,7 +59,7 @@ impl Rng {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Normally distributed round 0 with this standard deviation (Box and Muller 1958).
+    /// Normally distributed with mean 0 and this standard deviation (Box and Muller 1958).
     pub fn normal(&mut self, deviation: f64) -> f64 {
         let radius = libm::sqrt(self.exponential(2.0));
         deviation * radius * libm::cos(std::f64::consts::TAU * self.uniform())

@@ -2,9 +2,9 @@
 
 use std::ops::{Index, IndexMut};
 
-/// First in, first out. The ring grows by doubling and never shrinks.
+/// A first-in, first-out queue. The ring grows by doubling and never shrinks.
 ///
-/// `head` and `tail` count every value that ever left and came, so that a mask finds its slot.
+/// `head` and `tail` count all values that were ever removed and appended. A mask turns such a count into a slot.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
@@ -23,13 +23,13 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// Number of values held.
+    /// Number of values in the queue.
     #[inline]
     pub fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// Whether no value is held.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -46,13 +46,13 @@ impl<T: Copy> Ring<T> {
         self.get(0)
     }
 
-    /// The oldest value, to be changed.
+    /// The oldest value, mutably.
     #[inline]
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.get_mut(0)
     }
 
-    /// The value that came `index` places after the oldest.
+    /// The value at this index, counted from the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         if index >= self.len() {
@@ -61,7 +61,7 @@ impl<T: Copy> Ring<T> {
         self.slots.get(self.slot(self.head.wrapping_add(index)))
     }
 
-    /// The value that came `index` places after the oldest, to be changed.
+    /// The value at this index, counted from the oldest, mutably.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         if index >= self.len() {
@@ -71,7 +71,7 @@ impl<T: Copy> Ring<T> {
         self.slots.get_mut(slot)
     }
 
-    /// Appends a value and returns it in its place.
+    /// Appends a value and returns a reference to it.
     #[inline]
     pub fn push_back(&mut self, value: T) -> &mut T {
         if self.len() == self.slots.len() {
@@ -84,7 +84,7 @@ impl<T: Copy> Ring<T> {
         place
     }
 
-    /// Takes the oldest value.
+    /// Removes and returns the oldest value.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let oldest = *self.front()?;
@@ -92,14 +92,21 @@ impl<T: Copy> Ring<T> {
         Some(oldest)
     }
 
-    /// Removes the `count` oldest values; there must be as many.
+    /// Removes the `count` oldest values. The queue must hold at least this many.
     #[inline]
     pub fn drop_front(&mut self, count: usize) {
         debug_assert!(count <= self.len());
         self.head = self.head.wrapping_add(count);
     }
 
-    /// Doubles the ring; new slots hold copies of `filler` until they are used.
+    /// Removes the `count` newest values; there must be as many.
+    #[inline]
+    pub fn drop_back(&mut self, count: usize) {
+        debug_assert!(count <= self.len());
+        self.tail = self.tail.wrapping_sub(count);
+    }
+
+    /// Doubles the ring. New slots hold copies of `filler` until they are used.
     #[cold]
     fn grow(&mut self, filler: T) {
         let (held, head) = (self.len(), self.slot(self.head));
@@ -109,7 +116,7 @@ impl<T: Copy> Ring<T> {
         self.slots.resize(doubled, filler);
     }
 
-    /// Number of values at the front for which `before` holds. All of them must come before all for which it does not.
+    /// Number of values at the front that satisfy `before`. They must all precede those that do not satisfy it.
     pub fn partition_point(&self, mut before: impl FnMut(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -134,7 +141,7 @@ impl<T: Copy> Index<usize> for Ring<T> {
 
     /// # Panics
     ///
-    /// There are not more than `index` values.
+    /// If `index` is not below the length.
     fn index(&self, index: usize) -> &T {
         self.get(index).expect("index below the length")
     }
@@ -143,7 +150,7 @@ impl<T: Copy> Index<usize> for Ring<T> {
 impl<T: Copy> IndexMut<usize> for Ring<T> {
     /// # Panics
     ///
-    /// There are not more than `index` values.
+    /// If `index` is not below the length.
     fn index_mut(&mut self, index: usize) -> &mut T {
         self.get_mut(index).expect("index below the length")
     }
@@ -158,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holds_what_a_deque_holds(steps in proptest::collection::vec((0_u8..4, 0_usize..8), 1..300)) {
+        fn holds_what_a_deque_holds(steps in proptest::collection::vec((0_u8..5, 0_usize..8), 1..300)) {
             let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
             for (number, (step, count)) in steps.into_iter().enumerate() {
                 match step {
@@ -167,6 +174,11 @@ mod tests {
                         let count = count.min(deque.len());
                         ring.drop_front(count);
                         deque.drain(..count);
+                    }
+                    2 => {
+                        let count = count.min(deque.len());
+                        ring.drop_back(count);
+                        deque.truncate(deque.len() - count);
                     }
                     _ => {
                         prop_assert_eq!(*ring.push_back(number), number);

@@ -1,12 +1,12 @@
-//! What a user wrote, as it may be shown: in one line, and with nothing hidden in it.
+//! Makes text from users safe to display: in one line, with hidden characters made visible.
 
-/// Whether a character is not seen, ends the line, or changes the direction of the text round it (Unicode's Bidi_Control).
+/// Whether a character is invisible, ends the line, or changes the direction of the surrounding text (Unicode's Bidi_Control).
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The beginning of a text in one line, hidden characters as their code.
+/// The beginning of a text in one line, with hidden characters escaped.
 pub fn shown(text: &str, longest: usize) -> String {
     let mut shown = String::new();
     for (place, c) in text.chars().enumerate() {

@@ -1,1 +1,1 @@
-"""Analysis over many runs: intervals, comparisons, sensitivity and tuning. Needs the extra `analysis`."""
+"""Analysis of stored runs: claims, rankings, comparisons, sensitivity and tuning. The last three need the extra `analysis`."""

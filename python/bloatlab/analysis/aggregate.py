@@ -1,11 +1,11 @@
-"""Replications as one row: what a store says of each point and metric."""
+"""Summaries over replications: one row per point and metric of a store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bloatlab.analysis.intervals import CONFIDENCE, bootstrap_intervals, check_confidence, t_quantile
 from bloatlab.analysis.points import parameters_of, points, varying
+from bloatlab.statistics.intervals import CONFIDENCE, bootstrap_intervals, check_confidence, t_quantile
 from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ def summary(
     bootstrap: bool = False,
     seed: int = 42,
 ) -> pl.DataFrame:
-    """One row a point and metric: the mean over the replications and how sure it is.
+    """One row per point and metric: the mean over the replications and its confidence interval.
 
     Args:
         store: A results directory, opened.
         scope: `flow`, `link`, `network` or `probe`; absent: all.
         metric: Name of a metric; absent: all.
-        confidence: Of the intervals.
-        bootstrap: Add the bootstrap's interval, which takes its time.
-        seed: Of the bootstrap.
+        confidence: Confidence level of the intervals.
+        bootstrap: Add the bootstrap interval, which takes longer.
+        seed: Seed of the bootstrap.
 
     Returns:
-        `point`, `experiment`, `engine`, `engine_version`, the parameters in which points differ (as text), `scope`,
-        `entity`, `metric`, `unit`, `n` (replications that have the metric), `mean`, `sd`, `low` and `high` (Student's t
-        interval); `bootstrap_low` and `bootstrap_high` where asked for. With one replication `sd` and the intervals are
-        null.
+        `point`, `experiment`, `engine`, `engine_version`, the parameters in which points differ (as text), `scope`, `entity`,
+        `metric`, `unit`, `n` (replications that have the metric), `mean`, `sd`, `low` and `high` (Student's t
+        interval); `bootstrap_low` and `bootstrap_high` where asked for. With one replication `sd` and the intervals
+        are null.
 
     Raises:
         ParameterError: The confidence is not between 0 and 1.
@@ -70,7 +70,7 @@ def over(
     table = rows.group_by(by).agg(
         value.len().alias("n"),
         value.mean().clip(value.min(), value.max()).alias("mean"),
-        # Of equal values exactly 0, which sums do not promise.
+        # Equal values have the standard deviation 0; a sum of rounded squares may differ from it.
         pl.when(value.len() > 1).then(pl.when(value.min() == value.max()).then(0.0).otherwise(value.std())).alias("sd"),
         *([value.sort().alias("values")] if bootstrap else []),
     )
@@ -82,7 +82,7 @@ def over(
 
 
 def _bootstrapped(table: pl.DataFrame, confidence: float, seed: int) -> pl.DataFrame:
-    """Groups of equal size at once."""
+    """Adds the bootstrap intervals, for all groups of equal size at once."""
     import polars as pl
 
     parts = []
@@ -98,14 +98,14 @@ def _bootstrapped(table: pl.DataFrame, confidence: float, seed: int) -> pl.DataF
 
 
 def _labels(store: Store, found: pl.DataFrame) -> pl.DataFrame:
-    """`point` and the parameters in which points differ, as a reader writes them."""
+    """`point` and the parameters in which points differ, as text for readers."""
     import polars as pl
 
     parameters = parameters_of(store, found)
     columns: dict[str, list[str | None]] = {}
     for name in varying(parameters):
         values = [of.get(name) for of in parameters.values()]
-        # A parameter may not be called as a column that is already there.
+        # A parameter with the name of another column gets an underscore.
         called = f"{name}_" if name in TAKEN else name
         columns[called] = [None if value is None else readable(value) for value in values]
     kinds = {"point": pl.UInt32, **dict.fromkeys(columns, pl.String)}

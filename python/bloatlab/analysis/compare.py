@@ -1,7 +1,8 @@
-"""Two sets of runs side by side: which metrics differ beyond noise.
+"""Compares two sets of runs: which metrics differ by more than noise.
 
-Points are matched by their parameters, replications are paired where both sides have the same seeds. What differs between all
-of A and all of B (the queue, the engine) is what is compared and takes no part in the match.
+Points are matched by their parameters. Replications are paired where both sides have the same seeds. A parameter in
+which all of A differs from all of B (such as the queue or the engine) is what is compared, so it is ignored in the
+match.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.analysis.differences import Correction, Difference, adjust, differ
-from bloatlab.analysis.intervals import CONFIDENCE, check_confidence
 from bloatlab.analysis.points import parameters_of, points, varying
 from bloatlab.analysis.readings import Reading
 from bloatlab.errors import ParameterError, unknown
+from bloatlab.statistics.differences import Correction, Difference, adjust, differ
+from bloatlab.statistics.intervals import CONFIDENCE, check_confidence
 from bloatlab.store import Store, canonical
 from bloatlab.store.metrics import SINGLE
 from bloatlab.store.text import readable
@@ -29,7 +30,7 @@ Replication = tuple[int, int]
 
 @dataclass(frozen=True)
 class Side:
-    """One side: points with their parameters, and the runs of each."""
+    """One side of the comparison: its points with their parameters and runs."""
 
     name: str
     store: Store
@@ -43,7 +44,7 @@ class Row:
     """A metric at a point, in A and in B."""
 
     point: str
-    """What sets the point apart; empty where there is one."""
+    """The parameters in which this point differs from others; empty if there is only one point."""
     scope: str
     entity: str
     metric: str
@@ -51,7 +52,7 @@ class Row:
     difference: Difference
     p_adjusted: float | None
     differs: bool | None
-    """Whether it is beyond noise; `None`: one replication, so noise cannot be judged."""
+    """Whether the difference is larger than noise; `None`: with one replication, noise is unknown."""
 
     @property
     def name(self) -> str:
@@ -60,7 +61,7 @@ class Row:
 
     @property
     def weight(self) -> tuple[int, float, float]:
-        """How far apart in units of noise; first those that noise does not explain at all."""
+        """Sort key: differences without any noise first, then by the size of the effect."""
         found = self.difference
         larger = max(abs(found.mean_a), abs(found.mean_b))
         relative = abs(found.difference) / larger if larger else 0.0
@@ -71,18 +72,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of it, the largest effect first."""
+    """Result of a comparison, the largest effect first."""
 
     a: str
     b: str
     compared: Mapping[str, tuple[str, str]]
-    """What differs between all of A and all of B."""
+    """Parameters in which all of A differs from all of B."""
     rows: Sequence[Row]
     matched: int
     alone_a: Sequence[str]
     alone_b: Sequence[str]
     replications: tuple[int, int]
-    """Fewest on each side."""
+    """Smallest number of replications on each side."""
     paired: bool
     """Whether every point's replications are paired by seed."""
     confidence: float
@@ -90,16 +91,16 @@ class Comparison:
 
     @property
     def judged(self) -> bool:
-        """Whether there are replications to tell noise by."""
+        """Whether there are replications, from which noise can be estimated."""
         return any(row.differs is not None for row in self.rows)
 
     @property
     def identical(self) -> bool:
-        """Whether every value is that of its partner."""
+        """Whether every value of A equals the matching value of B."""
         return bool(self.rows) and all(row.difference.identical for row in self.rows)
 
     def describe(self) -> dict[str, Any]:
-        """As `--json` has it."""
+        """The comparison in the form of `--json`."""
         head = {
             name: getattr(self, name)
             for name in ("a", "b", "matched", "alone_a", "alone_b", "paired", "confidence", "correction", "identical")
@@ -114,13 +115,13 @@ class Comparison:
 
 
 def sides(a: Store, b: Store, names: tuple[str, str] | None = None) -> tuple[Side, Side]:
-    """Two results directories."""
+    """The sides of a comparison of two results directories."""
     one, other = names or (str(a.directory), str(b.directory))
     return _side(one, a), _side(other, b)
 
 
 def sides_by(store: Store, parameter: str, values: Sequence[str]) -> tuple[Side, Side]:
-    """Two values of a parameter within one directory.
+    """The sides of a comparison of two values of a parameter within one directory.
 
     Raises:
         ParameterError: There is no such parameter, or no run with such a value.
@@ -147,7 +148,7 @@ def _side(name: str, store: Store) -> Side:
     heads = found.unique("point", keep="first", maintain_order=True)
     names = ("experiment", "engine", "engine_version")
     for point, *values in heads.select("point", *names).iter_rows():
-        # As JSON, like any parameter.
+        # As JSON, like all parameters.
         parameters[point] |= {name: canonical(value) for name, value in zip(names, values, strict=True)}
     return Side(name, store, parameters, found.select("run_id", "point", "seed", "repetition"))
 
@@ -164,10 +165,10 @@ def _only(side: Side, name: str, kept: Sequence[int]) -> Side:
 
 
 def match(a: Side, b: Side) -> tuple[dict[int, int], dict[str, tuple[str, str]]]:
-    """The partner in B of each point of A that has one, and what differs between all of A and all of B.
+    """Matches points: for each point of A its point of B, and the parameters in which all of A differs from all of B.
 
     Raises:
-        ParameterError: Several points of a side fit one of the other.
+        ParameterError: Several points of one side match the same point of the other.
     """
     names = sorted({name for side in (a, b) for of in side.parameters.values() for name in of})
     apart = {}
@@ -194,7 +195,7 @@ def _keys(side: Side, shared: Sequence[str], apart: Mapping[str, object]) -> dic
             names = [name for name in apart if of.get(name) != other.get(name)]
             why = f"differ only in {', '.join(names)}" if names else "have the same parameters but other scenarios"
             raise ParameterError(
-                f"{side.name}: several of its points {why}, so none can be matched (--by NAME=A,B chooses)"
+                f"{side.name}: several of its points {why}, so they cannot be matched (choose two values by --by)"
             )
         found[key] = point
     return found
@@ -209,24 +210,24 @@ def compare(
     correction: Correction = "benjamini-hochberg",
     permutation: bool = False,
 ) -> Comparison:
-    """Holds B against A, metric by metric.
+    """Compares B with A, metric by metric.
 
     Args:
-        a: What is compared with.
-        b: What is compared.
-        readings: Metrics wanted; none: all that both have.
-        confidence: Of the intervals; a metric differs where its adjusted p is at most 1 - confidence.
-        correction: For the many metrics.
-        permutation: Do the permutation tests too.
+        a: The reference.
+        b: The side that is compared with it.
+        readings: Metrics to compare; empty: all that both sides have.
+        confidence: Confidence level of the intervals. A metric differs if its adjusted p is at most 1 - confidence.
+        correction: Correction of p-values for multiple comparisons.
+        permutation: Run the permutation tests too.
 
     Raises:
-        ParameterError: Points cannot be matched, or no point or metric of A has a partner.
+        ParameterError: Points cannot be matched, or A and B have no point or no metric in common.
     """
     check_confidence(confidence)
     partners, apart = match(a, b)
     if not partners:
         has = ", ".join(f"{side.name} has {_labels(side, list(side.parameters)[:1])[0]}" for side in (a, b))
-        raise ParameterError(f"no point of {a.name} has a partner in {b.name}: {has}")
+        raise ParameterError(f"no point of {a.name} matches a point of {b.name}: {has}")
     within = [name for name in varying({point: a.parameters[point] for point in partners}) if name not in apart]
     values_a, values_b = _values(a, list(partners)), _values(b, list(partners.values()))
     rows, seeds = [], []
@@ -246,7 +247,7 @@ def compare(
             found = differ(one, other, paired=paired, confidence=confidence, permutation=permutation)
             rows.append(Row(label, *key, found, None, None))
     if not rows:
-        raise ParameterError("compare: the two have no such metric in common")
+        raise ParameterError("compare: no run of both sides has such a metric")
     matched_b = set(partners.values())
     return Comparison(
         a.name, b.name, apart, _judged(rows, confidence, correction), len(partners),
@@ -258,7 +259,7 @@ def compare(
 
 
 def _judged(rows: Sequence[Row], confidence: float, correction: Correction) -> list[Row]:
-    """With p adjusted over all rows, the largest effect first."""
+    """The rows with p adjusted over all of them, the largest effect first."""
     asked = [index for index, row in enumerate(rows) if row.difference.p is not None]
     adjusted = adjust([p for index in asked if (p := rows[index].difference.p) is not None], correction)
     found = list(rows)
@@ -270,7 +271,7 @@ def _judged(rows: Sequence[Row], confidence: float, correction: Correction) -> l
 
 
 def _labels(side: Side, some: Sequence[int]) -> list[str]:
-    """Some of a side's points, by what sets them apart there."""
+    """Labels of some points of a side: the parameters in which they differ."""
     names = varying(side.parameters)
     return [_label(side, point, names) for point in some]
 
@@ -289,7 +290,7 @@ def _seeds(side: Side) -> dict[int, set[Replication]]:
 
 
 def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[Replication, float]]]:
-    """By point, by metric, by seed and repetition."""
+    """Values by point, metric, seed and repetition."""
     import polars as pl
 
     runs = side.runs.filter(pl.col("point").is_in(list(kept)))

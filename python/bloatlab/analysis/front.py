@@ -1,4 +1,4 @@
-"""Trials with several objectives: which none beats, and which of these to choose."""
+"""Trials with several objectives: the Pareto front, and which of its points to choose."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from bloatlab.analysis.space import DECADE
 
 @dataclass(frozen=True)
 class Objective:
-    """What is made small or large."""
+    """A metric that is minimised or maximised."""
 
     reading: Reading
     minimise: bool
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
-        """As Optuna calls it."""
+        """Optuna's word for it."""
         return "minimize" if self.minimise else "maximize"
 
     @property
     def title(self) -> str:
-        """With its unit."""
+        """The metric with its unit."""
         return f"{self.reading.text} ({self.reading.unit})" if self.reading.unit else self.reading.text
 
 
 @dataclass(frozen=True)
 class Found:
-    """A trial that has its values."""
+    """A finished trial."""
 
     number: int
     kind: str
     label: str
-    """The queue with what was tuned of it, and what else was varied."""
+    """The queue with its tuned parameters, and what else was varied."""
     queue: Mapping[str, Any]
-    """The queue as the scenario has it."""
+    """The queue as a table of the scenario."""
     values: Sequence[float]
     half_widths: Sequence[float | None]
-    """Of the confidence interval over the replications; `None` with one."""
+    """Half-widths of the confidence intervals over the replications; `None` with one replication."""
     point: Mapping[str, Any]
     runs: Sequence[str]
 
 
 def _costs(of: Found, objectives: Sequence[Objective]) -> tuple[float, ...]:
-    """Values of which less is better."""
+    """The values with the sign that makes smaller better."""
     return tuple(
         value if objective.minimise else -value for value, objective in zip(of.values, objectives, strict=True)
     )
 
 
 def front(found: Sequence[Found], objectives: Sequence[Objective]) -> list[Found]:
-    """The Pareto front: those that no other equals in every objective and beats in one; of equals the first."""
+    """The Pareto front: trials that no other trial dominates. Of trials with equal values it has the first."""
     costs = {one.number: _costs(one, objectives) for one in found}
     kept: dict[tuple[float, ...], Found] = {}
     for one in found:
@@ -69,10 +69,11 @@ def front(found: Sequence[Found], objectives: Sequence[Objective]) -> list[Found
 
 
 def knee(best: Sequence[Found], objectives: Sequence[Objective], found: Sequence[Found]) -> Found | None:
-    """The point of a front nearest to the best of every objective, each scaled to its range over all trials.
+    """The point of the front that is nearest to the best value of every objective.
 
-    Not over the front alone: where a front is narrow, as where every queue keeps a ping short, its width is noise. An objective
-    that spans more than a decade counts by its logarithm, as it is drawn.
+    Each objective is scaled to its range over all trials. The range over the front alone may be noise, for example
+    where every queue keeps a ping short. An objective that spans more than a decade is scaled by its logarithm, as in
+    the figure.
     """
     if not best:
         return None

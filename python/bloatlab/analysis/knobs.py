@@ -1,7 +1,7 @@
-"""What of a queue is worth tuning: a few parameters, by rules over the registry.
+"""Which parameters of a queue are tuned: a few, chosen by rules from the registry.
 
-A queue that holds a delay is tuned by that delay and by its interval, from a tenth of the default to ten times; any other by its
-limit, from ten packets to the default. Both on a log scale.
+A queue that controls a delay is tuned by its target delay and its interval, from a tenth of the default to ten times
+the default. Any other queue is tuned by its limit, from ten packets to the default. Both have a logarithmic scale.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from bloatlab.errors import ParameterError, unknown
 from bloatlab.experiments.queues import MTU, comparable, described
 
 DELAYS = ("target", "target_delay", "threshold", "interval", "rtt")
-"""Names under which queues have the delay that they hold and the time over which they judge it."""
+"""Names of the parameters for a target delay and for the interval over which it is judged."""
 LIMITS = ("limit", "memlimit")
 AROUND = 10.0
 LEAST = 10
-"""Packets that a limit leaves at least: an initial window."""
+"""Smallest limit in packets: an initial window."""
 
 
 def knobs(kind: str) -> list[Vary]:
     """The parameters of a queue that are tuned, named `KIND.PARAMETER`.
 
     Raises:
-        ParameterError: There is no such queue, or it does not stand by itself.
+        ParameterError: There is no such queue, or it only wraps other queues.
     """
     if kind not in comparable():
         raise unknown("queue that can be tuned", kind, comparable())
@@ -46,7 +46,7 @@ def _delay(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
     least, to, most = (parameter.get("range") or "").partition(" to ")
     if to:
         low, high = max(low, units.duration(least)), min(high, units.duration(most))
-    # In whole microseconds, as tc counts.
+    # In whole microseconds, the unit of tc.
     return Vary(f"{kind}.{name}", (), round(1e6 * low), round(1e6 * high), "us", True)
 
 
@@ -60,7 +60,7 @@ def _limit(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
 
 
 def default_of(knob: Vary) -> float:
-    """The registry's value, in the unit of the range."""
+    """Default of the registry in the unit of the range."""
     kind, _, name = knob.name.partition(".")
     given = described()[kind][name]["default"]
     if knob.unit == "us":
@@ -69,7 +69,7 @@ def default_of(knob: Vary) -> float:
 
 
 def tc_of(queue: Any, device: str = "eth0") -> str:
-    """The commands that deploy a queue on Linux, or what Linux lacks for it."""
+    """The tc commands that set up a queue on Linux, or what Linux lacks for it."""
     try:
         return "; ".join(language.tc(json.dumps(queue), device))
     except language.ScenarioError as error:
@@ -77,10 +77,10 @@ def tc_of(queue: Any, device: str = "eth0") -> str:
 
 
 def queue_path(document: Mapping[str, Any]) -> str:
-    """Where a scenario has the queue that is tuned.
+    """Path of the queue to tune in a scenario.
 
     Raises:
-        ParameterError: It has none, or several.
+        ParameterError: The scenario has no queue, or several.
     """
     for key in ("dumbbell", "parking_lot"):
         if key in document:
@@ -88,6 +88,6 @@ def queue_path(document: Mapping[str, Any]) -> str:
     links = [place for place, box in enumerate(document.get("boxes", ())) if box.get("kind") == "link"]
     if len(links) != 1:
         raise ParameterError(
-            f"the scenario has {len(links)} links as boxes, so which queue to tune is not clear (allowed: one)"
+            f"the scenario has {len(links)} links as boxes, so it is not clear which queue to tune (allowed: one link)"
         )
     return f"boxes.{links[0]}.queue"

@@ -1,4 +1,4 @@
-"""Runs as replications of points: what differs in the seed alone."""
+"""Points of a store: runs that differ only in their seed are replications of one point."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 def points(store: Store) -> pl.DataFrame:
-    """A row a finished run, in the order in which they ended.
+    """One row per finished run, in the order in which the runs ended.
 
     `run_id`, `point` (from 0), `experiment`, `engine`, `engine_version`, `seed`, `repetition` (of the seed), `stored`
-    (the store's own number of the scenario). Runs of the same scenario by the same engine are one point.
+    (the store's own number of the scenario). Runs of the same scenario with the same engine are one point, even if
+    their parameters have other names.
     """
     import polars as pl
 
@@ -30,7 +31,7 @@ def points(store: Store) -> pl.DataFrame:
 
 
 def parameters_of(store: Store, found: pl.DataFrame) -> dict[int, dict[str, str]]:
-    """Parameters of each point, each value as JSON.
+    """Parameters of each point; values are JSON.
 
     Args:
         store: The store.

@@ -1,4 +1,7 @@
-"""One number of a run, as a user names it: `link.mean_sojourn`, `flow.bulk_*.p95_sojourn_l4`, `sum:flow.mean_throughput_l7`."""
+"""One number per run, as a user names it.
+
+Examples: `link.mean_sojourn`, `flow.bulk_*.p95_sojourn_l4`, `sum:flow.mean_throughput_l7`.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,23 @@ COMBINE: dict[str, Callable[[Iterable[float]], float]] = {"mean": fmean, "sum": 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A metric, of whom, and how several become one number."""
+    """A metric, the entities that it is read from, and how several values become one."""
 
     text: str
-    """As the user wrote it."""
+    """Text of the user."""
     unit: str
     better: str
     """`higher`, `lower` or `none`."""
     scopes: tuple[str, ...]
     entity: str
-    """A pattern in the manner of file names."""
+    """Pattern for the name of the flow, link or probe, with `*` and `?`."""
     metric: str
     combine: str
     criterion: Criterion | None = None
-    """A criterion of the experiment, which reads by itself."""
+    """Criterion of the experiment, if the text names one."""
 
     def of(self, metrics: Mapping[str, Any]) -> float | None:
-        """The number in the metrics of a run in the form of `--json`; `None`: it has no such value."""
+        """The number from the metrics of a run in the form of `--json`; `None` if the run has no such value."""
         if self.criterion is not None:
             return self.criterion.read(metrics)
         found: list[float] = []
@@ -50,22 +53,22 @@ class Reading:
         return float(COMBINE[self.combine](found)) if found else None
 
     def matches(self, scope: str, entity: str, metric: str) -> bool:
-        """Whether a row of a store's metrics is meant; patterns in the metric's name count too."""
+        """Whether this reading includes a row of a store's metrics. The name of the metric may be a pattern too."""
         whose = scope in SINGLE or fnmatchcase(entity, self.entity)
         return scope in self.scopes and whose and fnmatchcase(metric, self.metric)
 
 
 def reading(text: str, criteria: Sequence[Criterion] = (), measures: Mapping[str, str] | None = None) -> Reading:
-    """What a user's text names: a criterion of the experiment, a metric, or its path in the result.
+    """The reading that a text names: a criterion of the experiment, a metric, or its path in the result.
 
-    `METRIC` is that of every flow, link or probe that has it; `SCOPE.ENTITY.METRIC` is that of some, `*` stands for any
-    name, and `SCOPE` is `flow` or, as in `--json`, `flow_metrics`; of the network it is `network.METRIC`. Several become
-    their mean, or what stands in front: `sum:`, `min:`, `max:`.
+    `METRIC` reads every flow, link or probe that has it. `SCOPE.ENTITY.METRIC` reads some of them: `SCOPE` is `flow`
+    or, as in `--json`, `flow_metrics`; `ENTITY` may contain `*`. A metric of the network is `network.METRIC`. Several
+    values become their mean, or with a prefix `sum:`, `min:` or `max:` that.
 
     Args:
-        text: What the user wrote.
-        criteria: Those of the experiment.
-        measures: Metrics of the experiment's own, and their units.
+        text: Text of the user.
+        criteria: Criteria of the experiment.
+        measures: Metrics that the experiment defines, with their units.
 
     Raises:
         ParameterError: There is no such metric, scope or combination.
@@ -102,15 +105,15 @@ def reading(text: str, criteria: Sequence[Criterion] = (), measures: Mapping[str
 
 
 def number(text: str, criteria: Sequence[Criterion] = (), measures: Mapping[str, str] | None = None) -> Reading:
-    """The same where one number is wanted: the text must name one metric of one scope.
+    """As `reading`, for a text that must name one metric of one scope.
 
     Raises:
-        ParameterError: As `reading`, or the text leaves open which.
+        ParameterError: As for `reading`, or the text names several metrics or scopes.
     """
     found = reading(text, criteria, measures)
     if "*" in found.metric or "?" in found.metric:
-        raise ParameterError(f"{text}: must name one metric, without `*` in its name")
+        raise ParameterError(f"{text}: must name one metric; `*` and `?` are not allowed in its name")
     if len(found.scopes) > 1:
         several = ", ".join(f"{scope}.{found.metric}" for scope in found.scopes)
-        raise ParameterError(f"{text}: several have this metric (allowed: {several})")
+        raise ParameterError(f"{text}: several scopes have this metric; name one of {several}")
     return found

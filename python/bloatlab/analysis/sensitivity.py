@@ -1,6 +1,6 @@
-"""Which of the varied inputs a metric depends on: Sobol's indices or Morris' elementary effects, by SALib.
+"""Sensitivity of metrics to the varied inputs: Sobol's indices or Morris' elementary effects, computed by SALib.
 
-The runs go through a sweep into a results directory, so that the same call resumes.
+The runs are a sweep into a results directory, so the same call resumes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bloatlab.sweeps import PlannedRun, Source, plan_points
 
 Method = Literal["sobol", "morris"]
 SAMPLES: Mapping[str, int] = {"sobol": 64, "morris": 20}
-"""Base samples, or trajectories, when not said."""
+"""Default number of base samples (Sobol) or trajectories (Morris)."""
 LEVELS = 4
 """Levels of Morris' grid: Morris 1991 and Saltelli et al. 2004 take four."""
 RESAMPLES = 1000
@@ -26,17 +26,17 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What one input does to a metric; `None`: the metric does not vary."""
+    """Effect of one input on a metric; `None` if the metric does not vary."""
 
     name: str
     first: float | None
     """Sobol: S1, the share of the variance that it explains alone. Morris: mu*, the mean size of its effect."""
     first_half_width: float | None
-    """Half of the confidence interval of `first`, by the bootstrap."""
+    """Half-width of the bootstrap confidence interval of `first`."""
     total: float | None
-    """Sobol: ST, its share together with whatever it interacts with. Morris: sigma, the spread of its effect."""
+    """Sobol: ST, its share including all interactions. Morris: sigma, the standard deviation of its effect."""
     total_half_width: float | None
-    """`None` with Morris, whose sigma has none."""
+    """Half-width of the interval of `total`; `None` with Morris."""
     mean: float | None = None
     """Morris: mu, the mean of its effect with its sign."""
 
@@ -48,14 +48,14 @@ class Sensitivity:
     metric: str
     unit: str
     low: float
-    """Least value over the samples."""
+    """Smallest value over the samples."""
     high: float
     indices: Sequence[Index]
 
 
 @dataclass(frozen=True)
 class Design:
-    """Where the runs lie."""
+    """The samples of a method: which points are run."""
 
     method: Method
     varied: Sequence[Vary]
@@ -67,12 +67,12 @@ class Design:
 
     @property
     def problem(self) -> dict[str, Any]:
-        """As SALib wants it: every input from 0 to 1."""
+        """The problem for SALib; every input ranges from 0 to 1."""
         names = [of.name for of in self.varied]
         return {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
 
     def points(self) -> list[dict[str, Any]]:
-        """What is set at each sample."""
+        """The values that each sample sets."""
         return [
             {of.name: of.at(float(share)) for of, share in zip(self.varied, row, strict=True)} for row in self.shares
         ]
@@ -86,13 +86,13 @@ def design(varied: Sequence[Vary], method: Method = "sobol", samples: int | None
         method: `sobol`: Saltelli's sample over Sobol's sequence, N (D + 2) points (Saltelli et al. 2010); `morris`: N
             trajectories of D + 1 points (Morris 1991).
         samples: N; absent: 64 or 20.
-        seed: Of the sequence's scrambling, or of the trajectories.
+        seed: Seed of the scrambling of the sequence, or of the trajectories.
 
     Raises:
         ParameterError: Fewer than two inputs, or a number of samples that the method does not take.
     """
     if len(varied) < 2:
-        raise ParameterError("--vary: give at least two, or there is nothing to tell apart")
+        raise ParameterError("--vary: give at least two inputs, because indices compare inputs with each other")
     count = SAMPLES[method] if samples is None else samples
     if count < 2:
         raise ParameterError(f"samples: must be at least 2, not {count}")
@@ -121,7 +121,7 @@ class Sampled:
     runs: list[PlannedRun]
     """Each once."""
     of_sample: list[list[str]] = field(default_factory=list)
-    """Identities of each sample's replications."""
+    """Run identities of the replications of each sample."""
 
 
 def runs_of(source: Source, base: Mapping[str, Any], made: Design, *, replications: int = 1, seed: int = 42) -> Sampled:
@@ -201,7 +201,7 @@ def _finite(value: float) -> float | None:
 
 
 def values_of(sampled: Sampled, metrics: Mapping[str, Mapping[str, Any]], reading: Reading) -> list[float]:
-    """A metric at each sample, the mean over its replications.
+    """Value of a metric at each sample: the mean over its replications.
 
     Raises:
         StoreError: A run lacks the metric.
@@ -210,13 +210,13 @@ def values_of(sampled: Sampled, metrics: Mapping[str, Mapping[str, Any]], readin
     for run in sampled.runs:
         value = reading.of(metrics[run.run_id])
         if value is None:
-            raise StoreError(f"run {run.run_id} has no `{reading.text}`, so its sensitivity cannot be told")
+            raise StoreError(f"run {run.run_id} has no `{reading.text}`, so no sensitivity can be computed for it")
         by_run[run.run_id] = value
     return [sum(by_run[run_id] for run_id in ids) / len(ids) for ids in sampled.of_sample]
 
 
 def describe(made: Design, found: Sequence[Sensitivity], runs: int) -> dict[str, Any]:
-    """As `--json` and the file have it."""
+    """The result in the form of `--json` and of the file."""
     return {
         "method": made.method,
         "samples": made.samples,

@@ -1,4 +1,4 @@
-"""What is varied: ranges with units and lists of values, as a map from the unit interval."""
+"""What is varied: ranges with units and lists of values. A number from 0 to 1 selects a value."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ _PACKETS = ("p", "packets", "buffers")
 
 @dataclass(frozen=True, slots=True)
 class Vary:
-    """One thing that is varied: a parameter of an experiment or a dotted path into a scenario."""
+    """One varied input: a parameter of an experiment or a dotted path into a scenario."""
 
     name: str
     values: tuple[Any, ...] = ()
-    """Those to choose from; empty: a range."""
+    """The values to choose from; empty for a range."""
     low: float = 0.0
-    """In `unit`, as `high`."""
+    """Lowest value, in `unit`."""
     high: float = 0.0
     unit: str = ""
     whole: bool = False
-    """Packets, bytes and plain whole numbers."""
+    """Whether values are integers, such as packets or bytes."""
 
     @classmethod
     def between(cls, name: str, low: str, high: str) -> Vary:
-        """A range whose ends are numbers, with their unit if there is one.
+        """A range between two numbers with or without units.
 
         Raises:
-            ParameterError: An end is no number, they are of different kinds, or the first is not less than the second.
+            ParameterError: An end is not a number, the units are of different kinds, or the first end is not below
+            the second.
         """
         ends = [_QUANTITY.match(end) for end in (low, high)]
         first, last = ends
@@ -56,17 +57,17 @@ class Vary:
         return not self.values and self.low > 0 and self.high / self.low > DECADE
 
     def at(self, share: float) -> Any:
-        """The value at a place from 0 to 1, as a scenario holds it."""
+        """The value for a number from 0 to 1, as a scenario has it."""
         share = min(max(share, 0.0), 1.0)
         if self.values:
-            # What is a third in floating point may be a hair below it.
+            # A third in floating point may be slightly below a third.
             return self.values[min(int(share * len(self.values) + 1e-9), len(self.values) - 1)]
         if self.log:
             return self.write(self.low * (self.high / self.low) ** share)
         return self.write(self.low + share * (self.high - self.low))
 
     def write(self, value: float) -> Any:
-        """A number of the range: four digits, and its unit."""
+        """Formats a number of the range with four digits and its unit."""
         rounded = float(round(value)) if self.whole else float(f"{value:.4g}")
         rounded = min(max(rounded, self.low), self.high)
         if self.unit:
@@ -76,14 +77,14 @@ class Vary:
 
     @property
     def text(self) -> str:
-        """As a reader sees it."""
+        """The values or the range as text for readers."""
         if self.values:
             return ", ".join(readable(json.dumps(value, default=str)) for value in self.values)
         return f"{self.write(self.low)} to {self.write(self.high)}{', log scale' if self.log else ''}"
 
 
 def _in_unit(number: float, written: str, unit: str) -> float:
-    """The quantity in this unit."""
+    """Converts a quantity to another unit of its kind."""
     if written == unit:
         return number
     for read in _READ:
@@ -95,7 +96,7 @@ def _in_unit(number: float, written: str, unit: str) -> float:
 
 
 def check_names(varied: Sequence[Vary], set_: Sequence[str]) -> None:
-    """Raises `ParameterError` where something is both set and varied, or nothing is varied."""
+    """Raises `ParameterError` if a name is both set and varied."""
     for of in varied:
         if of.name in set_:
             raise ParameterError(f"{of.name}: is both set and varied")

@@ -1,7 +1,8 @@
 """Which queue and parameters suit a link and its traffic: a multi-objective search by Optuna.
 
-Trials are asked for in rounds of `ROUND`, whatever the number of threads, and the sampler is seeded anew for each trial by its
-number: what a trial is follows from the seed and the rounds before it. So a search that was killed goes on as if it had not been.
+Trials are drawn in rounds of `ROUND`, whatever the number of threads. Each trial gets a sampler with a seed from its
+number. So a trial depends only on the seed and on earlier rounds, and a search that was killed continues with the
+same trials.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis.front import Found, Objective, front, knee
-from bloatlab.analysis.intervals import summarise
 from bloatlab.analysis.knobs import default_of, knobs
 from bloatlab.analysis.readings import Reading
 from bloatlab.analysis.space import Vary
@@ -25,6 +25,7 @@ from bloatlab.errors import BloatlabError, EngineError, ParameterError, StoreErr
 from bloatlab.language import ScenarioError
 from bloatlab.scenario.queues import queues_of
 from bloatlab.settings import RunSettings
+from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store, Writer, canonical, layout
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps import DEFAULT_SETTINGS, PlannedRun, Progress, Source, Standing, Summary, execute, plan_points
@@ -35,15 +36,15 @@ if TYPE_CHECKING:
 
 STUDY = "tune.sqlite"
 ROUND = 8
-"""Trials asked for at once."""
+"""Trials per round."""
 QUEUE = "queue"
 QUEUES = ("fifo", "codel", "fq_codel", "pie", "cake")
-"""Tried unless said: those that home routers have."""
+"""Default queues: those of home routers."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is searched."""
+    """A search: what is varied and what is optimised."""
 
     source: Source
     base: Mapping[str, Any]
@@ -56,7 +57,7 @@ class Problem:
     seed: int = 42
 
     def settings(self) -> dict[str, Any]:
-        """What tells one search from another."""
+        """What must be equal for a search to continue in the same directory."""
         return {
             "source": self.source.name,
             "scenario": self._whole(),
@@ -69,12 +70,12 @@ class Problem:
         }
 
     def _whole(self) -> str:
-        """The scenario without what is searched."""
+        """The canonical scenario with fixed values for everything that is searched."""
         point = {self.path: self.queues[0], **{of.name: of.at(0.0) for of in self.varied}}
         return plan_points(self.source, [point], self.base)[0].scenario
 
     def point(self, trial: Trial) -> dict[str, Any]:
-        """What a trial sets."""
+        """The values that a trial sets."""
         kind = _suggest(trial, Vary(QUEUE, tuple(self.queues)), self.seed)
         table = {"kind": kind}
         for knob in knobs(kind):
@@ -94,7 +95,7 @@ class Problem:
 
 
 def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
-    # By its own seed: what a trial that was broken off has already is not drawn again, and must not move what follows.
+    # A sampler per parameter: an interrupted trial keeps its drawn values, and these must not shift later draws.
     _seed(trial.study, seed, trial.number, of.name)
     if of.name == QUEUE:
         return trial.suggest_categorical(QUEUE, list(of.values))
@@ -107,14 +108,14 @@ def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found."""
+    """Result of a search."""
 
     trials: Sequence[Found]
     failed: int
     front: Sequence[Found]
-    """Those that none beats in every objective, in the order of the first."""
+    """The Pareto front, sorted by the first objective."""
     knee: Found | None
-    """What is recommended: the one of the front that is nearest to the best of each objective."""
+    """The recommended trial: the one of the front that is nearest to the best value of each objective."""
     total: int
     interrupted: bool = False
 
@@ -128,11 +129,10 @@ def tune(
     command: str = "",
     progress: Progress | None = None,
 ) -> Outcome:
-    """Searches until there are so many trials; a directory that holds some goes on from there.
+    """Searches until there are `trials` trials; trials that the directory already has count.
 
     Raises:
-        ParameterError: There are no trials to make, or the engine refuses what the problem says.
-        EngineError: The engine gives other results in each run.
+        ParameterError: The number of trials is below 1, or a name is both varied and set.
         StoreError: The directory holds another search, or cannot be written.
     """
     if trials < 1:
@@ -156,7 +156,7 @@ def _study(problem: Problem, directory: Path) -> optuna.Study:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    # Refuses a directory that holds something else, before anything is written to it.
+    # Refuses a directory with other contents before anything is written to it.
     Writer(directory).close()
     layout.refuse_link(directory / STUDY)
     settings = problem.settings()
@@ -172,13 +172,13 @@ def _study(problem: Problem, directory: Path) -> optuna.Study:
         if type(error).__module__.partition(".")[0] not in ("optuna", "sqlalchemy", "sqlite3"):
             raise
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StoreError(f"{directory / STUDY}: damaged, or not a search ({why})") from error
+        raise StoreError(f"{directory / STUDY}: is damaged, or is not a search ({why})") from error
     if known is None:
         study.set_user_attr("settings", settings)
     elif known != settings:
         apart = ", ".join(name for name, value in settings.items() if known.get(name) != value)
-        raise StoreError(f"{directory}: holds another search (it differs in {apart}); choose another --out")
-    # The registry's values first, so that every queue is seen as Linux sets it up.
+        raise StoreError(f"{directory}: has another search (it differs in {apart}); choose another --out")
+    # The defaults of the registry come first, so that every queue is tried as Linux sets it up.
     for kind in list(problem.queues)[len(study.get_trials(deepcopy=False)) :]:
         study.enqueue_trial({QUEUE: kind, **{knob.name: _default(knob) for knob in knobs(kind)}})
     return study
@@ -190,17 +190,17 @@ def _default(knob: Vary) -> float:
 
 
 def _next(study: optuna.Study, total: int) -> list[int]:
-    """Numbers of the trials of the next round; those of a round that was broken off first."""
+    """Numbers of the trials of the next round; an interrupted round comes first."""
     known = study.get_trials(deepcopy=False)
     first = next((trial.number for trial in known if not trial.state.is_finished()), len(known))
     return list(range(first, min((first // ROUND + 1) * ROUND, total)))
 
 
 def _seed(study: optuna.Study, seed: int, number: int, name: str = "") -> None:
-    """Gives the study the sampler of a trial, or of one of its parameters: a tree-structured Parzen estimator.
+    """Gives the study the sampler of a trial or of one of its parameters: a tree-structured Parzen estimator.
 
-    It takes what only some queues have, and finds fronts in some dozens of trials, where NSGA-II (Deb et al. 2002) wants
-    generations. Source: Bergstra et al. 2011; Ozaki et al. 2022 for several objectives.
+    This sampler takes parameters that only some queues have, and finds a front in a few dozen trials. NSGA-II (Deb et
+    al. 2002) needs several generations. Source: Bergstra et al. 2011; Ozaki et al. 2022 for several objectives.
     """
     import optuna
 
@@ -217,7 +217,7 @@ def _seed(study: optuna.Study, seed: int, number: int, name: str = "") -> None:
 
 
 def _ask(study: optuna.Study, problem: Problem, number: int) -> Trial:
-    """A trial with all its parameters; of one that was broken off the same."""
+    """Draws all parameters of a trial; an interrupted trial gets the same values again."""
     import optuna
 
     _seed(study, problem.seed, number)
@@ -237,7 +237,7 @@ def _round(
     command: str,
     progress: Progress | None,
 ) -> bool:
-    """Asks, runs and tells; `False`: interrupted."""
+    """Draws, runs and records one round; `False` if it was interrupted."""
     asked: list[tuple[Trial, list[PlannedRun]]] = []
     for number in numbers:
         trial = _ask(study, problem, number)
@@ -249,7 +249,7 @@ def _round(
             runs = []
         else:
             queue = next(iter(queues_of(json.loads(runs[0].scenario)).values()))
-            # One attribute: each is a commit.
+            # One attribute, because each is a commit.
             trial.set_user_attr("made", {"point": point, "queue": queue, "runs": [run.run_id for run in runs]})
         asked.append((trial, runs))
     planned = list({run.run_id: run for _, runs in asked for run in runs}.values())
@@ -276,7 +276,7 @@ def _tell(
     summary: Summary,
     metrics: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """The means over a trial's replications, or that it failed and why."""
+    """Means over the replications of a trial, or the reason of its failure."""
     import optuna
 
     reasons = {run.run_id: reason for run, reason in (*summary.failed, *summary.suspect)}
@@ -320,7 +320,7 @@ def _found(problem: Problem, trial: FrozenTrial) -> Found:
 
 
 def describe(problem: Problem, found: Outcome) -> dict[str, Any]:
-    """As `--json` has it."""
+    """The result in the form of `--json`."""
     from bloatlab.analysis.knobs import tc_of
 
     def one(of: Found) -> dict[str, Any]:
@@ -349,11 +349,13 @@ def describe(problem: Problem, found: Outcome) -> dict[str, Any]:
 
 
 def objectives_of(document: Mapping[str, Any], read: Callable[[str], Reading]) -> list[Objective]:
-    """Delay made small, throughput large: the 95th percentile of a ping's RTT, or else of the sojourn times; all that arrives.
+    """The default objectives: minimal delay and maximal throughput.
+
+    The delay is the 95th percentile of the RTT of a ping, or of the sojourn times if there is no ping.
 
     Args:
         document: The canonical scenario.
-        read: What a metric's text names.
+        read: Reads the text of a metric.
     """
     ping = next((flow for flow in document["flows"] if flow["traffic"]["kind"] == "ping"), None)
     delay = "flow.p95_sojourn_l4" if ping is None else f"probe.{_probes(ping)}.p95_rtt"
@@ -361,7 +363,7 @@ def objectives_of(document: Mapping[str, Any], read: Callable[[str], Reading]) -
 
 
 def _probes(ping: Mapping[str, Any]) -> str:
-    """What the probes of a ping flow are called; those of one without a name are among all that there are."""
+    """Pattern for the names of a ping flow's probes; a flow without a name matches all probes."""
     name = ping.get("name", "")
     return f"{name}*" if not name or ping["count"] > 1 else str(name)
 

@@ -99,7 +99,7 @@ def run(
 
     settings = running.settings()
     plugins = AllowedPlugins.named_in(points.set_, points.sweep)
-    source = ExperimentSource(get(name), plugins, settings.find_engine(plugins))
+    source = ExperimentSource(get(name, may_import=True), plugins, settings.find_engine(plugins))
     points = replace(points, set_=with_traces(points.set_, traces))
     return run_points(source, points, output, settings)
 

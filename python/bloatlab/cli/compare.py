@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
-from bloatlab.analysis.differences import Correction
 from bloatlab.analysis.readings import reading
 from bloatlab.cli.console import console, number
 from bloatlab.cli.values import assignments, axis
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
+from bloatlab.statistics.differences import Correction
 from bloatlab.store import Store, canonical
 from bloatlab.store.text import readable
 from bloatlab.visible import one_line

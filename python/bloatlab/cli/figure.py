@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bloatlab.errors import BloatlabError, StoreError, unknown
+from bloatlab.errors import BloatlabError, StoreError
 from bloatlab.store import Store
 from bloatlab.store.remote import Place
 
@@ -19,12 +19,10 @@ def save_figure(
     allow_plugins: bool = False,
 ) -> Path:
     """Draws a figure over all runs, or of one run, and saves it."""
-    from bloatlab.figures import REGISTRY, draw, of_run, of_runs, save
+    from bloatlab.figures import draw, find, of_run, of_runs, save
 
     store = Store(directory)
-    figure = REGISTRY.get(name.replace("-", "_"))
-    if figure is None:
-        raise unknown("figure", name, REGISTRY)
+    figure = find(name)
     if figure.of_runs:
         tables = of_runs(store)
     else:

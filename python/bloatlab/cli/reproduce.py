@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from bloatlab.cli.console import console, number, progress_bar
-from bloatlab.cli.options import Output
-from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line
-from bloatlab.cli.values import assignments, named, value
-from bloatlab.errors import BloatlabError, ParameterError
-from bloatlab.experiments import get
-from bloatlab.experiments.base import Experiment, Verdict
-from bloatlab.experiments.claims import (
+from bloatlab.analysis.claims import (
     claims_of,
     findings_of_store,
     note_claims,
@@ -22,6 +15,13 @@ from bloatlab.experiments.claims import (
     published_runs,
     verdicts_on,
 )
+from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.options import Output
+from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line
+from bloatlab.cli.values import assignments, named, value
+from bloatlab.errors import BloatlabError, ParameterError
+from bloatlab.experiments import get
+from bloatlab.experiments.base import Experiment, Verdict
 from bloatlab.loading import NO_PLUGINS
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store
@@ -38,7 +38,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
     Raises:
         ParameterError: What is set is not data of the source: the rest is as published.
     """
-    experiment = get(name)
+    experiment = get(name, may_import=True)
     if not experiment.claims:
         raise BloatlabError(f"{experiment.name}: its source makes no claims")
     given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bloatlab.analysis.claims import claims_of, note_claims
+from bloatlab.analysis.ranked import of_plan
 from bloatlab.cli.console import complain, console, progress_bar
 from bloatlab.cli.options import Output, Points
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
-from bloatlab.experiments.claims import claims_of, note_claims
-from bloatlab.experiments.ranked import of_plan
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
 from bloatlab.settings import RunSettings

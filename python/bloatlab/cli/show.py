@@ -24,6 +24,8 @@ def show_catalogue() -> None:
     table = Table("experiment", "what it shows")
     for name, experiment in sorted(CATALOGUE.items()):
         table.add_row(name, f"{experiment.title}. {experiment.summary}")
+    for name in CATALOGUE.installed():
+        table.add_row(name, "of an installed package; `bloatlab show NAME` describes it")
     console().print(table)
 
 
@@ -32,7 +34,7 @@ def show_experiment(name: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    experiment = get(name)
+    experiment = get(name, may_import=True)
     out = console()
     out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"), soft_wrap=True)
     out.print(experiment.summary, soft_wrap=True)

@@ -145,7 +145,7 @@ def _numbers(metrics: Mapping[str, Any], own: Mapping[str, str]) -> list[float |
 def _cell(values: Sequence[float]) -> str:
     if len(values) < 2:
         return number(values[0]) if values else "-"
-    from bloatlab.analysis.intervals import summarise
+    from bloatlab.statistics.intervals import summarise
 
     found = summarise(values)
     return number(found.mean) + (f" ± {found.t.half_width:.2g}" if found.t else "")

@@ -31,7 +31,7 @@ class Target:
             engine: What makes the runs.
         """
         if name in CATALOGUE or not (Path(name).exists() or Path(name).suffix in (".toml", ".json")):
-            experiment = get(name)
+            experiment = get(name, may_import=True)
             return cls(ExperimentSource(experiment, plugins, engine), experiment)
         file = Path(name)
         return cls(ScenarioSource(read(file), file.stem, plugins, engine), None)

@@ -41,7 +41,9 @@ def commands(
             raise ParameterError("tc: --set and --box go with a scenario or an experiment, not with --queue")
         return language.tc(json.dumps(named("--queue", value, queue)), device, all_words)
     source: Source = (
-        ScenarioSource(read(file), file.stem) if file is not None else ExperimentSource(get(str(experiment)))
+        ScenarioSource(read(file), file.stem)
+        if file is not None
+        else ExperimentSource(get(str(experiment), may_import=True))
     )
     given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
     queues = queues_of(json.loads(plan_points(source, [{}], given, dry=True)[0].scenario))

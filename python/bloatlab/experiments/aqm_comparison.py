@@ -1,4 +1,4 @@
-"""Every queue of the registry on the same bottleneck under the same traffic, ranked."""
+"""Ranks every queue of the registry on the same bottleneck with the same traffic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import SMALLEST, comparable
 
 BUFFER = 4
-"""Bandwidth-delay products that every queue may hold: enough to bloat where nothing manages it."""
+"""Limit of every queue in bandwidth-delay products: enough for a long delay without active queue management."""
 
 
 class AqmComparison(Experiment):
@@ -23,7 +23,7 @@ class AqmComparison(Experiment):
     title = "Every queue on the same bottleneck"
     summary = (
         "Bulk flows of several congestion controls share one bottleneck with a call, web pages and a ping; all queue "
-        "disciplines that stand by themselves take their turn and are ranked by delay, throughput, fairness and loss."
+        "disciplines except wrappers are tried and ranked by delay, throughput, fairness and loss."
     )
     source = (
         "bloatlab; metrics after RFC 7928 section 2, traffic after RFC 7928 section 9.1, buffer of four "
@@ -65,11 +65,11 @@ class AqmComparison(Experiment):
     )
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """Every queue that stands by itself."""
+        """Every queue except wrappers."""
         return {"queue": comparable()}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """All queues may hold as much."""
+        """The same limit for all queues."""
         return shared.derive_limit(values, BUFFER, SMALLEST)
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an experiment is: parameters, the scenario they make, and what its source published."""
+"""The base class of experiments: parameters, the scenario that they make, and what the source published."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 Metrics = Mapping[str, Any]
 """Metrics of a run in the form of `--json`."""
 Cases = Mapping[str, Metrics]
-"""Metrics of every published run, by the name of its case; `readings` in them are what `Experiment.readings` gives."""
+"""Metrics of every published run by case; the key `readings` has the result of `Experiment.readings`."""
 FileMaker = Callable[[Path], None]
 """Writes a file to a path."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A published value and how near ours must come to it."""
+    """A published value and the tolerance for ours."""
 
     name: str
     published: float
     metric: str | Callable[[Cases], float | None]
-    """Path in the result of the published run, `flow_metrics.flow_1.mean_srtt_l4`; or the value from those of all cases."""
+    """Path in the published run's result, such as `flow_metrics.flow_1.mean_srtt_l4`; or a function of all cases."""
     unit: str
     source: str
     absolute: float | None = None
     """Largest difference that holds, in `unit`."""
     relative: float | None = None
-    """Largest difference that holds, as a share of the published value."""
+    """Largest allowed difference as a share of the published value."""
     note: str = ""
     bound: Literal["", "at least", "at most"] = ""
-    """On which side of the published value ours must be; empty: near it."""
+    """Whether the published value is a bound; empty: ours must be within the tolerance."""
     needs: str = ""
-    """A parameter without which there is nothing to judge: it names data of the source that are not shipped."""
+    """A parameter that must be set for the claim to be judged: it names data of the source that are not shipped."""
 
     @property
     def tolerance(self) -> float | None:
-        """Largest difference that holds, in `unit`; `None`: the source states none, so there is no verdict."""
+        """Largest allowed difference in `unit`; `None` if the source states none, so that there is no verdict."""
         if self.relative is not None:
             return abs(self.published) * self.relative
         return 0.0 if self.bound and self.absolute is None else self.absolute
@@ -59,7 +59,7 @@ class Claim:
 
     @property
     def tolerance_text(self) -> str:
-        """The tolerance as the source states it."""
+        """The tolerance as text, in the form of the source."""
         if self.relative is not None:
             return f"{100 * self.relative:g} %"
         if self.absolute is None or (self.bound and not self.absolute):
@@ -69,26 +69,26 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim held against a result."""
+    """A claim compared with a result."""
 
     claim: Claim
     measured: float | None
     holds: bool | None
-    """`None`: not judged. The source states no tolerance, or `why`."""
+    """`None` if it was not judged: the source states no tolerance, or for the reason in `why`."""
     why: str = ""
     """Why a claim that has a tolerance was not judged."""
 
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One of the runs that a reproduction makes: what is set, and the seed."""
+    """One of the runs of a reproduction: its parameters and its seed."""
 
     parameters: Mapping[str, Any]
     seed: int = 42
 
 
 class Experiment:
-    """Base of the catalogue's experiments: one file each, and one line in the registry."""
+    """Base class of experiments. An experiment of the catalogue is one file and one line in `bloatlab.experiments`."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -97,31 +97,31 @@ class Experiment:
     parameters: ClassVar[tuple[Parameter, ...]]
     claims: ClassVar[tuple[Claim, ...]] = ()
     comparison: ClassVar[tuple[Claim, ...]] = ()
-    """Published values whose source states no tolerance: shown beside ours, without a verdict."""
+    """Published values without a tolerance: shown beside ours without a verdict."""
     reproduce_params: ClassVar[Mapping[str, Any]] = {}
-    """Parameters of the published run, where they differ from the defaults."""
+    """Parameters of the published run that differ from the defaults."""
     cases: ClassVar[Sequence[str]] = ()
-    """Values of the parameter `case`, if what is published took several runs."""
+    """Values of the parameter `case`, if the published values come from several runs."""
     reproduce_seed: ClassVar[int] = 42
     published: ClassVar[Mapping[str, PublishedRun]] = {}
-    """The runs of a reproduction by the names of their cases, where they differ in more than one parameter."""
+    """The runs of a reproduction by case, if they differ in several parameters."""
     data: ClassVar[tuple[str, ...]] = ()
-    """Parameters that name data of the source that are not shipped, or say how they are read; a reproduction may set them."""
+    """Parameters for data of the source that are not shipped; `reproduce` may set them."""
     series: ClassVar[tuple[str, ...]] = ()
-    """Tables of every run that its figures over all runs draw."""
+    """Tables of all runs that its figures need."""
     figures: ClassVar[tuple[str, ...]] = ()
     measures: ClassVar[Mapping[str, str]] = {}
-    """Metrics of its own that `measure` computes from those of a run, and their units."""
+    """Metrics that `measure` computes, and their units."""
     replications: ClassVar[int] = 1
-    """Runs of each point of its own axes, where the user names no number."""
+    """Default number of replications of each point of its own axes."""
     criteria: ClassVar[tuple[Criterion, ...]] = ()
-    """What its runs are ranked by; empty: they are not."""
+    """Criteria of the ranking; empty: there is no ranking."""
     compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")
-    """Parameters that make a contender of the ranking."""
+    """Parameters whose values make the contenders of the ranking."""
 
     @property
     def subject(self) -> str:
-        """What is compared, in words."""
+        """Name of what is compared, such as `queue`."""
         return {"cca": "congestion control"}.get(self.compared[0], self.compared[0])
 
     @property
@@ -134,7 +134,7 @@ class Experiment:
         raise NotImplementedError
 
     def resolve(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every parameter with its value: the given ones checked, the others by default.
+        """Every parameter with its value: given values are checked, the others get their defaults.
 
         Raises:
             ParameterError: An unknown parameter, or a value that is not allowed.
@@ -150,11 +150,11 @@ class Experiment:
         return self.derive(values)
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """What is swept when the user neither sets nor sweeps it."""
+        """Its own axes: values of parameters that are swept unless the user sets or sweeps them."""
         return {}
 
     def all_axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """The axes of its own that the user left alone, then the user's."""
+        """Its own axes without those that the user sets or sweeps, then the user's axes."""
         own = {name: values for name, values in self.axes().items() if name not in base and name not in given}
         return {**own, **given}
 
@@ -163,11 +163,11 @@ class Experiment:
         return values
 
     def published_axes(self) -> dict[str, Sequence[Any]]:
-        """What the published runs differ in."""
+        """The axes of the published runs."""
         return {"case": self.cases} if self.cases else {}
 
     def published_runs(self, data: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-        """The resolved parameters of each published run, by the name of its case; a single one has no name.
+        """The resolved parameters of each published run by case; a single run has the case `""`.
 
         Args:
             data: Values of the parameters named in `data`.
@@ -184,41 +184,41 @@ class Experiment:
         return self.published[case].seed if self.published else self.reproduce_seed
 
     def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
-        """The claims, then the comparison, held against the published runs.
+        """Compares the claims, then the other published values, with the published runs.
 
         Args:
-            metrics: Of each published run.
-            parameters: What the runs have in common, for claims that need data.
+            metrics: Metrics of each published run.
+            parameters: Parameters that the runs share, for claims that need data.
         """
         return [judge(claim, metrics, parameters) for claim in (*self.claims, *self.comparison)]
 
     def measure(self, metrics: Metrics) -> dict[str, float]:
-        """The metrics named in `measures`, from those of a run; one without a value is left out."""
+        """Computes the metrics of `measures` from the metrics of a run; a metric without a value is left out."""
         return {}
 
     def readings(self, run: Result) -> dict[str, float]:
-        """Numbers of a run that claims read and no metric holds, from its tables."""
+        """Numbers from the tables of a run, for claims that no metric covers."""
         return {}
 
     def remarks(self, observed: Sequence[Observation]) -> list[Finding]:
-        """What its ranked runs say, for the page; computed from them."""
+        """Findings from the ranked runs, for the page."""
         return []
 
     def findings(self, cases: Cases) -> list[Finding]:
-        """What the published runs say of the source's conclusions, computed from their metrics."""
+        """Findings from the published runs about the conclusions of the source."""
         return []
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
-        """What its source asks, answered from whatever runs there are, for the page."""
+        """Answers to the questions of its source from the available runs, for the page."""
         return []
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
-        """Files that a run leaves beside its tables, in the form of its source: what writes each, by name."""
+        """Files that a run writes in the form of its source: a writer for each name."""
         return {}
 
 
 def judge(claim: Claim, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> Verdict:
-    """Holds a claim against the metrics of the published runs."""
+    """Compares a claim with the metrics of the published runs."""
     measured = _measured(claim, metrics)
     if claim.tolerance is None:
         return Verdict(claim, measured, None)
@@ -226,7 +226,7 @@ def judge(claim: Claim, metrics: Cases, parameters: Mapping[str, Any] | None = N
         return Verdict(claim, measured, None, f"not judged: needs the data of the source (--set {claim.needs}=...)")
     if measured is None:
         return Verdict(claim, None, False)
-    # A tolerance counts to the last digit that a double carries.
+    # The tolerance allows for the rounding of a double.
     allowed = claim.tolerance + 1e-9 * max(1.0, abs(claim.published))
     above = measured - claim.published
     low, high = claim.bound != "at most", claim.bound != "at least"
@@ -237,7 +237,7 @@ def _measured(claim: Claim, metrics: Cases) -> float | None:
     if callable(claim.metric):
         try:
             return claim.metric(metrics)
-        # A run without packets lacks metrics, or has them at 0.
+        # A run without packets has no such metrics, or the value 0.
         except (KeyError, ZeroDivisionError):
             return None
     at: Any = next(iter(metrics.values()))
@@ -247,7 +247,7 @@ def _measured(claim: Claim, metrics: Cases) -> float | None:
 
 
 def plain(value: Any) -> Any:
-    """A parameter's value as JSON can hold it: classes become their `module:Class`."""
+    """A parameter's value for JSON; a class becomes its `module:Class`."""
     if isinstance(value, type):
         return f"{value.__module__}:{value.__qualname__}"
     if isinstance(value, Configured):

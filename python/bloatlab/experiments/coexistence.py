@@ -1,4 +1,4 @@
-"""Every pair of congestion controls on one bottleneck: who gets how much, and how long the other must wait."""
+"""Every pair of congestion controls on one bottleneck: their shares, and the delay of the other flow."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from bloatlab.experiments.queues import bdp_packets
 DEPTHS = (0.5, 4)
 QUEUES = ("fifo", "codel", "fq_codel")
 LATER = "3s"
-"""When the newcomer joins: slow starts are over, and no queue has stood for long."""
+"""Start of the newcomer: after slow start, and before the queue has grown for long."""
 
 
 class Coexistence(Experiment):
-    """A flow that is there, and one that joins it."""
+    """A flow (the incumbent) and one that joins it (the newcomer)."""
 
     name = "coexistence"
     title = "Congestion controls side by side"
     summary = (
-        "A flow joins another one on a bottleneck: every congestion control beside every other and beside its own "
-        "kind, in shallow and in deep buffers, under several queues. The heat maps show the newcomer's share of the "
-        "throughput and the queueing delay that the incumbent suffers."
+        "A flow joins another one on a bottleneck: every congestion control with every other and with itself, "
+        "in shallow and in deep buffers, with several queues. The heat maps show the newcomer's share of the "
+        "throughput and the queueing delay of the incumbent."
     )
     source = "bloatlab; after the coexistence studies of Turkovic, Kuipers and Uhlig 2019 and of CCPerf"
     figures = ("share_matrix", "delay_matrix", "time_series", "operating_point", "queue", "in_flight", "ecdf")
@@ -38,7 +38,7 @@ class Coexistence(Experiment):
         shared.rtt("40ms"),
         Parameter(
             "depth", 1.0, "bandwidth-delay products",
-            allowed="0.01 to 1000", help="what the queue may hold, if qlen is not given", read=number(0.01, 1000),
+            allowed="0.01 to 1000", help="limit of the queue, if qlen is not given", read=number(0.01, 1000),
         ),
         shared.qlen("`depth` bandwidth-delay products"),
         shared.count("flows", 1, "flows", "flows of each congestion control", low=1, high=1000),
@@ -47,9 +47,9 @@ class Coexistence(Experiment):
     )  # fmt: skip
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """Every pair of the congestion controls that respond, at two depths under three queues."""
-        laws = comparable()
-        return {"queue": QUEUES, "depth": DEPTHS, "newcomer": laws, "incumbent": laws}
+        """Every pair of the responsive congestion controls, at two depths with three queues."""
+        algorithms = comparable()
+        return {"queue": QUEUES, "depth": DEPTHS, "newcomer": algorithms, "incumbent": algorithms}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The limit from the depth."""
@@ -58,7 +58,7 @@ class Coexistence(Experiment):
         return values
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A dumbbell that the two share."""
+        """A dumbbell that both flows share."""
         tcp = shared.tcp(params)
         both = (("incumbent", "0s"), ("newcomer", LATER))
         return {

@@ -1,4 +1,4 @@
-"""What experiments ask of the registry of congestion controls: which can be compared."""
+"""The congestion controls of the registry that experiments compare."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import lru_cache
 
 from bloatlab import language
 
-YARDSTICK = "fixed"
-"""How laws are called that control nothing, with a window or rate that stays as it is: they measure a path and do not compete."""
+CONSTANT = "fixed"
+"""Prefix of algorithms with a constant window or rate, which measure a path and do not compete."""
 
 
 @lru_cache(maxsize=4)
 def _comparable(_engine_version: str) -> tuple[str, ...]:
-    laws = json.loads(language.algorithms())["congestion_controls"]
-    return tuple(law["kind"] for law in laws if law["kind"] != "python" and not law["kind"].startswith(YARDSTICK))
+    algorithms = json.loads(language.algorithms())["congestion_controls"]
+    return tuple(one["kind"] for one in algorithms if one["kind"] != "python" and not one["kind"].startswith(CONSTANT))
 
 
 def comparable() -> list[str]:
-    """Laws that react to a path, in the registry's order."""
+    """Congestion controls that react to the path, in the order of the registry."""
     return list(_comparable(language.version()))

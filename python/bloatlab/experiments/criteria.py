@@ -1,4 +1,4 @@
-"""What queues are compared by: each criterion is one number of a run, read from its metrics."""
+"""Criteria of rankings: each is one number of a run, read from its metrics."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ BOTTLENECK = "bottleneck"
 
 @dataclass(frozen=True)
 class Criterion:
-    """One number of a run by which queues are ranked."""
+    """One number of a run by which contenders are ranked."""
 
     name: str
     title: str
     unit: str
     better: Better
     group: str
-    """Criteria of one group count together as much as those of any other."""
+    """Each group of criteria has the same weight."""
     formula: str
     read: Callable[[Metrics], float | None]
-    """`None`: the run has no such value."""
+    """Returns the number, or `None` if the run has no such value."""
     minor: bool = False
-    """Left out of the terminal's table, which has no room for all."""
+    """Whether the terminal's table leaves it out, because it has no room for all."""
 
 
 def _of(entities: Mapping[str, Mapping[str, float]], name: str) -> list[Mapping[str, float]]:
@@ -72,7 +72,7 @@ def jain(name: str) -> Callable[[Metrics], float | None]:
 
 
 def _those(flows: str) -> str:
-    """Flows of this name, in words; those that have no other name are all of them."""
+    """Name of these flows in formulas; `flow` means all flows."""
     return "the flows" if flows == "flow" else f"the {flows} flows"
 
 
@@ -89,14 +89,14 @@ def delay(flows: str = "bulk", *, title: str = "queueing delay", group: str = "b
 
 
 def goodput(flows: str = "bulk", *, title: str = "goodput", group: str = "throughput") -> Criterion:
-    """Goodput of long flows together."""
+    """Total goodput of long flows."""
     formula = f"sum over {_those(flows)} of mean_throughput_l7"
     read = sum_of("flow", flows, "mean_throughput_l7")
     return Criterion(f"{flows}_goodput", title, "Mbit/s", "higher", group, formula, read)
 
 
 def fairness(flows: str = "bulk", *, group: str = "fairness") -> Criterion:
-    """How evenly long flows share."""
+    """Fairness between long flows."""
     formula = f"(sum x)^2 / (n sum x^2) over mean_throughput_l7 of {_those(flows)}"
     return Criterion(f"{flows}_fairness", "fairness (Jain)", "", "higher", group, formula, jain(flows))
 
@@ -108,13 +108,13 @@ def loss() -> Criterion:
 
 
 def utilization(*, group: str = "throughput") -> Criterion:
-    """How busy the bottleneck is: for flows that are not all there at once, whose goodputs do not add up."""
+    """Utilization of the bottleneck, for flows that are not active at the same time."""
     read = mean_of("link", BOTTLENECK, "utilization")
     return Criterion("utilization", "utilization", "", "higher", group, "utilization of the bottleneck", read)
 
 
 def _of_loss_events(metric: str) -> Callable[[Metrics], float | None]:
-    """A metric of the bottleneck's loss events; where there were none, nothing was lost together."""
+    """A metric of the bottleneck's loss events; 0 if there were none."""
 
     def read(metrics: Metrics) -> float | None:
         link = metrics.get("link_metrics", {}).get(BOTTLENECK, {})
@@ -138,14 +138,14 @@ def loss_bursts() -> Criterion:
 
 
 def start_up(flows: str = "bulk") -> Criterion:
-    """How soon the first byte comes (RFC 7928 section 2.2)."""
+    """Time to the first byte (RFC 7928 section 2.2)."""
     read = mean_of("flow", flows, "flow_start_up_time_l4")
     formula = f"mean over {_those(flows)} of flow_start_up_time_l4"
     return Criterion(f"{flows}_start_up", f"start-up of {flows} flows", "ms", "lower", "start-up", formula, read)
 
 
 def completion(flows: str, *, group: str = "completion") -> Criterion:
-    """How long finite flows take (RFC 7928 section 2.1)."""
+    """Completion time of finite flows (RFC 7928 section 2.1)."""
     read = mean_of("flow", flows, "flow_completion_time_l4")
     formula = f"mean over {_those(flows)} of flow_completion_time_l4"
     return Criterion(f"{flows}_completion", f"completion of {flows} flows", "s", "lower", group, formula, read)

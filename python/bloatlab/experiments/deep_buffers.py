@@ -132,7 +132,7 @@ class DeepBuffers(Experiment):
             True,
             "",
             allowed="true, false",
-            help="ACKs open the window by the bytes they acknowledge (RFC 3465), not by a segment each (RFC 5681)",
+            help="an ACK grows the window by the acknowledged bytes (RFC 3465), not by one segment (RFC 5681)",
             read=read.boolean,
         ),
         Parameter(
@@ -148,7 +148,7 @@ class DeepBuffers(Experiment):
             "4MB",
             "bytes",
             allowed="bytes such as 4MB",
-            help="bytes the application may write ahead",
+            help="bytes of the send buffer",
             read=read.size,
             published="about 4 MB",
         ),
@@ -157,7 +157,7 @@ class DeepBuffers(Experiment):
             "32MB",
             "bytes",
             allowed="bytes such as 32MB",
-            help="bytes the receiver holds; bounds the window",
+            help="bytes of the receive buffer; bounds the window",
             read=read.size,
         ),
         Parameter(
@@ -173,7 +173,7 @@ class DeepBuffers(Experiment):
             "prr",
             "",
             allowed="prr, classic",
-            help="how the window falls in recovery",
+            help="how the window is reduced in recovery",
             read=read.choice("prr", "classic", TcpPrrRecovery="prr", TcpClassicRecovery="classic"),
             published="prr",
         ),
@@ -182,7 +182,7 @@ class DeepBuffers(Experiment):
             "dupack",
             "",
             allowed="dupack, rack",
-            help="how losses are found",
+            help="how losses are detected",
             read=read.choice("dupack", "rack"),
         ),
         Parameter(
@@ -214,7 +214,7 @@ class DeepBuffers(Experiment):
             "auto",
             "",
             allowed="auto, on, off",
-            help="space segments out: if the law asks for it, always, never",
+            help="pacing: if the congestion control asks for it, always, never",
             read=read.choice("auto", "on", "off"),
         ),
         Parameter(
@@ -222,7 +222,7 @@ class DeepBuffers(Experiment):
             1,
             "segments",
             allowed="1 to 65535",
-            help="most segments that pacing lets go together; ns-3 has no segmentation offload",
+            help="largest number of segments that pacing releases together; ns-3 has no segmentation offload",
             read=read.whole(1, 65535),
         ),
         Parameter(
@@ -230,7 +230,7 @@ class DeepBuffers(Experiment):
             1,
             "packets",
             allowed="0 to 1000000",
-            help="packets the device holds behind the queue besides the one being sent",
+            help="packets that the device holds behind the queue, besides the one being sent",
             read=read.whole(0, 1000000),
         ),
         Parameter(
@@ -292,7 +292,7 @@ class DeepBuffers(Experiment):
         flows = values["k"]
         if values["bw"] is None:
             values["bw"] = units.write_rate(flows * units.rate(RATE_PER_FLOW))
-        # What tc's words leave out is tc's default; a limit that was asked for still counts.
+        # Options that a tc text leaves out have tc's defaults, but a given limit counts.
         if values["qlen"] is None and not read.is_tc(values["queue"]):
             values["qlen"] = f"{self.packets_per_flow * flows}p"
         return values

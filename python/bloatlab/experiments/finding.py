@@ -1,4 +1,4 @@
-"""What a page says of runs, computed from them."""
+"""Findings: statements about runs on a page, computed from them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class Finding:
     """A statement with the numbers behind it."""
 
     title: str
-    """The point of it, short."""
+    """A short title."""
     published: str
-    """The conclusion that it is about; empty: it is about the runs alone."""
+    """The published conclusion; empty if the finding is only about our runs."""
     ours: str
-    """What our runs show."""
+    """The result of our runs."""
     columns: tuple[str, ...] = ()
-    """Headings of the numbers behind it."""
+    """Column headings of the numbers."""
     rows: tuple[tuple[str, ...], ...] = ()
     note: str = ""
-    """What must be known to read the numbers."""
+    """What a reader must know about the numbers."""

@@ -1,4 +1,4 @@
-"""Parameters of an experiment: what each is called, what it may be, and how its value is read."""
+"""Parameters of an experiment: name, allowed values, and how a value is read."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Parameter:
 
     name: str
     default: Any
-    """Value when not given; `None`: the engine's, or derived as `help` says."""
+    """Default; `None`: the engine's default, or derived as `help` says."""
     unit: str
     allowed: str
     help: str
     read: Reader
-    """Checks a value and brings it to one form."""
+    """Checks a value and converts it to its canonical form."""
     published: Any = None
-    """What the source used or published, where it says."""
+    """Value of the source, if it states one."""
 
     def value(self, given: Any) -> Any:
-        """The value in one form; raises `ParameterError` with the parameter's name."""
+        """Checks a value and converts it; raises `ParameterError` with the parameter's name."""
         try:
             return self.read(given)
         except ParameterError as error:
@@ -105,7 +105,7 @@ def boolean(value: Any) -> bool:
 
 
 def choice(*names: str, **aliases: str) -> Reader:
-    """One of the names; aliases are names of other tools."""
+    """One of the names; aliases are names in other tools."""
 
     def read(value: Any) -> str:
         if isinstance(value, bool):
@@ -122,7 +122,7 @@ def choice(*names: str, **aliases: str) -> Reader:
 def algorithm(what: str) -> Reader:
     """A queue or congestion control: a name, `{"kind": ...}` with parameters, a user's class or `module:Class`.
 
-    A queue may also be in the words of Linux's tc, `"fq_codel limit 5000 target 10ms"`; the text is kept as it is.
+    A queue may also be a tc text, such as `"fq_codel limit 5000 target 10ms"`, which is kept unchanged.
 
     Args:
         what: Key of the engine's list: `queues` or `congestion_controls`.
@@ -162,17 +162,17 @@ def names(what: str) -> Reader:
 
 
 def split_names(text: str) -> list[str]:
-    """Names with `+` between them; one may end in `+` (`ledbat++`), so what separates stands before a letter."""
+    """Splits names joined by `+`. A name may end in `+` (`ledbat++`), so a separator is a `+` before a letter."""
     return [name.strip() for name in re.split(r"\+\s*(?=[A-Za-z])", text)]
 
 
 def is_tc(value: Any) -> TypeGuard[str]:
-    """Whether a queue is written in tc's words: a text with a space in it."""
+    """Whether a queue is a tc text: a string with a space."""
     return isinstance(value, str) and any(letter.isspace() or letter == ";" for letter in value.strip())
 
 
 def checked_tc(text: str) -> str:
-    """The text, once the engine understands it; its complaint is one line that says what tc allows."""
+    """Checks a tc text with the engine and returns it; the error says what tc allows."""
     try:
         language.queue(json.dumps(text))
     except language.ScenarioError as error:
@@ -185,13 +185,13 @@ def _unknown(name: str, what: str) -> Any:
 
 
 def kinds(what: str) -> Mapping[str, str]:
-    """Name and aliases of each algorithm the engine has, to its name."""
+    """Canonical name for each name and alias of the engine's algorithms."""
     return _kinds(language.version(), what)
 
 
 @lru_cache(maxsize=8)
 def _kinds(_engine_version: str, what: str) -> Mapping[str, str]:
-    """Read once an engine, not once a point of a sweep."""
+    """As `kinds`, cached for each engine."""
     found = {}
     for description in json.loads(language.algorithms())[what]:
         for name in (description["kind"], *description.get("aliases", ())):

@@ -1,4 +1,4 @@
-"""What experiments ask of the registry of queues: which can be compared, and how one is given a limit or ECN."""
+"""The queues of the registry that experiments compare, and how they get a limit or ECN."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from bloatlab import language, units
 from bloatlab.experiments import parameters as read
 
 MTU = 1500
-"""Bytes that a packet is taken for where a queue counts its limit in bytes."""
+"""Bytes per packet, for queues with a limit in bytes."""
 SMALLEST = 100
-"""Packets below which no buffer is scaled: what remains must hold a few initial windows."""
+"""Smallest limit in packets of a scaled buffer: room for a few initial windows."""
 
 
 @lru_cache(maxsize=4)
 def _described(_engine_version: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Parameters by name of every kind; read once an engine, not once a run of a sweep."""
+    """As `described`, cached for each engine."""
     queues = json.loads(language.algorithms())["queues"]
     return {queue["kind"]: {parameter["name"]: parameter for parameter in queue["parameters"]} for queue in queues}
 
 
 def described() -> dict[str, dict[str, dict[str, Any]]]:
-    """Kinds of the registry, each with its parameters by name."""
+    """Kinds of the registry with their parameters by name."""
     return _described(language.version())
 
 
 def comparable() -> list[str]:
-    """Kinds that stand by themselves, in the registry's order.
+    """Kinds that can be compared, in the order of the registry.
 
-    Left out are wrappers, which hold queues of the user's choice, and queues that bound nothing: with greedy flows
-    their delay says how long the run was.
+    Wrappers are left out, because they hold queues of the user's choice. Queues without a limit are left out, because
+    with greedy flows their delay only depends on the length of the run.
     """
     return [
         kind
@@ -46,7 +46,7 @@ def _bounded(parameters: Mapping[str, Mapping[str, Any]]) -> bool:
 
 
 def with_limit(queue: Any, limit: str | None) -> Any:
-    """The queue with this limit, if its kind has one and the user's table or tc's words do not set it."""
+    """The queue with this limit, if its kind has a limit that the user's table or tc text does not set."""
     if read.is_tc(queue) and (limit is None or _says(queue, "limit", "latency")):
         return queue
     table = _table(queue)
@@ -57,7 +57,7 @@ def with_limit(queue: Any, limit: str | None) -> Any:
 
 
 def _in_its_unit(limit: str | None, kind: str) -> Any:
-    """A limit as a queue counts it: some count bytes alone, some packets alone."""
+    """A limit in the unit of the queue: some queues count only bytes, some only packets."""
     if limit is None or kind not in ("bytes", "integer") or not limit.endswith("p"):
         return limit
     packets = int(limit.removesuffix("p"))
@@ -65,9 +65,10 @@ def _in_its_unit(limit: str | None, kind: str) -> Any:
 
 
 def with_ecn(queue: Any, mode: str) -> Any:
-    """The queue told to mark (`on`) or not to (`off`), if its kind has the choice and the user does not make it.
+    """The queue with marking switched on or off, if its kind has this parameter and the user does not set it.
 
-    Some kinds have the choice only beside other parameters, as sfq with RED: without them they stay as they are.
+    Some kinds have the parameter only together with others, such as sfq with RED. Without these the queue is not
+    changed.
     """
     table = None if mode == "auto" else _table(queue)
     if table is None or "ecn" in table:
@@ -80,7 +81,7 @@ def with_ecn(queue: Any, mode: str) -> Any:
 
 
 def is_accepted(table: Mapping[str, Any]) -> bool:
-    """Whether the engine takes a queue."""
+    """Whether the engine accepts a queue."""
     try:
         language.queue(json.dumps(table))
     except ValueError:
@@ -89,9 +90,9 @@ def is_accepted(table: Mapping[str, Any]) -> bool:
 
 
 def _table(queue: Any) -> dict[str, Any] | None:
-    """The queue as a table of what the user chose; `None`: a user's own class, which knows its parameters itself."""
+    """The queue as a table of the parameters that the user chose; `None` for a user's own class."""
     if read.is_tc(queue):
-        # Every parameter is in it, also those that no word set.
+        # The table has every parameter, also those that the text does not set.
         unsaid = {
             *(() if _says(queue, "limit", "latency") else ("limit",)),
             *(() if _says(queue, "ecn", "noecn") else ("ecn",)),
@@ -108,6 +109,6 @@ def _says(queue: str, *words: str) -> bool:
 
 
 def bdp_packets(rate: str, rtt: str, times: float = 1) -> int:
-    """So many bandwidth-delay products in full packets, rounded up."""
+    """`times` bandwidth-delay products in full packets, rounded up."""
     bits = times * units.rate(rate) * units.duration(rtt)
     return max(1, -int(-bits // (8 * MTU)))

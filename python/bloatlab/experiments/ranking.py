@@ -1,9 +1,9 @@
 """Ranks contenders by criteria.
 
-Values are averaged over the replications of a point; a point is a place on the axes that are not compared. Within each
-point contenders are ranked by each criterion from 1, the best; values that agree to three digits share the mean of
-their places, and who has no value comes last. A contender's rank is the mean over the points, its overall score the
-mean over the groups of criteria of the mean rank within the group.
+A point is one combination of values of the axes that are not compared. At each point, values are averaged over the
+replications, and contenders are ranked by each criterion; 1 is the best. Values that agree to three digits share the
+mean of their ranks. A contender without a value comes last. The score of a contender is the mean over the groups of
+criteria of its mean rank in the group.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 from bloatlab.experiments.criteria import Better, Criterion, Metrics
 
 MEANING = (
-    "Contenders are ranked by each criterion, 1 being the best; values that agree to three digits share the mean of "
-    "their places, and who has no value comes last. The score is the mean over the groups of criteria of the mean rank "
-    "in the group; lower is better."
+    "Contenders are ranked by each criterion; 1 is the best. Values that agree to three digits share the mean of their "
+    "ranks, and a contender without a value comes last. The score is the mean over the groups of criteria of the mean "
+    "rank in the group; lower is better."
 )
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One run: who ran, where on the other axes, and what came of it."""
+    """One run: its contender, its point on the other axes, and its values."""
 
     contender: str
     point: str
@@ -34,27 +34,27 @@ class Observation:
 
 @dataclass(frozen=True)
 class Contender:
-    """One row of the table, the best first."""
+    """A row of the ranking."""
 
     name: str
     position: int
     score: float
     values: Mapping[str, float | None]
-    """By criterion, the mean over points and replications."""
+    """Mean over points and replications for each criterion."""
     low: Mapping[str, float | None]
     high: Mapping[str, float | None]
     ranks: Mapping[str, float]
-    """By criterion, the mean over points."""
+    """Mean rank over the points for each criterion."""
     groups: Mapping[str, float]
-    """By group of criteria, the mean of its ranks."""
+    """Mean rank for each group of criteria."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Who came where."""
+    """Contenders in the order of their scores."""
 
     criteria: tuple[Criterion, ...]
-    """Those for which at least one run has a value."""
+    """Criteria for which at least one run has a value."""
     contenders: tuple[Contender, ...]
     points: int
     subject: str = "queue"
@@ -67,13 +67,13 @@ def observe(
     runs: Sequence[tuple[Mapping[str, Any], Metrics]],
     derived: Sequence[str] = (),
 ) -> list[Observation]:
-    """Runs (their parameters and metrics) as observations.
+    """Observations from the parameters and metrics of runs.
 
     Args:
-        criteria: What is read of each run.
-        compared: Parameters that make a contender; those that do not vary are left out of its name.
-        runs: Parameters as they are stored, and metrics in the form of `--json`.
-        derived: Parameters that may follow from others, and then do not name a point.
+        criteria: Criteria to read from each run.
+        compared: Parameters that make a contender; constant parameters are left out of its name.
+        runs: Stored parameters, and metrics in the form of `--json`.
+        derived: Parameters that may follow from others; then they are not part of a point's name.
     """
     parameters = [{name: json.dumps(value, sort_keys=True) for name, value in given.items()} for given, _ in runs]
     names = sorted({name for of in parameters for name in of}, key=lambda name: (name in derived, name))
@@ -106,25 +106,18 @@ def _label(name: str, value: Any, *, bare: bool = False) -> str:
 
 
 def places(values: Sequence[float | None], better: Better) -> list[float]:
-    """Rank of each value, 1 the best; equals share the mean of their places, `None` comes last."""
-    keys = [_key(value, better) for value in values]
-    ordered = sorted(keys)
-    found: dict[tuple[int, float], float] = {}
-    for key in keys:
-        first = ordered.index(key)
-        found[key] = first + (ordered.count(key) + 1) / 2
-    return [found[key] for key in keys]
+    """Rank of each value; 1 is the best, equal values share the mean of their ranks, and `None` comes last."""
+    import polars as pl
 
-
-def _key(value: float | None, better: Better) -> tuple[int, float]:
-    if value is None:
-        return (1, 0.0)
-    rounded = float(f"{value:.3g}")
-    return (0, -rounded if better == "higher" else rounded)
+    # scipy's rankdata does the same, but the core installation has no scipy.
+    rounded = [None if value is None else float(f"{value:.3g}") for value in values]
+    ranks = pl.Series(rounded, dtype=pl.Float64).rank("average", descending=better == "higher")
+    last = len(values) - (ranks.null_count() - 1) / 2
+    return ranks.fill_null(last).to_list()
 
 
 def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], subject: str = "queue") -> Ranking:
-    """The table of contenders, the best first."""
+    """Ranks the contenders, the best first."""
     known = tuple(
         criterion for criterion in criteria if any(one.values[criterion.name] is not None for one in observations)
     )
@@ -166,7 +159,7 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], sub
 
 
 def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking | None:
-    """The places at each point by the score there, contenders in the order of the ranking; nothing of one point alone."""
+    """Ranks by the score at each point, contenders in the order of `ranking`; `None` with only one point."""
     points = list(dict.fromkeys(one.point for one in observations))
     if len(points) < 2:
         return None

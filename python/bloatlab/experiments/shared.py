@@ -1,4 +1,4 @@
-"""Parameters and flows that the experiments which compare queues have in common."""
+"""Parameters and flows that experiments share."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def queue() -> Parameter:
     return Parameter(
         "queue", "codel", "",
         allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-        help="queue discipline of the bottleneck; swept over all that stand by themselves unless set or swept",
+        help="queue discipline of the bottleneck; unless set or swept, all queues except wrappers are swept",
         read=read.algorithm("queues"),
     )  # fmt: skip
 
 
 def ecn(default: str = "auto") -> Parameter:
-    """Whether congestion may be marked."""
+    """Whether queues may mark instead of drop."""
     return Parameter(
         "ecn", default, "",
         allowed="auto, on, off",
@@ -66,7 +66,7 @@ def stop(default: str) -> Parameter:
 
 
 def warmup(default: str) -> Parameter:
-    """What is not measured."""
+    """The warm-up, which metrics leave out."""
     return Parameter("warmup", default, "s", allowed=A_DURATION, help="metrics count from here on", read=read.duration)
 
 
@@ -91,7 +91,7 @@ def cca(
 
 
 def derive_limit(values: dict[str, Any], times: float, smallest: int) -> dict[str, Any]:
-    """The limit, if not given, as so many bandwidth-delay products."""
+    """Fills in the limit, if it is not given: `times` bandwidth-delay products."""
     if values["qlen"] is None:
         values["qlen"] = f"{max(smallest, bdp_packets(values['rate'], values['rtt'], times))}p"
     return values
@@ -104,7 +104,7 @@ def dumbbell(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tcp(params: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-    """Connection settings of a flow: ECN as the parameter says, and the given ones."""
+    """Connection settings of a flow: ECN from the parameter, and the given settings."""
     return {"ecn": params["ecn"] == "on", **settings}
 
 

@@ -1,4 +1,4 @@
-"""Experiments that are run together and compared as one."""
+"""Suites: experiments that are run together and ranked together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bloatlab.experiments.ranking import Observation, Ranking, rank
 
 @dataclass(frozen=True)
 class Part:
-    """A member with what is set and swept of it."""
+    """A member with its set and swept parameters."""
 
     experiment: Experiment
     base: Mapping[str, Any]
@@ -22,22 +22,22 @@ class Part:
 
 
 class Suite(Experiment):
-    """Runs other experiments into one directory; its report is a site with a page for each, and an overall ranking."""
+    """Runs other experiments into one directory; its report is a page per experiment and an overall ranking."""
 
     members: ClassVar[tuple[Experiment, ...]]
 
     def parts(self, values: Mapping[str, Any]) -> list[Part]:
-        """What is run, from resolved parameters."""
+        """The parts to run, from resolved parameters."""
         raise NotImplementedError
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A suite has no scenario of its own."""
         names = ", ".join(member.name for member in self.members)
-        raise ParameterError(f"{self.name}: makes the scenarios of several experiments; name one of them ({names})")
+        raise ParameterError(f"{self.name}: is a suite of several experiments; name one of them ({names})")
 
 
 def overall(suite: Suite, rankings: Mapping[str, Ranking | None]) -> Ranking | None:
-    """The ranking over members: by each member's score, each member counting alike; of one member alone its own."""
+    """The ranking over all members, each with the same weight; with only one ranked member, its own ranking."""
     ranked = {name: ranking for name, ranking in rankings.items() if ranking is not None}
     if len(ranked) < 2:
         return next(iter(ranked.values()), None)

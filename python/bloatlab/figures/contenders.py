@@ -1,4 +1,4 @@
-"""What figures of a ranking share: the order of the contenders, their colours, and labels that do not cover each other."""
+"""Shared by figures of a ranking: the order of the contenders, their colours, and labels that do not overlap."""
 
 import math
 from dataclasses import dataclass
@@ -15,32 +15,32 @@ LINE = 12
 
 
 def order(ranking: pl.DataFrame) -> list[str]:
-    """Contenders, the best first."""
+    """Names of the contenders, the best first."""
     return ranking.sort("position")["contender"].unique(maintain_order=True).to_list()
 
 
 def colours(names: list[str]) -> dict[str, str]:
-    """A colour each where the palette has enough; else one grey for all, and names tell them apart."""
+    """One colour per contender if the palette has enough; otherwise grey for all, with names beside the marks."""
     if len(names) > len(palette.PALETTE):
         return dict.fromkeys(names, NEUTRAL)
-    # A contender with parameters (`codel, ecn=on`) keeps its kind's colour if that is free.
+    # A contender with parameters (`codel, ecn=on`) has the colour of its kind if that is free.
     return palette.assign(names)
 
 
 def place(point: str) -> str:
-    """A point without the names of its axes: `static, um` for `channel=static, rlc=um`."""
+    """The values of a point without the names of its axes: `static, um` for `channel=static, rlc=um`."""
     return ", ".join(part.partition("=")[2] or part for part in point.split(", "))
 
 
 def stems(ranking: pl.DataFrame) -> list[str]:
-    """Criteria that come as median, 95th and 99th percentile, by what their names have in common."""
+    """Common parts of the names of criteria that exist as median, 95th and 99th percentile."""
     names = ranking["criterion"].unique(maintain_order=True).to_list()
     found = dict.fromkeys(name.rpartition("_")[0] for name in names if name.endswith(PERCENTILES))
     return [stem for stem in found if all(f"{stem}_{percentile}" in names for percentile in PERCENTILES)]
 
 
 def singles(ranking: pl.DataFrame) -> list[str]:
-    """The other criteria."""
+    """Criteria that are single numbers."""
     within = {f"{stem}_{percentile}" for stem in stems(ranking) for percentile in PERCENTILES}
     return [name for name in ranking["criterion"].unique(maintain_order=True).to_list() if name not in within]
 
@@ -50,9 +50,15 @@ def of(tables: network.Tables, criterion: str) -> pl.DataFrame:
     return network.table(tables, "ranking").filter(pl.col("criterion") == criterion)
 
 
+def points_note(found: int, shown: int) -> str:
+    """Says how many points have no panel; empty if all have one."""
+    more = found - shown
+    return f"The first {shown} points are shown; {more} more are in the table of runs." if more > 0 else ""
+
+
 @dataclass(frozen=True)
 class Axis:
-    """An axis with a fixed domain, so that pixels can be told from values and back."""
+    """An axis with a fixed domain, which converts between values and pixels."""
 
     low: float
     high: float
@@ -62,7 +68,7 @@ class Axis:
 
     @classmethod
     def over(cls, values: pl.Series, pixels: float, *, log: bool = False, reverse: bool = False) -> "Axis":
-        """An axis with some room on either side of the values."""
+        """An axis with a margin on both sides of the values."""
         low, high = prepare.low(values), prepare.high(values)
         if log:
             room = max(1.15, (high / low) ** 0.06)
@@ -72,17 +78,17 @@ class Axis:
 
     @property
     def domain(self) -> list[float]:
-        """As a scale wants it."""
+        """The domain for a scale of Vega-Lite."""
         return [float(f"{self.low:.4g}"), float(f"{self.high:.4g}")]
 
     def pixel(self, value: float) -> float:
-        """Where a value is drawn."""
+        """Pixel of a value."""
         low, high = self.domain
         share = math.log(value / low) / math.log(high / low) if self.log else (value - low) / (high - low)
         return self.pixels * ((1 - share) if self.reverse else share)
 
     def value(self, pixel: float) -> float:
-        """What is drawn there."""
+        """Value at a pixel."""
         low, high = self.domain
         share = pixel / self.pixels
         share = 1 - share if self.reverse else share
@@ -92,13 +98,13 @@ class Axis:
 def label_spots(
     points: list[tuple[float, float]], names: list[str], width: float, height: float
 ) -> list[tuple[float, float]]:
-    """Where labels stand: left edge and middle line, in pixels, near their points and clear of each other if they can.
+    """Positions of labels (left edge and middle line, pixels): near their points, without overlaps if possible.
 
     Args:
         points: Pixels from the left and the top.
         names: The labels.
-        width: Of the plot.
-        height: Of the plot.
+        width: Width of the plot.
+        height: Height of the plot.
     """
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
     spots = []

@@ -1,4 +1,4 @@
-"""Histograms with buckets of unequal width: pooled, rebinned, and as tails."""
+"""Histograms with buckets of different widths: pooled, rebinned, and as tails."""
 
 import math
 
@@ -19,7 +19,7 @@ def of_quantity(tables: network.Tables, quantity: str, scope: str | None = None)
 
 
 def nice_width(rows: pl.DataFrame, bins: int) -> float:
-    """The least of 1, 2 or 5 times a power of ten that covers all buckets in at most `bins` bins."""
+    """Smallest bin width (1, 2 or 5 times a power of ten) that covers all buckets with at most `bins` bins."""
     span = prepare.high(rows["upper"]) - prepare.low(rows["lower"])
     rough = span / bins
     if rough <= 0:
@@ -29,7 +29,7 @@ def nice_width(rows: pl.DataFrame, bins: int) -> float:
 
 
 def rebinned(rows: pl.DataFrame, by: str, width: float) -> pl.DataFrame:
-    """Spread buckets over equal bins shared by all of `by`: `by`, `start`, `stop`, `share` (sums to 1 for each).
+    """Rebins into equal bins for all values of `by`: `by`, `start`, `stop`, `share` (with the sum 1 for each).
 
     A bucket wider than a bin is spread evenly over the bins it covers.
     """
@@ -39,7 +39,7 @@ def rebinned(rows: pl.DataFrame, by: str, width: float) -> pl.DataFrame:
     grid = pl.DataFrame({"start": edges}).with_columns((pl.col("start") + width).alias("stop"))
     totals = rows.group_by(by, maintain_order=True).agg(pl.col("weight").sum().alias("total"))
     pieces = rows.join(grid, how="cross").filter(
-        # A bucket without width (a single value) belongs to the one bin that holds it.
+        # A bucket of width 0 (a single value) is in one bin.
         (pl.col("lower") < pl.col("stop"))
         & ((pl.col("upper") > pl.col("start")) | (pl.col("lower") >= pl.col("start")))
     )
@@ -58,7 +58,7 @@ def rebinned(rows: pl.DataFrame, by: str, width: float) -> pl.DataFrame:
 
 
 def tails(rows: pl.DataFrame, by: str, points: int = 150) -> pl.DataFrame:
-    """Share of the weight above a value (the eCCDF): `by`, `value`, `above`; at most about `points` each."""
+    """Share of the weight above a value (the eCCDF): `by`, `value`, `above`; about `points` rows per `by`."""
     curves = []
     for part in rows.partition_by(by, maintain_order=True):
         merged = part.group_by("upper", maintain_order=True).agg(pl.col("weight").sum()).sort("upper")
@@ -68,7 +68,7 @@ def tails(rows: pl.DataFrame, by: str, points: int = 150) -> pl.DataFrame:
             pl.col("upper").cast(pl.Float64).alias("value"), (1 - pl.col("weight").cum_sum() / total).alias("above")
         )
         curve = pl.concat([start, rest]).filter(pl.col("above") > 1e-9)
-        # Even steps of the share would lose the tail, even steps of its logarithm the body: keep both.
+        # Equal steps of the share would lose the tail, and equal steps of its logarithm the body. Both are kept.
         steps = [(pl.col("above") * points / 2).floor(), (pl.col("above").log10() * points / 12).floor()]
         curve = curve.with_columns(pl.struct(*(step.alias(str(i)) for i, step in enumerate(steps))).alias("_bin"))
         curve = curve.unique("_bin", keep="first", maintain_order=True).drop("_bin")

@@ -1,4 +1,4 @@
-"""A figure as an HTML page with tooltips: one file, works offline, and runs no code but Vega's."""
+"""A figure as an HTML page with tooltips: one file that works offline and runs only Vega's code."""
 
 import json
 from functools import cache
@@ -30,16 +30,16 @@ _DRAW = (
 
 def page(specification: dict[str, Any]) -> str:
     """The page of a Vega-Lite specification."""
-    # Within a script element only `</script` and `<!--` have a meaning, and JSON can write both without `<`.
+    # In a script element only `</script` and `<!--` have a meaning. JSON can write both without `<`.
     text = json.dumps(specification, separators=(",", ":")).replace("<", "\\u003c")
-    # Vega's tooltip brings a style element; a style can load nothing here.
+    # Vega's tooltip adds a style element. The policy keeps styles from loading anything.
     allowed = f"{policy([_script()])}; style-src 'unsafe-inline'"
     return _TEMPLATE.format(policy=allowed, specification=text, script=_script())
 
 
 @cache
 def _script() -> str:
-    """Vega, Vega-Lite and Vega-Embed with what they shall do."""
+    """Vega, Vega-Lite and Vega-Embed with the call that draws the figure."""
     import vl_convert
 
     return str(vl_convert.javascript_bundle(_DRAW))

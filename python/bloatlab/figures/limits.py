@@ -17,7 +17,7 @@ ROUTER = ("direction", "segments_per_buffer")
 COMPARED = ("preset", "queue", "cca")
 PLAIN = "fifo"
 ROUTERS, SIZES = 2, 3
-"""Most that are drawn side by side."""
+"""Largest numbers of routers and of limits that are drawn side by side."""
 _COLUMNS = ("run_id", "seed", "limit", "router", "rate", "delay", "segments")
 _EMPTY = pl.DataFrame(
     schema={name: pl.Int64 if name in ("seed", "limit", "segments") else pl.String for name in _COLUMNS}
@@ -25,13 +25,14 @@ _EMPTY = pl.DataFrame(
 
 
 def placed(tables: network.Tables) -> pl.DataFrame:
-    """The runs behind a FIFO (or the first queue there is) under the law that most have, of at most `ROUTERS` routers.
+    """The runs with a FIFO and the most frequent congestion control, for at most `ROUTERS` routers.
 
-    Runs that differ in anything else are left out, but for the most that agree in it.
+    Without runs with a FIFO, the most frequent queue is taken. Of runs with different values of other parameters, the
+    most frequent values are taken.
 
     Returns:
-        A row a run: `run_id`, `seed`, `limit` (`maxq`), `router`, `rate`, `delay`, `segments` (a buffer holds), in the order of
-        router, limit and seed.
+        One row per run: `run_id`, `seed`, `limit` (`maxq`), `router`, `rate`, `delay`, `segments` (per buffer),
+        sorted by router, limit and seed.
     """
     if network.table(tables, "parameters").is_empty():
         return _EMPTY
@@ -54,19 +55,19 @@ def placed(tables: network.Tables) -> pl.DataFrame:
 
 
 def _most(column: pl.Series) -> str:
-    """The value that most have; of several the first."""
+    """The most frequent value; of equally frequent values the first."""
     counts = column.value_counts(sort=False)
     most = counts.filter(pl.col("count") == counts["count"].max())[column.name].to_list()
     return next(str(value) for value in column.to_list() if value in most)
 
 
 def routers(runs: pl.DataFrame) -> list[str]:
-    """In their order."""
+    """Names of the routers in the order of the runs."""
     return [str(name) for name in runs["router"].unique(maintain_order=True)]
 
 
 def sizes(tables: network.Tables, runs: pl.DataFrame, most: int = SIZES) -> list[int]:
-    """At most so many limits in ascending order, those of the experiment's own first."""
+    """At most `most` limits in ascending order; the limits of the experiment's own axis are preferred."""
     there = sorted({int(limit) for limit in runs["limit"].to_list()})
     own = network.table(tables, "own_axes")
     named = own.filter(pl.col("parameter") == LIMIT)["value"].to_list() if not own.is_empty() else []
@@ -75,7 +76,7 @@ def sizes(tables: network.Tables, runs: pl.DataFrame, most: int = SIZES) -> list
 
 
 def first(runs: pl.DataFrame) -> pl.DataFrame:
-    """One run of each router and limit: that of the first seed."""
+    """The run with the first seed for each router and limit."""
     return runs.unique(["router", "limit"], keep="first", maintain_order=True)
 
 
@@ -85,7 +86,7 @@ def window(tables: network.Tables, runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def queue(tables: network.Tables, runs: pl.DataFrame) -> pl.DataFrame:
-    """The same of the packets in the router's queue."""
+    """`run_id`, `time_s`, `value`: the packets in the router's queue."""
     return _series(tables, runs, "link_series", "link", BOTTLENECK, "queue_packets")
 
 
@@ -97,7 +98,7 @@ def fetches(tables: network.Tables) -> pl.DataFrame:
 
 
 def probe(tables: network.Tables, runs: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The same of what a probe's answers took, ms."""
+    """`run_id`, `time_s`, `value`: the round-trip times of a probe, ms."""
     return _series(tables, runs, "probe_series", "probe", name, "rtt_ms")
 
 
@@ -106,11 +107,17 @@ def _series(
 ) -> pl.DataFrame:
     found = network.table(tables, table).join(runs.select("run_id"), on="run_id", how="semi")
     own = found.filter(pl.col(column).cast(pl.String) == entity)
-    # Whatever order joins leave rows in, the picture is the same.
+    # Sorted, because joins do not keep the order of rows.
     return own.select("run_id", "time_s", pl.col(value).cast(pl.Float64).alias("value")).sort("run_id", "time_s")
 
 
 def joined(series: pl.DataFrame, runs: pl.DataFrame, values: Sequence[int]) -> pl.DataFrame:
-    """Samples with `router`, `limit` and `seed` of their runs, of these limits."""
+    """Samples with the `router`, `limit` and `seed` of their runs, for these limits."""
     places = runs.filter(pl.col("limit").is_in(list(values))).select("run_id", "router", "limit", "seed")
     return series.join(places, on="run_id", how="inner", maintain_order="left")
+
+
+def left_out(tables: network.Tables) -> str:
+    """Says how many limits are not drawn; empty if all are."""
+    found = placed(tables)["limit"].n_unique()
+    return f"{SIZES} of {found} limits are drawn." if found > SIZES else ""

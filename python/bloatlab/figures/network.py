@@ -1,4 +1,4 @@
-"""What a run's tables say about the network: the lines figures draw against."""
+"""What the tables of a run say about the network, such as the reference lines of figures."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from bloatlab.figures import palette, prepare
 
 Tables = Mapping[str, pl.DataFrame]
 
-# More lines than this cannot be told apart: flows are then drawn as one group a congestion control.
+# More lines than this cannot be distinguished. Then flows are drawn as one group per congestion control.
 MANY = 8
 
 # IPv4 and TCP headers with timestamps, RFC 9293 section 3.1 and RFC 7323 section 3: MSS 1448 travels as 1500 bytes.
@@ -18,7 +18,7 @@ HEADERS = 52
 
 
 def table(tables: Tables, name: str) -> pl.DataFrame:
-    """The table of that name; an empty one when the run has none."""
+    """The table of that name; an empty table if the run has none."""
     return tables.get(name, pl.DataFrame())
 
 
@@ -28,7 +28,7 @@ class Path:
 
     Attributes:
         link: Name of the bottleneck.
-        capacity_mbps: Its rate in Mbit/s, on the wire; of one that varies, the mean.
+        capacity_mbps: Its rate on the wire, Mbit/s; if it varies, the mean.
         base_rtt_ms: Lowest base RTT of the flows, ms.
         packet: Bytes of a full packet on the wire.
     """
@@ -47,7 +47,7 @@ class Path:
 
 
 def path(tables: Tables) -> Path:
-    """Find the bottleneck (the slowest link; among equals the one with the longest queue) and the base RTT."""
+    """Finds the base RTT and the bottleneck: the slowest link, among equal rates the one with the longest queue."""
     links, flows = table(tables, "links"), table(tables, "flows")
     link = capacity = None
     if {"link", "rate_mbps"} <= set(links.columns):
@@ -71,7 +71,7 @@ def path(tables: Tables) -> Path:
 
 
 def varying_rate(tables: Tables, link: str | None) -> pl.DataFrame:
-    """`time_s` and `rate_mbps` of a link whose rate varies; empty where it does not."""
+    """`time_s` and `rate_mbps` of a link whose rate varies; empty if it does not vary."""
     series = table(tables, "link_series")
     if link is None or not {"time_s", "link", "rate_mbps"} <= set(series.columns):
         return pl.DataFrame()
@@ -87,7 +87,7 @@ def _mean_queue(tables: Tables, link: str) -> float:
 
 
 def queueing_links(tables: Tables, at_most: int = 4) -> list[str]:
-    """Links where packets ever waited, the longest mean queue first; the bottleneck when none did."""
+    """Links where packets waited, the longest mean queue first; the bottleneck if no packet waited."""
     series = table(tables, "link_series")
     if series.is_empty():
         return []
@@ -98,7 +98,7 @@ def queueing_links(tables: Tables, at_most: int = 4) -> list[str]:
         .sort("mean", descending=True, maintain_order=True)
     )
     names = waited["link"].to_list()
-    # A link that once held a burst of ACKs is no bottleneck.
+    # A link that queued a burst of ACKs once is not a bottleneck.
     if names:
         longest = float(waited["mean"][0])
         names = [name for name, mean in zip(names, waited["mean"], strict=True) if mean >= 0.02 * longest]
@@ -106,7 +106,7 @@ def queueing_links(tables: Tables, at_most: int = 4) -> list[str]:
 
 
 def queue_limit_packets(tables: Tables, link: str) -> float | None:
-    """The limit of a link's queue in packets, where `source.of_run` found one."""
+    """The limit of a link's queue in packets; `None` if it has no such limit."""
     links = table(tables, "links")
     if "limit_packets" not in links.columns:
         return None
@@ -121,7 +121,7 @@ class Groups:
     Attributes:
         of_flow: Table of `flow` and its `label`.
         colours: Label to colour, in the order of the legend.
-        grouped: Whether a label stands for several flows.
+        grouped: Whether a label can mean several flows.
         flows: How many flows there are.
     """
 
@@ -148,7 +148,7 @@ class Groups:
 
 
 def groups(tables: Tables) -> Groups:
-    """Name and colour the flows: each its own up to `MANY`, else one group a congestion control."""
+    """Names and colours of the flows: one label per flow up to `MANY` flows, else one group per congestion control."""
     flows = table(tables, "flows")
     if flows.is_empty():
         series = table(tables, "flow_series")
@@ -168,7 +168,7 @@ def groups(tables: Tables) -> Groups:
         name if cca == "no cca" or cca in name.lower() else f"{name} ({cca})"
         for name, cca in zip(names, ccas, strict=True)
     ]
-    # When each flow has its own algorithm, the algorithm's colour is the flow's.
+    # If each flow has another algorithm, a flow has the colour of its algorithm.
     distinct = len(set(ccas)) == len(ccas)
     if distinct:
         by_cca = palette.assign(ccas)
@@ -177,3 +177,20 @@ def groups(tables: Tables) -> Groups:
         colours = palette.in_order(labels)
     schema = {"flow": pl.String, "label": pl.String}
     return Groups(pl.DataFrame({"flow": names, "label": labels}, schema=schema), colours, False, len(names))
+
+
+def has_samples(tables: Tables, *columns: str) -> bool:
+    """Whether the flows' series have a value in at least one of these columns."""
+    return prepare.has_values(table(tables, "flow_series"), *columns)
+
+
+def has_pairs(tables: Tables, first: str, second: str) -> bool:
+    """Whether a row of the flows' series has a value in both columns."""
+    series = table(tables, "flow_series")
+    return {first, second} <= set(series.columns) and not series.drop_nulls([first, second]).is_empty()
+
+
+def grouping_note(tables: Tables) -> str:
+    """Says that flows are drawn as groups; empty if each has its own line."""
+    found = groups(tables)
+    return f"{found.flows} flows are drawn as one group per congestion control." if found.grouped else ""

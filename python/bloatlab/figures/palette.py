@@ -1,14 +1,14 @@
-"""One colour per flow, algorithm or link, the same everywhere on a page."""
+"""Colours: a flow, an algorithm or a link has the same colour everywhere on a page."""
 
 from collections.abc import Iterable
 
-# Okabe and Ito 2008, without black and yellow: each reads on white, on dark, and to the colour-blind.
+# Okabe and Ito 2008, without black and yellow: readable on white, on dark, and with colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5FB5", "#8C6D4F")
 
-# Marks that tell series apart where colour alone does not: print in grey, more than eight series.
+# Shapes distinguish series where colour does not: in grey print, and with more than eight series.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
-# Well-known names keep their colour whatever else is in the picture.
+# Well-known names have the same colour in every figure.
 _PREFERRED = {
     "newreno": 0,
     "reno": 5,
@@ -31,10 +31,10 @@ _PREFERRED = {
 
 
 def assign(names: Iterable[str]) -> dict[str, str]:
-    """Give each name a colour: its usual one when free, else the next free, else again from the start.
+    """Gives each name a colour: its usual colour if it is free, else the next free one, else colours repeat.
 
     Args:
-        names: Names in any order; the answer keeps their first appearance.
+        names: Names in any order; the result has the order of their first appearance.
 
     Returns:
         Name to `#rrggbb`.
@@ -50,10 +50,10 @@ def assign(names: Iterable[str]) -> dict[str, str]:
 
 
 def in_order(names: Iterable[str]) -> dict[str, str]:
-    """Give names the palette's colours in turn."""
+    """Gives names the colours of the palette in turn."""
     return {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(dict.fromkeys(names))}
 
 
 def links(names: Iterable[str]) -> dict[str, str]:
-    """Give links colours from the palette's other end, so that they do not look like the first flows."""
+    """Gives links colours from the end of the palette, so that they differ from the first flows."""
     return {name: PALETTE[-2 - index % (len(PALETTE) - 1)] for index, name in enumerate(dict.fromkeys(names))}

@@ -1,4 +1,4 @@
-"""Pieces that several figures are made of: lines, reference lines, bands, ellipses."""
+"""Parts that several figures share: lines, reference lines, bands, ellipses."""
 
 import math
 from typing import Any
@@ -11,20 +11,20 @@ from bloatlab.figures.theme import INK, options
 
 
 def drawn(data: prepare.Rows, kind: str, **style: Any) -> Any:
-    """A mark over rows, to be encoded.
+    """A chart with a mark over rows; the caller adds the encoding.
 
     Args:
         data: The rows.
         kind: `line`, `area`, `bar`, `point`, `circle`, `rule` or `text`.
         **style: Options of the mark as Vega-Lite names them.
     """
-    # Not Altair's mark_line(): its object of a hundred unset keys goes through every copy of the chart.
+    # Altair's mark_line() makes an object with a hundred unset keys, which every copy of the chart copies.
     mark: Any = options(type=kind, **style)
     return alt.Chart(data, mark=mark)
 
 
 def on_shade() -> Any:
-    """The colour of text in cells: light where the row's `dark` says that the cell is dark."""
+    """The colour of text in a cell: light if the row's `dark` is true."""
     return alt.condition("datum.dark", alt.value("#ffffff"), alt.value(INK))
 
 
@@ -46,7 +46,7 @@ def colour(
 
 
 def legend_columns(names: list[str], width: int) -> int:
-    """How many legend entries fit side by side, at about 7 pixels a letter."""
+    """Number of legend entries that fit side by side, at about 7 pixels per letter."""
     widest = max((min(len(name), 36) for name in names), default=1) * 7 + 40
     return max(1, min(len(names), width // widest))
 
@@ -79,16 +79,16 @@ def mark_at(value: float, text: str, left: bool = False) -> list[Any]:
 
 
 def ellipse(xs: pl.Series, ys: pl.Series, log_x: bool = False, points: int = 48) -> list[tuple[float, float]]:
-    """The closed curve one standard deviation round the mean: the covariance ellipse.
+    """The covariance ellipse: a closed curve one standard deviation around the mean.
 
     Args:
         xs: First coordinate.
         ys: Second coordinate.
         log_x: Take the logarithm of the first coordinate first, for a logarithmic axis.
-        points: Corners of the curve.
+        points: Number of points of the curve.
 
     Returns:
-        Points of the curve; empty with fewer than three samples or no spread at all.
+        Points of the curve; empty with fewer than three samples or if all are equal.
     """
     both = pl.DataFrame({"x": xs, "y": ys}).drop_nulls()
     if log_x:
@@ -130,7 +130,7 @@ def wants_log(low: float | None, high: float | None, ratio: float = 10) -> bool:
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Values for a logarithmic axis: 1, 2 and 5 of each decade from below `low` to above `high`, or decades if these are many."""
+    """Ticks of a logarithmic axis: 1, 2 and 5 of each decade from `low` to `high`, or only decades."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     fine = [step * 10.0**power for power in range(first, last + 1) for step in (1, 2, 5)]
     within = fine[max(0, sum(tick <= low for tick in fine) - 1) : sum(tick < high for tick in fine) + 1]

@@ -1,4 +1,4 @@
-"""The Content-Security-Policy of a page: it runs the one script that it was written with, and loads nothing."""
+"""The Content-Security-Policy of a page: it allows only the inline script of the page, and loads nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def policy(scripts: Sequence[str] = (), styles: Sequence[str] = ()) -> str:
     """The policy for the `content` of a `<meta>`.
 
     Args:
-        scripts: What is between the tags of each inline script.
-        styles: What is between the tags of each inline style.
+        scripts: Text of each inline script.
+        styles: Text of each inline style.
     """
     directives = {
         "default-src": ["'none'"],

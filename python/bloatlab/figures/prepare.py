@@ -1,16 +1,16 @@
-"""Light data for charts: fewer rows, fewer digits."""
+"""Reduces the data of charts: fewer rows, fewer digits."""
 
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-# Two rows (lowest and highest) for each of 300 columns: more cannot be seen on a line 900 pixels wide.
+# Two rows (lowest and highest) for each of 300 columns: a line of 900 pixels shows no more.
 POINTS = 600
 
 
 def rounded(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
-    """Round every float column to `digits` significant digits, `time_s` to the millisecond; what is not finite is null."""
+    """Rounds floats to `digits` significant digits, `time_s` to milliseconds; infinities and NaN become null."""
     floats = [pl.col(name) for name, kind in frame.schema.items() if kind.is_float()]
     return frame.with_columns(
         pl.when(column.is_finite()).then(
@@ -23,8 +23,8 @@ def rounded(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
 class Rows(alt.InlineData):
     """Rows inside a chart that copies of the chart share.
 
-    Altair copies a chart deeply each time it is put into another; copying its rows as well took half of the time of a
-    whole report.
+    Altair makes a deep copy of a chart that becomes part of another. Copies of the rows took half of the time of a
+    report.
     """
 
     def __deepcopy__(self, memo: object) -> "Rows":
@@ -32,21 +32,21 @@ class Rows(alt.InlineData):
 
 
 def values(frame: pl.DataFrame, digits: int = 4) -> Rows:
-    """Put a table into a chart, with missing values as null and `time_s` to the millisecond."""
+    """The rows of a table for a chart, rounded as by `rounded`."""
     return Rows(values=rounded(frame, digits).to_dicts())
 
 
 def thin(frame: pl.DataFrame, x: str, y: str, by: str | None = None, points: int = POINTS) -> pl.DataFrame:
-    """Keep the lowest and the highest `y` of each of `points / 2` equal spans of `x`, in the order of `x`.
+    """Keeps the rows with the lowest and the highest `y` in each of `points / 2` equal spans of `x`.
 
-    Extremes survive, so a sawtooth keeps its teeth. A span whose `y` is all null keeps one row, so a gap stays a gap.
+    So peaks are kept. A span in which every `y` is null keeps one row, so gaps are kept too.
 
     Args:
         frame: The series.
         x: Column to bin, numeric.
         y: Column whose extremes are kept.
         by: Column that separates the lines, each thinned alone.
-        points: At most this many rows a line.
+        points: Largest number of rows per line.
     """
     parts = frame.partition_by(by, maintain_order=True) if by else [frame]
     return pl.concat([_thin_line(part, x, y, points) for part in parts]) if parts else frame
@@ -71,7 +71,7 @@ def _thin_line(line: pl.DataFrame, x: str, y: str, points: int) -> pl.DataFrame:
 
 
 def sample(frame: pl.DataFrame, rows: int) -> pl.DataFrame:
-    """Keep about `rows` rows, evenly spaced, so that the same table gives the same picture."""
+    """Keeps about `rows` rows at equal distances, so that the same table gives the same chart."""
     step = -(-frame.height // max(1, rows))
     return frame.gather_every(step) if step > 1 else frame
 
@@ -84,27 +84,27 @@ def has_values(frame: pl.DataFrame | None, *columns: str) -> bool:
 
 
 def low(values: pl.Series) -> float:
-    """The least value; 0 when there is none."""
+    """The smallest value; 0 if there is none."""
     return _number(values.min())
 
 
 def high(values: pl.Series) -> float:
-    """The greatest value; 0 when there is none."""
+    """The largest value; 0 if there is none."""
     return _number(values.max())
 
 
 def mean(values: pl.Series) -> float:
-    """The arithmetic mean; 0 when there are no values."""
+    """The arithmetic mean; 0 if there is no value."""
     return _number(values.mean())
 
 
 def _number(value: object) -> float:
-    # Polars types an aggregate as anything a column may hold.
+    # The type of an aggregate in polars includes every type of a column.
     return float(value) if isinstance(value, int | float) else 0.0
 
 
 def maximum(*candidates: Any) -> float | None:
-    """The largest number among numbers, series and None; None when there is none."""
+    """The largest number of numbers and series; `None` if there is none."""
     found: list[float] = []
     for candidate in candidates:
         top = candidate.max() if isinstance(candidate, pl.Series) else candidate

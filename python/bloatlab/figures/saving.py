@@ -1,4 +1,4 @@
-"""Save a chart; the ending of the file's name chooses the format."""
+"""Saves a chart; the extension of the file's name selects the format."""
 
 import json
 from pathlib import Path
@@ -11,17 +11,17 @@ FORMATS = (".svg", ".png", ".pdf", ".html", ".json")
 
 
 def save(chart: Any, path: str | Path) -> Path:
-    """Save `chart` as SVG, PNG (scale 2), PDF, HTML (one file, works offline) or JSON (Vega-Lite).
+    """Saves a chart as SVG, PNG (scale 2), PDF, HTML (one file that works offline) or JSON (Vega-Lite).
 
     Args:
         chart: An Altair chart.
-        path: Where to; the ending names the format.
+        path: File to write; its extension selects the format.
 
     Returns:
-        The path written.
+        The path.
 
     Raises:
-        ValueError: The ending names no known format.
+        ValueError: The extension is unknown.
         OSError: The file cannot be written.
     """
     import vl_convert
@@ -45,5 +45,5 @@ def save(chart: Any, path: str | Path) -> Path:
 
 
 def on_white(spec: dict[str, Any]) -> dict[str, Any]:
-    """The same figure with a white ground, for formats that viewers show on black."""
+    """The specification with a white background, for formats that viewers show on black."""
     return {**spec, "config": {**spec.get("config", {}), "background": "white"}}

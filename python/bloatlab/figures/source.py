@@ -1,18 +1,19 @@
-"""The tables that figures are drawn from, read from a store."""
+"""Reads the tables of figures from a store."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments import CATALOGUE, suite_of
-from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import sweep
+from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -27,18 +28,18 @@ _PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
 def of_run(
     store: Store, run_id: str, *, allow_plugins: bool = False, engine: str | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Tables of one run; `links` has the queue's limit besides, `limit_packets`, where it is one of packets.
+    """Tables of one run. `links` also has `limit_packets`, the limit of the queue if it counts packets.
 
-    What was not kept is simulated again.
+    Tables that were not kept are simulated again.
 
     Args:
         store: The results.
-        run_id: Identity of the run, or an unambiguous beginning of it.
+        run_id: Identity of the run, or an unambiguous prefix of it.
         allow_plugins: A run that is simulated again may import the plugins that its scenario names.
         engine: The engine that simulates it again, if it is not built in.
 
     Raises:
-        StoreError: There is no such run, or what was not kept cannot be simulated again.
+        StoreError: There is no such run, or a table that was not kept cannot be simulated again.
     """
     result = store.run(run_id)
     if allow_plugins:
@@ -50,12 +51,12 @@ def of_run(
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
-    """What a store says of all runs: `runs`, `parameters`, `metrics`."""
+    """Tables of a store over all runs: `runs`, `parameters`, `metrics`."""
     return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
-    """Tables over all runs, for figures that compare them; with the ranking where one experiment made them and ranks."""
+    """Tables over all runs, for figures that compare runs; with the ranking if one experiment made all runs."""
     tables = stored(store)
     experiments = tables["runs"]["experiment"].unique().to_list()
     suite = suite_of(experiments)
@@ -69,10 +70,10 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
 
 
 def of_measures(experiment: Experiment | None, tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """`measured`: a row a finished run with its parameters as text and the metrics that the experiment defines, if it does.
+    """`measured`: one row per finished run with its parameters as text and the metrics that the experiment defines.
 
     Args:
-        experiment: What made the runs.
+        experiment: The experiment that made the runs.
         tables: `runs`, `parameters` and `metrics` of these runs.
     """
     if experiment is None or not experiment.measures:
@@ -85,7 +86,7 @@ def of_measures(experiment: Experiment | None, tables: Mapping[str, pl.DataFrame
 
 
 def of_series(store: Store, experiment: Experiment | None, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Series of all these runs, `run_id` first, where the experiment's figures draw them.
+    """Series of these runs for the experiment's figures, with the column `run_id` first.
 
     `own_axes` has the values of the experiment's own axes in their order: `parameter`, `value` as text.
     """
@@ -100,10 +101,11 @@ def of_series(store: Store, experiment: Experiment | None, runs: pl.DataFrame) -
 
 
 def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
-    """What a ranking gives to draw.
+    """Tables of a ranking.
 
-    `ranking`: a row a contender and criterion; `contenders`: of each run its contender and its point on other axes;
-    `places`: as `ranking` for the score at each of several points; `at_points`: as `ranking` at each `point` alone.
+    `ranking`: one row per contender and criterion. `contenders`: one row per run with its contender and its point on
+    the other axes. `places`: as `ranking`, with the score at each point as a criterion. `at_points`: as `ranking`, at
+    each `point` alone.
     """
     if ranked is None:
         return {}
@@ -116,7 +118,7 @@ def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
 
 
 def _at_points(ranking: Ranking, observed: list[Observation]) -> pl.DataFrame:
-    """The rows of the rankings at each point; positions are the whole ranking's."""
+    """Rows of the rankings at each point; positions are those of the overall ranking."""
     positions = {row.name: row.position for row in ranking.contenders}
     parts = []
     for point in dict.fromkeys(one.point for one in observed):
@@ -128,7 +130,7 @@ def _at_points(ranking: Ranking, observed: list[Observation]) -> pl.DataFrame:
 
 
 def of_overall(ranking: Ranking | None) -> dict[str, pl.DataFrame]:
-    """`overall`: a row a contender and experiment of a suite; its value is the score there."""
+    """`overall`: one row per contender and experiment of a suite; the value is the score in the experiment."""
     return {} if ranking is None else {"overall": _rows(ranking)}
 
 
@@ -155,25 +157,12 @@ def _rows(ranking: Ranking) -> pl.DataFrame:
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
-    """Add `limit_packets` to `links` from the scenario document, null where the limit is not one of packets."""
+    """Adds `limit_packets` to `links` from the scenario document; null if the limit does not count packets."""
     if "link" not in links.columns:
         return links
-    limits = dict(_limits(scenario))
-    found = [limits.get(name) for name in links["link"].to_list()]
+    queues = queues_of(scenario)
+    found = [_packets(queues.get(name)) for name in links["link"].to_list()]
     return links.with_columns(pl.Series("limit_packets", found, dtype=pl.Float64))
-
-
-def _limits(scenario: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
-    dumbbell, lot = scenario.get("dumbbell"), scenario.get("parking_lot")
-    if dumbbell:
-        yield "bottleneck", _packets(dumbbell.get("queue"))
-        yield "reverse", _packets(dumbbell.get("reverse_queue"))
-    if lot:
-        for hop in range(1, int(lot.get("hops", 0)) + 1):
-            yield f"hop_{hop}", _packets(lot.get("queue"))
-    for box in scenario.get("boxes") or []:
-        if box.get("kind") == "link":
-            yield box["name"], _packets(box.get("queue"))
 
 
 def _packets(queue: Any) -> float | None:

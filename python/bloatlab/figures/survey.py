@@ -1,4 +1,4 @@
-"""Runs of aqm-survey as one table: a row a run, its point as numbers and names, and the survey's metrics."""
+"""The runs of aqm-survey as one table: one row per run with its point and the metrics of the survey."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, FIX, PUBLISHED, Q
 from bloatlab.figures import network
 
 BASE: Mapping[str, Any] = {"cap": 4.0, "buf": 400, "wld": 5, "delays": FIX, "mode": PUBLISHED}
-"""The point at which what does not vary along an axis is held."""
+"""The base point: the values of all parameters that do not vary along an axis."""
 _POINT = ("queue", "ccp", *BASE)
 
 
@@ -18,12 +18,12 @@ def runs(tables: network.Tables) -> pl.DataFrame:
     """Every finished run of the survey.
 
     Args:
-        tables: `measured`, as `figures.source` makes it.
+        tables: `measured`, as `figures.of_runs` returns it.
 
     Returns:
-        `run_id`, `seed`, `queue` and `ccp` as the source calls them, `cap` (Mbit/s), `buf` (packets), `wld` (flows), `delays`,
-        `mode`, `rest` (other parameters) and the survey's metrics; no rows where the runs are of another experiment. Queues that
-        were given in a table are left out (`left_out`) where there are others.
+        `run_id`, `seed`, `queue` and `ccp` with the names of the source, `cap` (Mbit/s), `buf` (packets), `wld`
+        (flows), `delays`, `mode`, `rest` (other parameters) and the metrics of the survey; no rows if the runs are of
+        another experiment. Queues that were given as a table are left out (`left_out`) if there are others.
     """
     measured = network.table(tables, "measured")
     if measured.is_empty() or not {*_POINT, *MEASURES} <= set(measured.columns):
@@ -41,19 +41,19 @@ def runs(tables: network.Tables) -> pl.DataFrame:
 
 
 def left_out(tables: network.Tables) -> int:
-    """How many queues that were given in a table, with parameters of their own, are left out."""
+    """Number of queues that are left out because they were given as a table."""
     measured = network.table(tables, "measured")
     tabled = measured.filter(_in_a_table())
     return tabled["queue"].n_unique() if 0 < tabled.height < measured.height else 0
 
 
 def _in_a_table() -> pl.Expr:
-    # As `readable` writes it.
+    # The form that `readable` writes.
     return pl.col("queue").str.ends_with(")")
 
 
 def held(frame: pl.DataFrame, *free: str) -> pl.DataFrame:
-    """The runs at the base point but for what is free; where no run is there, at the value that most have."""
+    """The runs at the base point except in `free`; if there is no such run, at the most frequent value."""
     for name in (*BASE, "rest"):
         if name in free or frame.is_empty():
             continue
@@ -67,7 +67,7 @@ def held(frame: pl.DataFrame, *free: str) -> pl.DataFrame:
 def over(tables: network.Tables, axis: str) -> pl.DataFrame:
     """The runs along an axis through the base point: as `runs`, with `x` and `series`.
 
-    Along `buf` the queues that hold a buffer of their own in ns-2 come a second time where they have been run with equal limits.
+    Along `buf`, queues that have another buffer in ns-2 appear a second time if they were also run with equal limits.
     """
     frame = runs(tables)
     if frame.is_empty():
@@ -83,6 +83,6 @@ def over(tables: network.Tables, axis: str) -> pl.DataFrame:
 
 
 def ordered(names: pl.Series, known: Mapping[str, str]) -> list[str]:
-    """Names in the source's order, others after them by name."""
+    """Names in the order of the source, then other names in alphabetical order."""
     order = list(known.values())
     return sorted(names.unique().to_list(), key=lambda name: (order.index(name) if name in order else len(order), name))

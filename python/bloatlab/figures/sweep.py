@@ -1,4 +1,4 @@
-"""Many runs as one table: a row a run, its parameters that vary, and the few metrics figures compare."""
+"""Many runs as one table: one row per run with the varied parameters and the metrics that figures compare."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bloatlab.store.text import readable
 _SIZED = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-zµ%/]*)\s*\Z")
 _UNITS = {"p": "packets", "B": "bytes", "s": "s"}
 
-# Parameters by which runs are coloured, the first that varies.
+# Parameters that give runs their colour; the first that varies is taken.
 SERIES = ("cca", "queue", "traffic", "recovery")
 
 
@@ -22,8 +22,8 @@ class Axis:
     Attributes:
         name: The parameter.
         values: Its values as text, in the order of an axis.
-        numbers: The same as numbers when all share a unit, else empty.
-        unit: That unit, such as `packets`; empty without one.
+        numbers: The values as numbers if all have the same unit, else empty.
+        unit: This unit, such as `packets`; empty if there is none.
     """
 
     name: str
@@ -42,10 +42,11 @@ class Sweep:
     """The runs of a store side by side.
 
     Attributes:
-        frame: A row a run: `run_id`, `seed`, each axis as text, the metrics, `series` (what it is coloured by).
-        axes: Parameters that vary, the one for the x axis first; the colouring one is not among them.
-        coloured_by: The parameter that `series` holds; None when no such parameter varies.
-        replications: Most runs that differ in their seed alone.
+        frame: One row per run: `run_id`, `seed`, each axis as text, the metrics, `series` (the value that gives the
+        colour).
+        axes: The varied parameters without the one of the colour; the parameter of the x axis is first.
+        coloured_by: The parameter of `series`; `None` if no such parameter varies.
+        replications: Largest number of runs that differ only in their seed.
     """
 
     frame: pl.DataFrame
@@ -55,13 +56,13 @@ class Sweep:
 
 
 def read(tables: network.Tables) -> Sweep:
-    """Bring `runs`, `parameters` and `metrics` of a store into one table."""
+    """Joins `runs`, `parameters` and `metrics` of a store into one table."""
     frame = values(tables)
     varying = [name for name in frame.columns if name not in ("run_id", "seed") and frame[name].n_unique() > 1]
     constant = [name for name in SERIES if name in frame.columns]
     coloured_by = next((name for name in SERIES if name in varying), None)
     axes = [axis_of(name, frame[name]) for name in varying if name != coloured_by]
-    # A numeric axis with the most values says most along x.
+    # The numeric parameter with the most values becomes the x axis.
     axes.sort(key=lambda axis: (not axis.numbers, -len(axis.values)))
     series = pl.col(coloured_by or constant[0]) if coloured_by or constant else pl.lit("all runs")
     frame = frame.with_columns(series.fill_null("default").alias("series"))
@@ -73,7 +74,7 @@ def read(tables: network.Tables) -> Sweep:
 
 
 def values(tables: network.Tables) -> pl.DataFrame:
-    """A row a finished run: `run_id`, `seed` and every parameter as text."""
+    """One row per finished run: `run_id`, `seed` and every parameter as text."""
     runs = network.table(tables, "runs")
     if "status" in runs.columns:
         runs = runs.filter(pl.col("status") == "done")
@@ -87,10 +88,10 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     if parameters.is_empty():
         return runs.select("run_id")
     kept = parameters.join(runs.select("run_id"), on="run_id", how="semi").filter(pl.col("name") != "seed")
-    # A few values stand at thousands of runs.
+    # Thousands of runs share a few values.
     written = {text: readable(text) for text in kept["value"].unique().to_list()}
     kept = kept.with_columns(pl.col("value").replace_strict(written, return_dtype=pl.String))
-    # A parameter may not be called as a column that is already there.
+    # A parameter with the name of another column gets an underscore.
     clash = ["run_id", "series", *METRICS]
     kept = kept.with_columns(
         pl.when(pl.col("name").is_in(clash)).then(pl.col("name") + "_").otherwise("name").alias("name")
@@ -99,7 +100,7 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def axis_of(name: str, column: pl.Series) -> Axis:
-    """Order a parameter's values: as numbers when each is a number with one common unit, else as they came."""
+    """Orders the values of a parameter: by number if all have a common unit, else by first appearance."""
     values = [str(value) for value in column.drop_nulls().unique(maintain_order=True)]
     sized = [_SIZED.match(value) for value in values]
     units = {match.group(2) for match in sized if match}
@@ -110,7 +111,7 @@ def axis_of(name: str, column: pl.Series) -> Axis:
     return Axis(name, [value for _, value in pairs], [number for number, _ in pairs], _UNITS.get(unit, unit))
 
 
-# Column, and how the caption of its panel reads.
+# Column, and the title of its panel.
 METRICS = {
     "throughput_mbps": "throughput (Mbit/s)",
     "utilization": "utilisation",
@@ -122,7 +123,7 @@ METRICS = {
 
 
 def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
-    """One row a run of `METRICS`: sums and means over flows, delay and utilisation at the busiest link."""
+    """`METRICS`, one row per run: sums and means over flows, delay and utilisation at the busiest link."""
     empty = pl.DataFrame(schema={"run_id": pl.String, **dict.fromkeys(METRICS, pl.Float64)})
     if metrics.is_empty():
         return empty
@@ -134,7 +135,7 @@ def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
         return pl.col("value").filter((pl.col("scope") == "link") & pl.col("metric").str.contains(pattern)).max()
 
     def total(name: str) -> pl.Expr:
-        # The sum of nothing is 0, which would be a claim; nothing must stay null.
+        # Without values the sum must be null and not 0.
         return pl.when(of("flow", name).len() > 0).then(of("flow", name).sum())
 
     return metrics.group_by("run_id", maintain_order=True).agg(

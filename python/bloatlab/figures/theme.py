@@ -1,12 +1,12 @@
-"""The one look of all figures."""
+"""Fonts, greys and sizes of all figures."""
 
 from typing import Any, TypeVar
 
-# The page recolours these greys in dark mode (report/style.css), so no other grey may be used for text and axes.
+# The page changes these greys in dark mode (report/style.css). Text and axes must not use other greys.
 INK = "#333344"
 FAINT = "#88889A"
 GRID = "#E4E6EC"
-# Totals and reference laws: no flow has this colour.
+# Totals and reference lines; no flow has this colour.
 NEUTRAL = "#777788"
 
 WIDE = 900
@@ -22,20 +22,20 @@ _Chart = TypeVar("_Chart", bound=Any)
 def options(**keys: Any) -> dict[str, Any]:
     """Options of an axis, scale or legend as Vega-Lite names them.
 
-    Altair's own classes carry some eighty keys each through every copy of a chart; these carry what is set.
+    Every copy of a chart would copy the eighty keys of Altair's own classes; this has only the keys that are set.
     """
     return keys
 
 
 def plot_width(width: int, panels: int = 1) -> int:
-    """Width of the plotting area, in pixels, that `width` leaves to each of `panels` side by side."""
+    """Width of the plotting area in pixels of each of `panels` panels side by side."""
     return max(120, width // panels - 70)
 
 
 _CONFIG = options(
     font=FONT,
     background="transparent",
-    # Vega's own labels on every mark would triple an SVG; the page names the figure as a whole.
+    # Vega's labels on every mark would triple the size of an SVG. The page has a label for the whole figure.
     aria=False,
     padding=4,
     axis=options(
@@ -79,7 +79,7 @@ _CONFIG = options(
 
 
 def themed(chart: _Chart) -> _Chart:
-    """Set fonts, greys and legends; every figure function ends with it."""
+    """Sets fonts, greys and legends; every figure function returns its result."""
     # Set in place: Altair's configure() copies the whole chart first.
     chart.config = _CONFIG
     return chart

@@ -1,7 +1,8 @@
-"""A process that renders: a line of Vega-Lite (JSON) comes in, a line with the SVG (a JSON string) goes out.
+"""A process that renders figures: reads one Vega-Lite specification (JSON) per line and writes one SVG (a JSON string) per line.
 
-The converter holds Python's global lock while it works and takes a third of a second to start; a process of its own
-does both beside the building of the charts. Run as `python -m bloatlab.figures.worker`; it ends with its input.
+The renderer holds Python's global lock while it works and takes a third of a second to start. In a process of its own it works
+while the next chart is built. The process is a program, not one of a process pool: a pool imports the user's main module again,
+which runs a script that has no `__main__` guard twice. Run as `python -m bloatlab.figures.worker`; it ends with its input.
 """
 
 import json
@@ -12,8 +13,8 @@ import vl_convert
 
 
 def main() -> None:
-    """Answer each line of the standard input until it ends."""
-    # Ctrl-C reaches the whole group; who started this one closes its input.
+    """Answers each line of the standard input until the input ends."""
+    # Ctrl-C goes to the whole process group. The parent closes the input, which ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         answer = json.dumps(vl_convert.vegalite_to_svg(line))

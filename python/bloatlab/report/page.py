@@ -13,10 +13,10 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
+from bloatlab.analysis.claims import answers_of_store, findings_of_store
+from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
-from bloatlab.experiments.claims import answers_of_store, findings_of_store
-from bloatlab.experiments.ranked import Ranked, of_store, overall_of_store
 from bloatlab.figures.policy import policy
 from bloatlab.metrics import definitions
 from bloatlab.report import current, metric_tables, model, site, text, verdict
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
-OF_PICKED = ("time_series", "operating_point", "in_flight", "descent", "queue", "flow_sojourn")
+OF_PICKED = ("time_series", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
 MOST_COMMANDS = 6
 
 
@@ -234,7 +234,7 @@ def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame]
     # A wide figure scaled down to a phone cannot be read: it is drawn a second time, narrow.
     widths = [figure.width] if half else [figure.width, PHONE]
     pictures = [
-        renderer.render(figure.draw(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
+        renderer.render(figure(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
     ]
     return model.Drawn(figure.name, figure.title, caption, half, pictures)
 

@@ -10,7 +10,7 @@ from bloatlab.errors import ParameterError
 
 
 def with_values(document: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the document in which each path holds its value; tables on the way are made."""
+    """A copy of the document with a value at each path; missing tables on the path are created."""
     changed = copy.deepcopy(dict(document))
     for path, value in values.items():
         _set(changed, path, value)
@@ -26,11 +26,11 @@ def _set(document: dict[str, Any], path: str, value: Any) -> None:
         if isinstance(at, list):
             if not key.isdigit() or int(key) >= len(at):
                 allowed = f"0 to {len(at) - 1}" if at else "nothing, it is empty"
-                raise ParameterError(f"{path}: `{key}` is not a place in {where} (allowed: {allowed})")
+                raise ParameterError(f"{path}: `{key}` is not an index of {where} (allowed: {allowed})")
             index: Any = int(key)
         elif isinstance(at, dict):
             if not key:
-                raise ParameterError(f"{path}: an empty key")
+                raise ParameterError(f"{path}: a key of the path is empty")
             index = key
         else:
             raise ParameterError(f"{path}: {where} is `{at}`, not a table")

@@ -1,4 +1,4 @@
-"""The queues of a scenario, by the link they stand before."""
+"""The queues of a scenario by the names of their links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def queues_of(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """Name of each link of a canonical document that the user gave a queue, and that queue."""
+    """Queues of a canonical document by link, for the links whose queue a user can set."""
     if dumbbell := scenario.get("dumbbell"):
         found = {"bottleneck": dumbbell["queue"]}
         return found | ({"reverse": dumbbell["reverse_queue"]} if dumbbell.get("reverse_rate") else {})

@@ -1,4 +1,4 @@
-"""Reads documents, scenarios and plans alike: TOML or JSON, bounded in size and depth."""
+"""Reads documents (scenarios and plans) from TOML or JSON, with limits of size and depth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bloatlab.scenario.sound import GIVEN_TWICE, TOO_DEEP, WIDE_NUMBER, check, d
 MOST_BYTES = 16_000_000
 """Bytes of a file."""
 _LONGEST_INTEGER = 20
-"""Characters of the longest number of 64 bits; Python would spend minutes on millions of digits."""
+"""Characters of the longest 64-bit integer. Python takes minutes to read a number of millions of digits."""
 
 
 def read(path: Path | str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def read_text(file: Path, most: int = MOST_BYTES) -> str:
     """The text of a regular file of at most `most` bytes.
 
     Raises:
-        ParameterError: It cannot be read, or is something else.
+        ParameterError: It cannot be read, is not a regular file, or is too large.
     """
     if "\0" in str(file):
         raise ParameterError(f"{str(file)!r}: is not the name of a file")
@@ -52,7 +52,7 @@ def read_text(file: Path, most: int = MOST_BYTES) -> str:
     except OSError as error:
         raise ParameterError(f"{file}: {(error.strerror or str(error)).lower()}") from error
     if len(data) > most:
-        raise ParameterError(f"{file}: is larger than {most // 1_000_000} MB, the most that is read")
+        raise ParameterError(f"{file}: is larger than the limit of {most // 1_000_000} MB")
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise ParameterError(f"{file}: begins with a byte order mark; save it as UTF-8 without one")
     try:
@@ -71,13 +71,13 @@ def _parse(file: Path, text: str) -> Any:
         raise ParameterError(f"{deepest(text)}: {TOO_DEEP}") from error
     except ValueError as error:
         form = "JSON" if file.suffix == ".json" else "TOML"
-        # The only number that either reader refuses by itself.
+        # Both readers refuse only integers of too many digits.
         why = "holds a number beyond 64 bits" if "integer string conversion" in str(error) else str(error)
         raise ParameterError(f"is not {form}: {' '.join(why.split())}") from error
 
 
 def _table(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """A table; a key that is given twice is told later, when its path is known."""
+    """A table; a key that is given twice is reported later, when its path is known."""
     table: dict[str, Any] = {}
     for key, value in pairs:
         table[key] = GIVEN_TWICE if key in table else value

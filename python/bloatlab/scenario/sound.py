@@ -1,4 +1,7 @@
-"""Whether a document holds what a scenario or a plan can hold, whoever built it: a file, a dictionary, a value that was set."""
+"""Checks that a document has only values that a scenario or a plan can have.
+
+Documents come from files, from dictionaries of the user, and from values that were set.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any, Final
 from bloatlab.errors import ParameterError
 
 DEEPEST = 64
-"""Tables and lists inside each other; as in the engine."""
+"""Deepest nesting of tables and lists; the same as in the engine."""
 TOO_DEEP = f"is nested too deep; at most {DEEPEST} tables and lists may be inside each other"
 _LONGEST_PATH = 400
 
@@ -18,7 +21,7 @@ Path = tuple[str | int, ...]
 
 
 class Flaw:
-    """Stands for a value that a reader of text could not take; `check` tells it with its path."""
+    """Placeholder for a value that a reader could not represent; `check` reports it with its path."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -29,12 +32,12 @@ WIDE_NUMBER: Final = Flaw("is a number beyond 64 bits")
 
 
 def check(document: Any) -> None:
-    """Refuses what JSON cannot hold, and what is nested too deep.
+    """Refuses values that JSON cannot represent, and documents that are nested too deep.
 
-    Values that are none of JSON's types are left alone: a user's class is one.
+    Values of types that JSON does not have, such as a user's class, are ignored.
 
     Raises:
-        ParameterError: The path of the value, and what is wrong with it.
+        ParameterError: A value is refused; the text names its path and the reason.
     """
     waiting: list[tuple[Path, Any]] = [((), document)]
     while waiting:
@@ -45,12 +48,12 @@ def check(document: Any) -> None:
         for key, _ in inner:
             if isinstance(key, str) and (why := _wrong(key)):
                 raise ParameterError(f"{shown(path)}: a key {why}")
-        # Backwards, so that the first flaw in the document's order is told.
+        # Backwards, so that the first flaw of the document is reported.
         waiting.extend(((*path, key), item) for key, item in reversed(inner))
 
 
 def _inner(value: Any) -> Sequence[tuple[Any, Any]] | None:
-    """Keys and values of a table or a list; `None`: it is neither."""
+    """Keys and values of a table or a list; `None` for other values."""
     if isinstance(value, Mapping):
         return list(value.items())
     if isinstance(value, list | tuple):
@@ -59,7 +62,7 @@ def _inner(value: Any) -> Sequence[tuple[Any, Any]] | None:
 
 
 def _wrong(value: Any) -> str | None:
-    """What is wrong with a single value."""
+    """Why a single value is refused; `None` if it is not."""
     if isinstance(value, Flaw):
         return value.why
     if isinstance(value, float) and not math.isfinite(value):
@@ -72,7 +75,7 @@ def _wrong(value: Any) -> str | None:
 
 
 def shown(path: Path) -> str:
-    """The path as messages show it, such as `flows[0].tcp.mss`."""
+    """The path as text for messages, such as `flows[0].tcp.mss`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
@@ -94,8 +97,8 @@ _TOKEN = re.compile(
 
 
 def deepest(text: str) -> str:
-    """The path at which JSON or TOML text becomes too deep; for a reader that gave up before it knew one."""
-    # Of each table that is open the key under way, of each list the index.
+    """The path at which JSON or TOML text is nested too deep, for a reader that failed before it knew the path."""
+    # For each open table the current key, for each open list the current index.
     path: list[str | int] = [""]
     for token in _TOKEN.finditer(text):
         mark, last = token["mark"], path[-1]

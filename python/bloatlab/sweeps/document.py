@@ -66,14 +66,15 @@ class Plan(BaseModel):
             engine: What runs them; absent: the plan's own.
 
         Raises:
-            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment.
+            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment, or one that may not be
+                imported.
             EngineError: The plan's engine may not be imported, or cannot run on this machine.
         """
         engine = engine or find(self.engine, plugins)
         if (self.experiment is None) == (self.scenario is None):
             raise ParameterError("plan: names one of `experiment` and `scenario`")
         if self.experiment is not None:
-            experiment = get(self.experiment)
+            experiment = get(self.experiment, may_import=self.experiment in plugins)
             if isinstance(experiment, Suite):
                 names = ", ".join(member.name for member in experiment.members)
                 raise ParameterError(f"experiment: {experiment.name} sweeps by itself; name one of its own ({names})")

@@ -1,30 +1,31 @@
-//! Set-associative places: eight candidates for each key, so that two keys share a place only when many are in use.
+//! A set-associative hash table: each key has eight candidate places, so that keys share a place only when many are in use.
 
 use super::table::PLACES;
 
-/// Candidates of each key.
+/// Number of candidate places of each key.
 pub const WAYS: usize = 8;
 
-/// How a key found its place.
+/// How the place of a key was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// At the place it hashes to.
+    /// It has the place that it hashes to.
     Direct,
-    /// At another of its candidates.
+    /// It has another one of its candidates.
     Indirect,
-    /// Nowhere: it was given a free candidate.
+    /// It had no place and was given a free candidate.
     Missed,
-    /// Nowhere, and no candidate was free: it shares the place it hashes to.
+    /// It had no place and no candidate was free, so it shares the place that it hashes to.
     Collided,
 }
 
-/// The hashes of the keys that stand in a set; in one cache line.
+/// The hashes of the keys in one set. It fits into one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Set([u32; WAYS]);
 
 impl Set {
-    /// The way of a key; [`WAYS`] if it has none. All are looked at, for it cannot be foretold: a branch would go wrong for every other packet.
+    /// The way of a key, or [`WAYS`] if the key is not in the set. It compares all ways, because a branch would be mispredicted for every other
+    /// packet.
     #[inline]
     fn way(&self, hash: u32) -> usize {
         let here = self.0.map(|own| if own == hash { u8::MAX } else { 0 });
@@ -32,7 +33,7 @@ impl Set {
     }
 }
 
-/// Which key stands at which place; keys are known by their hashes, as in Linux.
+/// Which key has which place. As in Linux, keys are identified by their hashes.
 #[derive(Clone, Debug)]
 pub struct Ways {
     sets: [Set; PLACES / WAYS],
@@ -47,7 +48,7 @@ impl Default for Ways {
 }
 
 impl Ways {
-    /// The place of a key with this hash, if it has one.
+    /// The place of the key with this hash, if it has one.
     #[inline]
     pub fn of(&self, hash: u32) -> Option<usize> {
         let set = home(hash) / WAYS;
@@ -55,7 +56,7 @@ impl Ways {
         (way < WAYS).then_some(set * WAYS + way)
     }
 
-    /// The place that a key with this hash has or is given; `used` says which places must be left to their keys.
+    /// The place that the key with this hash has or is given. `used` tells which places may not be taken from their keys.
     #[inline]
     pub fn find(&mut self, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
         match self.of(hash) {
@@ -65,7 +66,7 @@ impl Ways {
         }
     }
 
-    /// A place for a key that has none.
+    /// Gives a place to a key that has none.
     #[cold]
     fn give(&mut self, hash: u32, used: impl Fn(usize) -> bool) -> (usize, Found) {
         let home = home(hash);
@@ -82,7 +83,7 @@ impl Ways {
     }
 }
 
-/// The place a key hashes to.
+/// The place that a key hashes to.
 #[inline]
 pub fn home(hash: u32) -> usize {
     (hash >> (u32::BITS - PLACES.ilog2())) as usize

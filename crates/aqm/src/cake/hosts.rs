@@ -1,4 +1,4 @@
-//! Fairness between hosts: a flow's turn is divided by the number of bulk flows of the busier of its hosts.
+//! Fairness between hosts: the quantum of a flow is divided by the number of bulk flows of the busier one of its hosts.
 
 use bloatlab_units::Rng;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use super::hash::Ways;
 use super::table::Table;
 use crate::slab::FlowHash;
 
-/// What is shared between, as tc-cake(8) names it.
+/// Between what cake shares fairly, as named in tc-cake(8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "tc-cake(8) explains each")]
@@ -24,7 +24,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// Whether flows of one source, and of one destination, share what one of them gets.
+    /// Whether the flows of one source, and of one destination, share the capacity of one.
     pub fn shares(self) -> [bool; 2] {
         match self {
             Self::DualSrchost => [true, false],
@@ -34,7 +34,7 @@ impl Isolation {
         }
     }
 
-    /// What a packet's queue is found by.
+    /// The key by which the queue of a packet is found.
     #[inline]
     pub fn key(self, flow: u64, hosts: impl FnOnce() -> [u32; 2]) -> u64 {
         match self {
@@ -44,7 +44,7 @@ impl Isolation {
         }
     }
 
-    /// The same, where packets of a host are one flow.
+    /// The key where all packets of a host are one flow.
     #[cold]
     fn of_hosts(self, [source, destination]: [u32; 2]) -> u64 {
         match self {
@@ -55,16 +55,16 @@ impl Isolation {
     }
 }
 
-/// Bulk flows of each host at one end.
+/// Number of bulk flows of each host at one end.
 #[derive(Clone, Debug)]
 struct End {
-    /// Whether they count; if not, there are none.
+    /// Whether they are counted. If not, all numbers are 0.
     shared: bool,
     ways: Ways,
     bulk: Table<u16>,
 }
 
-/// Bulk flows of each host of a tin, at both ends.
+/// Number of bulk flows of each host of a tin, at both ends.
 #[derive(Clone, Debug)]
 pub struct Loads {
     ends: [End; 2],
@@ -72,7 +72,7 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// No bulk flows yet.
+    /// Creates it without bulk flows.
     pub fn new(isolation: Isolation, rng: &mut Rng) -> Self {
         let end = |shared| End {
             shared,
@@ -85,24 +85,24 @@ impl Loads {
         }
     }
 
-    /// Whether hosts count at all.
+    /// Whether hosts are counted at all.
     #[inline]
     pub fn count(&self) -> bool {
         self.ends.iter().any(|end| end.shared)
     }
 
-    /// The places of two hosts; a place is kept while its host has bulk flows.
+    /// The places of two hosts. A host keeps its place while it has bulk flows.
     pub fn places(&mut self, hosts: [u32; 2]) -> [u16; 2] {
         let [source, destination] = &mut self.ends;
         let place = |end: &mut End, host: u32| {
             let hash = self.hash.bits(host.into());
             end.ways.find(hash, |place| end.bulk[place] > 0).0 as u16
         };
-        // One by one: a store for each, read as both, would wait.
+        // Separately, because two stores that are read as one value would stall.
         [place(source, hosts[0]), place(destination, hosts[1])]
     }
 
-    /// A flow between these hosts has become bulk.
+    /// Records that a flow between these hosts became bulk.
     #[inline]
     pub fn join(&mut self, places: [u16; 2]) {
         for (end, place) in self.ends.iter_mut().zip(places) {
@@ -110,7 +110,7 @@ impl Loads {
         }
     }
 
-    /// A flow between these hosts is bulk no longer.
+    /// Records that a flow between these hosts is not bulk any more.
     #[inline]
     pub fn leave(&mut self, places: [u16; 2]) {
         for (end, place) in self.ends.iter_mut().zip(places) {
@@ -118,8 +118,7 @@ impl Loads {
         }
     }
 
-    /// A flow's turn: `quantum`, divided by the bulk flows of the busier host. What the division leaves is drawn for, so that in
-    /// the mean nothing is lost.
+    /// The quantum of a flow: `quantum` divided by the number of bulk flows of the busier host, rounded at random so that the mean is exact.
     #[inline]
     pub fn turn(&self, quantum: u32, places: [u16; 2], rng: &mut Rng) -> i32 {
         let [source, destination] = [0, 1].map(|end| self.ends[end].bulk[places[end].into()]);

@@ -1,9 +1,9 @@
-//! What a packet costs on the wire: the overhead of the link technology, and its framing.
+//! The length of a packet on the wire: the overhead of the link technology, and its framing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A link technology, as tc-cake(8) names them.
+/// A link technology, as named in tc-cake(8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "tc-cake(8) explains each")]
@@ -24,7 +24,7 @@ pub enum Link {
     IpoaLlcsnap,
 }
 
-/// How a link cuts packets into what it sends.
+/// How a link divides packets into its transmission units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "tc-cake(8) explains each")]
@@ -35,7 +35,7 @@ pub enum Framing {
 }
 
 impl Link {
-    /// tc-cake(8): overhead, least size, framing.
+    /// tc-cake(8): overhead, smallest size and framing.
     fn values(self) -> (i64, i64, Framing) {
         match self {
             Self::Raw => (0, 0, Framing::Noatm),
@@ -56,21 +56,21 @@ impl Link {
     }
 }
 
-/// From a packet's size to what it costs.
+/// Computes the length of a packet on the wire from its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Overhead {
-    /// Bytes that are added, less those of the link layer that the size contains.
+    /// Bytes to add, minus those of the link layer that the size includes.
     add: i64,
-    /// At least 0.
+    /// Smallest length of a packet; at least 0.
     mpu: i64,
     framing: Framing,
 }
 
 impl Overhead {
-    /// The overhead of this link. What is given beside it takes the place of the link's own; VLAN tags come on top.
+    /// Creates the overhead of a link. Values that are given replace those of the link; VLAN tags are added.
     ///
-    /// `header` is how much of the link layer a packet's size contains: tc-cake(8) counts from the IP packet as soon as any overhead is
-    /// set, and from the reported size without one or with `raw`.
+    /// `header` is the number of link-layer bytes that a packet's size includes. As in tc-cake(8), the overhead is added to the IP packet if any
+    /// overhead is given, and to the reported size without one or with `raw`.
     pub fn new(
         link: Option<Link>,
         overhead: Option<i32>,
@@ -84,22 +84,22 @@ impl Overhead {
         let from_ip = any && link != Some(Link::Raw);
         let taken_off = if from_ip { i64::from(header) } else { 0 };
         Self {
-            // IEEE 802.1Q: four bytes a tag.
+            // IEEE 802.1Q: four bytes per tag.
             add: overhead.map_or(own, i64::from) + 4 * i64::from(vlan_tags) - taken_off,
             mpu: mpu.map_or(least, i64::from),
             framing: framing.unwrap_or(cut),
         }
     }
 
-    /// Bytes that a packet of this size takes on the wire.
+    /// Length on the wire of a packet of this size.
     #[inline]
     pub fn adjust(&self, size: u32) -> u32 {
         let length = (i64::from(size) + self.add).max(self.mpu) as u32;
         match self.framing {
             Framing::Noatm => length,
-            // ITU-T I.363.5: cells of 53 bytes carry 48 each, and the last is padded.
+            // ITU-T I.363.5: cells of 53 bytes carry 48 bytes each, and the last cell is padded.
             Framing::Atm => length.div_ceil(48) * 53,
-            // IEEE 802.3 clause 61.3: 64b/65b, one byte for every 64 or part of it.
+            // IEEE 802.3 clause 61.3: 64b/65b coding, one byte for every 64 bytes or part of them.
             Framing::Ptm => length + length.div_ceil(64),
         }
     }

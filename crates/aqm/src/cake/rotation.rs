@@ -1,39 +1,39 @@
-//! The flows of a tin in their rotations: sparse ones go first, then the bulk, and empty ones until what they did is forgotten.
+//! The flows of a tin in their lists: sparse flows are served first, then bulk flows. Empty flows wait until their state has decayed.
 
 use super::table::Table;
-use crate::cobalt::Vars;
+use crate::cobalt::CobaltState;
 use crate::slab::{Chain, NONE};
 
-/// What a flow counts as, and with that the rotation it stands in.
+/// The state of a flow, which determines its list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Set {
-    /// None: it has nothing queued and nothing to forget.
+    /// Idle: nothing is queued and its state has decayed.
     #[default]
     Out,
-    /// New: has used up no turn yet.
+    /// New: it has not used up a turn yet.
     Sparse,
-    /// Has used up its turn but nothing is queued: it stands with the bulk flows, and still counts as sparse.
+    /// It used up its turn, but nothing is queued. It is in the list of bulk flows, but still counts as sparse.
     SparseWait,
-    /// Has used up a turn and had more to send.
+    /// It used up a turn and had more to send.
     Bulk,
-    /// Nothing is queued, but its law has not come to rest.
+    /// Nothing is queued, but its COBALT state has not decayed yet.
     Decaying,
 }
 
-/// One flow's queue: a cache line.
+/// The queue of one flow. It occupies one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Flow {
-    /// What is queued.
+    /// The queued packets.
     pub chain: Chain,
-    /// Bytes it may still send in its turn.
+    /// Bytes that it may still send in its turn.
     pub deficit: i32,
-    /// Bytes queued.
+    /// Backlog in bytes.
     pub backlog: u32,
-    /// Places of its hosts.
+    /// The places of its hosts.
     pub hosts: [u16; 2],
-    /// What the law remembers.
-    pub vars: Vars,
+    /// COBALT's state.
+    pub state: CobaltState,
 }
 
 impl Default for Flow {
@@ -43,24 +43,24 @@ impl Default for Flow {
             deficit: 0,
             backlog: 0,
             hosts: [0, 0],
-            vars: Vars::at_once(),
+            state: CobaltState::at_once(),
         }
     }
 }
 
-/// The neighbours of a flow in its rotation; apart from the flows, so that one that comes or goes touches none of its neighbours' cache
-/// lines.
+/// The neighbours of a flow in its ring. They are stored apart from the flows, so that adding or removing a flow does not touch the cache lines of
+/// its neighbours.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     next: u16,
     previous: u16,
 }
 
-/// Flows that wait for their turn, first in, first out; none stands in it twice, so there is room for all.
+/// A FIFO of flows that wait for their turn. No flow is in it twice, so there is space for all.
 #[derive(Debug)]
 pub struct Line {
     places: Table<u16>,
-    /// How many have left it, and how many have come; both wrap.
+    /// Number of flows removed and added so far; both wrap.
     left: u32,
     came: u32,
 }
@@ -76,7 +76,7 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Whose turn it is.
+    /// The flow to serve.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         (self.left != self.came).then(|| self.places[self.left as usize].into())
@@ -89,18 +89,18 @@ impl Line {
         self.came = self.came.wrapping_add(1);
     }
 
-    /// The first leaves.
+    /// Removes the first flow.
     #[inline]
     pub fn pop(&mut self) {
         self.left = self.left.wrapping_add(1);
     }
 }
 
-/// Flows looked at in turn, in a ring: the last is before the first. One may leave from anywhere.
+/// A ring of flows that are visited in turn. A flow can be removed from any position.
 #[derive(Debug)]
 pub struct Rotation {
     links: Table<Link>,
-    /// Whose turn it is; [`NONE`] if nobody's.
+    /// The flow to visit; [`NONE`] if the ring is empty.
     head: u32,
 }
 
@@ -114,19 +114,19 @@ impl Default for Rotation {
 }
 
 impl Rotation {
-    /// Whose turn it is.
+    /// The flow to visit.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         (self.head != NONE).then_some(self.head as usize)
     }
 
-    /// The first becomes the last.
+    /// Moves to the next flow.
     #[inline]
     pub fn turn(&mut self) {
         self.head = self.links[self.head as usize].next.into();
     }
 
-    /// Appends a flow that does not stand in it.
+    /// Appends a flow that is not in the ring.
     #[inline]
     pub fn push(&mut self, place: usize) {
         let (links, own) = (&mut self.links, place as u16);
@@ -140,7 +140,7 @@ impl Rotation {
         (links[place].previous, links[place].next) = (tail, self.head as u16);
     }
 
-    /// Takes out a flow that stands in it.
+    /// Removes a flow that is in the ring.
     #[inline]
     pub fn remove(&mut self, place: usize) {
         let Link { previous, next } = self.links[place];

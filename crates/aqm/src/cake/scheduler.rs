@@ -1,4 +1,4 @@
-//! The queue: tins by priority or in turn, flows in each by deficit round robin, each flow under COBALT.
+//! The queue discipline: tins by priority or in turn, the flows of each tin by deficit round robin, and COBALT for each flow.
 
 use bloatlab_units::{Nanos, Rng};
 
@@ -14,17 +14,17 @@ use crate::longest::Longest;
 use crate::slab::{FlowHash, Slab};
 use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
 
-/// The whole of it.
+/// The whole queue discipline.
 pub struct Cake<P> {
     slab: Slab<P>,
     tins: Vec<Tin>,
     /// The tin of every code point.
     map: [u8; 64],
-    /// A bit for each tin in which a flow waits for its turn; some may turn out empty.
+    /// One bit per tin, set if a flow of the tin waits for its turn. Such a tin may turn out to be empty.
     active: u8,
-    /// The tin that was chosen last; in an unlimited queue it is its turn.
+    /// The tin that was chosen last. Without a shaper, it is the one to serve.
     current: usize,
-    /// Bytes it was charged since.
+    /// Bytes charged to it since then.
     charged: i64,
     shaper: Option<Shaper>,
     overhead: Overhead,
@@ -34,13 +34,13 @@ pub struct Cake<P> {
     hosts: Hosts,
     ack_filter: AckFilter,
     wash: bool,
-    /// Packets crossed the bottleneck before they came here: drops count against the shaper.
+    /// Whether packets have already crossed the bottleneck, so that drops count against the shaper.
     ingress: bool,
     memory_limit: u64,
     memory_used: u64,
-    /// The lesser of both: what more than that means is looked at apart.
+    /// The smaller of both. Only a backlog above it needs further checks.
     memory_mark: u64,
-    /// When to ask again, since the shaper holds packets back.
+    /// When the shaper allows the next packet.
     wake_at: Option<Nanos>,
     rng: Rng,
 }
@@ -80,7 +80,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// What a dropped packet of `size` bytes costs in ingress mode.
+    /// Charges a dropped packet of `size` bytes in ingress mode.
     fn charge_drop(&mut self, tin: usize, size: u32, now: Nanos) {
         let length = u64::from(self.overhead.adjust(size));
         if let Some(shaper) = self.shaper.as_mut().filter(|_| self.ingress) {
@@ -91,7 +91,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// More is held than ever before, or than may be.
+    /// Handles a backlog that is larger than ever before, or larger than allowed.
     #[cold]
     #[inline(never)]
     fn fill(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
@@ -102,7 +102,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// Cuts the head off the longest queue.
+    /// Drops the packet at the head of the longest queue.
     fn cut_longest(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
         let tins = &self.tins;
         let index = self
@@ -120,7 +120,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// Drops an ACK of this flow that the packet which has just arrived makes superfluous.
+    /// Drops an ACK of this flow that the packet which just arrived makes redundant.
     fn filter_acks(&mut self, number: usize, place: usize, now: Nanos, sink: &mut dyn Sink<P>) {
         let tin = &mut self.tins[number];
         let flow = &mut tin.flows[place];
@@ -129,14 +129,14 @@ impl<P: Packet> Cake<P> {
             tin.backlog -= u64::from(ack.size());
             tin.counts.ack_drop += 1;
             self.charge_drop(number, ack.size(), now);
-            sink.dropped(&ack, DropReason::Law);
+            sink.dropped(&ack, DropReason::Aqm);
         }
     }
 
-    /// The tin that sends next; at least one must be active.
+    /// The tin that sends next. At least one must be active.
     #[inline]
     fn select(&mut self, now: Nanos) -> usize {
-        // One that waits alone goes on; the rounds that this takes are counted when it no longer does.
+        // A single active tin continues. Its rounds are computed when another tin becomes active.
         if self.active != 1 << self.current {
             self.current = match self.shaper {
                 Some(_) => self.by_priority(now),
@@ -147,9 +147,9 @@ impl<P: Packet> Cake<P> {
         self.current
     }
 
-    /// arXiv 1804.07617 section III-C: with no rate there are no thresholds; the tins share by their weights.
+    /// arXiv 1804.07617 section III-C: without a rate there are no thresholds, and the tins share by their weights.
     fn by_weight(&mut self) -> usize {
-        // When it was chosen last, the tin had its rounds for all that it had sent until then.
+        // When the tin was chosen last, it had received the rounds for everything it had sent before.
         let charged = self.charged;
         self.tins[self.current].deficit += charged;
         if self.tins[self.current].deficit < 0 {
@@ -163,7 +163,7 @@ impl<P: Packet> Cake<P> {
                 break;
             }
             self.tins[current].collect(1);
-            // Not by a remainder: a division for each tin that is passed over.
+            // Not by a remainder, which would need a division for each tin that is skipped.
             current += 1;
             if current == self.tins.len() {
                 current = 0;
@@ -178,7 +178,7 @@ impl<P: Packet> Cake<P> {
         self.active >> tin & 1 == 1
     }
 
-    /// The only tin that waits has its next turn after so many rounds, in which the others collect too.
+    /// Adds the rounds after which the only active tin may send again. The other tins collect them, too.
     fn pass_all(&mut self, current: usize) {
         let own = &mut self.tins[current];
         let weight = own.settings.weight;
@@ -191,7 +191,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// arXiv 1804.07617 section III-C: the highest tin below its threshold; if none is, the one that will be first.
+    /// arXiv 1804.07617 section III-C: the tin of highest priority below its threshold; otherwise the one that reaches its threshold first.
     fn by_priority(&self, now: Nanos) -> usize {
         let ready = |tin: &Tin| tin.threshold.map_or(0, |threshold| threshold.at().max(now));
         let all = self.tins.iter().enumerate();
@@ -202,12 +202,12 @@ impl<P: Packet> Cake<P> {
             .map_or(0, |(n, _)| n)
     }
 
-    /// Sends the first packet that the law lets through of a tin's flow whose turn it is, and charges its length on the wire to whom it
-    /// concerns. None if all the tin's flows turn out empty.
+    /// Dequeues the first packet that COBALT lets pass from the flow to serve, and charges its length on the wire. Returns `None` if all flows of the
+    /// tin are empty.
     #[inline]
     fn serve(&mut self, number: usize, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         let tin = &mut self.tins[number];
-        // Length on the wire of what the law dropped before it, if that counts.
+        // Length on the wire of packets that COBALT dropped before it, if drops count.
         let mut lost = 0;
         let (flow, size) = loop {
             let place = tin.first()?;
@@ -220,19 +220,20 @@ impl<P: Packet> Cake<P> {
                 tin.emptied(place, now);
                 continue;
             };
-            // Linux: four packets' time at the threshold; in ingress mode, two of every bulk flow, for drops cost there.
+            // As in Linux: the time of four packets at the threshold rate. In ingress mode, two packets per bulk flow, because drops are expensive
+            // there.
             let packets = if self.ingress {
                 4.max(2 * u64::from(tin.bulk_flows))
             } else {
                 4
             };
             let floor = packets * tin.settings.mtu_time;
-            let law = &tin.settings.law;
-            let judged = law.look(packet, &mut flow.vars, now, floor, &mut self.rng);
+            let controller = &tin.settings.controller;
+            let judged = controller.look(packet, &mut flow.state, now, floor, &mut self.rng);
             let size = packet.size();
             if let Some(verdict) = judged {
-                let stats = &mut tin.counts.law;
-                if law.obey(verdict, packet, size == flow.backlog, now, stats, sink) {
+                let stats = &mut tin.counts.controller;
+                if controller.obey(verdict, packet, size == flow.backlog, now, stats, sink) {
                     self.slab.discard(&mut flow.chain);
                     flow.backlog -= size;
                     tin.backlog -= u64::from(size);
@@ -273,7 +274,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         let hosts = &self.hosts;
         let place = tin.classify(hash, || hosts.of(flow));
         if tin.backlog == 0 {
-            // A clock that stood still while there was nothing to send gives no credit for it.
+            // The clock stood still while there was nothing to send. That time must not give credit.
             if let Some(threshold) = &mut tin.threshold {
                 threshold.wake(now);
             }
@@ -316,7 +317,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             }
         }
         let mut number = self.select(now);
-        // arXiv 1804.07617: one flow that is to be forgotten is looked at for every packet.
+        // arXiv 1804.07617: for every packet, the state of one empty flow is updated.
         self.tins[number].decay(now);
         loop {
             if let Some(packet) = self.serve(number, now, sink) {

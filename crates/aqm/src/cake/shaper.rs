@@ -1,18 +1,18 @@
-//! The shaper: a virtual clock that says when the next packet may leave. It has no bucket, so it has no burst.
+//! The shaper: a virtual clock that tells when the next packet may leave. It has no bucket and therefore no bursts.
 
 use bloatlab_units::{Nanos, Rate};
 
-/// A virtual clock: every byte moves it on by the time it takes at a rate; remainders are carried.
+/// A virtual clock: every byte advances it by the time of the byte at a rate. Remainders are carried over.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     rate: Rate,
-    /// When what was sent so far will have been sent at the rate.
+    /// When everything sent so far will have been sent at the rate.
     pub at: Nanos,
     remainder: u64,
 }
 
 impl Clock {
-    /// A clock of this rate, at time 0.
+    /// Creates a clock of this rate at time 0.
     pub fn new(rate: Rate) -> Self {
         Self {
             rate,
@@ -21,7 +21,7 @@ impl Clock {
         }
     }
 
-    /// Moves on by `bytes`.
+    /// Advances by the time of `bytes`.
     #[inline]
     fn charge(&mut self, bytes: u64) {
         let (time, remainder) = self.rate.transmit(bytes, self.remainder);
@@ -29,7 +29,7 @@ impl Clock {
         self.remainder = remainder;
     }
 
-    /// The time during which nothing was held is not made up for.
+    /// Skips the time in which there was nothing to send.
     #[inline]
     fn skip_to(&mut self, now: Nanos) {
         if self.at < now {
@@ -39,12 +39,12 @@ impl Clock {
     }
 }
 
-/// A tin's threshold: the tin has priority while its clock is not ahead of time.
+/// The threshold of a tin. The tin has priority while its clock is not ahead of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold(Clock);
 
 impl Threshold {
-    /// A threshold at this rate.
+    /// Creates a threshold at this rate.
     pub fn new(rate: Rate) -> Self {
         Self(Clock::new(rate))
     }
@@ -55,13 +55,13 @@ impl Threshold {
         self.0.at
     }
 
-    /// The tin was empty.
+    /// Records that the tin was empty until now.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         self.0.skip_to(now);
     }
 
-    /// The tin sent `bytes`.
+    /// Records that the tin sent `bytes`.
     #[inline]
     pub fn charge(&mut self, bytes: u64, now: Nanos) {
         let before = self.0.at;
@@ -69,7 +69,7 @@ impl Threshold {
             self.0.charge(bytes);
             return;
         }
-        // What a tin sends beyond its threshold is not held against it later: it is at most this packet ahead of time.
+        // Traffic beyond the threshold is not charged later, so the clock is ahead by at most this packet.
         let mut fresh = Clock {
             at: now,
             remainder: 0,
@@ -86,12 +86,12 @@ impl Threshold {
 #[derive(Clone, Copy, Debug)]
 pub struct Shaper {
     clock: Clock,
-    /// Counts only what was sent, at two thirds of the rate: where drops count too, no more of the rate than that is lost to them.
+    /// Counts only what was sent, at two thirds of the rate. If drops count too, they can therefore take at most a third of the rate.
     failsafe: Clock,
 }
 
 impl Shaper {
-    /// A shaper at this rate.
+    /// Creates a shaper at this rate.
     pub fn new(rate: Rate) -> Self {
         Self {
             clock: Clock::new(rate),
@@ -99,7 +99,7 @@ impl Shaper {
         }
     }
 
-    /// The queue was empty.
+    /// Records that the queue was empty until now.
     #[inline]
     pub fn wake(&mut self, now: Nanos) {
         if self.clock.at < now {
@@ -109,21 +109,21 @@ impl Shaper {
         }
     }
 
-    /// Until when nothing may leave, if that is ahead.
+    /// Until when nothing may leave, if that is in the future.
     #[inline]
     pub fn blocked_until(&self, now: Nanos) -> Option<Nanos> {
         let at = self.clock.at.min(self.failsafe.at);
         (at > now).then_some(at)
     }
 
-    /// A packet of `bytes` was sent.
+    /// Records that a packet of `bytes` was sent.
     #[inline]
     pub fn sent(&mut self, bytes: u64) {
         self.clock.charge(bytes);
         self.failsafe.charge(bytes);
     }
 
-    /// A packet of `bytes` was dropped, and had crossed the bottleneck before it came here.
+    /// Records that a packet of `bytes` was dropped which had already crossed the bottleneck.
     #[inline]
     pub fn dropped(&mut self, bytes: u64) {
         self.clock.charge(bytes);

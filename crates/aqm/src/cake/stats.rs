@@ -1,8 +1,8 @@
-//! What is reported: the totals, and each tin's by its number.
+//! Statistics: the totals, and those of each tin by its number.
 
 use super::tin::Tin;
 
-/// The names of one tin's values.
+/// The names of the values of one tin.
 macro_rules! names {
     ($($tin:literal),+) => {
         [$([
@@ -26,24 +26,24 @@ macro_rules! names {
     };
 }
 
-/// Names live as long as the program, so those of every tin there can be are written out.
+/// Names must live as long as the program, so those of every possible tin are written out.
 const NAMES: [[&str; 16]; 8] = names!(0, 1, 2, 3, 4, 5, 6, 7);
 
-/// A tin's values, in the order of its names; rates in bits per second.
+/// The values of a tin, in the order of its names. Rates are in bits per second.
 fn values(tin: &Tin) -> [f64; 16] {
     let counts = &tin.counts;
     [
         tin.settings.threshold.map_or(0.0, |rate| rate.0 as f64),
-        tin.settings.law.target as f64 * 1e-3,
-        tin.settings.law.interval as f64 * 1e-3,
+        tin.settings.controller.target as f64 * 1e-3,
+        tin.settings.controller.interval as f64 * 1e-3,
         counts.pkts as f64,
         counts.bytes as f64,
         tin.backlog as f64,
         counts.way_inds as f64,
         counts.way_miss as f64,
         counts.way_cols as f64,
-        (counts.law.drop_count + counts.law.drop_overlimit) as f64,
-        counts.law.ecn_mark as f64,
+        (counts.controller.drop_count + counts.controller.drop_overlimit) as f64,
+        counts.controller.ecn_mark as f64,
         counts.ack_drop as f64,
         tin.sparse_flows() as f64,
         f64::from(tin.bulk_flows),
@@ -52,7 +52,7 @@ fn values(tin: &Tin) -> [f64; 16] {
     ]
 }
 
-/// All there is to report; `memory_used` is the most that was held.
+/// All statistics. `memory_used` is the largest backlog so far.
 pub(super) fn report(
     tins: &[Tin],
     memory_used: u64,
@@ -62,9 +62,12 @@ pub(super) fn report(
     let mut all = vec![
         ("memory_used", memory_used as f64),
         ("memory_limit", memory_limit as f64),
-        ("drop_count", sum(|tin| tin.counts.law.drop_count)),
-        ("drop_overlimit", sum(|tin| tin.counts.law.drop_overlimit)),
-        ("ecn_mark", sum(|tin| tin.counts.law.ecn_mark)),
+        ("drop_count", sum(|tin| tin.counts.controller.drop_count)),
+        (
+            "drop_overlimit",
+            sum(|tin| tin.counts.controller.drop_overlimit),
+        ),
+        ("ecn_mark", sum(|tin| tin.counts.controller.ecn_mark)),
         ("ack_drop", sum(|tin| tin.counts.ack_drop)),
         ("way_inds", sum(|tin| tin.counts.way_inds)),
         ("way_miss", sum(|tin| tin.counts.way_miss)),

@@ -1,23 +1,23 @@
-//! What a tin keeps for each of its places.
+//! A table with one value per place of a tin.
 
 use std::ops::{Index, IndexMut};
 
-/// Places of a tin: flows, and hosts at each end.
+/// Number of places of a tin, for flows and for the hosts at each end.
 pub const PLACES: usize = 1024;
 
-/// A value for each place, in the tin itself; a place beyond the last counts from the first, so that no access need be checked.
+/// One value per place, stored inline. An index beyond the last place wraps around, so that no access needs a bounds check.
 #[derive(Clone, Debug)]
 pub struct Table<T>([T; PLACES]);
 
 impl<T: Copy> Table<T> {
-    /// The same value everywhere.
+    /// Creates a table with the same value everywhere.
     pub fn new(value: T) -> Self {
         Self([value; PLACES])
     }
 }
 
 impl<T> Table<T> {
-    /// All values.
+    /// Iterates over all values.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }

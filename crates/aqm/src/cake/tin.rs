@@ -1,4 +1,4 @@
-//! One tin: its flows in their rotations, its threshold, and what it counted.
+//! One tin: its flows and their lists, its threshold, and its counters.
 
 use bloatlab_units::{Nanos, Rng};
 
@@ -10,57 +10,58 @@ use super::table::Table;
 use super::tins::Settings;
 use crate::cobalt;
 
-/// What a tin counted, by the words of `tc -s qdisc`.
+/// The counters of a tin, as in `tc -s qdisc`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Packets that arrived, dropped ones among them.
+    /// Packets that arrived, including those that were dropped.
     pub pkts: u64,
-    /// Bytes of those.
+    /// Bytes that arrived, including those that were dropped.
     pub bytes: u64,
-    /// Flows found at another place than the one they hash to.
+    /// Flows found at another place than the one that they hash to.
     pub way_inds: u64,
     /// Flows that were given a free place.
     pub way_miss: u64,
-    /// Flows that were put to another's.
+    /// Flows that had to share the place of another flow.
     pub way_cols: u64,
     /// ACKs that the filter dropped.
     pub ack_drop: u64,
-    /// What the law did.
-    pub law: cobalt::Stats,
+    /// COBALT's counters.
+    pub controller: cobalt::Stats,
 }
 
 /// A tin.
 #[derive(Debug)]
 pub struct Tin {
-    /// What it is set to.
+    /// Its settings.
     pub settings: Settings,
-    /// When it has priority; none in an unlimited queue.
+    /// Its threshold. Absent without a shaper.
     pub threshold: Option<Threshold>,
-    /// Bytes it may still send in its turn, in an unlimited queue.
+    /// Without a shaper: bytes that it may still send in its turn.
     pub deficit: i64,
-    /// Bytes queued.
+    /// Backlog in bytes.
     pub backlog: u64,
-    /// Flows that count as bulk.
+    /// Number of bulk flows.
     pub bulk_flows: u32,
-    /// Flows against which BLUE is at work.
+    /// Number of flows for which BLUE is active.
     pub unresponsive_flows: u32,
-    /// What it counted.
+    /// Its counters.
     pub counts: Counts,
     /// Its flows.
     pub flows: Table<Flow>,
-    /// What each counts as; apart, so that it is known before the flow's cache line has come.
+    /// The state of each flow. Stored separately, so that it is known before the cache line of the flow is loaded.
     sets: Table<Set>,
     ways: Ways,
     loads: Loads,
     new_flows: Line,
     old_flows: Line,
     decaying_flows: Rotation,
-    /// Until when the law of each decaying flow stays as it is; apart, so that looking at one in vain does not touch its cache line.
+    /// Until when the COBALT state of each decaying flow does not change. Stored separately, so that a check does not touch the cache line of the
+    /// flow.
     decays_at: Table<Nanos>,
 }
 
 impl Tin {
-    /// An empty tin.
+    /// Creates an empty tin.
     pub fn new(settings: Settings, loads: Loads) -> Self {
         Self {
             settings,
@@ -81,7 +82,7 @@ impl Tin {
         }
     }
 
-    /// In an unlimited queue, the tin is passed over so often: each time it gets its weight, unless it still has some of it.
+    /// Without a shaper: the tin is skipped `rounds` times. Each time it gets its weight, unless it still has some of it.
     #[inline]
     pub fn collect(&mut self, rounds: i64) {
         if self.deficit <= 0 {
@@ -90,7 +91,7 @@ impl Tin {
         }
     }
 
-    /// The queue of a key with this hash; `hosts` are asked for when a queue changes hands.
+    /// The queue of the key with this hash. `hosts` is called only when the queue gets a new key.
     #[inline]
     pub fn classify(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
         match self.ways.of(hash) {
@@ -102,7 +103,7 @@ impl Tin {
         }
     }
 
-    /// The queue of a key that has none, or whose queue was forgotten.
+    /// The queue of a key that has none, or whose queue has decayed.
     #[cold]
     #[inline(never)]
     fn admit(&mut self, hash: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
@@ -126,7 +127,7 @@ impl Tin {
         place
     }
 
-    /// A packet was put into a flow: it waits for its turn from now on.
+    /// Records that a packet was added to a flow, which now waits for its turn.
     #[inline]
     pub fn arrived(&mut self, place: usize, rng: &mut Rng) {
         let set = self.sets[place];
@@ -146,13 +147,13 @@ impl Tin {
         flow.deficit = self.loads.turn(self.settings.quantum, flow.hosts, rng);
     }
 
-    /// Whose turn it is.
+    /// The flow to serve.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         self.new_flows.first().or_else(|| self.old_flows.first())
     }
 
-    /// The first flow has used up its turn: it gets another, behind the bulk flows, and counts as bulk if it has more to send.
+    /// Ends the turn of the first flow. It moves behind the bulk flows with a new quantum, and is a bulk flow if it has more to send.
     #[inline]
     pub fn turn_over(&mut self, place: usize, rng: &mut Rng) {
         if self.sets[place] == Set::Sparse {
@@ -170,7 +171,7 @@ impl Tin {
         flow.deficit += self.loads.turn(self.settings.quantum, flow.hosts, rng);
     }
 
-    /// The first flow was found empty: it stays in sight until its law has come to rest.
+    /// Handles that the first flow is empty. It is kept until its COBALT state has decayed.
     #[inline]
     pub fn emptied(&mut self, place: usize, now: Nanos) {
         let set = self.sets[place];
@@ -184,8 +185,8 @@ impl Tin {
             self.bulk_flows -= 1;
             self.loads.leave(flow.hosts);
         }
-        flow.vars.pause();
-        self.decays_at[place] = flow.vars.decays_at();
+        flow.state.pause();
+        self.decays_at[place] = flow.state.decays_at();
         if now >= self.decays_at[place] && self.relax(place, now) {
             self.sets[place] = Set::Out;
         } else {
@@ -194,7 +195,7 @@ impl Tin {
         }
     }
 
-    /// Looks at one of the flows that are to be forgotten.
+    /// Updates the state of one decaying flow.
     #[inline]
     pub fn decay(&mut self, now: Nanos) {
         let Some(place) = self.decaying_flows.first() else {
@@ -208,23 +209,23 @@ impl Tin {
         }
     }
 
-    /// Tells the law of an empty flow that its time has come; whether it has come to rest.
+    /// Updates the COBALT state of an empty flow. Returns whether it has decayed.
     #[cold]
     #[inline(never)]
     fn relax(&mut self, place: usize, now: Nanos) -> bool {
-        let (law, vars) = (&self.settings.law, &mut self.flows[place].vars);
-        self.unresponsive_flows -= u32::from(law.emptied(vars, now));
-        self.decays_at[place] = vars.decays_at();
-        vars.at_rest(now)
+        let (controller, state) = (&self.settings.controller, &mut self.flows[place].state);
+        self.unresponsive_flows -= u32::from(controller.emptied(state, now));
+        self.decays_at[place] = state.decays_at();
+        state.at_rest(now)
     }
 
-    /// Flows that count as sparse.
+    /// Number of sparse flows.
     pub fn sparse_flows(&self) -> usize {
         let sparse = |set: &&Set| matches!(set, Set::Sparse | Set::SparseWait);
         self.sets.iter().filter(sparse).count()
     }
 
-    /// A sparse flow counts as bulk from now on.
+    /// Makes a sparse flow a bulk flow.
     #[inline]
     fn becomes_bulk(&mut self, place: usize) {
         self.sets[place] = Set::Bulk;
@@ -232,11 +233,11 @@ impl Tin {
         self.loads.join(self.flows[place].hosts);
     }
 
-    /// A packet was cut off a flow because the buffer was full.
+    /// Records that a packet of a flow was dropped because the buffer was full.
     pub fn overflowed(&mut self, place: usize, now: Nanos) {
-        self.counts.law.drop_overlimit += 1;
-        let vars = &mut self.flows[place].vars;
-        let began = self.settings.law.overflowed(vars, now);
+        self.counts.controller.drop_overlimit += 1;
+        let state = &mut self.flows[place].state;
+        let began = self.settings.controller.overflowed(state, now);
         self.unresponsive_flows += u32::from(began);
     }
 }

@@ -1,12 +1,12 @@
-//! The tins: which code points go where, and what each tin may use.
+//! The tins: the tin of each code point, and the share of each tin.
 
 use bloatlab_units::{Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cobalt::Law;
+use crate::cobalt::CobaltController;
 
-/// How traffic is divided into tins by its code point.
+/// How traffic is divided into tins by code point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "tc-cake(8) explains each")]
@@ -18,7 +18,7 @@ pub enum Diffserv {
     Diffserv3,
 }
 
-// RFC 2474, 2597, 3246, 5865 and 8622; TOS4 is the old "minimise delay", TOS2 "maximise throughput".
+// RFC 2474, 2597, 3246, 5865 and 8622. TOS4 is the old "minimise delay", TOS2 "maximise throughput".
 const LE: u8 = 1;
 const TOS2: u8 = 2;
 const TOS4: u8 = 4;
@@ -32,7 +32,7 @@ const EF: u8 = 46;
 const CS6: u8 = 48;
 const CS7: u8 = 56;
 
-/// Class of an assured-forwarding code point (RFC 2597), 1 to 4; 0 for any other.
+/// The class of an assured-forwarding code point (RFC 2597), 1 to 4; 0 for all others.
 fn assured(dscp: u8) -> u8 {
     let class = dscp >> 3;
     if (1..=4).contains(&class) && matches!(dscp & 7, 2 | 4 | 6) {
@@ -43,7 +43,7 @@ fn assured(dscp: u8) -> u8 {
 }
 
 impl Diffserv {
-    /// The tin of a code point; tins of higher number go first while below their threshold.
+    /// The tin of a code point. While below its threshold, a tin of higher number has priority.
     fn tin(self, dscp: u8) -> u8 {
         match self {
             Self::Besteffort => 0,
@@ -86,13 +86,13 @@ impl Diffserv {
         std::array::from_fn(|dscp| self.tin(dscp as u8))
     }
 
-    /// What share of `whole` each tin may use with priority.
+    /// The share of `whole` that each tin may use with priority.
     fn shares(self, whole: u64) -> Vec<u64> {
         match self {
             Self::Besteffort => vec![whole],
             Self::Diffserv3 => vec![whole >> 4, whole, whole >> 2],
             Self::Diffserv4 => vec![whole >> 4, whole, whole >> 1, whole >> 2],
-            // Each has seven eighths of the one below it.
+            // Each tin has seven eighths of the previous one.
             Self::Precedence | Self::Diffserv8 => {
                 std::iter::successors(Some(whole), |below| Some(below * 7 / 8))
                     .take(8)
@@ -101,9 +101,9 @@ impl Diffserv {
         }
     }
 
-    /// What each tin is set to, for this bandwidth, round-trip time and largest packet.
+    /// The settings of each tin for this bandwidth, round-trip time and largest packet.
     pub fn settings(self, bandwidth: Option<Rate>, rtt: Nanos, mtu: u32) -> Vec<Settings> {
-        // Linux: a tin's weight in an unlimited queue; of eight, each has less, so that a round stays short.
+        // As in Linux: the weight of a tin without a shaper. With eight tins, each has a smaller weight, so that a round stays short.
         let weights = self.shares(match self {
             Self::Besteffort => 65_535,
             Self::Diffserv3 | Self::Diffserv4 => 1024,
@@ -122,18 +122,18 @@ impl Diffserv {
     }
 }
 
-/// What one tin is set to.
+/// The settings of one tin.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Below this rate the tin has priority; none in an unlimited queue.
+    /// Below this rate the tin has priority. Absent without a shaper.
     pub threshold: Option<Rate>,
-    /// Bytes of the tin's turn in an unlimited queue.
+    /// Without a shaper: bytes per turn of the tin.
     pub weight: i64,
-    /// Bytes of a flow's turn.
+    /// Bytes per turn of a flow.
     pub quantum: u32,
-    /// The law of the tin's queues.
-    pub law: Law,
-    /// Time that the largest packet takes at the threshold rate.
+    /// The AQM controller of the tin's queues.
+    pub controller: CobaltController,
+    /// Transmission time of the largest packet at the threshold rate.
     pub mtu_time: Nanos,
 }
 
@@ -142,15 +142,15 @@ impl Settings {
         let mtu_time = threshold.map_or(0, |rate| rate.transmit(u64::from(mtu), 0).0);
         // tc-cake(8): the target is 5 % of the round-trip time.
         let usual = rtt / 20;
-        // arXiv 1804.07617 section III: at low rates, a target of less than one and a half packets would idle the link.
+        // arXiv 1804.07617 section III: at low rates, a target of less than one and a half packets would leave the link idle.
         let target = usual.max(mtu_time * 3 / 2);
         let interval = (rtt + target - usual).max(2 * target);
         Self {
             threshold,
             weight,
-            // arXiv 1804.07617 section III: about 2 ms of bytes, at least 300 and at most an Ethernet frame.
+            // arXiv 1804.07617 section III: the bytes of about 2 ms, at least 300 and at most an Ethernet frame.
             quantum: threshold.map_or(1514, |rate| (rate.0 >> 15).clamp(300, 1514) as u32),
-            law: Law::new(target, interval),
+            controller: CobaltController::new(target, interval),
             mtu_time,
         }
     }

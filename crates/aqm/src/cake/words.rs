@@ -1,8 +1,8 @@
-//! How tc writes it.
+//! The tc options of cake.
 
 use crate::tc::{Form, Tc, Word};
 
-/// A word that sets a parameter to a JSON value.
+/// An option that sets a parameter to a JSON value.
 const fn flag(tc: &'static str, field: &'static str, value: &'static str) -> Word {
     Word::new(tc, field, Form::Flag(value))
 }
@@ -26,7 +26,7 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("dual-srchost", "flowmode", "\"dual-srchost\""),
         flag("dual-dsthost", "flowmode", "\"dual-dsthost\""),
         flag("triple-isolate", "flowmode", "\"triple-isolate\""),
-        // No address is translated here.
+        // There is no address translation here.
         Word::same("nonat", Form::Nothing),
         Word::same("nat", Form::Nothing),
         flag("wash", "wash", "true"),
@@ -36,7 +36,7 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("ack-filter", "ack_filter", "\"enabled\""),
         flag("ack-filter-aggressive", "ack_filter", "\"aggressive\""),
         flag("no-ack-filter", "ack_filter", "\"disabled\""),
-        // No packet is a merged one.
+        // There are no merged packets here.
         Word::same("split-gso", Form::Nothing),
         Word::same("no-split-gso", Form::Nothing),
         Word::same("rtt", Form::Time),
@@ -72,7 +72,7 @@ pub(super) const TC: &[Tc] = &[Tc {
         Word::same("fwmark", Form::Refused("packets have no firewall mark")),
         Word::same(
             "autorate-ingress",
-            Form::Refused("the rate is not estimated from arrivals"),
+            Form::Refused("the rate is not estimated from arrivals: set `bandwidth`"),
         ),
     ],
     required: &[],

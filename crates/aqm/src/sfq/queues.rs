@@ -1,4 +1,4 @@
-//! The queues of SFQ: who enters which, whose turn it is, and who pays when there is no room.
+//! The queues of SFQ: which queue a packet enters, which queue is served, and which packet is dropped when there is no space.
 
 use std::hint::select_unpredictable;
 
@@ -10,18 +10,18 @@ use crate::classifier::Classes;
 use crate::deque::Deques;
 use crate::lengths::Lengths;
 use crate::list::{Linked, List};
-use crate::red::{Law, Signal, Vars};
+use crate::red::{RedController, RedState, Signal};
 use crate::slab::{Chain, NONE};
 use crate::{Context, DropReason, Ecn, Packet, Qdisc, Sink, mark};
 
 #[derive(Clone, Debug)]
 struct Queue {
     chain: Chain,
-    /// The queue behind this one in the round.
+    /// The next queue of the round.
     next: u32,
-    /// Bytes it may still send in its turn.
+    /// Bytes that it may still send in its turn.
     allot: i64,
-    /// What it holds, for RED.
+    /// Backlog in bytes, for RED.
     bytes: u64,
 }
 
@@ -51,7 +51,7 @@ struct Stats {
     perturbations: u64,
 }
 
-/// The queue.
+/// The queue discipline.
 pub struct Sfq<P> {
     deques: Deques<P>,
     queues: Vec<Queue>,
@@ -61,26 +61,26 @@ pub struct Sfq<P> {
     classes: Classes,
     limit: u64,
     next_perturb: Nanos,
-    law: Option<Law>,
-    /// RED's memory of each queue, from its first packet until it is empty; none at all without RED, and apart from the queues, which fill half a
-    /// cache line.
-    reds: Vec<Vars>,
+    controller: Option<RedController>,
+    /// RED's state of each queue, which is valid from the queue's first packet until the queue is empty. It is empty without RED. It is stored apart
+    /// from the queues, which fill half a cache line each.
+    reds: Vec<RedState>,
     rng: Rng,
     params: Params,
-    /// Where packets wait while their flows are hashed anew.
+    /// Temporary storage for packets while the hash changes.
     displaced: Vec<P>,
     stats: Stats,
     signals: Signals,
 }
 
 impl<P: Packet> Sfq<P> {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(params: &Params, mut context: Context) -> Self {
         let limit = match params.limit {
             Limit::Packets(n) | Limit::Bytes(n) | Limit::Buffers(n) => n,
         };
-        let law = params.red().map(|red| Law::new(&red, &context));
-        let red = |law| vec![Vars::new(law); params.divisor as usize];
+        let controller = params.red().map(|red| RedController::new(&red, &context));
+        let red = |controller| vec![RedState::new(controller); params.divisor as usize];
         Self {
             deques: Deques::default(),
             queues: vec![Queue::default(); params.divisor as usize],
@@ -93,8 +93,8 @@ impl<P: Packet> Sfq<P> {
             } else {
                 params.perturb.0
             },
-            reds: law.as_ref().map_or_else(Vec::new, red),
-            law,
+            reds: controller.as_ref().map_or_else(Vec::new, red),
+            controller,
             rng: context.rng,
             params: params.clone(),
             displaced: Vec::new(),
@@ -103,14 +103,14 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Drops a packet that has no place.
+    /// Drops a packet by overflow.
     #[cold]
     fn refuse(counter: &mut u64, packet: &P, sink: &mut dyn Sink<P>) {
         *counter += 1;
         sink.dropped(packet, DropReason::Overflow);
     }
 
-    /// Appends a packet to a queue; a queue that was empty joins the round at its end, so that new flows cannot starve old ones.
+    /// Appends a packet to a queue. A queue that was empty joins the round at its end, so that new flows cannot starve old ones.
     #[inline]
     fn append(&mut self, place: u32, at: Nanos, packet: P) {
         let queue = &mut self.queues[place as usize];
@@ -125,12 +125,12 @@ impl<P: Packet> Sfq<P> {
         self.active.push_if(&mut self.queues, place, was_empty);
     }
 
-    /// Whether a packet may enter a queue.
+    /// Whether a queue has space for a packet.
     #[inline]
     fn has_room(&self, place: u32) -> bool {
         let length = self.lengths.of(place);
         match self.params.overflow {
-            // Without a branch on whether the queue is empty, which cannot be foretold.
+            // Whether the queue is empty is unpredictable, so this code does not branch on it.
             Overflow::Longest => {
                 let needs_queue = length == 0;
                 let is_queue_free = self.active.len() < self.params.flows;
@@ -140,7 +140,7 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// There is no room for a packet that came at `at`: a packet is dropped.
+    /// Drops a packet because there is no space for the one that arrived at `at`.
     #[cold]
     fn crowd(&mut self, place: u32, at: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(at);
@@ -154,7 +154,7 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// A packet of a queue must go: the one that arrives, or with `headdrop` the oldest, whose place it takes.
+    /// Drops a packet of a queue: the arriving packet, or with `headdrop` the oldest one, whose place the arriving packet takes.
     #[cold]
     fn congest(&mut self, place: u32, packet: P, reason: DropReason, sink: &mut dyn Sink<P>) {
         if !self.params.headdrop {
@@ -169,25 +169,29 @@ impl<P: Packet> Sfq<P> {
         self.deques.push(&mut queue.chain, packet);
     }
 
-    /// Shows RED a queue that a packet comes to.
+    /// Updates RED's average of a queue at an arrival.
     fn average(&mut self, place: u32, now: Nanos) {
-        let Some(law) = &self.law else { return };
-        let (vars, length) = (&mut self.reds[place as usize], self.lengths.of(place));
+        let Some(controller) = &self.controller else {
+            return;
+        };
+        let (state, length) = (&mut self.reds[place as usize], self.lengths.of(place));
         if length == 0 {
-            // Linux: a queue that was empty starts anew.
-            *vars = Vars::new(law);
+            // As in Linux: the average of a queue that was empty is reset.
+            *state = RedState::new(controller);
         }
         let bytes = self.queues[place as usize].bytes;
-        law.average(vars, now, u64::from(length), bytes);
+        controller.average(state, now, u64::from(length), bytes);
     }
 
-    /// Shows a packet that comes to a queue to RED, if there is any; whether it may still enter.
+    /// Applies RED, if enabled, to a packet that arrives at a queue. Returns whether the packet may still enter.
     #[inline(never)]
     fn judge(&mut self, place: u32, now: Nanos, packet: &mut P, sink: &mut dyn Sink<P>) -> bool {
         self.average(place, now);
-        let Some(law) = &self.law else { return true };
+        let Some(controller) = &self.controller else {
+            return true;
+        };
         let (red, packets) = (&mut self.reds[place as usize], self.lengths.of(place));
-        match law.judge(red, u64::from(packets), packet.size(), &mut self.rng) {
+        match controller.judge(red, u64::from(packets), packet.size(), &mut self.rng) {
             Signal::Pass => true,
             signal => {
                 packet.set_enqueued_at(now);
@@ -196,7 +200,7 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Carries RED's signal out, on the oldest packet first if that is the one to drop; whether the packet may still enter.
+    /// Marks or drops a packet for RED's signal. With `headdrop`, this is the oldest packet. Returns whether the arriving packet may still enter.
     #[cold]
     fn signal(
         &mut self,
@@ -209,7 +213,7 @@ impl<P: Packet> Sfq<P> {
         if self.params.ecn && !(self.params.harddrop && signal == Signal::Forced) {
             let chain = &self.queues[place as usize].chain;
             let oldest = self.deques.front_mut(chain);
-            // A head that carries the signal already leaves it to the arrival.
+            // If the head is marked already, the arriving packet gets the signal.
             if let Some(oldest) =
                 oldest.filter(|oldest| self.params.headdrop && oldest.ecn() != Ecn::Ce)
                 && mark(oldest)
@@ -225,11 +229,12 @@ impl<P: Packet> Sfq<P> {
             }
         }
         counts.dropped += 1;
-        self.congest(place, *packet, DropReason::Law, sink);
+        self.congest(place, *packet, DropReason::Aqm, sink);
         false
     }
 
-    /// McKenney 1990: buffer stealing from the longest queue; when all hold a single packet, Linux takes that of the queue whose turn it is.
+    /// McKenney 1990: drops a packet of the longest queue. If all queues hold one packet, the queue that is served next loses its packet, as in
+    /// Linux.
     #[cold]
     fn cut_longest(&mut self, sink: &mut dyn Sink<P>) {
         let all_single = self.lengths.longest() == 1;
@@ -255,7 +260,7 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Whose turn it is: a queue that has used up its turn gets another one, behind the others.
+    /// The queue to serve. A queue that has used up its turn gets a new quantum and moves behind the others.
     #[inline]
     fn current(&mut self) -> Option<u32> {
         let quantum = self.params.quantum.0 as i64;
@@ -271,7 +276,7 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// ns-2: no queue may hold a third of the buffer, or half of what the others leave it; in the last places only an equal part.
+    /// ns-2: a queue may hold less than half of the space that is left. If there is less space than queues, it may hold at most an equal share.
     #[inline]
     fn has_share(&self, length: u64) -> bool {
         let buckets = u64::from(self.params.divisor);
@@ -279,7 +284,7 @@ impl<P: Packet> Sfq<P> {
         length < left / 2 && (left >= buckets || length <= self.limit / buckets)
     }
 
-    /// Hashes the flows anew; their packets go over in the order of the round, each flow's in order (Linux goes through its queues by number).
+    /// Changes the hash and moves the packets, in the order of the round. The packets of a flow stay in order (Linux visits its queues by number).
     #[cold]
     fn perturb(&mut self, now: Nanos, sink: &mut dyn Sink<P>) {
         let period = self.params.perturb.0;
@@ -297,7 +302,7 @@ impl<P: Packet> Sfq<P> {
         }
         for packet in displaced.drain(..) {
             let place = self.classes.queue(&packet) as u32;
-            // Linux: RED's average takes part, but nothing is signalled.
+            // As in Linux: RED's average is updated, but there are no signals.
             self.average(place, now);
             if self.params.overflow == Overflow::Share || self.has_room(place) {
                 self.append(place, packet.enqueued_at(), packet);
@@ -316,7 +321,7 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
             self.perturb(now, sink);
         }
         let place = self.classes.queue(&packet) as u32;
-        if self.law.is_some() && !self.judge(place, now, &mut packet, sink) {
+        if self.controller.is_some() && !self.judge(place, now, &mut packet, sink) {
             return;
         }
         if !self.has_room(place) {
@@ -360,7 +365,7 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
         self.deques.slab().bytes()
     }
 
-    /// RED's are reported where it works, as by tc.
+    /// RED's statistics are reported if RED is enabled, as in tc.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![
             ("flows", f64::from(self.active.len())),
@@ -370,7 +375,7 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
             ("drop_flows", self.stats.drop_flows as f64),
             ("perturbations", self.stats.perturbations as f64),
         ];
-        if self.law.is_some() {
+        if self.controller.is_some() {
             all.extend(self.signals.stats());
         }
         all

@@ -1,15 +1,15 @@
-//! RED's signals to the queues of SFQ, counted by what they were and what was done.
+//! Counts RED's signals to the queues of SFQ, by their kind and effect.
 
 use crate::red::Signal;
 
-/// What was done at signals of one kind.
+/// Counters for signals of one kind.
 #[derive(Default)]
 pub struct Counts {
     /// Packets dropped.
     pub dropped: u64,
     /// Arrivals marked.
     pub marked: u64,
-    /// Oldest packets marked.
+    /// Oldest packets of a queue that were marked.
     pub marked_head: u64,
 }
 
@@ -19,7 +19,7 @@ impl Counts {
     }
 }
 
-/// All signals.
+/// Counters for all signals.
 #[derive(Default)]
 pub struct Signals {
     early: Counts,
@@ -27,7 +27,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// The counts of this signal.
+    /// The counters for a kind of signal.
     pub fn of(&mut self, signal: Signal) -> &mut Counts {
         match signal {
             Signal::Forced => &mut self.forced,
@@ -35,7 +35,7 @@ impl Signals {
         }
     }
 
-    /// By tc's names.
+    /// The counters by tc's names.
     pub fn stats(&self) -> [(&'static str, f64); 7] {
         let (early, forced) = (&self.early, &self.forced);
         [

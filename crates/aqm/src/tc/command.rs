@@ -2,31 +2,31 @@
 
 use super::value::minor;
 
-/// Where a command puts what it makes.
+/// Where a command attaches its qdisc.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
-    /// Not said: as `root`, or in the qdisc of the line before.
+    /// Not given: the root, or the inner queue of the qdisc of the previous line.
     Unsaid,
     Root,
-    /// In the class of this qdisc with this number.
+    /// The class with the second number, in the qdisc with the first.
     Parent(u32, u32),
 }
 
-/// One command, up to the qdisc's own words.
+/// One command, up to the options of the qdisc.
 #[derive(Debug)]
 pub(super) struct Command<'a> {
-    /// `tc class`, not `tc qdisc`.
+    /// `tc class` instead of `tc qdisc`.
     pub class: bool,
     pub place: Place,
     pub handle: Option<u32>,
-    /// The qdisc and class of `classid`.
+    /// The numbers of qdisc and class in `classid`.
     pub classid: Option<(u32, u32)>,
     pub name: &'a str,
     pub words: &'a [&'a str],
 }
 
 impl<'a> Command<'a> {
-    /// Reads a line, split at spaces.
+    /// Parses a line that was split at spaces.
     pub fn read(line: &'a [&'a str]) -> Result<Self, String> {
         let mut command = Self {
             class: false,
@@ -43,7 +43,7 @@ impl<'a> Command<'a> {
         if let [object @ ("qdisc" | "class"), verb, after @ ..] = rest {
             if !["add", "replace", "change", "link"].contains(verb) {
                 return Err(format!(
-                    "`tc {object} {verb}` makes no queue (allowed: add, replace, change)"
+                    "`tc {object} {verb}` does not create a queue (allowed: add, replace, change)"
                 ));
             }
             command.class = *object == "class";
@@ -80,7 +80,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// `1:10` as (1, 0x10); what is left out is 0.
+/// Parses `1:10` as (1, 0x10). An omitted part is 0.
 fn numbers(text: &str) -> Result<(u32, u32), String> {
     let part = |digits: &str| {
         if digits.is_empty() {

@@ -1,12 +1,12 @@
-//! A queue as the tc commands that set it up.
+//! Prints a queue as the tc commands that set it up.
 
 use serde_json::{Map, Value};
 
 use super::value::{self, minor};
 use super::{Form, Kind, Tc, Word, constant};
 
-/// The commands that set the queue with this table up on a device: one for itself, and one for each class and queue inside.
-/// What is tc's default is left out, unless `all` is asked for. The complaint names what tc cannot say.
+/// Returns the commands that set up this queue on a device: one for the queue itself, and one per class and inner queue. Options with tc's default
+/// are omitted, unless `all` is set. The error names what tc cannot express.
 pub fn print(
     queue: &Map<String, Value>,
     kinds: &[Kind],
@@ -23,12 +23,12 @@ pub fn print(
     Ok(lines)
 }
 
-/// What a qdisc says of itself.
+/// The parts of a qdisc's command.
 struct Said<'a> {
     tc: &'static Tc,
     words: Vec<String>,
     class: Vec<String>,
-    /// The queues inside, by the number of their class.
+    /// The inner queues, by the number of their class.
     leaves: Vec<(u32, &'a Value)>,
 }
 
@@ -39,7 +39,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// `place` is the qdisc and class that it stands in.
+    /// `place` contains the qdisc and class in which the queue is.
     fn queue(
         &self,
         queue: &Map<String, Value>,
@@ -64,7 +64,7 @@ impl Printer<'_> {
         });
         if place.is_some() || !said.leaves.is_empty() {
             if handle > 0xffff {
-                return Err(format!("{name}: too many queues one inside another for tc"));
+                return Err(format!("{name}: too many nested queues for tc"));
             }
             line.push(format!("handle {handle:x}:"));
         }
@@ -85,7 +85,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// The first of the kind's qdiscs that can say it all.
+    /// Tries the qdiscs of the kind in order, and returns the first that can express the queue.
     fn say<'q>(&self, kind: &Kind, queue: &'q Map<String, Value>) -> Result<Said<'q>, String> {
         let mut complaints = Vec::new();
         for tc in kind.tc {
@@ -179,19 +179,21 @@ impl Printer<'_> {
                 .as_ref()
                 .filter(|why| why.starts_with(&format!("{field}: ")));
             return Err(complaint.map_or_else(
-                || format!("{field}: tc's `{name}` cannot say {}", plain(value)),
+                || format!("{field}: tc's `{name}` cannot express {}", plain(value)),
                 |why| format!("{why} (tc's `{name}`)"),
             ));
         }
         if let Some(words) = missing {
             let words = words.replace('|', "` or `");
-            return Err(format!("tc's `{name}` wants `{words}`, which is not set"));
+            return Err(format!(
+                "tc's `{name}` requires `{words}`, which is not set"
+            ));
         }
         Ok(said)
     }
 }
 
-/// Notes the queues inside, by the number of their class.
+/// Collects the inner queues by the number of their class.
 fn leaves<'q>(
     word: &Word,
     queue: &'q Map<String, Value>,
@@ -211,7 +213,7 @@ fn leaves<'q>(
     }
 }
 
-/// The word and what follows it; none if the word is not for printing, or says something else.
+/// The option and its value. Returns `None` if the option is not printed or stands for another value.
 fn written(word: &Word, value: &Value) -> Option<Result<String, String>> {
     let tc = word.tc;
     match word.form {
@@ -227,7 +229,7 @@ fn written(word: &Word, value: &Value) -> Option<Result<String, String>> {
                     .ok_or_else(complaint),
             )
         }
-        // Absent.
+        // The parameter is absent.
         _ if value.is_null() => None,
         form => Some(value::write(form, value).map(|text| format!("{tc} {text}"))),
     }

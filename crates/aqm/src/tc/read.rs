@@ -1,4 +1,4 @@
-//! tc's text as the table of a scenario.
+//! Reads tc commands into the table of a scenario.
 
 use serde_json::{Map, Value};
 
@@ -8,27 +8,27 @@ use super::{Form, Kind, Tc, Word, constant, find};
 use crate::registry::{DEEPEST, too_deep};
 use bloatlab_units::suggestion;
 
-/// Whether a queue's name is more than a name: words in tc's syntax.
+/// Whether the text is a tc command and not only the name of a queue.
 pub fn is_text(text: &str) -> bool {
     text.trim().contains([' ', '\t', '\n', ';'])
 }
 
-/// A qdisc that a line made.
+/// A qdisc that a line creates.
 struct Node<'a> {
     kind: &'a Kind,
     tc: &'static Tc,
     handle: Option<u32>,
-    /// Number of its class, once a line made that.
+    /// The number of its class, once a line creates the class.
     class: Option<u32>,
-    /// The qdisc that it stands in, and in which class.
+    /// The index of its parent qdisc, and the class in it.
     inside: Option<(usize, u32)>,
-    /// The queues inside that share a list, by class.
+    /// The inner queues that belong to a list, by class.
     listed: Vec<(u32, Map<String, Value>)>,
     table: Map<String, Value>,
 }
 
-/// Reads tc's syntax, one command or several at new lines or semicolons, into the table of a scenario: `kind`, what the words set,
-/// and what the qdisc presets. A line that does not say where stands in the qdisc of the line before.
+/// Reads one or several tc commands, separated by new lines or semicolons, into the table of a scenario: the `kind`, the values of the options, and
+/// the presets of the qdisc. A line without a parent belongs to the qdisc of the previous line.
 pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
     let mut nodes: Vec<Node> = Vec::new();
     let lines = text.split(['\n', ';']).map(str::trim);
@@ -59,20 +59,20 @@ pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
     fold(nodes)
 }
 
-/// How many queues the last one stands in, itself included.
+/// The nesting depth of the last qdisc, counted from 1.
 fn depth(nodes: &[Node]) -> usize {
     let last = nodes.len().checked_sub(1);
     let outer = |at: &usize| nodes[*at].inside.map(|(parent, _)| parent);
     std::iter::successors(last, outer).count()
 }
 
-/// The tables of the inner qdiscs go into those of the outer ones; every qdisc comes after the one it stands in.
+/// Moves the tables of inner qdiscs into those of their parents. Every qdisc comes after its parent.
 fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
     while let Some(mut node) = nodes.pop() {
         let name = node.tc.name;
         if node.tc.has_class() && node.class.is_none() {
             return Err(format!(
-                "tc's `{name}` needs a class: `tc class add dev DEV parent 1: classid 1:1 {name} ...`"
+                "tc's `{name}` needs a class: add `tc class add dev DEV parent 1: classid 1:1 {name} ...`"
             ));
         }
         let wanted = node.table.remove(CLASS_NUMBER);
@@ -80,7 +80,7 @@ fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
             && wanted.as_u64() != Some(u64::from(class))
         {
             return Err(format!(
-                "tc's `{name}` sends packets to class {:x}, which is not made; the class is {class:x}",
+                "tc's `{name}` sends packets to class {:x}, which does not exist; the class is {class:x}",
                 wanted.as_u64().unwrap_or(0)
             ));
         }
@@ -91,7 +91,7 @@ fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
         let mut required = node.tc.required.iter();
         if let Some(words) = required.find(|words| !words.split('|').any(set)) {
             let words = words.replace('|', "` or `");
-            return Err(format!("tc's `{name}` wants `{words}`"));
+            return Err(format!("tc's `{name}` requires `{words}`"));
         }
         gather(&mut node)?;
         preset(node.tc, &mut node.table);
@@ -103,14 +103,14 @@ fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
     Err("a qdisc's name is missing".to_owned())
 }
 
-/// Fills in what this qdisc fixes, and its defaults where they differ from those of the kind.
+/// Sets the parameters that this qdisc fixes, and its defaults where they differ from those of the kind.
 fn preset(tc: &Tc, table: &mut Map<String, Value>) {
     for (field, value) in tc.presets {
         table.entry(*field).or_insert_with(|| constant(value));
     }
 }
 
-/// The kind that tc calls so, if there is one; its parameters get what that qdisc presets.
+/// Returns the kind that tc calls `name`, if any, and sets the presets of that qdisc in `params`.
 pub fn complete(
     name: &str,
     params: &mut Map<String, Value>,
@@ -121,16 +121,16 @@ pub fn complete(
     Some(kind.kind)
 }
 
-/// Which qdisc a line's qdisc stands in, and its class; none for the root.
+/// The parent of a line's qdisc and the class in it; `None` for the root.
 fn place(command: &Command, nodes: &[Node]) -> Result<Option<(usize, u32)>, String> {
     let name = command.name;
     match (command.place, nodes.last()) {
         (Place::Unsaid | Place::Root, None) => Ok(None),
         (Place::Root, Some(first)) => Err(format!(
-            "`{name}` cannot be the root, `{}` is already",
+            "`{name}` cannot be the root, because `{}` already is",
             first.tc.name
         )),
-        (Place::Parent(..), None) => Err(format!("`{name}` has a parent that is not made")),
+        (Place::Parent(..), None) => Err(format!("`{name}` has a parent that no line creates")),
         (Place::Unsaid, Some(node)) => {
             let class = node.class.or_else(|| {
                 let leaf = node.tc.leaves().next()?;
@@ -138,7 +138,7 @@ fn place(command: &Command, nodes: &[Node]) -> Result<Option<(usize, u32)>, Stri
             });
             match class {
                 Some(class) => Ok(Some((nodes.len() - 1, class))),
-                None => Err(format!("`{}` holds no other queue", node.tc.name)),
+                None => Err(format!("`{}` cannot hold another queue", node.tc.name)),
             }
         }
         (Place::Parent(qdisc, class), Some(_)) => {
@@ -151,7 +151,7 @@ fn place(command: &Command, nodes: &[Node]) -> Result<Option<(usize, u32)>, Stri
     }
 }
 
-/// A line `tc class add ...`: its words are parameters of the qdisc.
+/// Reads a line `tc class add ...`, whose options are parameters of the qdisc.
 fn class(command: &Command, nodes: &mut [Node]) -> Result<(), String> {
     let (qdisc, number) = command
         .classid
@@ -164,20 +164,20 @@ fn class(command: &Command, nodes: &mut [Node]) -> Result<(), String> {
     let node = nodes.iter_mut().find(|node| node.handle == Some(qdisc));
     let Some(node) = node.filter(|node| node.tc.has_class() && node.tc.name == command.name) else {
         return Err(format!(
-            "class {qdisc:x}:{number:x}: no line made a qdisc `{}` with the handle {qdisc:x}:",
+            "class {qdisc:x}:{number:x}: no line creates a qdisc `{}` with the handle {qdisc:x}:",
             command.name
         ));
     };
     if let Some(other) = node.class {
         return Err(format!(
-            "class {qdisc:x}:{number:x}: one class is modelled, and {qdisc:x}:{other:x} is made already"
+            "class {qdisc:x}:{number:x}: only one class is modelled, and {qdisc:x}:{other:x} exists already"
         ));
     }
     node.class = Some(number);
     set(node.tc, true, command.words, &mut node.table)
 }
 
-/// Puts the table of an inner queue where the outer one has its parameter.
+/// Sets the parameter of the parent to the table of an inner queue.
 fn attach(parent: &mut Node, class: u32, table: Map<String, Value>) -> Result<(), String> {
     let name = parent.tc.name;
     let mut leaves = parent.tc.leaves();
@@ -187,9 +187,7 @@ fn attach(parent: &mut Node, class: u32, table: Map<String, Value>) -> Result<()
             .find(|word| matches!(word.form, Form::Leaves(..)) || minor(word.tc) == Some(class)),
     };
     let Some(word) = word else {
-        return Err(format!(
-            "`{name}` has no class {class:x} that a queue could stand in"
-        ));
+        return Err(format!("`{name}` has no class {class:x} for another queue"));
     };
     let twice = if let Form::Leaves(..) = word.form {
         let twice = parent.listed.iter().any(|(other, _)| *other == class);
@@ -207,7 +205,7 @@ fn attach(parent: &mut Node, class: u32, table: Map<String, Value>) -> Result<()
     Ok(())
 }
 
-/// Once all that stands in a qdisc is known: the list of its queues, and what they make void.
+/// Builds the list of inner queues when all are known, and removes the parameters that they replace.
 fn gather(node: &mut Node) -> Result<(), String> {
     for word in node.tc.leaves() {
         match word.form {
@@ -226,7 +224,7 @@ fn gather(node: &mut Node) -> Result<(), String> {
                         .and_then(|at| list.get_mut(at as usize));
                     *slot.ok_or_else(|| {
                         format!(
-                            "`{}` has no class {class:x} that a queue could stand in",
+                            "`{}` has no class {class:x} for another queue",
                             node.tc.name
                         )
                     })? = Value::Object(table);
@@ -244,10 +242,10 @@ fn gather(node: &mut Node) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the number that htb's `default` names waits for the class.
+/// Temporary key for the class number in htb's `default`.
 const CLASS_NUMBER: &str = " class";
 
-/// Reads the words of a qdisc, or of its class, into the table. Most words that are given twice count the second time, as in tc.
+/// Reads the options of a qdisc, or of its class, into the table. As in tc, most options may be repeated, and the last value is used.
 fn set(
     tc: &'static Tc,
     of_class: bool,
@@ -262,15 +260,15 @@ fn set(
             .ok_or_else(|| no_word(tc, of_class, text))?;
         let name = tc.name;
         if word.once && said.contains(&word.field) {
-            return Err(format!("{text}: tc's `{name}` takes it once"));
+            return Err(format!("{text}: tc's `{name}` takes it only once"));
         }
         said.push(word.field);
         let field = word.field.to_owned();
         let mut argument = || {
             rest.next()
-                .ok_or_else(|| format!("{text}: tc's `{name}` wants a value after it"))
+                .ok_or_else(|| format!("{text}: tc's `{name}` requires a value after it"))
         };
-        let wrong = |why: String| format!("{text}: {why}, as tc's `{name}` wants it");
+        let wrong = |why: String| format!("{text}: {why} (option of tc's `{name}`)");
         match word.form {
             Form::Flag(value) => {
                 table.insert(field, constant(value));
@@ -285,8 +283,8 @@ fn set(
             }
             Form::ClassNumber => {
                 let number = argument()?;
-                let class =
-                    minor(number).ok_or_else(|| wrong(format!("`{number}` is no class")))?;
+                let class = minor(number)
+                    .ok_or_else(|| wrong(format!("`{number}` is not a class number")))?;
                 table.insert(CLASS_NUMBER.to_owned(), Value::from(class));
             }
             Form::Integers(most) => {
@@ -318,7 +316,7 @@ fn set(
     Ok(())
 }
 
-/// What may be written for a qdisc, or for its class.
+/// The options of a qdisc, or of its class.
 fn keywords(tc: &'static Tc, of_class: bool) -> impl Iterator<Item = &'static Word> {
     tc.words
         .iter()
@@ -329,13 +327,17 @@ fn no_word(tc: &'static Tc, of_class: bool, text: &str) -> String {
     let known: Vec<&str> = keywords(tc, of_class).map(|word| word.tc).collect();
     let near = suggestion(text, known.iter().copied());
     let allowed = if known.is_empty() {
-        "it has none".to_owned()
+        "it has no options".to_owned()
     } else {
         format!("allowed: {}", known.join(", "))
     };
-    let what = if of_class { "class of tc's" } else { "tc's" };
+    let what = if of_class {
+        "the class of tc's"
+    } else {
+        "tc's"
+    };
     format!(
-        "`{text}` is no word of {what} `{}`{near} ({allowed})",
+        "{what} `{}` has no option `{text}`{near} ({allowed})",
         tc.name
     )
 }
@@ -348,9 +350,9 @@ fn unknown(name: &str, kinds: &[Kind]) -> String {
     let allowed = known.join(", ");
     if kinds.iter().any(|kind| kind.kind == name) {
         return format!(
-            "tc has no qdisc `{name}`; write a table: {{kind = \"{name}\", ...}} (tc's: {allowed})"
+            "tc has no qdisc `{name}`: write a table instead: {{kind = \"{name}\", ...}} (qdiscs of tc: {allowed})"
         );
     }
     let near = suggestion(name, known);
-    format!("`{name}` is no qdisc of tc that is known here{near} (allowed: {allowed})")
+    format!("`{name}` is not a known qdisc of tc{near} (allowed: {allowed})")
 }

@@ -1,6 +1,6 @@
-//! tc's numbers, sizes, rates and times: read into the registry's values, and written from them.
+//! Conversion of tc's numbers, sizes, rates and times to and from the registry's values.
 //!
-//! tc(8), "PARAMETERS", and what iproute2 6.1 accepts: units know no case; sizes count in powers of 1024, rates of 1000.
+//! Follows tc(8), "PARAMETERS", and iproute2 6.1: units are case-insensitive, sizes use powers of 1024, and rates use powers of 1000.
 
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Rate, SECOND};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::Form;
 
 const U32: f64 = u32::MAX as f64;
 
-/// Bytes of a size's unit.
+/// Units of a size, in bytes.
 const SIZES: &[(&str, f64)] = &[
     ("", 1.0),
     ("b", 1.0),
@@ -24,7 +24,7 @@ const SIZES: &[(&str, f64)] = &[
     ("gbit", 134_217_728.0),
 ];
 
-/// Bits per second of a rate's unit; `bps` are bytes per second.
+/// Units of a rate, in bits per second; `bps` means bytes per second.
 const RATES: &[(&str, f64)] = &[
     ("", 1.0),
     ("bit", 1.0),
@@ -47,7 +47,7 @@ const RATES: &[(&str, f64)] = &[
     ("tibps", 8.0 * 1_099_511_627_776.0),
 ];
 
-/// Microseconds of a time's unit; tc has none finer.
+/// Units of a time, in microseconds, which is tc's resolution.
 const TIMES: &[(&str, f64)] = &[
     ("", 1.0),
     ("us", 1.0),
@@ -61,12 +61,12 @@ const TIMES: &[(&str, f64)] = &[
     ("secs", 1e6),
 ];
 
-/// Reads what follows a word of this form; the complaint says what it must be.
+/// Reads the value of an option of this form. The error says what the value must be.
 pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
     Ok(match form {
         Form::Packets => json!(Limit::Packets(whole(text)?).to_string()),
         Form::PacketsFrom(least) => match whole(text)? {
-            few if few < least => return Err(format!("`{text}` is below {least}")),
+            few if few < least => return Err(format!("`{text}` must be at least {least}")),
             packets => json!(Limit::Packets(packets).to_string()),
         },
         Form::PacketsAsSize => json!(Limit::Packets(size(text)?).to_string()),
@@ -102,13 +102,13 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
         Form::Unused(&form) => read(form, text)?,
         Form::Number(scale) => json!(number(text)? / scale),
         Form::Probability => match number(text)? {
-            none if none <= 0.0 => return Err(format!("`{text}` is not above zero")),
+            none if none <= 0.0 => return Err(format!("`{text}` must be above zero")),
             value => json!(value),
         },
         Form::Whole(scale, most) => {
             let value = whole(text)?;
             if value > most {
-                return Err(format!("`{text}` is above {most}"));
+                return Err(format!("`{text}` must be at most {most}"));
             }
             json!(value as f64 / scale)
         }
@@ -120,11 +120,11 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
         | Form::ClassNumber
         | Form::Leaf
         | Form::LeafInstead(..)
-        | Form::Leaves(..) => return Err(format!("`{text}` is no value")),
+        | Form::Leaves(..) => return Err(format!("`{text}` is not a value")),
     })
 }
 
-/// Writes a value for a word of this form; the complaint says why tc cannot.
+/// Writes a value for an option of this form. The error says why tc cannot express it.
 pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
     let plain = value
         .as_str()
@@ -133,11 +133,11 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
     let text = match form {
         Form::Packets | Form::PacketsFrom(_) | Form::PacketsAsSize => match limit() {
             Some(Limit::Packets(n)) => n.to_string(),
-            _ => return Err(format!("tc counts it in packets, which {plain} is not")),
+            _ => return Err(format!("tc requires a number of packets, not {plain}")),
         },
         Form::LimitBytes => match limit() {
             Some(Limit::Bytes(n)) => with_unit(n, "", &[("mb", 1 << 20), ("kb", 1 << 10)]),
-            _ => return Err(format!("tc counts it in bytes, which {plain} is not")),
+            _ => return Err(format!("tc requires a number of bytes, not {plain}")),
         },
         Form::Size => match plain.parse() {
             Ok(Bytes(n)) => with_unit(n, "", &[("mb", 1 << 20), ("kb", 1 << 10)]),
@@ -152,9 +152,7 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
                 with_unit(n / 1000, "us", &[("s", 1_000_000), ("ms", 1000)])
             }
             Ok(_) => {
-                return Err(format!(
-                    "tc counts whole microseconds, which {plain} is not"
-                ));
+                return Err(format!("tc requires whole microseconds, not {plain}"));
             }
             Err(_) => return Err(format!("tc cannot write {plain}")),
         },
@@ -172,7 +170,7 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
             ),
             _ => {
                 return Err(format!(
-                    "Linux counts whole bytes per second, which {plain} is not"
+                    "Linux requires whole bytes per second, not {plain}"
                 ));
             }
         },
@@ -194,12 +192,12 @@ pub(super) fn write(form: Form, value: &Value) -> Result<String, String> {
     check(form, value, text)
 }
 
-/// A time in a unit that is not written.
+/// A time without its unit.
 fn plain_time(text: &str, unit: u64) -> Result<String, String> {
     match text.parse() {
         Ok(Duration(n)) if n % unit == 0 => Ok((n / unit).to_string()),
         _ => Err(format!(
-            "tc counts it in whole units of {}, which {text} is not",
+            "tc requires whole multiples of {}, not {text}",
             Duration(unit)
         )),
     }
@@ -214,7 +212,7 @@ fn fraction(form: Form, value: &Value, scale: f64) -> Result<String, String> {
     first.or_else(|error| written.find_map(Result::ok).ok_or(error))
 }
 
-/// The text, if it says just this value.
+/// Returns the text if it is read back as exactly this value.
 fn check(form: Form, value: &Value, text: String) -> Result<String, String> {
     let same = read(form, &text).is_ok_and(|back| match (back.as_f64(), value.as_f64()) {
         (Some(a), Some(b)) => a == b,
@@ -227,7 +225,7 @@ fn check(form: Form, value: &Value, text: String) -> Result<String, String> {
         .ok_or_else(|| format!("tc cannot write {plain}"))
 }
 
-/// Written with the largest unit that divides it.
+/// Writes a number with the largest unit that divides it.
 fn with_unit(value: u64, base: &str, units: &[(&str, u64)]) -> String {
     let unit = units
         .iter()
@@ -238,7 +236,7 @@ fn with_unit(value: u64, base: &str, units: &[(&str, u64)]) -> String {
     }
 }
 
-/// A number as C reads one, from the start of the text; the rest is its unit.
+/// Splits a text into a number, as C reads it, and its unit.
 fn split(text: &str) -> Option<(f64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     if let Some(digits) = hex {
@@ -248,7 +246,7 @@ fn split(text: &str) -> Option<(f64, &str)> {
         let value = u64::from_str_radix(&digits[..end], 16).ok()?;
         return Some((value as f64, &digits[end..]));
     }
-    // The longest beginning that is a decimal number; words such as `inf` are none.
+    // The longest prefix that is a decimal number. Words such as `inf` are not numbers.
     let most = text
         .find(|c: char| !c.is_ascii_digit() && !".+-eE".contains(c))
         .unwrap_or(text.len());
@@ -279,7 +277,7 @@ fn size(text: &str) -> Result<u64, String> {
     at_most(text, bytes, U32)
 }
 
-/// What is left of a fraction falls away, as in tc.
+/// Drops the fraction, as tc does, and checks the range.
 fn at_most(text: &str, value: f64, most: f64) -> Result<u64, String> {
     let whole = libm::floor(value);
     if whole > most {
@@ -288,7 +286,7 @@ fn at_most(text: &str, value: f64, most: f64) -> Result<u64, String> {
     Ok(whole as u64)
 }
 
-/// A whole number in C's notations: decimal, `0x` hexadecimal, `0` octal.
+/// Parses a whole number in C's notations: decimal, `0x` hexadecimal, `0` octal.
 fn whole(text: &str) -> Result<u64, String> {
     let unsigned = text.strip_prefix('+').unwrap_or(text);
     let (radix, digits) = match unsigned.get(..2) {
@@ -309,7 +307,7 @@ fn number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The number of a class, or of a qdisc: 16 bits, hexadecimal (tc(8), "CLASSES").
+/// Parses the number of a class or qdisc: 16 bits, hexadecimal (tc(8), "CLASSES").
 pub(super) fn minor(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     u32::from_str_radix(digits, 16)

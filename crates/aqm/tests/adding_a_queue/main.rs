@@ -10,7 +10,7 @@ mod registry;
 use bloatlab_aqm::{
     Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark, tc,
 };
-use registry::Algorithm;
+use registry::Factory;
 
 registry! {
     Step => step,
@@ -57,7 +57,7 @@ fn the_line_makes_it_known() {
     let config = read(json!({ "kind": "step", "limit": "1000B" })).unwrap();
     assert_eq!(
         config.validate(),
-        Err("threshold: 30kB is above the limit 1000B".to_owned())
+        Err("threshold: 30kB must not be above the limit, which is 1000B".to_owned())
     );
     let config = read(json!({ "kind": "step", "threshold": "0B" })).unwrap();
     assert_eq!(

@@ -1,19 +1,19 @@
-//! Step marking: signals on arrival while the queue stands above a threshold.
+//! Step marking: signals on arrival while the backlog is above a threshold.
 
 use bloatlab_units::{Bytes, Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Algorithm, Capacity, Context, DropReason, Packet, Qdisc, Ring, Sink, Verdict, mark};
+use crate::{Capacity, Context, DropReason, Factory, Packet, Qdisc, Ring, Sink, Verdict, mark};
 
-/// First in, first out; signals to every packet that finds more than a threshold queued.
+/// First in, first out; signals to every packet that arrives while the backlog is above a threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How much the queue holds, in packets or bytes; what arrives beyond it is dropped.
+    /// Capacity of the queue, in packets or bytes. Packets beyond it are dropped on arrival.
     #[schemars(extend("x-minimum" = "1p"))]
     pub limit: Limit,
-    /// Bytes queued above which arrivals are signalled to (the K of DCTCP).
+    /// Backlog in bytes above which arrivals get a signal (the K of DCTCP).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub threshold: Bytes,
     /// Mark ECN-capable packets instead of dropping them.
@@ -31,13 +31,13 @@ impl Default for Params {
     }
 }
 
-impl Algorithm for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "Alizadeh et al., Data Center TCP, SIGCOMM 2010, section 3.1";
 
     fn check(&self) -> Result<(), String> {
         match self.limit {
             Limit::Bytes(limit) if limit < self.threshold.0 => Err(format!(
-                "threshold: {} is above the limit {}",
+                "threshold: {} must not be above the limit, which is {}",
                 self.threshold, self.limit
             )),
             limit => Capacity::not_in_buffers(limit),
@@ -48,7 +48,7 @@ impl Algorithm for Params {
         Box::new(Step {
             ring: Ring::default(),
             capacity: Capacity::new(self.limit, 1),
-            law: Law {
+            controller: Controller {
                 threshold: self.threshold.0,
                 ecn: self.ecn,
             },
@@ -57,13 +57,13 @@ impl Algorithm for Params {
     }
 }
 
-/// The law: it sees the backlog and never a packet.
-struct Law {
+/// The AQM controller. It sees the backlog, but never a packet.
+struct Controller {
     threshold: u64,
     ecn: bool,
 }
 
-impl Law {
+impl Controller {
     fn judge(&self, backlog: u64) -> Verdict {
         match (backlog > self.threshold, self.ecn) {
             (false, _) => Verdict::Forward,
@@ -73,11 +73,11 @@ impl Law {
     }
 }
 
-/// The queue: it owns the packets and does what the law says.
+/// The queue. It owns the packets and applies the decisions of the controller.
 struct Step<P> {
     ring: Ring<P>,
     capacity: Capacity,
-    law: Law,
+    controller: Controller,
     signals: u64,
 }
 
@@ -91,7 +91,7 @@ impl<P: Packet> Qdisc<P> for Step<P> {
             sink.dropped(&packet, DropReason::Overflow);
             return;
         }
-        match self.law.judge(self.ring.bytes()) {
+        match self.controller.judge(self.ring.bytes()) {
             Verdict::Forward => {}
             Verdict::Mark if mark(&mut packet) => {
                 self.signals += 1;
@@ -99,7 +99,7 @@ impl<P: Packet> Qdisc<P> for Step<P> {
             }
             Verdict::Mark | Verdict::Drop => {
                 self.signals += 1;
-                sink.dropped(&packet, DropReason::Law);
+                sink.dropped(&packet, DropReason::Aqm);
                 return;
             }
         }

@@ -1,7 +1,7 @@
 //! BLUE against Feng et al. 2002, with the steps worked out by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
-use bloatlab_aqm::blue::{Law, Params, Vars};
+use bloatlab_aqm::blue::{BlueController, BlueState, Params};
 use bloatlab_aqm::{DropReason, Ecn};
 use serde_json::json;
 
@@ -11,10 +11,13 @@ fn close(a: f64, b: f64) -> bool {
 
 #[test]
 fn losses_raise_the_probability_once_a_freeze_time() {
-    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
+    let (controller, mut state) = (
+        BlueController::new(&Params::default()),
+        BlueState::default(),
+    );
     let mut lost = |at| {
-        law.lost(&mut vars, ms(at));
-        vars.prob()
+        controller.lost(&mut state, ms(at));
+        state.prob()
     };
     assert!(close(lost(5.0), 0.02));
     assert!(close(lost(104.9), 0.02));
@@ -22,36 +25,39 @@ fn losses_raise_the_probability_once_a_freeze_time() {
     (2..100).for_each(|n| {
         lost(105.0 + 100.0 * f64::from(n));
     });
-    assert_eq!(vars.prob(), 1.0);
+    assert_eq!(state.prob(), 1.0);
 }
 
 #[test]
 fn an_idle_link_lowers_it_once_a_freeze_time() {
-    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
-    law.lost(&mut vars, 0);
-    law.lost(&mut vars, ms(100.0));
+    let (controller, mut state) = (
+        BlueController::new(&Params::default()),
+        BlueState::default(),
+    );
+    controller.lost(&mut state, 0);
+    controller.lost(&mut state, ms(100.0));
     // Idle from 500 to 750 ms: at 500, 600 and 700 ms.
-    vars.idle(ms(500.0));
-    vars.idle(ms(520.0));
-    law.arrival(&mut vars, ms(750.0));
-    assert!(close(vars.prob(), 0.04 - 3.0 * 0.002));
+    state.idle(ms(500.0));
+    state.idle(ms(520.0));
+    controller.arrival(&mut state, ms(750.0));
+    assert!(close(state.prob(), 0.04 - 3.0 * 0.002));
     // Frozen until 800 ms, whatever comes.
-    law.lost(&mut vars, ms(799.0));
-    vars.idle(ms(780.0));
-    law.arrival(&mut vars, ms(790.0));
-    assert!(close(vars.prob(), 0.034));
-    law.lost(&mut vars, ms(800.0));
-    assert!(close(vars.prob(), 0.054));
+    controller.lost(&mut state, ms(799.0));
+    state.idle(ms(780.0));
+    controller.arrival(&mut state, ms(790.0));
+    assert!(close(state.prob(), 0.034));
+    controller.lost(&mut state, ms(800.0));
+    assert!(close(state.prob(), 0.054));
     // An arrival without an idle time before it changes nothing.
-    law.arrival(&mut vars, ms(5000.0));
-    assert!(close(vars.prob(), 0.054));
+    controller.arrival(&mut state, ms(5000.0));
+    assert!(close(state.prob(), 0.054));
     // Idle while frozen: the first step waits for the thaw at 900 ms, the second follows at 1000 ms.
-    vars.idle(ms(850.0));
-    law.arrival(&mut vars, ms(1000.0));
-    assert!(close(vars.prob(), 0.05));
-    vars.idle(ms(2000.0));
-    law.arrival(&mut vars, ms(20_000.0));
-    assert_eq!(vars.prob(), 0.0);
+    state.idle(ms(850.0));
+    controller.arrival(&mut state, ms(1000.0));
+    assert!(close(state.prob(), 0.05));
+    state.idle(ms(2000.0));
+    controller.arrival(&mut state, ms(20_000.0));
+    assert_eq!(state.prob(), 0.0);
 }
 
 #[test]
@@ -69,7 +75,7 @@ fn a_loss_makes_it_signal_and_an_idle_link_makes_it_stop() {
     queue.enqueue(1, packet(3, 0), &mut log);
     queue.enqueue(1, capable, &mut log);
     assert_eq!(log.dropped_ids(), [2, 3]);
-    assert_eq!(log.dropped[1].1, DropReason::Law);
+    assert_eq!(log.dropped[1].1, DropReason::Aqm);
     assert_eq!(log.marked.len(), 1);
     let count = |name| stat(queue.as_ref(), name);
     assert_eq!([count("early"), count("marked"), count("pdrop")], [1.0; 3]);

@@ -52,7 +52,7 @@ pub(crate) fn next(
 
 #[test]
 fn every_word_of_tc_sets_a_valid_value() {
-    use bloatlab_aqm::{Algorithm, Form};
+    use bloatlab_aqm::{Factory, Form};
     let tc = &bloatlab_aqm::cake::Params::TC[0];
     for word in tc.words {
         let value = match word.form {

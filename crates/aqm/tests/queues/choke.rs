@@ -30,7 +30,7 @@ fn a_flow_that_draws_itself_loses_both_packets() {
     assert!(
         log.dropped
             .iter()
-            .all(|(_, reason)| *reason == DropReason::Law)
+            .all(|(_, reason)| *reason == DropReason::Aqm)
     );
     assert_eq!(stat(queue.as_ref(), "matched"), 1.0);
     assert_eq!(stat(queue.as_ref(), "early"), 0.0);

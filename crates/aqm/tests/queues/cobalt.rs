@@ -2,7 +2,7 @@
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
-use bloatlab_aqm::cobalt::{Law, Vars};
+use bloatlab_aqm::cobalt::{CobaltController, CobaltState};
 use bloatlab_aqm::{DropReason, Ecn};
 use bloatlab_units::{MILLISECOND, Nanos, Rng, Streams};
 use serde_json::json;
@@ -10,162 +10,162 @@ use serde_json::json;
 const LONG: Nanos = 50 * MILLISECOND;
 const SHORT: Nanos = 4 * MILLISECOND;
 
-fn law() -> Law {
-    Law::new(5 * MILLISECOND, 100 * MILLISECOND)
+fn controller() -> CobaltController {
+    CobaltController::new(5 * MILLISECOND, 100 * MILLISECOND)
 }
 
 fn rng() -> Rng {
     Streams::new(1).stream("queue")
 }
 
-/// What the law says of packets that leave at these times (ms) after a sojourn like this.
-fn judge(vars: &mut Vars, sojourn: Nanos, markable: bool, times: &[f64]) -> Vec<Verdict> {
+/// What the controller says of packets that leave at these times (ms) after a sojourn like this.
+fn judge(state: &mut CobaltState, sojourn: Nanos, markable: bool, times: &[f64]) -> Vec<Verdict> {
     let mut rng = rng();
     times
         .iter()
-        .map(|&time| law().judge(vars, ms(time), sojourn, 0, markable, &mut rng))
+        .map(|&time| controller().judge(state, ms(time), sojourn, 0, markable, &mut rng))
         .collect()
 }
 
 /// A state three signals up: entered at 0, signals at 100 and 170.71 ms, the next due at 228.445 704 ms.
-fn at_three() -> Vars {
-    let mut vars = Vars::default();
+fn at_three() -> CobaltState {
+    let mut state = CobaltState::default();
     // count = 1: due at 0 + 100 / sqrt(1).
     assert_eq!(
-        judge(&mut vars, LONG, false, &[0.0, 50.0, 99.999_999]),
+        judge(&mut state, LONG, false, &[0.0, 50.0, 99.999_999]),
         [Forward; 3]
     );
     // count = 2: 100 + 100 / sqrt(2).
     assert_eq!(
-        judge(&mut vars, LONG, false, &[100.0, 100.0, 170.710_677]),
+        judge(&mut state, LONG, false, &[100.0, 100.0, 170.710_677]),
         [Drop, Forward, Forward]
     );
     // count = 3: 170.710 678 + 100 / sqrt(3).
     assert_eq!(
-        judge(&mut vars, LONG, false, &[170.710_678, 228.445_703]),
+        judge(&mut state, LONG, false, &[170.710_678, 228.445_703]),
         [Drop, Forward]
     );
-    assert_eq!((vars.count(), vars.drop_next()), (3, ms(228.445_704)));
-    vars
+    assert_eq!((state.count(), state.drop_next()), (3, ms(228.445_704)));
+    state
 }
 
 #[test]
 fn the_count_decays_on_the_schedule_on_which_it_grew() {
-    let mut vars = at_three();
-    judge(&mut vars, SHORT, false, &[200.0]);
-    assert!(!vars.dropping() && vars.count() == 3);
+    let mut state = at_three();
+    judge(&mut state, SHORT, false, &[200.0]);
+    assert!(!state.dropping() && state.count() == 3);
     // Due at 228.445 704: down to 2, and the next step 100 / sqrt(2) later.
-    judge(&mut vars, SHORT, false, &[229.0]);
-    assert_eq!((vars.count(), vars.drop_next()), (2, ms(299.156_382)));
-    judge(&mut vars, SHORT, false, &[299.156_381]);
-    assert_eq!(vars.count(), 2);
-    judge(&mut vars, SHORT, false, &[299.156_382]);
-    assert_eq!((vars.count(), vars.drop_next()), (1, ms(399.156_382)));
+    judge(&mut state, SHORT, false, &[229.0]);
+    assert_eq!((state.count(), state.drop_next()), (2, ms(299.156_382)));
+    judge(&mut state, SHORT, false, &[299.156_381]);
+    assert_eq!(state.count(), 2);
+    judge(&mut state, SHORT, false, &[299.156_382]);
+    assert_eq!((state.count(), state.drop_next()), (1, ms(399.156_382)));
     // Several steps at once after a pause: at rest, and active for an interval.
-    judge(&mut vars, SHORT, false, &[10_000.0]);
-    assert_eq!((vars.count(), vars.drop_next()), (0, ms(10_100.0)));
-    assert!(!vars.at_rest(ms(10_099.0)) && vars.at_rest(ms(10_100.0)));
+    judge(&mut state, SHORT, false, &[10_000.0]);
+    assert_eq!((state.count(), state.drop_next()), (0, ms(10_100.0)));
+    assert!(!state.at_rest(ms(10_099.0)) && state.at_rest(ms(10_100.0)));
 }
 
 #[test]
 fn the_rate_resumes_where_the_decay_has_left_it() {
-    let mut vars = at_three();
-    judge(&mut vars, SHORT, false, &[229.0]);
+    let mut state = at_three();
+    judge(&mut state, SHORT, false, &[229.0]);
     // Entered again with count = 2: the first signal 100 / sqrt(2) later, not a whole interval.
     assert_eq!(
-        judge(&mut vars, LONG, false, &[230.0, 300.710_677, 300.710_678]),
+        judge(&mut state, LONG, false, &[230.0, 300.710_677, 300.710_678]),
         [Forward, Forward, Drop]
     );
-    assert_eq!(vars.count(), 3);
+    assert_eq!(state.count(), 3);
 }
 
 #[test]
 fn a_step_that_is_due_when_the_queue_stands_again_is_a_signal() {
-    let mut vars = at_three();
-    judge(&mut vars, SHORT, false, &[200.0]);
+    let mut state = at_three();
+    judge(&mut state, SHORT, false, &[200.0]);
     // 228.445 704 has passed: 240 + 100 / sqrt(3), then count = 4 and + 50.
-    assert_eq!(judge(&mut vars, LONG, false, &[240.0]), [Drop]);
-    assert_eq!((vars.count(), vars.drop_next()), (4, ms(347.735_026)));
+    assert_eq!(judge(&mut state, LONG, false, &[240.0]), [Drop]);
+    assert_eq!((state.count(), state.drop_next()), (4, ms(347.735_026)));
 }
 
 #[test]
 fn an_empty_queue_decays_by_one_step_a_look() {
-    let mut vars = at_three();
-    assert!(!law().emptied(&mut vars, ms(228.0)));
-    assert!(!vars.dropping() && vars.count() == 3);
-    law().emptied(&mut vars, ms(500.0));
-    assert_eq!((vars.count(), vars.drop_next()), (2, ms(299.156_382)));
-    law().emptied(&mut vars, ms(500.0));
-    law().emptied(&mut vars, ms(500.0));
-    assert_eq!((vars.count(), vars.drop_next()), (0, ms(499.156_382)));
-    assert!(vars.at_rest(ms(500.0)));
+    let mut state = at_three();
+    assert!(!controller().emptied(&mut state, ms(228.0)));
+    assert!(!state.dropping() && state.count() == 3);
+    controller().emptied(&mut state, ms(500.0));
+    assert_eq!((state.count(), state.drop_next()), (2, ms(299.156_382)));
+    controller().emptied(&mut state, ms(500.0));
+    controller().emptied(&mut state, ms(500.0));
+    assert_eq!((state.count(), state.drop_next()), (0, ms(499.156_382)));
+    assert!(state.at_rest(ms(500.0)));
 }
 
 #[test]
 fn drops_catch_up_and_marks_do_not() {
     // Due at 100, 170.7, 228.4, 278.4, 323.2 and 364.0; the seventh at 401.8.
-    let mut vars = Vars::default();
-    judge(&mut vars, LONG, false, &[0.0]);
-    let verdicts = judge(&mut vars, LONG, false, &[400.0; 7]);
+    let mut state = CobaltState::default();
+    judge(&mut state, LONG, false, &[0.0]);
+    let verdicts = judge(&mut state, LONG, false, &[400.0; 7]);
     assert_eq!(verdicts, [Drop, Drop, Drop, Drop, Drop, Drop, Forward]);
-    let mut vars = Vars::default();
-    judge(&mut vars, LONG, true, &[0.0]);
-    assert_eq!(judge(&mut vars, LONG, true, &[400.0]), [Mark]);
-    assert_eq!((vars.count(), vars.drop_next()), (2, ms(400.0)));
+    let mut state = CobaltState::default();
+    judge(&mut state, LONG, true, &[0.0]);
+    assert_eq!(judge(&mut state, LONG, true, &[400.0]), [Mark]);
+    assert_eq!((state.count(), state.drop_next()), (2, ms(400.0)));
 }
 
 #[test]
 fn a_floor_makes_longer_sojourns_acceptable() {
-    let (mut vars, mut rng) = (Vars::default(), rng());
-    law().judge(&mut vars, ms(1.0), LONG, LONG, false, &mut rng);
-    assert!(!vars.dropping());
-    law().judge(&mut vars, ms(1.0), LONG + 1, LONG, false, &mut rng);
-    assert!(vars.dropping());
+    let (mut state, mut rng) = (CobaltState::default(), rng());
+    controller().judge(&mut state, ms(1.0), LONG, LONG, false, &mut rng);
+    assert!(!state.dropping());
+    controller().judge(&mut state, ms(1.0), LONG + 1, LONG, false, &mut rng);
+    assert!(state.dropping());
 }
 
 #[test]
 fn blue_steps_at_most_once_a_target() {
-    let (law, mut vars) = (law(), Vars::default());
-    assert!(law.overflowed(&mut vars, ms(10.0)), "BLUE begins");
-    assert!(!law.overflowed(&mut vars, ms(14.999_999)));
-    assert_eq!(vars.p_drop(), 1.0 / 256.0);
-    assert!(!law.overflowed(&mut vars, ms(15.0)));
-    assert_eq!(vars.p_drop(), 2.0 / 256.0);
+    let (controller, mut state) = (controller(), CobaltState::default());
+    assert!(controller.overflowed(&mut state, ms(10.0)), "BLUE begins");
+    assert!(!controller.overflowed(&mut state, ms(14.999_999)));
+    assert_eq!(state.p_drop(), 1.0 / 256.0);
+    assert!(!controller.overflowed(&mut state, ms(15.0)));
+    assert_eq!(state.p_drop(), 2.0 / 256.0);
     // An overflow makes a signal due at once.
     assert_eq!(
-        (vars.dropping(), vars.count(), vars.drop_next()),
+        (state.dropping(), state.count(), state.drop_next()),
         (true, 1, ms(15.0))
     );
-    assert!(!law.emptied(&mut vars, ms(19.999_999)));
-    assert_eq!(vars.p_drop(), 2.0 / 256.0);
-    law.emptied(&mut vars, ms(20.0));
-    assert_eq!(vars.p_drop(), 31.0 / 4096.0);
+    assert!(!controller.emptied(&mut state, ms(19.999_999)));
+    assert_eq!(state.p_drop(), 2.0 / 256.0);
+    controller.emptied(&mut state, ms(20.0));
+    assert_eq!(state.p_drop(), 31.0 / 4096.0);
     let silent: Vec<u64> = (1..=40)
-        .filter(|n| law.emptied(&mut vars, ms(20.0) + n * 5 * MILLISECOND))
+        .filter(|n| controller.emptied(&mut state, ms(20.0) + n * 5 * MILLISECOND))
         .collect();
     assert_eq!(silent, [31], "31 steps of 1/4096, and silent once");
-    assert_eq!(vars.p_drop(), 0.0);
+    assert_eq!(state.p_drop(), 0.0);
 }
 
 #[test]
 fn blue_saturates() {
-    let (law, mut vars) = (law(), Vars::default());
+    let (controller, mut state) = (controller(), CobaltState::default());
     for n in 0..300 {
-        law.overflowed(&mut vars, n * 5 * MILLISECOND);
+        controller.overflowed(&mut state, n * 5 * MILLISECOND);
     }
-    assert_eq!(vars.p_drop(), f64::from(u32::MAX) / 4_294_967_296.0);
+    assert_eq!(state.p_drop(), f64::from(u32::MAX) / 4_294_967_296.0);
 }
 
 #[test]
 fn blue_drops_at_its_probability_and_does_not_mark() {
-    let (law, mut vars, mut rng) = (law(), Vars::default(), rng());
+    let (controller, mut state, mut rng) = (controller(), CobaltState::default(), rng());
     for n in 0..64 {
-        law.overflowed(&mut vars, n * 5 * MILLISECOND);
+        controller.overflowed(&mut state, n * 5 * MILLISECOND);
     }
-    assert_eq!(vars.p_drop(), 0.25);
+    assert_eq!(state.p_drop(), 0.25);
     // Far from any signal of CoDel's: packets that stayed briefly.
     let verdicts: Vec<Verdict> = (0..10_000)
-        .map(|_| law.judge(&mut vars, ms(10_000.0), SHORT, 0, true, &mut rng))
+        .map(|_| controller.judge(&mut state, ms(10_000.0), SHORT, 0, true, &mut rng))
         .collect();
     let drops = verdicts.iter().filter(|&&verdict| verdict == Drop).count();
     assert!(!verdicts.contains(&Mark));

@@ -2,7 +2,7 @@
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward};
-use bloatlab_aqm::codel::{Law, Vars};
+use bloatlab_aqm::codel::{CodelController, CodelState};
 use bloatlab_aqm::{Ecn, Qdisc};
 use bloatlab_units::{Duration, MILLISECOND, Nanos};
 use serde_json::json;
@@ -11,8 +11,8 @@ const LONG: Nanos = 50 * MILLISECOND;
 const SHORT: Nanos = 4 * MILLISECOND;
 const DEEP: u64 = 100_000;
 
-fn law() -> Law {
-    Law::new(
+fn controller() -> CodelController {
+    CodelController::new(
         Duration(5 * MILLISECOND),
         Duration(100 * MILLISECOND),
         1500,
@@ -21,105 +21,108 @@ fn law() -> Law {
     )
 }
 
-/// What the law says of packets that leave a deep queue at these times (ms) after 50 ms in it.
-fn judge(vars: &mut Vars, times: &[f64]) -> Vec<Verdict> {
+/// What the controller says of packets that leave a deep queue at these times (ms) after 50 ms in it.
+fn judge(state: &mut CodelState, times: &[f64]) -> Vec<Verdict> {
     times
         .iter()
-        .map(|&time| law().judge(vars, ms(time), LONG, DEEP))
+        .map(|&time| controller().judge(state, ms(time), LONG, DEEP))
         .collect()
 }
 
 #[test]
 fn drops_follow_the_inverse_square_root() {
-    let vars = &mut Vars::default();
+    let state = &mut CodelState::default();
     // Above the target from t = 0: one interval of patience.
-    assert_eq!(judge(vars, &[0.0, 50.0, 99.999_999]), [Forward; 3]);
+    assert_eq!(judge(state, &[0.0, 50.0, 99.999_999]), [Forward; 3]);
     // count = 1: the next is due at 100 + 100 / sqrt(1); the packet behind the dropped one passes.
     assert_eq!(
-        judge(vars, &[100.0, 100.0, 199.999_999]),
+        judge(state, &[100.0, 100.0, 199.999_999]),
         [Drop, Forward, Forward]
     );
     // count = 2: 200 + 100 / sqrt(2).
     assert_eq!(
-        judge(vars, &[200.0, 200.0, 270.710_677]),
+        judge(state, &[200.0, 200.0, 270.710_677]),
         [Drop, Forward, Forward]
     );
     // count = 3: 270.710678 + 100 / sqrt(3).
     assert_eq!(
-        judge(vars, &[270.710_679, 270.710_679, 328.445_703]),
+        judge(state, &[270.710_679, 270.710_679, 328.445_703]),
         [Drop, Forward, Forward]
     );
     // count = 4: 328.445705 + 50.
     assert_eq!(
-        judge(vars, &[328.445_706, 328.445_706, 378.445_702]),
+        judge(state, &[328.445_706, 328.445_706, 378.445_702]),
         [Drop, Forward, Forward]
     );
-    assert_eq!(judge(vars, &[378.445_706]), [Drop]);
-    assert_eq!(vars.count(), 5);
+    assert_eq!(judge(state, &[378.445_706]), [Drop]);
+    assert_eq!(state.count(), 5);
 }
 
 #[test]
 fn the_schedule_does_not_slip_when_packets_come_late() {
-    let vars = &mut Vars::default();
-    assert_eq!(judge(vars, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
+    let state = &mut CodelState::default();
+    assert_eq!(judge(state, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
     // Due at 200 and 270.7 and 328.4; at 330 all three are due at once, the fourth at 378.4.
     assert_eq!(
-        judge(vars, &[330.0, 330.0, 330.0, 330.0]),
+        judge(state, &[330.0, 330.0, 330.0, 330.0]),
         [Drop, Drop, Drop, Forward]
     );
-    assert_eq!(vars.count(), 4);
+    assert_eq!(state.count(), 4);
 }
 
 #[test]
 fn one_packet_below_the_target_ends_dropping_and_patience_starts_anew() {
-    let vars = &mut Vars::default();
-    assert_eq!(judge(vars, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
-    assert_eq!(law().judge(vars, ms(150.0), SHORT, DEEP), Forward);
-    assert!(!vars.dropping());
-    assert_eq!(judge(vars, &[160.0, 259.999_999]), [Forward; 2]);
-    assert_eq!(judge(vars, &[260.0]), [Drop]);
+    let state = &mut CodelState::default();
+    assert_eq!(judge(state, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
+    assert_eq!(controller().judge(state, ms(150.0), SHORT, DEEP), Forward);
+    assert!(!state.dropping());
+    assert_eq!(judge(state, &[160.0, 259.999_999]), [Forward; 2]);
+    assert_eq!(judge(state, &[260.0]), [Drop]);
 }
 
 /// Enters dropping at 100 ms and leaves it at 330 ms with count 4, three more than on entry, the next drop due at 378.4 ms.
-fn after_four_drops(vars: &mut Vars) {
-    judge(vars, &[0.0, 100.0, 100.0, 330.0, 330.0, 330.0, 330.0]);
-    assert_eq!(law().judge(vars, ms(340.0), SHORT, DEEP), Forward);
-    assert_eq!((vars.count(), vars.dropping()), (4, false));
+fn after_four_drops(state: &mut CodelState) {
+    judge(state, &[0.0, 100.0, 100.0, 330.0, 330.0, 330.0, 330.0]);
+    assert_eq!(controller().judge(state, ms(340.0), SHORT, DEEP), Forward);
+    assert_eq!((state.count(), state.dropping()), (4, false));
 }
 
 #[test]
 fn reentry_within_sixteen_intervals_resumes_the_rate() {
-    let vars = &mut Vars::default();
-    after_four_drops(vars);
+    let state = &mut CodelState::default();
+    after_four_drops(state);
     // 1978.4 ms is 16 intervals after 378.4. The first packet is above the target at 1878, so dropping starts at 1978.
-    assert_eq!(judge(vars, &[1878.0, 1978.0]), [Forward, Drop]);
+    assert_eq!(judge(state, &[1878.0, 1978.0]), [Forward, Drop]);
     // count = 4 - 1 = 3: the next is due 100 / sqrt(3) = 57.735 ms later.
-    assert_eq!(vars.count(), 3);
-    assert_eq!(judge(vars, &[1978.0, 2035.735025]), [Forward, Forward]);
-    assert_eq!(judge(vars, &[2035.735026]), [Drop]);
+    assert_eq!(state.count(), 3);
+    assert_eq!(judge(state, &[1978.0, 2035.735025]), [Forward, Forward]);
+    assert_eq!(judge(state, &[2035.735026]), [Drop]);
 }
 
 #[test]
 fn reentry_after_sixteen_intervals_starts_from_one() {
-    let vars = &mut Vars::default();
-    after_four_drops(vars);
-    assert_eq!(judge(vars, &[1879.0, 1979.0]), [Forward, Drop]);
-    assert_eq!(vars.count(), 1);
+    let state = &mut CodelState::default();
+    after_four_drops(state);
+    assert_eq!(judge(state, &[1879.0, 1979.0]), [Forward, Drop]);
+    assert_eq!(state.count(), 1);
     assert_eq!(
-        judge(vars, &[1979.0, 2078.999999, 2079.0]),
+        judge(state, &[1979.0, 2078.999999, 2079.0]),
         [Forward, Forward, Drop]
     );
 }
 
 #[test]
 fn the_last_packet_is_never_dropped() {
-    let vars = &mut Vars::default();
+    let state = &mut CodelState::default();
     for time in 0..1000 {
-        assert_eq!(law().judge(vars, time * MILLISECOND, LONG, 1500), Forward);
+        assert_eq!(
+            controller().judge(state, time * MILLISECOND, LONG, 1500),
+            Forward
+        );
     }
     // One byte more is a standing queue.
-    assert_eq!(law().judge(vars, ms(1000.0), LONG, 1501), Forward);
-    assert_eq!(law().judge(vars, ms(1100.0), LONG, 1501), Drop);
+    assert_eq!(controller().judge(state, ms(1000.0), LONG, 1501), Forward);
+    assert_eq!(controller().judge(state, ms(1100.0), LONG, 1501), Drop);
 }
 
 /// A queue that is never short: a packet every millisecond, the link takes every other.

@@ -201,6 +201,6 @@ fn a_limit_of_a_queue_is_named_in_the_complaint() {
         config
             .validate()
             .unwrap_err()
-            .starts_with("flow_limit: 3buffers must be in packets or bytes")
+            .starts_with("flow_limit: 3buffers is in buffers, but must be in packets or bytes")
     );
 }

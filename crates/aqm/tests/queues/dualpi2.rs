@@ -93,7 +93,7 @@ fn overload_drops_both_classes_by_the_square() {
         assert!(
             log.dropped
                 .iter()
-                .all(|(_, reason)| *reason == DropReason::Law)
+                .all(|(_, reason)| *reason == DropReason::Aqm)
         );
     }
 }

@@ -38,7 +38,7 @@ fn only_the_flow_that_waits_is_dropped() {
     assert!(
         log.dropped
             .iter()
-            .all(|(packet, reason)| packet.flow == 1 && *reason == DropReason::Law)
+            .all(|(packet, reason)| packet.flow == 1 && *reason == DropReason::Aqm)
     );
     assert!(log.dropped.len() >= 99);
     let before = log.dropped.len();

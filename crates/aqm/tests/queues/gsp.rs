@@ -1,7 +1,7 @@
 //! Global Synchronization Protection against Lautenschlaeger and Francini 2016, with the steps worked out by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
-use bloatlab_aqm::gsp::{Law, Params, Vars};
+use bloatlab_aqm::gsp::{GspController, GspState, Params};
 use bloatlab_aqm::{DropReason, Ecn};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn one_drop_above_the_threshold_and_then_none_for_an_interval() {
     let (mut queue, mut log) = (build(config), Log::default());
     // The fourth finds three packets, which is above two.
     (0..6).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
-    assert_eq!(log.dropped, [(packet(3, 0), DropReason::Law)]);
+    assert_eq!(log.dropped, [(packet(3, 0), DropReason::Aqm)]);
     for (id, at) in [(6, 199.9), (7, 200.0), (8, 200.0), (9, 399.9), (10, 400.0)] {
         queue.enqueue(ms(at), packet(id, 0), &mut log);
     }
@@ -22,11 +22,11 @@ fn one_drop_above_the_threshold_and_then_none_for_an_interval() {
 
 #[test]
 fn the_interval_shrinks_with_time_above_the_threshold() {
-    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
+    let (controller, mut state) = (GspController::new(&Params::default()), GspState::default());
     let mut until = |at: f64, above| {
-        law.count(&mut vars, ms(at));
-        law.observe(&mut vars, ms(at), above);
-        law.interval(&vars)
+        controller.count(&mut state, ms(at));
+        controller.observe(&mut state, ms(at), above);
+        controller.interval(&state)
     };
     // Below for a second: no debt.
     assert_eq!(until(1000.0, true), 200_000_000);
@@ -58,20 +58,20 @@ fn the_time_up_to_a_signal_counts_for_its_interval() {
 
 #[test]
 fn the_drain_after_an_overflow_does_not_count() {
-    let (law, mut vars) = (Law::new(&Params::default()), Vars::default());
-    law.observe(&mut vars, 0, true);
-    law.overflowed(&mut vars, 0);
-    law.observe(&mut vars, ms(1000.0), false);
-    assert_eq!(law.interval(&vars), 66_666_666);
+    let (controller, mut state) = (GspController::new(&Params::default()), GspState::default());
+    controller.observe(&mut state, 0, true);
+    controller.overflowed(&mut state, 0);
+    controller.observe(&mut state, ms(1000.0), false);
+    assert_eq!(controller.interval(&state), 66_666_666);
     // Below, then empty, then below again: the surplus stays.
-    law.count(&mut vars, ms(2000.0));
-    law.emptied(&mut vars);
-    law.observe(&mut vars, ms(3000.0), true);
-    assert_eq!(law.interval(&vars), 66_666_666);
+    controller.count(&mut state, ms(2000.0));
+    controller.emptied(&mut state);
+    controller.observe(&mut state, ms(3000.0), true);
+    assert_eq!(controller.interval(&state), 66_666_666);
     // Above once more, and time below counts again.
-    law.observe(&mut vars, ms(3000.0), false);
-    law.count(&mut vars, ms(4000.0));
-    assert_eq!(law.interval(&vars), 100_000_000);
+    controller.observe(&mut state, ms(3000.0), false);
+    controller.count(&mut state, ms(4000.0));
+    assert_eq!(controller.interval(&state), 100_000_000);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
-use bloatlab_aqm::pie::{Law, Params, Vars};
+use bloatlab_aqm::pie::{Params, PieController, PieState};
 use bloatlab_aqm::{Ecn, Qdisc};
 use bloatlab_units::{Duration, MILLISECOND, Rng, Streams};
 use serde_json::json;
@@ -13,17 +13,17 @@ fn rng() -> Rng {
     Streams::new(1).stream("pie")
 }
 
-/// A law without patience for bursts, and its state after updates at these delays (seconds).
-fn after(params: Params, delays: &[f64]) -> (Law, Vars) {
+/// A controller without patience for bursts, and its state after updates at these delays (seconds).
+fn after(params: Params, delays: &[f64]) -> (PieController, PieState) {
     let params = Params {
         max_burst: Duration(0),
         ..params
     };
-    let (law, mut vars) = (Law::new(&params, 1500), Vars::new(&params));
+    let (controller, mut state) = (PieController::new(&params, 1500), PieState::new(&params));
     delays
         .iter()
-        .for_each(|&delay| law.update(&mut vars, delay));
-    (law, vars)
+        .for_each(|&delay| controller.update(&mut state, delay));
+    (controller, state)
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -33,8 +33,8 @@ fn close(a: f64, b: f64) -> bool {
 #[test]
 fn steps_grow_with_the_probability_as_the_table_says() {
     // 20 ms after 0: 0.125 * 0.005 + 1.25 * 0.02 = 0.025625, over 2048 because p is 0.
-    let (law, mut vars) = after(Params::default(), &[0.020]);
-    assert!(close(vars.prob(), 0.025625 / 2048.0));
+    let (controller, mut state) = after(Params::default(), &[0.020]);
+    assert!(close(state.prob(), 0.025625 / 2048.0));
     // From then on the delay stands still at 20 ms, so a step is 0.125 * 0.005 = 0.000625 over the divisor of p's decade.
     let table = [
         (1e-6, 2048.0),
@@ -46,12 +46,12 @@ fn steps_grow_with_the_probability_as_the_table_says() {
         (1.0, 1.0),
     ];
     let mut seen = Vec::new();
-    while vars.prob() < 0.2 {
-        let before = vars.prob();
+    while state.prob() < 0.2 {
+        let before = state.prob();
         let (_, divisor) = table.iter().find(|(below, _)| before < *below).unwrap();
-        law.update(&mut vars, 0.020);
+        controller.update(&mut state, 0.020);
         assert!(
-            (vars.prob() - before - 0.000625 / divisor).abs() < 1e-15,
+            (state.prob() - before - 0.000625 / divisor).abs() < 1e-15,
             "at {before}"
         );
         seen.push(*divisor);
@@ -59,88 +59,91 @@ fn steps_grow_with_the_probability_as_the_table_says() {
     seen.dedup();
     assert_eq!(seen, [128.0, 32.0, 8.0, 2.0, 1.0]);
     // The decades below, with alpha 0: each millisecond more is 1.25 * 0.001 over the divisor.
-    let (law, mut vars) = after(
+    let (controller, mut state) = after(
         Params {
             alpha: 0.0,
             ..Params::default()
         },
         &[0.001],
     );
-    assert!(close(vars.prob(), 0.00125 / 2048.0));
-    law.update(&mut vars, 0.002);
-    assert!(close(vars.prob(), 2.0 * 0.00125 / 2048.0));
-    law.update(&mut vars, 0.003);
-    assert!(close(vars.prob(), 2.0 * 0.00125 / 2048.0 + 0.00125 / 512.0));
+    assert!(close(state.prob(), 0.00125 / 2048.0));
+    controller.update(&mut state, 0.002);
+    assert!(close(state.prob(), 2.0 * 0.00125 / 2048.0));
+    controller.update(&mut state, 0.003);
+    assert!(close(
+        state.prob(),
+        2.0 * 0.00125 / 2048.0 + 0.00125 / 512.0
+    ));
 }
 
 /// A state whose probability is 0.1 or a little more at a delay of 20 ms.
-fn at_a_tenth() -> (Law, Vars) {
-    let (law, mut vars) = after(Params::default(), &[0.020]);
-    while vars.prob() < 0.1 {
-        law.update(&mut vars, 0.020);
+fn at_a_tenth() -> (PieController, PieState) {
+    let (controller, mut state) = after(Params::default(), &[0.020]);
+    while state.prob() < 0.1 {
+        controller.update(&mut state, 0.020);
     }
-    (law, vars)
+    (controller, state)
 }
 
 #[test]
 fn above_a_tenth_a_step_is_at_most_two_hundredths() {
-    let (law, mut vars) = at_a_tenth();
-    let before = vars.prob();
+    let (controller, mut state) = at_a_tenth();
+    let before = state.prob();
     // 0.125 * 0.185 + 1.25 * 0.18 = 0.248125: capped.
-    law.update(&mut vars, 0.200);
-    assert!(close(vars.prob(), before + 0.02));
+    controller.update(&mut state, 0.200);
+    assert!(close(state.prob(), before + 0.02));
     // Above 250 ms two hundredths more: 0.125 * 0.285 + 1.25 * 0.1 is capped as well.
-    law.update(&mut vars, 0.300);
-    assert!(close(vars.prob(), before + 0.02 + 0.04));
+    controller.update(&mut state, 0.300);
+    assert!(close(state.prob(), before + 0.02 + 0.04));
 }
 
 #[test]
 fn an_idle_queue_forgets() {
-    let (law, mut vars) = at_a_tenth();
-    let before = vars.prob();
+    let (controller, mut state) = at_a_tenth();
+    let before = state.prob();
     // 0.125 * -0.015 + 1.25 * -0.02 = -0.026875; no decay yet, because the last delay was not 0.
-    law.update(&mut vars, 0.0);
+    controller.update(&mut state, 0.0);
     let first = before - 0.026875;
-    assert!(close(vars.prob(), first));
+    assert!(close(state.prob(), first));
     // Now 0.125 * -0.015 / 2 = -0.0009375, and then times 0.98.
-    law.update(&mut vars, 0.0);
-    assert!(close(vars.prob(), (first - 0.0009375) * 0.98));
-    (0..1000).for_each(|_| law.update(&mut vars, 0.0));
-    assert_eq!(vars.prob(), 0.0);
+    controller.update(&mut state, 0.0);
+    assert!(close(state.prob(), (first - 0.0009375) * 0.98));
+    (0..1000).for_each(|_| controller.update(&mut state, 0.0));
+    assert_eq!(state.prob(), 0.0);
 }
 
 /// Judges `n` full packets at a deep queue.
-fn arrivals(law: &Law, vars: &mut Vars, n: usize) -> Vec<Verdict> {
+fn arrivals(controller: &PieController, state: &mut PieState, n: usize) -> Vec<Verdict> {
     let mut rng = rng();
     (0..n)
-        .map(|_| law.judge(vars, DEEP, 1500, &mut rng))
+        .map(|_| controller.judge(state, DEEP, 1500, &mut rng))
         .collect()
 }
 
 #[test]
 fn a_burst_passes_for_150_ms_and_again_after_a_calm() {
     let params = Params::default();
-    let (law, mut vars) = (Law::new(&params, 1500), Vars::new(&params));
+    let (controller, mut state) = (PieController::new(&params, 1500), PieState::new(&params));
     // Ten updates of 15 ms use the allowance up; the probability is near 1 long before.
     for update in 1..=10 {
         assert!(
-            !arrivals(&law, &mut vars, 1000).contains(&Drop),
+            !arrivals(&controller, &mut state, 1000).contains(&Drop),
             "update {update}"
         );
-        law.update(&mut vars, 2.0 + f64::from(update));
+        controller.update(&mut state, 2.0 + f64::from(update));
     }
-    assert!(arrivals(&law, &mut vars, 1000).contains(&Drop));
+    assert!(arrivals(&controller, &mut state, 1000).contains(&Drop));
     // Calm: probability 0, and this and the last delay below half the target.
-    (0..2000).for_each(|_| law.update(&mut vars, 0.0));
-    assert_eq!(vars.prob(), 0.0);
-    law.update(&mut vars, 5.0);
-    assert!(!arrivals(&law, &mut vars, 1000).contains(&Drop));
+    (0..2000).for_each(|_| controller.update(&mut state, 0.0));
+    assert_eq!(state.prob(), 0.0);
+    controller.update(&mut state, 5.0);
+    assert!(!arrivals(&controller, &mut state, 1000).contains(&Drop));
 }
 
 #[test]
 fn drops_keep_their_distance() {
-    let (law, mut vars) = at_a_tenth();
-    let verdicts = arrivals(&law, &mut vars, 100_000);
+    let (controller, mut state) = at_a_tenth();
+    let verdicts = arrivals(&controller, &mut state, 100_000);
     let drops: Vec<usize> = verdicts
         .iter()
         .enumerate()
@@ -158,53 +161,53 @@ fn drops_keep_their_distance() {
 
 #[test]
 fn nothing_is_dropped_while_the_queue_is_short_or_the_delay_low() {
-    let (law, mut vars) = at_a_tenth();
+    let (controller, mut state) = at_a_tenth();
     let mut rng = rng();
-    assert!((0..1000).all(|_| law.judge(&mut vars, 2999, 1500, &mut rng) == Forward));
-    assert!((0..1000).any(|_| law.judge(&mut vars, 3000, 1500, &mut rng) == Drop));
+    assert!((0..1000).all(|_| controller.judge(&mut state, 2999, 1500, &mut rng) == Forward));
+    assert!((0..1000).any(|_| controller.judge(&mut state, 3000, 1500, &mut rng) == Drop));
     // The delay falls below half the target, and the probability is below 0.2.
-    law.update(&mut vars, 0.0074);
-    assert!(vars.prob() > 0.05);
-    assert!(!arrivals(&law, &mut vars, 1000).contains(&Drop));
+    controller.update(&mut state, 0.0074);
+    assert!(state.prob() > 0.05);
+    assert!(!arrivals(&controller, &mut state, 1000).contains(&Drop));
 }
 
 #[test]
 fn marks_stop_when_the_probability_passes_a_tenth() {
-    let (law, mut vars) = after(
+    let (controller, mut state) = after(
         Params {
             ecn: true,
             ..Params::default()
         },
         &[0.020],
     );
-    while vars.prob() < 0.09 {
-        law.update(&mut vars, 0.020);
+    while state.prob() < 0.09 {
+        controller.update(&mut state, 0.020);
     }
-    let verdicts = arrivals(&law, &mut vars, 1000);
+    let verdicts = arrivals(&controller, &mut state, 1000);
     assert!(verdicts.contains(&Mark) && !verdicts.contains(&Drop));
-    while vars.prob() <= 0.1 {
-        law.update(&mut vars, 0.020);
+    while state.prob() <= 0.1 {
+        controller.update(&mut state, 0.020);
     }
-    let verdicts = arrivals(&law, &mut vars, 1000);
+    let verdicts = arrivals(&controller, &mut state, 1000);
     assert!(verdicts.contains(&Drop) && !verdicts.contains(&Mark));
 }
 
 #[test]
 fn in_byte_mode_small_packets_are_dropped_less() {
-    let (law, mut vars) = after(
+    let (controller, mut state) = after(
         Params {
             bytemode: true,
             ..Params::default()
         },
         &[0.020],
     );
-    while vars.prob() < 0.1 {
-        law.update(&mut vars, 0.020);
+    while state.prob() < 0.1 {
+        controller.update(&mut state, 0.020);
     }
     let mut rng = rng();
     let mut drops = |size| {
         (0..30_000)
-            .filter(|_| law.judge(&mut vars, DEEP, size, &mut rng) == Drop)
+            .filter(|_| controller.judge(&mut state, DEEP, size, &mut rng) == Drop)
             .count()
     };
     // 18 packets apart at p = 0.1; 84 + 1 / 0.01 = 184 apart at a tenth of the size.

@@ -1,7 +1,7 @@
 //! RED against Floyd and Jacobson 1993, its gentle and adaptive variants, ns-2's set-up and Linux's, worked out by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
-use bloatlab_aqm::red::{Auto, Law, Params, Signal, Vars};
+use bloatlab_aqm::red::{Auto, Params, RedController, RedState, Signal};
 use bloatlab_aqm::{Context, Ecn, QueueConfig};
 use bloatlab_units::{Bytes, Limit, MILLISECOND, Rate, Rng, Streams};
 use serde_json::{Value, json};
@@ -25,9 +25,9 @@ fn plain() -> Params {
     }
 }
 
-fn law(params: &Params) -> (Law, Vars) {
-    let law = Law::new(params, &place(12_000_000));
-    (law, Vars::new(&law))
+fn controller(params: &Params) -> (RedController, RedState) {
+    let controller = RedController::new(params, &place(12_000_000));
+    (controller, RedState::new(&controller))
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -42,9 +42,13 @@ fn sets_itself_up_for_the_link_as_ns2_does() {
         (10_000_000, 7500.0, 0.001_199_280_287_913_606_6),
         (50_000_000, 15_625.0, 0.000_239_971_202_303_901_34),
     ] {
-        let law = Law::new(&Params::default(), &place(rate));
-        assert_eq!(law.thresholds(), (min, 3.0 * min));
-        assert!(close(law.weight(), weight), "{}", law.weight());
+        let controller = RedController::new(&Params::default(), &place(rate));
+        assert_eq!(controller.thresholds(), (min, 3.0 * min));
+        assert!(
+            close(controller.weight(), weight),
+            "{}",
+            controller.weight()
+        );
     }
     // A delay of 100 ms: R = 3 (0.1 + 0.0012) s = 0.3036 s, and 10 R C = 2530 packets.
     let far = Context {
@@ -52,7 +56,7 @@ fn sets_itself_up_for_the_link_as_ns2_does() {
         ..place(10_000_000)
     };
     let expected = 1.0 - (-1.0_f64 / 2530.0).exp();
-    assert!((Law::new(&Params::default(), &far).weight() - expected).abs() < 1e-12);
+    assert!((RedController::new(&Params::default(), &far).weight() - expected).abs() < 1e-12);
 }
 
 /// Linux's RED with these words, by the table that says how tc writes it.
@@ -80,7 +84,7 @@ fn linux_finds_the_weight_from_the_burst() {
     let weight = |words| {
         let params = linux(words);
         assert_eq!(QueueConfig::Red(params.clone()).validate(), Ok(()));
-        Law::new(&params, &place(10_000_000)).weight()
+        RedController::new(&params, &place(10_000_000)).weight()
     };
     let words = |min, max, avpkt, burst| json!({ "limit": "2500kB", "min": min, "max": max, "avpkt": avpkt, "burst": burst });
     // 21 + 1 - 12.5 = 9.5: 8 (1 - (7/8)^21) = 7.5 is less, 16 (1 - (15/16)^21) = 11.9 is not.
@@ -91,12 +95,12 @@ fn linux_finds_the_weight_from_the_burst() {
     assert_eq!(weight(words("45420B", "46934B", "1514B", 31)), 1.0 / 4.0);
     // Only limit and avpkt: max 30000, min 10000, burst 50000 / 3000 = 16; 17 - 10 = 7 is just below 8 (1 - (7/8)^16) = 7.06.
     let params = linux(json!({ "limit": "120kB", "avpkt": "1kB" }));
-    let law = Law::new(&params, &place(10_000_000));
-    assert_eq!(law.thresholds(), (10_000.0, 30_000.0));
-    assert_eq!(law.weight(), 1.0 / 8.0);
+    let controller = RedController::new(&params, &place(10_000_000));
+    assert_eq!(controller.thresholds(), (10_000.0, 30_000.0));
+    assert_eq!(controller.weight(), 1.0 / 8.0);
     assert_eq!(params.probability, 0.02);
     // Only min or max: limit / 4, and max / 3 in whole bytes.
-    let thresholds = |words| Law::new(&linux(words), &place(10_000_000)).thresholds();
+    let thresholds = |words| RedController::new(&linux(words), &place(10_000_000)).thresholds();
     assert_eq!(
         thresholds(json!({ "limit": "100kB", "avpkt": "1kB", "min": "9kB" })),
         (9000.0, 25_000.0)
@@ -109,52 +113,55 @@ fn linux_finds_the_weight_from_the_burst() {
 
 #[test]
 fn the_average_moves_by_its_weight_and_decays_while_the_link_idles() {
-    let (law, mut vars) = law(&Params {
+    let (controller, mut state) = controller(&Params {
         weight: 0.25,
         ..plain()
     });
     let mut sees = |queue| {
-        law.average(&mut vars, ms(1.0), queue, 1_000_000);
-        vars.avg()
+        controller.average(&mut state, ms(1.0), queue, 1_000_000);
+        state.avg()
     };
     assert_eq!([sees(8), sees(8), sees(0)], [2.0, 3.5, 2.625]);
     // 12 Mbit/s is one packet of 1500 B a millisecond: three of them would have found the queue empty.
-    vars.idle(ms(10.0));
-    vars.idle(ms(12.0));
-    law.average(&mut vars, ms(13.0), 0, 0);
+    state.idle(ms(10.0));
+    state.idle(ms(12.0));
+    controller.average(&mut state, ms(13.0), 0, 0);
     assert!(
-        close(vars.avg(), 2.625 * 0.75_f64.powi(3)),
+        close(state.avg(), 2.625 * 0.75_f64.powi(3)),
         "{}",
-        vars.avg()
+        state.avg()
     );
     // The idle time is over: the next arrival is a sample again.
-    let before = vars.avg();
-    law.average(&mut vars, ms(20.0), 4, 0);
-    assert!(close(vars.avg(), before + 0.25 * (4.0 - before)));
+    let before = state.avg();
+    controller.average(&mut state, ms(20.0), 4, 0);
+    assert!(close(state.avg(), before + 0.25 * (4.0 - before)));
 }
 
 #[test]
 fn the_average_counts_bytes_if_the_thresholds_do() {
-    let (law, mut vars) = law(&Params {
+    let (controller, mut state) = controller(&Params {
         min: Some(Limit::Bytes(1000)),
         max: Some(Limit::Bytes(3000)),
         ..plain()
     });
-    assert!(law.average(&mut vars, 0, 1, 2000));
-    assert_eq!((vars.avg(), law.probability(&vars)), (2000.0, 0.05));
+    assert!(controller.average(&mut state, 0, 1, 2000));
+    assert_eq!(
+        (state.avg(), controller.probability(&state)),
+        (2000.0, 0.05)
+    );
 }
 
 #[test]
 fn the_probability_follows_the_curve() {
     let table = |gentle, points: &[(u64, f64)]| {
-        let (law, mut vars) = law(&Params { gentle, ..plain() });
+        let (controller, mut state) = controller(&Params { gentle, ..plain() });
         for (queue, probability) in points {
-            law.average(&mut vars, 0, *queue, 0);
+            controller.average(&mut state, 0, *queue, 0);
             assert!(
-                (law.probability(&vars) - probability).abs() < 1e-15,
+                (controller.probability(&state) - probability).abs() < 1e-15,
                 "{queue}"
             );
-            let forced = law.judge(&mut vars, 100, 1500, &mut rng()) == Signal::Forced;
+            let forced = controller.judge(&mut state, 100, 1500, &mut rng()) == Signal::Forced;
             assert_eq!(forced, *probability == 1.0);
         }
     };
@@ -185,15 +192,15 @@ fn the_probability_follows_the_curve() {
 
 /// How many packets of a size lie between signals, where the probability is 0.1.
 fn distances(params: Params, size: u32) -> Vec<usize> {
-    let (law, mut vars) = law(&Params {
+    let (controller, mut state) = controller(&Params {
         probability: 0.2,
         ..params
     });
     let mut rng = rng();
     let mut signals = Vec::new();
     for arrival in 0..100_000 {
-        law.average(&mut vars, 0, 20, 0);
-        if law.judge(&mut vars, 100, size, &mut rng) == Signal::Early {
+        controller.average(&mut state, 0, 20, 0);
+        if controller.judge(&mut state, 100, size, &mut rng) == Signal::Early {
             signals.push(arrival);
         }
     }
@@ -235,15 +242,15 @@ fn distances_between_signals_are_uniform() {
 #[test]
 fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
     // Probability 1 just below max: after the first packet, every one is signalled to.
-    let (law, mut vars) = law(&Params {
+    let (controller, mut state) = controller(&Params {
         probability: 1.0,
         wait: false,
         gentle: false,
         ..plain()
     });
     let mut judge = |queue| {
-        law.average(&mut vars, 0, queue, 0);
-        law.judge(&mut vars, queue, 1500, &mut rng())
+        controller.average(&mut state, 0, queue, 0);
+        controller.judge(&mut state, queue, 1500, &mut rng())
     };
     use Signal::{Early, Forced, Pass};
     assert_eq!([29, 29, 29].map(&mut judge)[0], Pass);
@@ -258,9 +265,9 @@ fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
 fn a_packet_that_finds_the_queue_empty_is_spared() {
     // An average far beyond twice max, and a queue that has drained.
     let verdict = |params: Params, packets| {
-        let (law, mut vars) = law(&params);
-        law.average(&mut vars, 0, 1_000, 1_500_000);
-        law.judge(&mut vars, packets, 1500, &mut rng())
+        let (controller, mut state) = controller(&params);
+        controller.average(&mut state, 0, 1_000, 1_500_000);
+        controller.judge(&mut state, packets, 1500, &mut rng())
     };
     use Signal::{Forced, Pass};
     let in_bytes = || Params {
@@ -284,14 +291,14 @@ fn a_packet_that_finds_the_queue_empty_is_spared() {
 fn the_probability_adapts_to_keep_the_average_in_the_middle() {
     // The middle fifth of 10 to 30 is 18 to 22.
     let adapted = |probability, queue| {
-        let (law, mut vars) = law(&Params {
+        let (controller, mut state) = controller(&Params {
             probability,
             adaptive: true,
             ..plain()
         });
-        law.average(&mut vars, 0, queue, 0);
-        law.adapt(&mut vars, 0);
-        vars.max_p()
+        controller.average(&mut state, 0, queue, 0);
+        controller.adapt(&mut state, 0);
+        state.max_p()
     };
     assert!(close(adapted(0.1, 23), 0.11));
     assert!(close(adapted(0.02, 23), 0.025));
@@ -362,19 +369,19 @@ fn contradictions_are_refused() {
             max: bytes,
             ..plain()
         }),
-        "max: must be in the unit of min"
+        "max: must be in the same unit as min"
     );
     let crossed = Params {
         max: Some(Limit::Packets(10)),
         ..plain()
     };
-    assert_eq!(error(crossed), "max: 10 is not above min 10");
+    assert_eq!(error(crossed), "max: 10 must be above min, which is 10");
     let halfway = Params {
         min: bytes,
         auto: Auto::Limit,
         ..Params::default()
     };
-    assert!(error(halfway).starts_with("min: must be in the unit of limit"));
+    assert!(error(halfway).starts_with("min: must be in the same unit as limit"));
     assert!(
         error(Params {
             nodrop: true,
@@ -391,10 +398,13 @@ fn contradictions_are_refused() {
         ..plain()
     };
     assert!(
-        error(burst(20, 0.1, Some(Limit::Packets(10)))).starts_with("burst: determines the weight")
+        error(burst(20, 0.1, Some(Limit::Packets(10))))
+            .starts_with("burst: cannot be combined with weight")
     );
     assert!(error(burst(20, 0.0, None)).starts_with("burst: needs min"));
-    assert!(error(burst(9, 0.0, Some(Limit::Packets(10)))).starts_with("burst: does not fit"));
+    assert!(
+        error(burst(9, 0.0, Some(Limit::Packets(10)))).starts_with("burst: must be at least min")
+    );
     assert_eq!(
         QueueConfig::Red(burst(15, 0.0, Some(Limit::Packets(10)))).validate(),
         Ok(())

@@ -38,7 +38,7 @@ fn drops_come_at_whole_milliseconds_ever_closer() {
     assert!(
         log.dropped
             .iter()
-            .all(|(_, reason)| *reason == DropReason::Law)
+            .all(|(_, reason)| *reason == DropReason::Aqm)
     );
 }
 

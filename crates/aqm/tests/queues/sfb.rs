@@ -30,7 +30,7 @@ fn a_flow_may_hold_max_packets_and_max_follows_from_target() {
         assert!(
             log.dropped
                 .iter()
-                .all(|(_, reason)| *reason == DropReason::Law)
+                .all(|(_, reason)| *reason == DropReason::Aqm)
         );
         // Another flow finds an empty bin of its own on some level.
         queue.enqueue(0, packet(100, 1), &mut log);

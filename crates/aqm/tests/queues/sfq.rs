@@ -277,7 +277,7 @@ fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
     assert!(
         log.dropped
             .iter()
-            .all(|(_, reason)| *reason == DropReason::Law)
+            .all(|(_, reason)| *reason == DropReason::Aqm)
     );
     assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
     assert_eq!(stat(queue.as_ref(), "prob_drop"), 0.0);

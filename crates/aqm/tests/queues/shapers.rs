@@ -206,7 +206,7 @@ fn the_inner_queue_rules_over_what_waits() {
     assert!(
         log.dropped
             .iter()
-            .all(|(_, reason)| *reason == DropReason::Law)
+            .all(|(_, reason)| *reason == DropReason::Aqm)
     );
     assert_eq!(stat(queue.as_ref(), "drop_count"), log.dropped.len() as f64);
     assert!(log.dropped.len() > 3);
@@ -254,7 +254,7 @@ fn the_policer_drops_what_there_are_no_tokens_for() {
     assert!(
         log.dropped
             .iter()
-            .all(|(_, reason)| *reason == DropReason::Law)
+            .all(|(_, reason)| *reason == DropReason::Aqm)
     );
     // 1 ns early, and in time: what is dropped takes no tokens.
     log.dropped.clear();

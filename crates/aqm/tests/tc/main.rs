@@ -213,21 +213,24 @@ fn what_tc_refuses_is_refused_in_one_line_that_says_what_is_allowed() {
     let refused = [
         (
             "fq_codel foo",
-            "`foo` is no word of tc's `fq_codel` (allowed: limit, flows, quantum, target, interval, memory_limit, ecn, noecn, \
+            "tc's `fq_codel` has no option `foo` (allowed: limit, flows, quantum, target, interval, memory_limit, ecn, noecn, \
              ce_threshold, ce_threshold_selector, drop_batch)",
         ),
         (
             "codel tarjet 5ms",
-            "`tarjet` is no word of tc's `codel`; did you mean `target`? (allowed: limit, target, interval, ecn, noecn, ce_threshold)",
+            "tc's `codel` has no option `tarjet`; did you mean `target`? (allowed: limit, target, interval, ecn, noecn, ce_threshold)",
         ),
         (
             "codel NOECN",
-            "`NOECN` is no word of tc's `codel`; did you mean `noecn`?",
+            "tc's `codel` has no option `NOECN`; did you mean `noecn`?",
         ),
-        ("codel limit", "limit: tc's `codel` wants a value after it"),
+        (
+            "codel limit",
+            "limit: tc's `codel` requires a value after it",
+        ),
         (
             "pie alpha 33",
-            "alpha: `33` is above 32, as tc's `pie` wants it",
+            "alpha: `33` must be at most 32 (option of tc's `pie`)",
         ),
         ("pie alpha 2.5", "alpha: `2.5` is not a whole number"),
         (
@@ -236,11 +239,11 @@ fn what_tc_refuses_is_refused_in_one_line_that_says_what_is_allowed() {
         ),
         (
             "codle limit 5",
-            "`codle` is no qdisc of tc that is known here; did you mean `codel`? (allowed: pfifo, bfifo",
+            "`codle` is not a known qdisc of tc; did you mean `codel`? (allowed: pfifo, bfifo",
         ),
         (
             "fifo limit 5",
-            "tc has no qdisc `fifo`; write a table: {kind = \"fifo\", ...} (tc's: pfifo, bfifo",
+            "tc has no qdisc `fifo`: write a table instead: {kind = \"fifo\", ...} (qdiscs of tc: pfifo, bfifo",
         ),
         ("codel limit 0", "limit: 0p is out of range"),
         (
@@ -253,11 +256,11 @@ fn what_tc_refuses_is_refused_in_one_line_that_says_what_is_allowed() {
         ),
         (
             "pfifo 100",
-            "`100` is no word of tc's `pfifo` (allowed: limit)",
+            "tc's `pfifo` has no option `100` (allowed: limit)",
         ),
         (
             "tc qdisc del dev eth0 root",
-            "`tc qdisc del` makes no queue (allowed: add, replace, change)",
+            "`tc qdisc del` does not create a queue (allowed: add, replace, change)",
         ),
         ("tc qdisc add dev eth0 root", "a qdisc's name is missing"),
         (
@@ -266,9 +269,9 @@ fn what_tc_refuses_is_refused_in_one_line_that_says_what_is_allowed() {
         ),
         (
             "tc qdisc add dev eth0 parent 1:1 codel",
-            "`codel` has a parent that is not made",
+            "`codel` has a parent that no line creates",
         ),
-        ("codel limit 5; pie", "`codel` holds no other queue"),
+        ("codel limit 5; pie", "`codel` cannot hold another queue"),
         ("tc class add dev eth0 codel", "`tc class` needs a classid"),
         (" ; ", "a qdisc's name is missing"),
     ];
@@ -328,23 +331,23 @@ fn what_differs_from_tcs_default_is_printed_or_everything() {
 }
 
 #[test]
-fn what_tc_cannot_say_is_named() {
+fn what_tc_cannot_express_is_named() {
     let complaint = |value: serde_json::Value| {
         let config: QueueConfig = serde_json::from_value(value).unwrap();
         print(&config).unwrap_err()
     };
     assert_eq!(
         complaint(json!({ "kind": "codel", "limit": "30kB" })),
-        "limit: tc counts it in packets, which 30000B is not (tc's `codel`)"
+        "limit: tc requires a number of packets, not 30000B (tc's `codel`)"
     );
     assert_eq!(
         complaint(json!({ "kind": "fifo", "limit": "20buffers" })),
-        "limit: tc counts it in packets, which 20buffers is not (tc's `pfifo`); \
-         limit: tc counts it in bytes, which 20buffers is not (tc's `bfifo`)"
+        "limit: tc requires a number of packets, not 20buffers (tc's `pfifo`); \
+         limit: tc requires a number of bytes, not 20buffers (tc's `bfifo`)"
     );
     assert_eq!(
         complaint(json!({ "kind": "pie", "max_burst": "1ms" })),
-        "max_burst: tc's `pie` cannot say 1ms"
+        "max_burst: tc's `pie` cannot express 1ms"
     );
     assert_eq!(
         complaint(json!({ "kind": "pie", "alpha": 0.13 })),
@@ -352,7 +355,7 @@ fn what_tc_cannot_say_is_named() {
     );
     assert_eq!(
         complaint(json!({ "kind": "codel", "target": "1500ns" })),
-        "target: tc counts whole microseconds, which 1500ns is not (tc's `codel`)"
+        "target: tc requires whole microseconds, not 1500ns (tc's `codel`)"
     );
     assert_eq!(
         complaint(json!({ "kind": "codel", "interval": "5min" , "target": "9000s" })),

@@ -1,13 +1,13 @@
-//! What BBR knows of the path: round trips, the bottleneck's rate, the base RTT, and whether the pipe is full.
+//! BBR's model of the path: round trips, the bottleneck's rate, the base RTT, and whether the pipe is full.
 
 use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::Ack;
 use crate::windowed_max::WindowedMax;
 
-/// Section 4.3.2.2: a rate that grows less than this in a round may be the pipe's.
+/// Section 4.3.2.2: if the rate grows less than this per round, the pipe may be full.
 const FULL_BW_GROWTH: f64 = 1.25;
-/// Section 4.3.2.2: rounds without that growth.
+/// Section 4.3.2.2: rounds without that growth after which the pipe is full.
 const FULL_BW_ROUNDS: u32 = 3;
 
 /// The model of the path.
@@ -26,7 +26,7 @@ pub(super) struct Model {
     pub full_bw: f64,
     full_bw_rounds: u32,
     pub filled_pipe: bool,
-    /// `delivered` between which segments left while ProbeRTT held the window down.
+    /// Range of `delivered` in which segments were sent while ProbeRTT limited the window.
     held_down: (u64, u64),
 }
 
@@ -62,12 +62,12 @@ impl Model {
         }
     }
 
-    /// A round starts here, whatever was in flight.
+    /// Starts a round here, whatever is in flight.
     pub fn restart_round(&mut self, ack: &Ack) {
         self.round_end = ack.delivered;
     }
 
-    /// Section 4.1.1: the rate sample, unless something other than the path held it down.
+    /// Section 4.1.1: records the rate sample, unless the application or ProbeRTT limited it.
     pub fn update_bw(&mut self, ack: &Ack) {
         let sample = float(ack.rate.delivered) * 1e9 / float(ack.rate.interval);
         if !self.limited(ack) || sample >= self.bw.get() {
@@ -81,12 +81,12 @@ impl Model {
         ack.rate.app_limited || (start..=end).contains(&ack.rate.prior_delivered)
     }
 
-    /// What is delivered from here on was sent with the window held down...
+    /// Marks the start of the data that are sent while ProbeRTT limits the window.
     pub fn hold_down(&mut self, ack: &Ack) {
         self.held_down.0 = ack.delivered;
     }
 
-    /// ... up to what is in flight now.
+    /// Extends that range to what is in flight now.
     pub fn still_held_down(&mut self, ack: &Ack) {
         self.held_down.1 = ack.delivered + ack.in_flight;
     }
@@ -105,8 +105,8 @@ impl Model {
         self.filled_pipe = self.full_bw_rounds >= FULL_BW_ROUNDS;
     }
 
-    /// Section 4.1.2.3: the smallest RTT of the window, or the newest once the window is over. As in Linux and in draft-02 an equal one does not
-    /// prolong it: a path whose RTTs repeat would never be probed.
+    /// Section 4.1.2.3: the smallest RTT of the window, or the newest once the window has passed. As in Linux and in draft-02, an equal RTT does not
+    /// restart the window. Otherwise a path with constant RTTs would never be probed.
     pub fn update_min_rtt(&mut self, ack: &Ack) {
         self.min_rtt_expired = ack.now > self.min_rtt_stamp + self.min_rtt_window;
         if ack.rtt > 0 && (ack.rtt < self.min_rtt || self.min_rtt_expired) {
@@ -115,7 +115,7 @@ impl Model {
         }
     }
 
-    /// The base RTT is fresh.
+    /// Marks the base RTT as measured now.
     pub fn stamp_min_rtt(&mut self, now: Nanos) {
         self.min_rtt_stamp = now;
     }

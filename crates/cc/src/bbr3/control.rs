@@ -1,4 +1,4 @@
-//! What BBR version 3's model asks of the sender: pacing rate and window.
+//! Pacing rate and window that BBR version 3 derives from its model.
 
 use bloatlab_units::{Nanos, float, smaller, whole};
 
@@ -6,11 +6,11 @@ use super::model::UNBOUNDED;
 use super::{Bbr3, MIN_WINDOW, Mode};
 use crate::{Ack, Window};
 
-/// Section 5.6.3: what may leave in one burst.
+/// Section 5.6.3: sets the size of a burst.
 fn set_quantum(window: &mut Window) {
     // 1.2 Mbit/s, in bytes per second.
     let least = if window.pacing < 150_000 { 1 } else { 2 };
-    // The floor comes last: two segments may be more than 64 KiB.
+    // The minimum comes last, because two segments may be more than 64 KiB.
     let wanted = (window.pacing / 1000).min(64 * 1024);
     window.quantum = wanted.max(least * window.mss);
 }
@@ -25,14 +25,14 @@ impl Bbr3 {
         }
     }
 
-    /// Section 5.6.2: before any sample, the initial window over the RTT, or over 1 ms when there is none.
+    /// Section 5.6.2: before any sample, the initial window over the RTT, or over 1 ms if the RTT is unknown.
     pub(super) fn initial_pacing(&self, window: &mut Window, rtt: Nanos) {
         let rate = self.params.startup_gain * window.cwnd as f64 * 1e9 / rtt as f64;
         window.pacing = (rate as u64).max(1);
         set_quantum(window);
     }
 
-    /// Section 5.6.4.2: this many bandwidth-delay products and an allowance, with room for bursts and delayed ACKs.
+    /// Section 5.6.4.2: `gain` bandwidth-delay products plus `extra`, with room for bursts and delayed ACKs.
     fn budget(&self, window: &Window, gain: f64, extra: u64) -> u64 {
         let bdp = self.model.bdp(self.model.max_bw.get());
         let base = bdp.map_or(window.initial, |bdp| whole(gain * bdp)) + extra;
@@ -48,7 +48,7 @@ impl Bbr3 {
         self.budget(window, gain, 0)
     }
 
-    /// Section 5.3.3.5.3: what the flow would have in flight without probing, bytes.
+    /// Section 5.3.3.5.3: the bytes that the flow would have in flight without probing.
     pub(super) fn target(&self, window: &Window) -> f64 {
         let bdp = self.model.bdp(self.model.bw());
         smaller(bdp.unwrap_or(float(window.initial)), float(window.cwnd))

@@ -1,4 +1,4 @@
-//! BBR version 3's search for bandwidth: down, cruise, refill, up, and what a probe teaches.
+//! BBR version 3's probing cycle: down, cruise, refill and up, and how a probe changes the bounds.
 
 use bloatlab_units::{Nanos, SECOND, float};
 
@@ -7,7 +7,7 @@ use super::{Acks, Bbr3, MAX_UP_ROUNDS, Mode};
 use crate::{Ack, Window};
 
 impl Bbr3 {
-    /// Section 5.5.10.2: a probe's losses set the long-term bound.
+    /// Section 5.5.10.2: the losses of a probe set the long-term bound.
     pub(super) fn check_losses(&mut self, window: &Window, ack: &Ack, sample: &Sample) {
         if ack.lost_now == 0 || !self.probing || !self.model.filled_pipe || !self.too_high(sample) {
             return;
@@ -40,7 +40,7 @@ impl Bbr3 {
             Mode::Refill if self.model.round_start => self.start_up(window, ack, sample),
             Mode::Up => {
                 if ack.cwnd_limited && window.cwnd >= self.model.inflight_long {
-                    // The bound, not the path, holds the rate down.
+                    // The long-term bound limits the rate, not the path.
                     self.model.reset_full_bw(sample.rate);
                 } else if self.model.full_bw_now {
                     self.start_down(ack);
@@ -70,7 +70,7 @@ impl Bbr3 {
         }
     }
 
-    /// Section 5.3.3.6: the long-term bound grows by one segment in the first round, and twice as many in each further one.
+    /// Section 5.3.3.6: the long-term bound grows by one segment in the first round, and by twice as many in each following round.
     fn raise(&mut self, window: &Window, acked: u64) {
         self.up_acks += acked;
         let delta = self.up_acks / self.up_price;
@@ -87,9 +87,9 @@ impl Bbr3 {
         self.up_price = (window.cwnd / growth).max(1);
     }
 
-    /// Section 5.3.3.5.3: by the clock, or as often as Reno would lose.
+    /// Section 5.3.3.5.3: after a time, or as often as Reno would lose.
     fn time_to_probe(&self, window: &Window, now: Nanos) -> bool {
-        // Reno would lose once in as many rounds as the target has whole segments.
+        // Reno would lose once per as many rounds as the target has whole segments.
         let rounds = self.rounds_since_probe;
         now > self.cycle_stamp + self.wait
             || rounds >= u64::from(self.params.probe_rounds)

@@ -1,32 +1,32 @@
-//! How much was in flight, and had been lost, when what is delivered now was sent.
+//! Bytes in flight and bytes lost at the time when data that are delivered now were sent.
 
 use std::collections::VecDeque;
 
 use crate::Ack;
 
-/// What a segment found as it left.
+/// State of the connection when a segment was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// Bytes delivered until then, which an ACK's rate sample tells.
+    /// Bytes delivered before it. An ACK's rate sample reports the same value.
     delivered: u64,
-    /// Bytes in flight, itself included.
+    /// Bytes in flight, including the segment itself.
     pub in_flight: u64,
-    /// Bytes lost until then.
+    /// Bytes lost before it.
     lost: u64,
 }
 
-/// The departures of about a round trip, the last one for every state of `delivered`.
+/// The departures of about one round trip. Only the last one is kept for each value of `delivered`.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     departures: VecDeque<Departure>,
-    /// The last of all, which is one of them as soon as more is delivered.
+    /// The last departure. It is appended to the list as soon as more data are delivered.
     latest: Departure,
     delivered: u64,
     lost: u64,
 }
 
 impl Flights {
-    /// A segment leaves.
+    /// Records that a segment is sent.
     pub fn on_send(&mut self, in_flight: u64) {
         self.latest = Departure {
             delivered: self.delivered,
@@ -35,7 +35,7 @@ impl Flights {
         };
     }
 
-    /// What was in flight as the newest segment left that this ACK delivered, and what was lost since then; zeros when it is not known.
+    /// Returns the bytes in flight when the newest segment delivered by this ACK was sent, and the bytes lost since. Returns zeros if unknown.
     pub fn on_ack(&mut self, ack: &Ack) -> (u64, u64) {
         if ack.delivered != self.delivered && self.latest.delivered == self.delivered {
             self.departures.push_back(self.latest);

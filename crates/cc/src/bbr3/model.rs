@@ -1,4 +1,4 @@
-//! BBR version 3's model: bandwidth and volume in flight, each with a long-term bound learnt by probing and a short-term one by losses.
+//! BBR version 3's model: bounds of bandwidth and data in flight. Probing sets the long-term bounds, losses set the short-term bounds.
 
 use bloatlab_units::{NEVER, Nanos, SECOND, float, larger, smaller};
 
@@ -7,9 +7,9 @@ use crate::Ack;
 use crate::ack_aggregation::AckAggregation;
 use crate::windowed_max::WindowedMax;
 
-/// Section 5.5.6: the bandwidth is the largest of this cycle and the last.
+/// Section 5.5.6: the bandwidth is the maximum of this cycle and the last one.
 const BW_CYCLES: usize = 2;
-/// Section 5.3.1.2: a rate that grows less than this in a round may be the pipe's, after this many rounds.
+/// Section 5.3.1.2: if the rate grows less than this per round, for this many rounds, the pipe is full.
 const FULL_BW_GROWTH: f64 = 1.25;
 const FULL_BW_ROUNDS: u32 = 3;
 /// Section 2.12: MinRTTFilterLen.
@@ -17,13 +17,13 @@ const MIN_RTT_WINDOW: Nanos = 10 * SECOND;
 /// No bound.
 pub(super) const UNBOUNDED: u64 = u64::MAX;
 
-/// What one ACK said.
+/// What one ACK reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
     /// Bytes per second.
     pub rate: f64,
     pub app_limited: bool,
-    /// In flight when the newest delivered segment left, and lost since.
+    /// Bytes in flight when the newest delivered segment was sent, and bytes lost since.
     pub tx_in_flight: u64,
     pub lost: u64,
 }
@@ -37,18 +37,18 @@ pub(super) struct Model {
     pub inflight_short: u64,
     bw_latest: f64,
     pub inflight_latest: u64,
-    /// `delivered` at which the round of losses ends, and whether this ACK started one.
+    /// `delivered` at which the round of losses ends, and whether this ACK started a new one.
     loss_round_end: u64,
     pub loss_round_start: bool,
     pub loss_in_round: bool,
-    /// ACKs that found losses in the round.
+    /// Number of ACKs in the round that reported losses.
     pub loss_events: u32,
     pub round: u64,
     round_end: u64,
     pub round_start: bool,
     pub full_bw: f64,
     full_bw_rounds: u32,
-    /// The pipe is full now, and was ever.
+    /// The pipe is full now, and was full at some time.
     pub full_bw_now: bool,
     pub filled_pipe: bool,
     /// `NEVER` before the first sample.
@@ -98,17 +98,17 @@ impl Model {
         self.aggregation = AckAggregation::new(now);
     }
 
-    /// Section 5.5.10.3: the bandwidth in force, bytes per second.
+    /// Section 5.5.10.3: the bandwidth in use, bytes per second.
     pub fn bw(&self) -> f64 {
         smaller(self.max_bw.get(), self.bw_short)
     }
 
-    /// The bandwidth-delay product at the bandwidth in force; `None` before the first RTT.
+    /// The bandwidth-delay product at bandwidth `bw`; `None` before the first RTT sample.
     pub fn bdp(&self, bw: f64) -> Option<f64> {
         (self.min_rtt != NEVER).then(|| bw * float(self.min_rtt) * 1e-9)
     }
 
-    /// Takes an ACK in: rounds, rates, and what is in flight.
+    /// Updates rounds, rates and data in flight from an ACK.
     pub fn update(&mut self, ack: &Ack, cwnd: u64) -> Sample {
         let (tx_in_flight, lost) = self.flights.on_ack(ack);
         self.round_start = false;
@@ -151,12 +151,12 @@ impl Model {
         }
     }
 
-    /// A round trip starts at this count of delivered bytes.
+    /// Starts a round trip, which ends when data sent after `delivered` bytes are delivered.
     pub fn start_round(&mut self, delivered: u64) {
         self.round_end = delivered;
     }
 
-    /// Section 5.5.10.3: losses bound the short term, once a round, unless probing; `beta` is what a loss leaves.
+    /// Section 5.5.10.3: losses lower the short-term bounds once per round, unless it probes. A loss leaves the share `beta`.
     pub fn adapt_short_term(&mut self, cwnd: u64, probing: bool, beta: f64) {
         if !self.loss_round_start {
             return;
@@ -173,7 +173,7 @@ impl Model {
         self.loss_events = 0;
     }
 
-    /// Section 5.5.10.3: a new round for the latest signals, at the end of an ACK.
+    /// Section 5.5.10.3: at the end of an ACK, starts a new round of the latest signals.
     pub fn advance_latest(&mut self, ack: &Ack, sample: &Sample) {
         if self.loss_round_start {
             self.bw_latest = sample.rate;
@@ -193,7 +193,7 @@ impl Model {
         self.inflight_short = UNBOUNDED;
     }
 
-    /// Section 5.3.1.2: three rounds without a quarter of growth.
+    /// Section 5.3.1.2: the pipe is full after three rounds in which the rate grew by less than a quarter.
     pub fn check_full_bw(&mut self, sample: &Sample) {
         if self.full_bw_now || !self.round_start || sample.app_limited {
             return;
@@ -206,14 +206,14 @@ impl Model {
         self.filled_pipe |= self.full_bw_now;
     }
 
-    /// Looks for a full pipe anew, from this rate on.
+    /// Restarts the search for a full pipe from this rate.
     pub fn reset_full_bw(&mut self, rate: f64) {
         self.full_bw = rate;
         self.full_bw_rounds = 0;
         self.full_bw_now = false;
     }
 
-    /// Section 5.3.4.3: the smallest RTT of the last interval between two ProbeRTTs, and of ten seconds.
+    /// Section 5.3.4.3: the smallest RTT since the last ProbeRTT, and that of the last ten seconds.
     pub fn update_min_rtt(&mut self, ack: &Ack, interval: Nanos) {
         self.probe_rtt_expired = ack.now > self.probe_rtt_stamp + interval;
         if ack.rtt > 0 && (ack.rtt < self.probe_rtt_min || self.probe_rtt_expired) {

@@ -1,4 +1,4 @@
-//! CDG's end of slow start in Linux: Hybrid Slow Start with bounds of its own.
+//! How CDG ends slow start in Linux: Hybrid Slow Start with its own constants.
 
 use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos};
 
@@ -8,28 +8,28 @@ use crate::Ack;
 const ACK_DELTA: Nanos = 3 * MILLISECOND;
 /// The smallest forward delay and delay bound.
 const LEAST: Nanos = 125 * MICROSECOND;
-/// ACKs of a round trip before its smallest RTT is trusted.
+/// Number of ACKs of a round trip before its smallest RTT is trusted.
 const SAMPLES: u32 = 8;
 
-/// The ACKs of a round trip.
+/// The ACK train of a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Train {
-    /// Smallest RTT so far; 0 before the first.
+    /// Smallest RTT so far; 0 before the first sample.
     base: Nanos,
     start: Nanos,
-    /// The train's last ACK; 0 before the first.
+    /// When the train's last ACK came; 0 before the first.
     last: Nanos,
     samples: u32,
 }
 
 impl Train {
-    /// A round trip starts.
+    /// Starts a round trip.
     pub fn restart(&mut self) {
         self.last = 0;
         self.samples = 0;
     }
 
-    /// Whether slow start should end at this ACK; `rtt` is the smallest of the round trip, 0 if there is none.
+    /// Whether slow start should end at this ACK. `rtt` is the smallest RTT of the round trip, 0 if there is none.
     pub fn is_over(&mut self, ack: &Ack, rtt: Nanos, train: bool, delay: bool) -> bool {
         if self.base == 0 || (rtt > 0 && rtt < self.base) {
             self.base = rtt;
@@ -40,7 +40,7 @@ impl Train {
         (train && self.is_long(ack)) || (delay && self.is_late(rtt))
     }
 
-    /// The train lasts as long as the way to the receiver: the pipe is full.
+    /// Whether the train lasts as long as the one-way delay to the receiver, which means that the pipe is full.
     fn is_long(&mut self, ack: &Ack) -> bool {
         if self.last == 0 || !ack.cwnd_limited {
             self.last = ack.now;

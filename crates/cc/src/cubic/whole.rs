@@ -1,56 +1,56 @@
-//! CUBIC's growth as Linux counts it: windows and targets are whole segments, and a number of acknowledged segments earns the next one.
+//! CUBIC's growth as Linux computes it: windows and targets are whole segments, and a number of acknowledged segments adds one.
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
 use crate::growth::Growth;
 
-/// Linux looks at the cubic again when the window has changed, or after a 32nd of a second.
+/// Linux recomputes the target when the window has changed, or after 1/32 s.
 const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
-/// Growth at which the cubic is flat: a segment for this many windows.
+/// Where the cubic is flat, the window grows by one segment per this many windows.
 const FLAT: u64 = 100;
-/// Before the first loss a segment for 20 at most: 5 % a round trip.
+/// Before the first loss, 20 acknowledged segments or fewer add one: growth of at least 5 % per round trip.
 const FIRST_PRICE: u64 = 20;
-/// Half as fast as slow start at most.
+/// The window grows at most half as fast as in slow start.
 const LEAST_PRICE: u64 = 2;
 
-/// The counters of an epoch. Windows are segments, what was acknowledged bytes.
+/// The counters of an epoch. Windows are in segments, acknowledged data in bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Whole {
-    /// Acknowledged segments that earn one, and what was paid in so far.
+    /// Acknowledged segments that add one segment, and the bytes acknowledged towards the next one.
     price: u64,
     credit: Growth,
-    /// The window and the instant of the last look at the cubic.
+    /// The window and the instant of the last computation.
     seen: u64,
     seen_at: Nanos,
-    /// Reno's window, and what was acknowledged towards its next segment.
+    /// The estimate of Reno's window, and the bytes acknowledged towards its next segment.
     pub reno: u64,
     reno_acked: u64,
 }
 
 impl Whole {
-    /// An epoch starts with this window.
+    /// Starts an epoch with this window.
     pub fn start(&mut self, cwnd: u64) {
         self.reno = cwnd;
         self.reno_acked = 0;
         self.price = 0;
     }
 
-    /// Congestion: what was paid in is lost.
+    /// Drops the bytes counted so far. Called at congestion.
     pub fn forget(&mut self) {
         self.credit.forget();
     }
 
-    /// Counts what an ACK acknowledged.
+    /// Counts the bytes that an ACK acknowledged.
     pub fn acknowledge(&mut self, acked: u64) {
         self.reno_acked += acked;
     }
 
-    /// Whether it is time to look at the cubic.
+    /// Whether the target must be computed again.
     pub fn due(&self, now: Nanos, cwnd: u64) -> bool {
         self.price == 0 || self.seen != cwnd || now - self.seen_at > LOOK_AGAIN
     }
 
-    /// Sets the price of a segment by the cubic's target; `first`: no loss came yet.
+    /// Sets how many acknowledged segments add one, from the cubic's target. `first` means that no loss has occurred yet.
     pub fn look(&mut self, now: Nanos, cwnd: u64, target: u64, first: bool) {
         self.seen = cwnd;
         self.seen_at = now;
@@ -63,14 +63,14 @@ impl Whole {
         }
     }
 
-    /// Lets Reno's window grow by a segment for every `1 / alpha` windows acknowledged, and follows it where it is ahead.
+    /// Grows the estimate of Reno's window by one segment per `1 / alpha` windows acknowledged, and follows it where it is ahead.
     pub fn befriend(&mut self, cwnd: u64, alpha: f64, mss: u64) {
-        // Linux counts the windows in eighths.
+        // Linux counts windows in eighths.
         let windows = (8.0 / alpha) as u64;
-        // A window of one or two segments can be less than a segment this way; an acknowledged segment never buys more than one.
+        // For a window of one or two segments the step could be less than one segment. One acknowledged segment never adds more than one.
         let step = ((cwnd * windows) >> 3).max(1) * mss;
         if self.reno_acked > step {
-            // Every step but the last, of which at least a byte is kept.
+            // All steps except the last. At least one byte of it is kept.
             let steps = (self.reno_acked - 1) / step;
             self.reno_acked -= steps * step;
             self.reno += steps;
@@ -80,14 +80,14 @@ impl Whole {
         }
     }
 
-    /// Pays in what was acknowledged; gives the bytes earned, whole segments.
+    /// Counts acknowledged bytes. Returns the bytes by which the window grows, a multiple of the segment size.
     pub fn earn(&mut self, acked: u64, mss: u64) -> u64 {
         self.price = self.price.max(LEAST_PRICE);
         self.credit.earn(acked, self.price.max(1) * mss, mss)
     }
 }
 
-/// The cubic at a distance of `t` seconds from its turning point, in whole segments: Linux rounds the distance from there down.
+/// The cubic, `t` seconds from its turning point at `origin`, in whole segments. Linux rounds the distance from the turning point down.
 pub(super) fn target(origin: u64, c: f64, t: f64) -> u64 {
     let distance = (c * t * t * t).abs() as u64;
     if t < 0.0 {
@@ -137,7 +137,7 @@ mod tests {
         let mut whole = Whole::default();
         whole.start(8);
         whole.look(0, 8, 8, false);
-        // alpha 0.529: 15 eighths of a window, 15 segments at 8.
+        // With alpha 0.529 a step is 15 eighths of a window: 15 segments for a window of 8.
         for acked in 1..=16 {
             whole.acknowledge(1);
             whole.befriend(8, 0.9 / 1.7, 1);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn renos_window_grows_by_a_segment_for_a_segment_at_most() {
-        // beta 0.15: alpha 2.217, 3 eighths of a window, which of two segments is less than one.
+        // With beta 0.15, alpha is 2.217 and a step is 3 eighths of a window, which is less than one segment for a window of two.
         let alpha = 3.0 * 0.85 / 1.15;
         for cwnd in 1..=2 {
             let mut whole = Whole::default();

@@ -1,16 +1,16 @@
-//! A monitor interval: what was sent at one rate, and what became of it.
+//! A monitor interval: what was sent at one rate, and what was acknowledged or lost of it.
 
 use bloatlab_units::{Nanos, float};
 
-/// What the interval is for.
+/// The purpose of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Doubling from one interval to the next.
+    /// The rate doubles from one interval to the next.
     Starting,
-    /// A little above, or below, the base rate.
+    /// Slightly above, or below, the base rate.
     Up,
     Down,
-    /// The base rate, until the results of a pair are in.
+    /// The base rate, used until the results of a pair are known.
     Waiting,
 }
 
@@ -20,15 +20,15 @@ pub(super) struct Interval {
     pub role: Role,
     /// The pacing rate, bytes per second.
     pub rate: f64,
-    /// The connection's delivered bytes as it began: what leaves in it carries that or more.
+    /// The connection's delivered bytes at its start. Segments sent in it carry this value or a larger one.
     pub from: u64,
     pub began: Nanos,
     pub ended: Nanos,
-    /// Bytes that left, that were acknowledged, and that were lost.
+    /// Bytes that were sent, acknowledged and lost.
     pub sent: u64,
     pub acked: u64,
     pub lost: u64,
-    /// Sums over the RTT samples, for their slope: times since the first, ms, and RTTs above the first, ms.
+    /// Sums over the RTT samples, to compute their slope: times since the first sample and RTTs above the first RTT, both in ms.
     samples: f64,
     first: (Nanos, Nanos),
     t: f64,
@@ -57,7 +57,7 @@ impl Interval {
         }
     }
 
-    /// Takes an RTT sample in.
+    /// Records an RTT sample.
     pub fn sample(&mut self, now: Nanos, rtt: Nanos) {
         if self.samples == 0.0 {
             self.first = (now, rtt);
@@ -71,7 +71,7 @@ impl Interval {
         self.tr += t * r;
     }
 
-    /// The slope of the RTT over time, by least squares; 0 where it cannot be told.
+    /// The slope of the RTT over time, by least squares; 0 if it cannot be computed.
     pub fn slope(&self) -> f64 {
         let spread = self.samples * self.tt - self.t * self.t;
         if spread > 0.0 {
@@ -81,7 +81,7 @@ impl Interval {
         }
     }
 
-    /// Share of what was sent that was lost.
+    /// Share of the acknowledged and lost bytes that was lost.
     pub fn loss(&self) -> f64 {
         let known = self.acked + self.lost;
         if known > 0 {
@@ -91,7 +91,7 @@ impl Interval {
         }
     }
 
-    /// The rate at which it was sent, Mbit/s.
+    /// The rate at which it was actually sent, Mbit/s.
     pub fn sent_rate(&self) -> f64 {
         match self.ended - self.began {
             0 => 0.0,
@@ -100,16 +100,17 @@ impl Interval {
     }
 }
 
-/// Intervals that are remembered at once; more than can be in flight. A power of two, so that a place is a mask away.
+/// Capacity: more intervals than can be in flight. A power of two, so that an index is computed with a mask.
 const PLACES: usize = 16;
 
-/// The intervals that are not accounted for, the oldest first; the last is being sent.
+/// The intervals that are not fully accounted for, oldest first. The last one is being sent.
 pub(super) struct Intervals {
     places: Box<[Interval; PLACES]>,
-    /// Counted on, and taken modulo the number of places.
+    /// These indexes keep counting and are taken modulo the capacity.
     first: usize,
     end: usize,
-    /// The delivered bytes as the second oldest began: the oldest is over for what left with as many; the largest number if there is none.
+    /// Delivered bytes at the start of the second oldest interval, or `u64::MAX` without one. A segment sent with this value or more does not belong
+    /// to the oldest.
     until: u64,
 }
 
@@ -138,14 +139,14 @@ impl Intervals {
         self.until = u64::MAX;
     }
 
-    /// Appends one; there must be room.
+    /// Appends an interval. There must be room.
     pub fn push(&mut self, interval: Interval) {
         self.places[self.end % PLACES] = interval;
         self.end += 1;
         self.look_ahead();
     }
 
-    /// Takes the oldest off; there must be one.
+    /// Removes and returns the oldest interval. There must be one.
     pub fn pop(&mut self) -> Interval {
         self.first += 1;
         self.look_ahead();
@@ -160,19 +161,19 @@ impl Intervals {
         };
     }
 
-    /// The oldest; there must be one.
+    /// The oldest interval. There must be one.
     #[inline]
     pub fn oldest(&mut self) -> &mut Interval {
         &mut self.places[self.first % PLACES]
     }
 
-    /// Whether another one had begun when what is delivered now left, with this much delivered.
+    /// Whether the oldest interval was over when a segment was sent with `prior` bytes delivered.
     #[inline]
     pub fn is_over(&self, prior: u64) -> bool {
         self.until <= prior
     }
 
-    /// The one that is being sent.
+    /// The interval that is being sent.
     pub fn latest(&mut self) -> Option<&mut Interval> {
         (self.first < self.end).then(|| &mut self.places[(self.end - 1) % PLACES])
     }

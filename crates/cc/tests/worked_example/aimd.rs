@@ -1,21 +1,21 @@
-//! AIMD: the window grows by a constant a round trip and falls by a share of itself.
+//! AIMD: the window grows by a constant per round trip and falls by a share of itself.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Law, Signal, Window};
+use crate::{Ack, CongestionControl, Factory, Signal, Window};
 
-/// AIMD with DECbit's constants: a segment more a round trip, an eighth less after congestion.
+/// AIMD with DECbit's constants: one segment more per round trip, an eighth less after congestion.
 ///
-/// It is the family that Reno belongs to, and the one whose flows become equal: adding keeps the difference between two windows and multiplying shrinks it. With
-/// an eighth instead of Reno's half it uses a shallow queue better. Beside Reno it takes more than its share, and flows that start
-/// later wait longer for theirs. Over long paths of high rate it needs as long as Reno to grow.
+/// Reno belongs to the same family. Flows of this family become equal: the increase keeps the difference between two windows, and the decrease
+/// shrinks it. The decrease is an eighth instead of Reno's half, so it uses a shallow queue better. Beside Reno it takes more than its share, and
+/// flows that start later take longer to reach theirs. Over long paths of high rate it grows as slowly as Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What a round trip adds to the window.
+    /// Growth of the window per round trip.
     #[schemars(range(min = 0.01, max = 100.0), extend("unit" = "segments"))]
     pub increase: f64,
     /// Share of the window that congestion takes.
@@ -27,7 +27,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        // Ramakrishnan and Jain 1990: one packet more, 0.875 of the window left.
+        // Ramakrishnan and Jain 1990: increase by one packet, decrease to 0.875 of the window.
         Self {
             increase: 1.0,
             decrease: 0.125,
@@ -36,7 +36,7 @@ impl Default for Params {
     }
 }
 
-impl Law for Params {
+impl Factory for Params {
     const SOURCE: &'static str = "D. Chiu, R. Jain, Analysis of the increase and decrease algorithms for congestion avoidance in computer networks, 1989";
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
@@ -48,11 +48,11 @@ impl Law for Params {
     }
 }
 
-/// The law.
+/// State of one connection.
 struct Aimd {
     starter: Starter,
     params: Params,
-    /// Part of a byte that the window could not take.
+    /// Fraction of a byte that is carried over to the next ACK.
     fraction: f64,
 }
 
@@ -62,7 +62,7 @@ impl CongestionControl for Aimd {
             return;
         }
         let acked = self.starter.open(window, ack);
-        // Chiu and Jain 1989: a constant for every window acknowledged.
+        // Chiu and Jain 1989: a constant per window acknowledged.
         self.fraction += self.params.increase * (window.mss * acked) as f64 / window.cwnd as f64;
         let bytes = self.fraction as u64;
         self.fraction -= bytes as f64;

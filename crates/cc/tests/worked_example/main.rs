@@ -1,7 +1,7 @@
-//! The law of `docs/adding-a-congestion-control.md`: compiled as it stands there, and run.
+//! The congestion control of `docs/adding-a-congestion-control.md`, compiled exactly as the page shows it, and run.
 
-// What `crates/cc/src/lib.rs` has in scope, so that the file is the one that would lie beside the others.
-use bloatlab_cc::{Ack, CongestionControl, Law, Signal, Window, slow_start};
+// The names that `crates/cc/src/lib.rs` has in scope, so that the file is the same as in `crates/cc/src`.
+use bloatlab_cc::{Ack, CongestionControl, Factory, Signal, Window, slow_start};
 use bloatlab_units::Streams;
 
 mod aimd;
@@ -37,7 +37,7 @@ fn the_registry_has_the_lines_that_the_page_extends() {
 
 #[test]
 fn it_grows_by_a_segment_a_window_and_falls_by_an_eighth() {
-    let mut law = aimd::Params::default().build(Streams::new(1).stream("cc"));
+    let mut cc = aimd::Params::default().build(Streams::new(1).stream("cc"));
     let mut window = Window::new(1000, 10);
     window.ssthresh = 10_000;
     let ack = Ack {
@@ -46,10 +46,10 @@ fn it_grows_by_a_segment_a_window_and_falls_by_an_eighth() {
         cwnd_limited: true,
         ..Ack::default()
     };
-    law.on_ack(&mut window, &ack);
+    cc.on_ack(&mut window, &ack);
     assert_eq!(window.cwnd, 10_100, "100.5 bytes, the half is kept");
-    law.on_ack(&mut window, &ack);
+    cc.on_ack(&mut window, &ack);
     assert_eq!(window.cwnd, 10_200, "99.5 bytes and the half");
-    law.on_congestion(&mut window, Signal::Loss, &ack);
+    cc.on_congestion(&mut window, Signal::Loss, &ack);
     assert_eq!(window.ssthresh, 8_925);
 }

@@ -1,52 +1,52 @@
-//! Who gets what of a slot.
+//! The allocation of a slot to UEs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a slot is cut into.
+/// The units into which a slot is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// Symbols: a UE has the whole band for some of them.
+    /// Symbols: a UE gets the whole band for some symbols.
     #[default]
     Tdma,
-    /// Resource block groups: a UE has some of them for all symbols.
+    /// Resource block groups: a UE gets some groups for all symbols.
     Ofdma,
 }
 
-/// Who is served first.
+/// Which UE is served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// UEs take turns, unit by unit.
+    /// UEs take turns, one unit at a time.
     #[default]
     RoundRobin,
-    /// Who has the highest rate for what it got lately.
+    /// The UE with the highest rate relative to what it got recently.
     ProportionalFair,
-    /// Who has the highest rate.
+    /// The UE with the highest rate.
     MaxRate,
 }
 
-/// A UE that wants a part of the slot.
+/// A UE that needs a part of the slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Its number.
+    /// Number of the UE.
     pub ue: usize,
-    /// Its modulation and coding scheme.
+    /// Modulation and coding scheme of the UE.
     pub mcs: usize,
     /// Bytes that it needs.
     pub need: u32,
-    /// Bytes a slot that it got lately.
+    /// Mean number of bytes per slot that it got recently.
     pub average: f64,
-    /// Whether something for others waits with it, a report or a request, which no policy may hold back for good.
+    /// Whether something that others wait for waits with it, such as a report or a request. No policy may delay that indefinitely.
     pub is_urgent: bool,
-    /// Units it gets.
+    /// Number of units that it gets.
     pub units: u32,
     satisfied: bool,
 }
 
 impl Candidate {
-    /// One that has nothing yet.
+    /// Creates a candidate that has no units yet.
     pub fn new(ue: usize, mcs: usize, need: u32, average: f64) -> Self {
         Self {
             ue,
@@ -59,15 +59,15 @@ impl Candidate {
         }
     }
 
-    /// It gets another unit.
+    /// Gives it one more unit.
     fn serve(&mut self, bytes: &mut dyn FnMut(usize, u32) -> u32) {
         self.units += 1;
         self.satisfied = bytes(self.mcs, self.units) >= self.need;
     }
 }
 
-/// Gives the units of a slot to the candidates: each as few as hold what it needs, and one at a time to whose turn it is. `bytes` is what so many units
-/// of a scheme hold. In round robin the first candidate is the first to be served.
+/// Allocates the units of a slot to the candidates, one at a time, according to the policy. Each gets as few units as hold what it needs. `bytes`
+/// returns how many bytes a number of units holds with a scheme. In round robin, the first candidate is served first.
 pub fn allocate(
     policy: Policy,
     candidates: &mut [Candidate],
@@ -79,7 +79,7 @@ pub fn allocate(
         return;
     }
     let mut left = units;
-    // Who takes turns is not held back.
+    // UEs that take turns are never delayed for long.
     if policy != Policy::RoundRobin {
         for candidate in candidates
             .iter_mut()
@@ -100,9 +100,9 @@ pub fn allocate(
     }
 }
 
-/// The fewest units that hold this much, at most `units`.
+/// The fewest units that hold this many bytes, at most `units`.
 fn fewest(mcs: usize, need: u32, units: u32, bytes: &mut dyn FnMut(usize, u32) -> u32) -> u32 {
-    // What units hold grows with them.
+    // The capacity grows with the number of units.
     let (mut low, mut high) = (1, units);
     if units == 0 || bytes(mcs, units) < need {
         return units;
@@ -118,7 +118,7 @@ fn fewest(mcs: usize, need: u32, units: u32, bytes: &mut dyn FnMut(usize, u32) -
     high
 }
 
-/// Who gets the next unit.
+/// Chooses the candidate for the next unit.
 fn choose(
     policy: Policy,
     candidates: &[Candidate],
@@ -133,13 +133,13 @@ fn choose(
         return waiting.next();
     }
     let mut best: Option<(usize, f64)> = None;
-    // The first of equals, in the order of the candidates, so that who was served last has no part in it.
+    // Of equal candidates, the first in the list is chosen, so that the choice does not depend on who was served last.
     for place in (0..count).filter(|&place| !candidates[place].satisfied) {
         let candidate = &candidates[place];
         let rate = f64::from(bytes(candidate.mcs, 1));
         let weight = match policy {
             Policy::ProportionalFair => {
-                // What it gets of this slot counts already.
+                // What it gets in this slot already counts.
                 let got = f64::from(bytes(candidate.mcs, candidate.units));
                 rate / (candidate.average + got).max(1.0)
             }
@@ -152,7 +152,7 @@ fn choose(
     best.map(|(place, _)| place)
 }
 
-/// Resource blocks of a group (TS 38.214 table 5.1.2.2.1-1, configuration 1).
+/// Number of resource blocks in a group (TS 38.214 table 5.1.2.2.1-1, configuration 1).
 pub fn group_size(blocks: u32) -> u32 {
     match blocks {
         0..=36 => 2,
@@ -166,7 +166,7 @@ pub fn group_size(blocks: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// 100 bytes a unit at scheme 1, 200 at scheme 2.
+    /// 100 bytes per unit with scheme 1, 200 with scheme 2.
     fn bytes(mcs: usize, units: u32) -> u32 {
         100 * mcs as u32 * units
     }
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn proportional_fair_looks_at_what_each_got() {
-        // Equal averages and what this slot gives: each unit of the better channel weighs twice and counts twice.
+        // Averages are equal, and what this slot gives counts. A unit of the better channel has twice the weight and twice the size.
         assert_eq!(
             shares(
                 Policy::ProportionalFair,

@@ -1,4 +1,4 @@
-//! One direction of a UE's bearer: from what waits above the sender to what the receiver hands up.
+//! One direction of a UE's bearer: from what waits above the sender to what the receiver delivers.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use crate::rlc::{
     Framing, Opportunity, Pdu, Receiver, RlcParams, Sdu, Status, Transmitter, Upper, pdu_bytes,
 };
 
-/// A data radio bearer as every UE has it, in both directions.
+/// A data radio bearer, in both directions, as every UE has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BearerParams {
-    /// How it stands among the UE's bearers.
+    /// Its priority among the bearers of the UE.
     pub channel: LogicalChannel,
     /// Its radio link control.
     pub rlc: RlcParams,
@@ -22,40 +22,40 @@ pub struct BearerParams {
     pub pdcp: PdcpParams,
 }
 
-/// What waits before the bearers of a cell, and where what comes out goes. Bearers are numbered UE by UE, a UE's in their order, and each twice: even on the
-/// downlink, one more on the uplink.
+/// What waits above the bearers of a cell, and where delivered packets go. Bearers are numbered by UE, and within a UE in their order. Each has two
+/// numbers: an even one for the downlink, and the next odd one for the uplink.
 pub trait Above<T> {
-    /// A bearer is about to fill a transport block; `held_since`: when what it still holds of an SDU came in.
+    /// A bearer is about to fill a transport block. If it still holds the rest of an SDU, `held_since` is when that SDU arrived.
     fn opportunity(&mut self, bearer: usize, now: Nanos, held_since: Option<Nanos>);
-    /// Gives the next SDU of a bearer.
+    /// Returns the next SDU of a bearer.
     fn pull(&mut self, bearer: usize, now: Nanos) -> Option<Sdu<T>>;
-    /// SDUs that wait for a bearer.
+    /// Number of SDUs that wait for a bearer.
     fn packets(&self, bearer: usize) -> u64;
-    /// Bytes that wait for a bearer.
+    /// Number of bytes that wait for a bearer.
     fn bytes(&self, bearer: usize) -> u64;
-    /// A block for a bearer of the downlink has been filled; with what of the slot nobody needed it could have had so many bytes.
+    /// A block for a downlink bearer has been filled. Including what nobody needed of the slot, the bearer could have had `offered` bytes.
     fn filled(&mut self, bearer: usize, now: Nanos, offered: u32);
-    /// A block of so many bytes went on air; `share` of a slot's symbols are its.
+    /// A block of `bytes` bytes was sent, which took this share of a slot's symbols.
     fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64);
-    /// A packet has crossed the cell.
+    /// A packet has passed the cell.
     fn delivered(&mut self, bearer: usize, now: Nanos, packet: &T);
     /// A packet was lost on the radio link.
     fn lost(&mut self, bearer: usize, now: Nanos, packet: &T);
 }
 
-/// A packet with its place among those that the sender has taken up.
+/// A packet with its number in the order in which the sender took packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbered<T> {
-    /// Counted from 0.
+    /// The number, counted from 0.
     pub number: u64,
-    /// What it carries.
+    /// The packet.
     pub packet: T,
 }
 
-/// Lost packets that are remembered, so that one whose parts were lost apart counts once.
+/// How many lost packets are remembered, so that a packet whose parts were lost separately counts once.
 const REMEMBERED: usize = 256;
 
-/// Sender and receiver of one direction.
+/// The sender and receiver of one direction.
 #[derive(Debug)]
 pub struct Bearer<T> {
     /// The sending entity.
@@ -72,7 +72,7 @@ pub struct Bearer<T> {
 }
 
 impl<T: Copy> Bearer<T> {
-    /// One through which nothing has passed.
+    /// Creates a bearer that nothing has passed yet.
     pub fn new(params: &BearerParams) -> Self {
         let BearerParams { rlc, pdcp, .. } = params;
         Self {
@@ -88,13 +88,13 @@ impl<T: Copy> Bearer<T> {
         }
     }
 
-    /// A block is about to be filled in which it may have a part.
+    /// A block that this bearer may use is about to be filled.
     pub fn opportunity(&self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
         let held_since = self.sender.held().map(|(_, since)| since);
         above.opportunity(number, now, held_since);
     }
 
-    /// Fills up to so many bytes of a block; says how many it used.
+    /// Fills up to `room` bytes of a block. Returns how many bytes it used.
     fn fill(
         &mut self,
         number: usize,
@@ -111,7 +111,7 @@ impl<T: Copy> Bearer<T> {
         self.sender.transmit(now, offer, &mut upper, out)
     }
 
-    /// Bytes that the sender would send if it could.
+    /// Number of bytes that the sender would send if it could.
     pub fn report(&mut self, number: usize, above: &mut dyn Above<T>) -> u32 {
         let numbers = &mut self.numbers;
         self.sender.report(&Own {
@@ -121,7 +121,7 @@ impl<T: Copy> Bearer<T> {
         })
     }
 
-    /// A block has been received.
+    /// Processes a block that was received.
     pub fn receive(
         &mut self,
         number: usize,
@@ -135,7 +135,7 @@ impl<T: Copy> Bearer<T> {
         self.hand_up(number, now, above);
     }
 
-    /// A block has been given up. What it carried is lost, unless the entities send it again.
+    /// Handles a block that was given up. What it carried is lost, unless the RLC retransmits it.
     pub fn give_up(
         &mut self,
         number: usize,
@@ -168,7 +168,7 @@ impl<T: Copy> Bearer<T> {
         timers.into_iter().flatten().min()
     }
 
-    /// Runs what is due.
+    /// Handles the timers that are due.
     pub fn on_timer(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
         if self.sender.next_timer().is_some_and(|at| at <= now) {
             let numbers = &mut self.numbers;
@@ -190,7 +190,7 @@ impl<T: Copy> Bearer<T> {
         }
     }
 
-    /// A status report has come for the sender.
+    /// Passes a status report to the sender.
     pub fn on_status(
         &mut self,
         number: usize,
@@ -202,7 +202,7 @@ impl<T: Copy> Bearer<T> {
         self.recover(number, now, above);
     }
 
-    /// Starts both ends anew if the radio link has failed.
+    /// Re-establishes both ends if the radio link has failed.
     fn recover(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) {
         if self.sender.failed() {
             self.sender.reestablish();
@@ -228,8 +228,8 @@ impl<T: Copy> Bearer<T> {
     }
 }
 
-/// Puts into a block what a bearer has for it: a report on its opposite direction first, then what is to be sent again, then what is new
-/// (TS 38.322 section 5.2.3.1.1).
+/// Puts what a bearer has to send into a block: first a report on its opposite direction, then retransmissions, then new data (TS 38.322 section
+/// 5.2.3.1.1).
 #[inline]
 pub fn serve<T: Copy>(
     bearers: &mut [Bearer<T>],

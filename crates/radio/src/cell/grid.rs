@@ -1,18 +1,18 @@
-//! What the parts of a slot hold.
+//! The capacity of parts of a slot.
 
 use super::allocate::{Access, group_size};
 use crate::{McsTable, Rule, Shape, TransportBlock, TransportBlocks};
 
-/// Transport blocks by scheme and by units: symbols of the whole band, or groups of resource blocks.
+/// Transport blocks by scheme and number of units. Units are symbols of the whole band, or groups of resource blocks.
 #[derive(Debug)]
 pub struct Grid {
     access: Access,
-    /// By the number of groups; with symbols as units, of all groups alone.
+    /// Indexed by the number of groups. With symbols as units, there is only the entry for all groups.
     groups: Vec<TransportBlocks>,
 }
 
 impl Grid {
-    /// For a band of so many resource blocks.
+    /// Creates the grid of a band with this many resource blocks.
     pub fn new(rule: Rule, table: McsTable, access: Access, blocks: u32, layers: u32) -> Self {
         let of = |blocks: u32| {
             let shape = Shape {
@@ -25,7 +25,7 @@ impl Grid {
             Access::Tdma => vec![of(blocks)],
             Access::Ofdma => {
                 let size = group_size(blocks);
-                // The last group has what is left of the band.
+                // The last group has the rest of the band.
                 let count = blocks.div_ceil(size);
                 (1..=count).map(|n| of((n * size).min(blocks))).collect()
             }
@@ -33,7 +33,7 @@ impl Grid {
         Self { access, groups }
     }
 
-    /// Units in a slot with so many symbols for data.
+    /// Number of units in a slot with this many symbols for data.
     #[inline]
     pub fn units(&self, symbols: u32) -> u32 {
         match self.access {
@@ -43,7 +43,7 @@ impl Grid {
         }
     }
 
-    /// The block that so many units hold, in a slot with so many symbols for data.
+    /// The block in this many units, in a slot with this many symbols for data.
     #[inline]
     pub fn block(&self, mcs: usize, units: u32, symbols: u32) -> TransportBlock {
         match self.access {
@@ -53,7 +53,7 @@ impl Grid {
         }
     }
 
-    /// Symbols that the first `units` of a slot take from its beginning.
+    /// Number of symbols from the start of the slot that the first `units` units take.
     #[inline]
     pub fn symbols(&self, units: u32, symbols: u32) -> u32 {
         match self.access {
@@ -62,7 +62,7 @@ impl Grid {
         }
     }
 
-    /// The whole band, by scheme and symbols.
+    /// The blocks of the whole band, by scheme and symbols.
     pub fn whole(&self) -> &TransportBlocks {
         &self.groups[self.groups.len() - 1]
     }

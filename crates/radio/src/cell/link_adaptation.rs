@@ -1,20 +1,20 @@
-//! The scheme that a sender uses: what the receiver told of the channel some slots ago.
+//! The scheme that a sender uses, which depends on the receiver's channel report from some slots ago.
 
 use std::collections::VecDeque;
 
-/// Reports on the channel of one direction.
+/// Channel reports of one direction.
 #[derive(Clone, Debug)]
 pub struct Adaptation {
-    /// Slots from a measurement to its first use.
+    /// Number of slots from a measurement to its first use.
     delay: u64,
-    /// In force: the lowest scheme until the first report.
+    /// The current scheme; the lowest one until the first report.
     mcs: usize,
-    /// First slot of use, and scheme.
+    /// First slot of use, and scheme, of the reports to come.
     reports: VecDeque<(u64, usize)>,
 }
 
 impl Adaptation {
-    /// Nothing is known of the channel.
+    /// Creates it without any report.
     pub fn new(delay: u64) -> Self {
         Self {
             delay,
@@ -23,7 +23,7 @@ impl Adaptation {
         }
     }
 
-    /// A block of this slot was measured.
+    /// Records the measurement of a block in this slot.
     pub fn measured(&mut self, slot: u64, mcs: usize) {
         let last = self.reports.back().map_or(self.mcs, |&(_, last)| last);
         if last != mcs {
@@ -31,7 +31,7 @@ impl Adaptation {
         }
     }
 
-    /// The scheme to schedule with in this slot.
+    /// The scheme for scheduling in this slot.
     pub fn mcs(&mut self, slot: u64) -> usize {
         while let Some(&(from, mcs)) = self.reports.front()
             && from <= slot
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn six_blocks_go_out_before_the_first_report_is_of_use() {
-        // radio.md: filled in slot 0, measured in slot 2, of use from slot 6 on.
+        // radio.md: filled in slot 0, measured in slot 2, used from slot 6 on.
         let mut adaptation = Adaptation::new(4);
         let used: Vec<usize> = (0..8)
             .map(|slot| {

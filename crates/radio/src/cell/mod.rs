@@ -1,7 +1,7 @@
-//! The cell: slot by slot, who sends what.
+//! The cell: which UE sends what in every slot.
 //!
-//! A block for the downlink is filled in slot n and on air in n + 2; a grant for the uplink is given in slot n, and what the UE sends by it is filled and on
-//! air in n + 4. A UE without a grant asks for one at the end of a slot. What fails is sent again some slots later, before anything new.
+//! A downlink block is filled in slot n and sent in n + 2. An uplink grant is given in slot n, and the UE fills and sends its block in n + 4. A UE
+//! without a grant asks for one at the end of a slot. Failed blocks are retransmitted some slots later, before anything new.
 
 pub mod allocate;
 mod bearer;
@@ -30,32 +30,32 @@ use crate::{Amc, McsTable, SYMBOLS, mcs_of_cqi};
 
 pub use self::bearer::{Above, BearerParams};
 
-/// Slots from filling a block for the downlink to sending it (5G-LENA: the delay from MAC to PHY).
+/// Number of slots from filling a downlink block to sending it (5G-LENA: the delay from MAC to PHY).
 const DOWN_AHEAD: u64 = 2;
-/// Slots from granting to sending on the uplink: the same, and K2 = 2.
+/// Number of slots from an uplink grant to sending: as above, plus K2 = 2.
 const UP_AHEAD: u64 = 4;
-/// Decoding of a block at the UE (5G-LENA: `TbDecodeLatency`); the base station hands up at once.
+/// Decoding time of a block at the UE (5G-LENA: `TbDecodeLatency`). The base station delivers at once.
 const DECODING: Nanos = 100 * MICROSECOND;
-/// Symbols of the blocks for which the channel's quality is told.
+/// Number of symbols of the blocks for which the channel quality is reported.
 const REFERENCE_SYMBOLS: u32 = 12;
-/// Over how many slots the average of the proportionally fair scheduler goes.
+/// Number of slots over which the proportionally fair scheduler averages.
 const AVERAGE_SLOTS: f64 = 100.0;
 
 const DOWN: usize = 0;
 const UP: usize = 1;
 
-/// A UE: its channel, and what the base station knows of it.
+/// A UE: its channel, and what the base station knows about it.
 struct Ue {
     channel: Channel,
-    /// dB, of the downlink, in this slot.
+    /// Downlink SNR in this slot, dB.
     snr: f64,
-    /// dB by which the uplink's SNR differs.
+    /// Difference of the uplink's SNR, dB.
     uplink_offset: f64,
     adaptation: [Adaptation; 2],
     requests: Requests,
-    /// Bytes a slot lately, by direction.
+    /// Mean number of recent bytes per slot, by direction.
     average: [f64; 2],
-    /// HARQ processes in use, by direction.
+    /// Number of HARQ processes in use, by direction.
     processes: [u32; 2],
     /// How its bearers share a block, by direction.
     channels: [Prioritisation; 2],
@@ -69,31 +69,31 @@ pub struct Cell<T> {
     grid: Grid,
     policy: Policy,
     harq: HarqParams,
-    /// Period and first slot of the first UE's sounding; none if there is none.
+    /// Period of sounding and the first UE's slot in it, if UEs sound the channel.
     sounding: Option<(u64, u64)>,
     amc: Amc,
     ues: Vec<Ue>,
-    /// Bearers of a UE.
+    /// Number of bearers per UE.
     channels: usize,
-    /// By number, as [`Above`] has them.
+    /// Indexed by number, as in [`Above`].
     bearers: Vec<Bearer<T>>,
     air: [Air<Numbered<T>>; 2],
-    /// What is to be sent again, and the first slot for it, in order.
+    /// Blocks to retransmit, each with the first slot for it, in order.
     again: [Vec<(u64, Transmission<Numbered<T>>)>; 2],
     candidates: Vec<Candidate>,
-    /// Whose turn is first in the next slot, by direction.
+    /// The UE that is first in the next slot, by direction.
     turn: [usize; 2],
-    /// The next slot that is looked at, if there is anything to look at.
+    /// The next slot to process, if there is anything to do.
     next_slot: Option<u64>,
-    /// The first slot that has not been looked at.
+    /// The first slot that has not been processed.
     fresh: u64,
     rng: Rng,
-    /// Once this is set no slot does anything more.
+    /// Once this is set, no slot is processed any more.
     interrupt: Interrupt,
 }
 
 impl<T: Copy> Cell<T> {
-    /// A cell in which nothing has happened; the channels are those of its parameters, with their files read, the bearers those that each UE has.
+    /// Creates a cell in its initial state. The channels are those of its parameters, with their files read. `bearers` are the bearers of each UE.
     ///
     /// # Errors
     /// What [`CellParams::validate`] refuses.
@@ -109,7 +109,7 @@ impl<T: Copy> Cell<T> {
             .map(|(number, channel): (u32, _)| Ue {
                 channel: Channel::new(channel, band, streams.stream(&format!("radio/ue_{number}"))),
                 snr: 0.0,
-                // What is given as an SNR holds for both directions.
+                // A given SNR applies to both directions.
                 uplink_offset: if channel.is_computed() {
                     params.uplink_offset()
                 } else {
@@ -152,29 +152,29 @@ impl<T: Copy> Cell<T> {
         })
     }
 
-    /// Once this is set no slot does anything more.
+    /// Sets the interrupt, after which no slot is processed any more.
     pub fn interrupted_by(mut self, interrupt: &Interrupt) -> Self {
         for ue in &mut self.ues {
-            ue.channel.heed(interrupt);
+            ue.channel.set_interrupt(interrupt);
         }
         self.interrupt = interrupt.clone();
         self
     }
 
-    /// Something was put before a bearer: the cell looks at its next slot.
+    /// Something was queued above a bearer, so the cell processes its next slot.
     pub fn wake(&mut self, now: Nanos) {
         let slot = self.clock.next(now).max(self.fresh);
         self.next_slot = Some(self.next_slot.map_or(slot, |other| other.min(slot)));
     }
 
-    /// When [`run`](Self::run) wants to be called.
+    /// When [`run`](Self::run) must be called.
     pub fn next_event(&self) -> Option<Nanos> {
         let slot = self.next_slot.map(|slot| self.clock.start(slot));
         let decoded = self.air.iter().filter_map(Air::next_decoded);
         decoded.chain(slot).min()
     }
 
-    /// What a bearer's sender still holds of an SDU, bytes.
+    /// Bytes of an SDU that a bearer's sender still holds.
     pub fn held(&self, bearer: usize) -> u32 {
         self.bearers[bearer]
             .sender
@@ -182,7 +182,7 @@ impl<T: Copy> Cell<T> {
             .map_or(0, |(bytes, _)| bytes)
     }
 
-    /// Does what is due now.
+    /// Handles everything that is due now.
     pub fn run(&mut self, now: Nanos, above: &mut dyn Above<T>) {
         for direction in [DOWN, UP] {
             while let Some(block) = self.air[direction].decoded(now) {
@@ -197,7 +197,7 @@ impl<T: Copy> Cell<T> {
         }
     }
 
-    /// A slot begins.
+    /// Processes a slot.
     fn slot(&mut self, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
         for ue in &mut self.ues {
             if self.interrupt.is_set() {
@@ -236,7 +236,7 @@ impl<T: Copy> Cell<T> {
         (0..self.channels).map(move |channel| first + 2 * channel)
     }
 
-    /// Fills a block from a UE's bearers, and says whether there was anything.
+    /// Fills a block from a UE's bearers. Returns whether there was anything to send.
     fn fill(
         &mut self,
         ue: usize,
@@ -261,7 +261,7 @@ impl<T: Copy> Cell<T> {
         !content.parts.is_empty()
     }
 
-    /// Bytes that a bearer's sender would send, with what its side's receiver has to tell.
+    /// Number of bytes that a bearer's sender would send, including the reports of the receiver on its side.
     #[inline]
     fn report(&mut self, number: usize, now: Nanos, above: &mut dyn Above<T>) -> u32 {
         let status = self.bearers[number ^ 1].receiver.status_due(now);
@@ -270,7 +270,7 @@ impl<T: Copy> Cell<T> {
             .saturating_add(status.unwrap_or(0))
     }
 
-    /// The same of all bearers of a UE together.
+    /// Number of bytes that all bearers of a UE would send.
     fn waiting(
         &mut self,
         ue: usize,
@@ -285,7 +285,7 @@ impl<T: Copy> Cell<T> {
         sum
     }
 
-    /// Blocks of this slot cross the channel: they are decoded at their end, or are to be sent again.
+    /// Sends the blocks of this slot over the channel. They are decoded at the receiver, or must be retransmitted.
     fn propagate(&mut self, direction: usize, slot: u64, now: Nanos, above: &mut dyn Above<T>) {
         let mut blocks = self.air[direction].take(slot);
         for mut block in blocks.drain(..) {
@@ -322,7 +322,7 @@ impl<T: Copy> Cell<T> {
         self.air[direction].rest(slot, blocks);
     }
 
-    /// A block has come through.
+    /// Processes a block that was decoded.
     fn decoded(
         &mut self,
         direction: usize,
@@ -343,11 +343,11 @@ impl<T: Copy> Cell<T> {
             self.bearers[number].receive(number, now, pdus, above);
         }
         self.air[direction].give_back(block.content);
-        // What was received may have to be acknowledged, or frees a window.
+        // What was received may have to be acknowledged, or may free a window.
         self.wake(now);
     }
 
-    /// UEs that have something to send and no grant ask for one.
+    /// UEs with data to send and without a grant ask for one.
     fn request(&mut self, slot: u64, above: &mut dyn Above<T>) {
         if !self.pattern.room(slot).uplink_control {
             return;
@@ -362,7 +362,7 @@ impl<T: Copy> Cell<T> {
         }
     }
 
-    /// Looks at the next slot if there is anything to do in it; otherwise at the one in which a timer ends.
+    /// Schedules the next slot if there is anything to do in it, otherwise the slot in which a timer ends.
     fn sleep(&mut self, slot: u64, above: &mut dyn Above<T>) {
         let now = self.clock.start(slot);
         let busy = self.air.iter().any(|air| !air.is_idle())
@@ -378,7 +378,7 @@ impl<T: Copy> Cell<T> {
     }
 }
 
-/// A block goes on air: what it takes is shared among the bearers in it as their parts are; what carries nothing is the first bearer's.
+/// A block is sent. Its share of the slot is divided among its bearers in proportion to their parts. An empty block counts for the first bearer.
 fn sent<T: Copy>(
     block: &Transmission<Numbered<T>>,
     first: usize,

@@ -1,5 +1,6 @@
-//! What a user sets of a cell.
+//! The parameters of a cell.
 
+use bloatlab_link::Files;
 use bloatlab_units::{Frequency, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,20 +16,20 @@ use crate::pdcp::PdcpParams;
 use crate::rlc::RlcParams;
 use crate::{Amc, McsTable, Numerology, Rule, SYMBOLS};
 
-/// UEs that a cell may have.
+/// Largest number of UEs in a cell.
 const MOST_UES: usize = 256;
 
 /// Hybrid ARQ with incremental redundancy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HarqParams {
-    /// Blocks of a UE that may be under way in each direction.
+    /// Number of blocks of a UE that may be in flight in each direction.
     #[schemars(range(min = 1, max = 32))]
     pub processes: u32,
-    /// Times that a failed block is sent again at most; then what it carried is lost to HARQ.
+    /// Number of times that a failed block is retransmitted. After that, HARQ gives up what it carried.
     #[schemars(range(min = 0, max = 7))]
     pub retransmissions: u32,
-    /// Slots from a block to its repetition.
+    /// Number of slots from a block to its retransmission.
     #[schemars(range(min = 3, max = 8))]
     pub slots: u32,
 }
@@ -54,33 +55,33 @@ pub struct CellParams {
     /// Width of the carrier.
     #[schemars(extend("x-minimum" = "1MHz", "x-maximum" = "2GHz"))]
     pub bandwidth: Frequency,
-    /// Subcarriers lie 15 kHz x 2^numerology apart; a slot lasts 1 ms/2^numerology.
+    /// Subcarriers are 15 kHz x 2^numerology apart, and a slot lasts 1 ms/2^numerology.
     #[schemars(range(min = 0, max = 4))]
     pub numerology: u8,
-    /// By whose rule resource blocks and transport blocks are counted: `3gpp` (TS 38.214, TS 38.101) or `lena` (5G-LENA 2).
+    /// How resource blocks and transport blocks are computed: `3gpp` (TS 38.214, TS 38.101) or `lena` (5G-LENA 2).
     pub rule: Rule,
-    /// Whether both directions share the carrier (`tdd`, as `pattern` says) or have one each (`fdd`).
+    /// Whether both directions share the carrier (`tdd`, according to `pattern`) or have separate carriers (`fdd`).
     pub duplex: Duplex,
-    /// Slots of TDD, again and again: D downlink, U uplink, F flexible, S special (downlink, gap, uplink).
+    /// The repeating slots of TDD: D downlink, U uplink, F flexible, S special (downlink, gap, uplink).
     #[schemars(length(min = 1, max = 40))]
     pub pattern: String,
     /// Whether a slot is shared by symbols (`tdma`) or by groups of resource blocks (`ofdma`).
     pub access: Access,
-    /// Who is served first: `round_robin`, `proportional_fair` or `max_rate`.
+    /// Which UE is served first: `round_robin`, `proportional_fair` or `max_rate`.
     pub scheduler: Policy,
     /// Table of modulation and coding schemes of TS 38.214: 1 (64QAM), 2 (256QAM) or 3 (low rates).
     pub mcs_table: McsTable,
-    /// How the scheme follows the SNR.
+    /// How the scheme is chosen from the SNR.
     pub amc: Amc,
-    /// Layers of spatial multiplexing.
+    /// Number of layers of spatial multiplexing.
     #[schemars(range(min = 1, max = 4))]
     pub layers: u32,
-    /// Slots from measuring the channel to scheduling by it.
+    /// Number of slots from measuring the channel to scheduling by it.
     #[schemars(range(min = 1, max = 100))]
     pub cqi_delay: u64,
-    /// Whether UEs sound the channel: one symbol of a slot for each, every 80 slots or, with more UEs, every 160 or 320.
+    /// Whether UEs sound the channel: one symbol of a slot per UE, every 80 slots or, with more UEs, every 160 or 320.
     pub sounding: bool,
-    /// Slot in which the first UE sounds the channel, within the period.
+    /// The slot within the period in which the first UE sounds the channel.
     #[schemars(range(min = 0, max = 319))]
     pub sounding_offset: u64,
     /// Hybrid ARQ.
@@ -92,11 +93,11 @@ pub struct CellParams {
     /// Transmit power of the base station, dBm.
     #[schemars(range(min = -30.0, max = 80.0))]
     pub gnb_power: f64,
-    /// Transmit power of a UE, dBm: the uplink of a computed channel is by so much weaker as this is below the base station's. An SNR that is given holds for
-    /// both directions.
+    /// Transmit power of a UE, dBm. The uplink of a computed channel is weaker than the downlink by the difference to the base station's power. A
+    /// given SNR applies to both directions.
     #[schemars(range(min = -30.0, max = 80.0))]
     pub ue_power: f64,
-    /// The UEs, each by its channel: a fixed SNR, one computed from the UE's way, or a recorded one.
+    /// The UEs, each given by its channel: a fixed SNR, one computed from the UE's movement, or a recorded one.
     #[schemars(length(min = 1, max = 256))]
     pub ues: Vec<ChannelParams>,
 }
@@ -143,10 +144,10 @@ fn within<T: PartialOrd + std::fmt::Display>(
 }
 
 impl CellParams {
-    /// Refuses what no cell can have, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is out of range.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         within(
             "frequency",
@@ -181,7 +182,7 @@ impl CellParams {
         Ok(())
     }
 
-    /// The bearer that a UE has where nothing else is said of its bearers.
+    /// The bearer of a UE whose bearers are not configured.
     pub fn bearer(&self) -> BearerParams {
         BearerParams {
             rlc: self.rlc.clone(),
@@ -190,12 +191,12 @@ impl CellParams {
         }
     }
 
-    /// The carrier, GHz.
+    /// The carrier frequency, GHz.
     fn ghz(&self) -> f64 {
         self.frequency.0 as f64 * 1e-9
     }
 
-    /// What its UEs' channels must know of it.
+    /// What the channels of its UEs must know about it.
     pub(crate) fn band(&self) -> Result<Band, String> {
         Ok(Band {
             resource_blocks: self.resource_blocks()?,
@@ -205,19 +206,19 @@ impl CellParams {
         })
     }
 
-    /// Its slots.
+    /// The pattern of its slots.
     pub(crate) fn slots(&self) -> Result<Pattern, String> {
         Pattern::new(self.duplex, &self.pattern)
     }
 
-    /// Reads the files that channels name, and notes their digests.
+    /// Reads the files that channels name, and records their digests.
     ///
     /// # Errors
-    /// `ues[place].parameter: reason`.
-    pub fn load(&mut self) -> Result<Vec<Loaded>, String> {
+    /// `ues[index].parameter: reason`.
+    pub fn load(&mut self, files: &dyn Files) -> Result<Vec<Loaded>, String> {
         let ues = self.ues.iter_mut().enumerate();
         let load = |(place, ue): (usize, &mut ChannelParams)| {
-            ue.load().map_err(|why| format!("ues[{place}].{why}"))
+            ue.load(files).map_err(|why| format!("ues[{place}].{why}"))
         };
         ues.map(load).collect()
     }
@@ -230,18 +231,18 @@ impl CellParams {
         Ok(self.numerology()?.slot())
     }
 
-    /// Its numerology.
+    /// The numerology.
     pub(crate) fn numerology(&self) -> Result<Numerology, String> {
         Numerology::new(self.numerology)
     }
 
-    /// Resource blocks of the carrier.
+    /// Number of resource blocks of the carrier.
     pub fn resource_blocks(&self) -> Result<u32, String> {
         self.numerology()?
             .resource_blocks(self.rule, self.bandwidth.0, self.frequency.0 as f64)
     }
 
-    /// What parts of its slots hold.
+    /// The capacity of parts of its slots.
     pub(crate) fn grid(&self) -> Result<Grid, String> {
         Ok(Grid::new(
             self.rule,
@@ -252,7 +253,7 @@ impl CellParams {
         ))
     }
 
-    /// Bit/s that a UE with the best channel, alone in the cell, gets at most: on the downlink, and on the uplink.
+    /// The highest rate, in bit/s, of a UE with the best channel and alone in the cell: downlink, then uplink.
     pub fn peak_rates(&self) -> Result<[u64; 2], String> {
         let (grid, slots, mcs) = (self.grid()?, self.slots()?, self.mcs_table.highest());
         let slots_per_second = 1000.0 * self.numerology()?.slots_per_subframe() as f64;
@@ -264,8 +265,8 @@ impl CellParams {
         .map(|bytes| (bytes * 8.0 * slots_per_second) as u64))
     }
 
-    /// What a small packet takes at least through an empty cell, by direction: half a slot until the next begins in the mean, what lies between filling or
-    /// asking and sending, and decoding.
+    /// The smallest latency of a small packet in an empty cell, by direction: on average half a slot until the next one begins, the delay from
+    /// filling or asking to sending, and decoding.
     pub fn latencies(&self) -> Result<[Nanos; 2], String> {
         let numerology = self.numerology()?;
         let (slot, symbol) = (numerology.slot(), numerology.symbol());
@@ -275,10 +276,10 @@ impl CellParams {
         ])
     }
 
-    /// Period of sounding, and the first UE's slot in it.
+    /// The period of sounding, and the first UE's slot in it.
     pub(crate) fn sounding(&self) -> Option<(u64, u64)> {
         let ues = self.ues.len() as u64;
-        // 5G-LENA begins with 80 slots; TS 38.331 lists what may follow.
+        // 5G-LENA starts with 80 slots. TS 38.331 lists the larger values.
         let period = [80, 160, 320]
             .into_iter()
             .find(|&period| period >= ues)
@@ -287,7 +288,7 @@ impl CellParams {
             .then_some((period, self.sounding_offset % period))
     }
 
-    /// dB by which the uplink's SNR differs from the downlink's.
+    /// Difference between the SNRs of uplink and downlink, dB.
     pub(crate) fn uplink_offset(&self) -> f64 {
         self.ue_power - self.gnb_power
     }

@@ -1,4 +1,4 @@
-//! What the slots of a cell are for.
+//! The use of a cell's slots.
 
 use bloatlab_units::Nanos;
 use schemars::JsonSchema;
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::numerology::SYMBOLS;
 
-/// Symbols of a slot that carry data: the control symbols are taken off.
+/// Numbers of symbols of a slot that carry data. Control symbols are excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Symbols for either direction.
+    /// Symbols that either direction may use.
     pub shared: u32,
-    /// Symbols for the downlink alone.
+    /// Symbols only for the downlink.
     pub down: u32,
-    /// Symbols for the uplink alone.
+    /// Symbols only for the uplink.
     pub up: u32,
-    /// Whether UEs may ask for a grant at the slot's end.
+    /// Whether UEs may ask for a grant at the end of the slot.
     pub uplink_control: bool,
 }
 
@@ -23,21 +23,22 @@ pub struct Room {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Duplex {
-    /// They take turns, as the pattern says.
+    /// They take turns according to the pattern.
     #[default]
     Tdd,
-    /// Each has a carrier of its own.
+    /// Each direction has its own carrier.
     Fdd,
 }
 
-/// The slots of a cell, again and again.
+/// The repeating slots of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     rooms: Vec<Room>,
 }
 
 impl Pattern {
-    /// From letters: D downlink, U uplink, F flexible (symbols go to whoever needs them), S special (ten symbols of downlink, a gap of two, two of uplink).
+    /// Reads the letters: D downlink, U uplink, F flexible (symbols go to the direction that needs them), S special (ten symbols of downlink, a gap
+    /// of two, two of uplink).
     ///
     /// # Errors
     /// `pattern: reason`.
@@ -69,13 +70,13 @@ impl Pattern {
         Ok(Self { rooms })
     }
 
-    /// The slot of this number.
+    /// The slot with this number.
     #[inline]
     pub fn room(&self, slot: u64) -> Room {
         self.rooms[(slot % self.rooms.len() as u64) as usize]
     }
 
-    /// Mean of something over the slots.
+    /// The mean of a value over the slots.
     pub fn mean(&self, of: impl Fn(Room) -> u32) -> f64 {
         let sum: f64 = self.rooms.iter().map(|&room| f64::from(of(room))).sum();
         sum / self.rooms.len() as f64
@@ -84,7 +85,7 @@ impl Pattern {
 
 fn room(letter: char) -> Result<Room, String> {
     Ok(match letter {
-        // The first symbol of a slot with a downlink is its control channel, the last of one with an uplink the uplink's.
+        // The first symbol of a slot with a downlink is its control channel. The last symbol of a slot with an uplink is the uplink's.
         'D' => Room {
             down: SYMBOLS - 1,
             ..Room::default()
@@ -114,7 +115,7 @@ fn room(letter: char) -> Result<Room, String> {
     })
 }
 
-/// When slots and symbols are.
+/// The times of slots and symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// Duration of a slot.
@@ -130,13 +131,13 @@ impl Clock {
         slot * self.slot
     }
 
-    /// When so many symbols of a slot are over.
+    /// When the first `symbols` symbols of a slot are over.
     #[inline]
     pub fn end(self, slot: u64, symbols: u32) -> Nanos {
         self.start(slot) + Nanos::from(symbols) * self.symbol
     }
 
-    /// The first slot that begins at or after an instant.
+    /// The first slot that begins at or after `now`.
     #[inline]
     pub fn next(self, now: Nanos) -> u64 {
         now.div_ceil(self.slot)

@@ -1,4 +1,4 @@
-//! Logical-channel prioritisation (TS 38.321 section 5.4.3.1): which of a UE's bearers fill its transport block.
+//! Logical-channel prioritisation (TS 38.321 section 5.4.3.1): how a UE's bearers fill its transport block.
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos, Rate, SECOND};
 
@@ -7,21 +7,21 @@ use crate::rlc::Opportunity;
 
 /// The lowest priority.
 pub const LOWEST: u8 = 16;
-/// The greatest finite rate of TS 38.331, LogicalChannelConfig: 65,536 kB/s.
+/// The largest finite rate of TS 38.331, LogicalChannelConfig: 65,536 kB/s.
 const MOST: Rate = Rate(8 * 65_536_000);
-/// The ends of its list of bucket sizes.
+/// The smallest and largest bucket size durations in its list.
 const SIZES: [Nanos; 2] = [5 * MILLISECOND, SECOND];
-/// Buckets are counted in bits times nanoseconds of a second.
+/// Buckets are counted in bits times the nanoseconds of a second.
 const BYTE: i128 = 8 * SECOND as i128;
 
-/// How a bearer stands among those of its UE.
+/// The priority of a bearer among those of its UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogicalChannel {
-    /// 1, which is served first, to 16.
+    /// Priority from 1, which is served first, to 16.
     pub priority: u8,
-    /// What it gets before lower priorities get anything.
+    /// Rate that it gets before lower priorities get anything.
     pub prioritised_bit_rate: OrInfinite<Rate>,
-    /// How long that may be saved up.
+    /// For how long unused rate may accumulate.
     pub bucket_size_duration: Duration,
 }
 
@@ -36,10 +36,10 @@ impl Default for LogicalChannel {
 }
 
 impl LogicalChannel {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         if !(1..=LOWEST).contains(&self.priority) {
             let value = self.priority;
@@ -71,27 +71,27 @@ impl LogicalChannel {
 pub struct Served {
     /// Bytes of the block.
     pub room: u32,
-    /// Bytes of PDUs in them, without MAC's subheaders; counted where there is an amount that is enough.
+    /// Bytes of PDUs in them, without MAC subheaders. Only counted if a sufficient amount is given.
     pub pdus: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Channel {
     settings: LogicalChannel,
-    /// The bucket (Bj); below 0 where the last PDU was larger than what was left.
+    /// The bucket (Bj). It is negative if the last PDU was larger than the rest of the bucket.
     bucket: i128,
-    /// When it was filled up last.
+    /// When it was last filled.
     at: Nanos,
-    /// What it had of blocks, as channels of its priority that always have something to send count it.
+    /// Service that it received, relative to channels of the same priority that always have something to send.
     share: u64,
-    /// Has something for this block.
+    /// Whether it has something to send in this block.
     waits: bool,
-    /// Bytes that it took of this block, by round.
+    /// Bytes that it took from this block, by round.
     taken: [u32; 2],
 }
 
 impl Channel {
-    /// Fills the bucket up (TS 38.321 section 5.4.3.1.1).
+    /// Fills the bucket (TS 38.321 section 5.4.3.1.1).
     fn fill_up(&mut self, now: Nanos) {
         if let OrInfinite::Finite(Rate(rate)) = self.settings.prioritised_bit_rate {
             let gained = i128::from(rate) * i128::from(now - self.at);
@@ -113,7 +113,7 @@ impl Channel {
     }
 }
 
-/// Rounds in which a block is filled: first what is guaranteed, then the rest.
+/// The rounds in which a block is filled: first the guaranteed part, then the rest.
 const GUARANTEED: usize = 0;
 const REST: usize = 1;
 
@@ -121,12 +121,13 @@ const REST: usize = 1;
 #[derive(Clone, Debug)]
 pub struct Prioritisation {
     channels: Vec<Channel>,
-    /// By priority: the least share of the channels that had something to send lately. Who comes back has no claim on what it did not need.
+    /// By priority: the smallest service among the channels that recently had something to send. A channel that returns has no claim on what it did
+    /// not need.
     least: [u64; LOWEST as usize + 1],
 }
 
 impl Prioritisation {
-    /// With empty buckets.
+    /// Creates it with empty buckets.
     pub fn new(channels: impl IntoIterator<Item = LogicalChannel>) -> Self {
         let channels = channels.into_iter().map(|settings| Channel {
             settings,
@@ -142,23 +143,23 @@ impl Prioritisation {
         }
     }
 
-    /// Channels.
+    /// Number of channels.
     pub fn count(&self) -> usize {
         self.channels.len()
     }
 
-    /// Says whether a channel has something for the next block.
+    /// Sets whether a channel has something to send in the next block.
     pub fn set_waiting(&mut self, channel: usize, waits: bool) {
         self.channels[channel].waits = waits;
     }
 
-    /// Whether a channel had something for the last block.
+    /// Whether a channel had something to send in the last block.
     #[inline]
     pub fn waits(&self, channel: usize) -> bool {
         self.channels[channel].waits
     }
 
-    /// Lets the channels fill a block of this size; `serve` is told whose turn it is and what it may use, and says what it did.
+    /// Lets the channels fill a block of this size. `serve` gets the channel and how much it may use, and returns how much it used.
     #[inline]
     pub fn fill(
         &mut self,
@@ -171,7 +172,7 @@ impl Prioritisation {
             return;
         }
         self.begin(now);
-        // Who has used nothing has nothing left, or nothing that fits.
+        // A channel that used nothing has nothing left, or nothing that fits.
         let mut is_done = 0_u64;
         let mut left = room;
         for round in [GUARANTEED, REST] {
@@ -192,7 +193,7 @@ impl Prioritisation {
         }
     }
 
-    /// A block begins.
+    /// Starts a block.
     fn begin(&mut self, now: Nanos) {
         let mut least = [u64::MAX; LOWEST as usize + 1];
         for channel in &mut self.channels {
@@ -209,7 +210,8 @@ impl Prioritisation {
         }
     }
 
-    /// Whose turn it is, and how much is enough: the highest priority's, of equal ones' whoever had least; these take turns PDU by PDU.
+    /// The next channel and the amount that is sufficient for it. The highest priority is served first; among equal ones, the channel with the least
+    /// service. They take turns, PDU by PDU.
     fn next(&self, round: usize, is_done: u64) -> Option<(usize, u32)> {
         let is_open = |&(place, channel): &(usize, &Channel)| {
             channel.waits
@@ -228,8 +230,8 @@ impl Prioritisation {
         Some((place, enough))
     }
 
-    /// Bytes that a channel could have had of the last block, or of one of this size with the same contents: not what others took before it. Of what lower
-    /// priorities had that is only what was guaranteed to them.
+    /// Bytes that a channel could have had of the last block, or of one of this size with the same contents. What other channels took before it is
+    /// excluded. Of what lower priorities took, only their guaranteed part is excluded.
     pub fn offered(&self, channel: usize, size: u32) -> u32 {
         if self.channels.len() == 1 {
             return size;

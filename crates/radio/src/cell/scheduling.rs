@@ -1,4 +1,4 @@
-//! Who sends in a slot to come: grants on the uplink, blocks on the downlink, and what is sent again.
+//! Scheduling of future slots: uplink grants, downlink blocks and retransmissions.
 
 use bloatlab_units::Nanos;
 
@@ -11,7 +11,7 @@ use crate::SYMBOLS;
 use crate::bler::Combined;
 
 impl<T: Copy> Cell<T> {
-    /// Symbols of a slot that sounding takes: one for each UE whose turn it is.
+    /// Number of symbols of a slot used for sounding: one per UE whose turn it is.
     fn sounding(&self, slot: u64) -> u32 {
         let Some((period, first)) = self.sounding else {
             return 0;
@@ -20,7 +20,7 @@ impl<T: Copy> Cell<T> {
         u32::from(turn < self.ues.len() as u64)
     }
 
-    /// Symbols for data on the uplink, and whether the downlink may have what is left of them.
+    /// Number of uplink symbols for data, and the room of the slot, whose rest the downlink may use.
     fn uplink_symbols(&self, slot: u64) -> (u32, Room) {
         let room = self.pattern.room(slot);
         let sounding = if room.uplink_control {
@@ -36,8 +36,8 @@ impl<T: Copy> Cell<T> {
         (0..self.ues.len()).any(|ue| self.waiting(ue, DOWN, now, above) > 0)
     }
 
-    /// Grants parts of a slot to come on the uplink. In shared slots it comes first, but leaves half of them while the downlink waits: or an uplink that is
-    /// always full would keep its own acknowledgements away.
+    /// Grants parts of a future slot on the uplink. In shared slots the uplink is served first, but leaves half of the slot while the downlink waits.
+    /// Otherwise a busy uplink would delay its own acknowledgements.
     pub(super) fn grant(&mut self, slot: u64, now: u64, above: &mut dyn Above<T>) {
         let (mut symbols, room) = self.uplink_symbols(slot);
         let first = self.grid.units(symbols);
@@ -47,7 +47,7 @@ impl<T: Copy> Cell<T> {
         let mut units = first;
         self.send_again(UP, slot, &mut units, symbols, room);
         let mut used = first - units;
-        // What is sent again may be larger than the half, and would wait for as long as the downlink does.
+        // A retransmission may be larger than the half, and would then wait as long as the downlink is busy.
         if room.shared > 0 && self.downlink_waits(self.clock.start(now), above) {
             symbols = symbols.min(room.up + room.shared / 2);
             units = self.grid.units(symbols).saturating_sub(used);
@@ -66,7 +66,7 @@ impl<T: Copy> Cell<T> {
             let ends = if room.up > 0 {
                 taken
             } else {
-                // Shared slots: the uplink's part ends before the control symbol; who is served first is heard last.
+                // Shared slots: the uplink's part ends before the control symbol. The UE that is served first is received last.
                 SYMBOLS - 1 - (taken - self.grid.symbols(units, symbols))
             };
             let mut block = self.block(UP, ue, mcs, units, symbols);
@@ -78,7 +78,7 @@ impl<T: Copy> Cell<T> {
         self.rotate(UP);
     }
 
-    /// Fills the blocks of a slot to come on the downlink.
+    /// Fills the downlink blocks of a future slot.
     pub(super) fn schedule(
         &mut self,
         slot: u64,
@@ -137,7 +137,7 @@ impl<T: Copy> Cell<T> {
         self.rotate(DOWN);
     }
 
-    /// The UEs that need a part of a slot and have a process left, from whose turn it is on.
+    /// The UEs that need a part of a slot and have a free HARQ process, starting with the one whose turn it is.
     fn gather(
         &mut self,
         direction: usize,
@@ -165,14 +165,14 @@ impl<T: Copy> Cell<T> {
         }
     }
 
-    /// Whether a report on the uplink waits for a UE.
+    /// Whether a report for the uplink waits for a UE.
     fn has_status(&self, ue: usize, slot: u64) -> bool {
         let now = self.clock.start(slot);
         let mut uplinks = self.numbers(ue, UP);
         uplinks.any(|number| self.bearers[number].receiver.status_due(now).is_some())
     }
 
-    /// An empty block.
+    /// Creates an empty block.
     fn block(
         &mut self,
         direction: usize,
@@ -188,7 +188,7 @@ impl<T: Copy> Cell<T> {
             mcs,
             units,
             size,
-            // With groups as units, what all symbols of so many of them amount to.
+            // With groups as units, the number of symbols of the whole band that these units correspond to.
             symbols: (units * symbols).div_ceil(whole),
             ends: 0,
             received: Combined::default(),
@@ -198,7 +198,7 @@ impl<T: Copy> Cell<T> {
         }
     }
 
-    /// Puts what is due to be sent again into a slot, first come first served.
+    /// Places retransmissions that are due into a slot, in order of arrival.
     fn send_again(
         &mut self,
         direction: usize,
@@ -228,15 +228,15 @@ impl<T: Copy> Cell<T> {
         }
     }
 
-    /// Gives the units of a slot to the candidates.
+    /// Allocates the units of a slot to the candidates.
     fn share(&mut self, units: u32, symbols: u32) {
         let grid = &self.grid;
-        // What each gets of this slot is added once it is known.
+        // What each gets in this slot is added later.
         let mut bytes = |mcs: usize, units: u32| grid.block(mcs, units, symbols).bytes;
         allocate(self.policy, &mut self.candidates, units, &mut bytes);
     }
 
-    /// The slot is given away: averages fade, and the next UE is first in the next one.
+    /// Ends the allocation of a slot: averages decay, and the next UE is first in the next slot.
     fn rotate(&mut self, direction: usize) {
         for ue in &mut self.ues {
             ue.average[direction] *= 1.0 - 1.0 / AVERAGE_SLOTS;

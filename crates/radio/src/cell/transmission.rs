@@ -1,4 +1,4 @@
-//! Transport blocks on their way, and those that are sent again.
+//! Transport blocks in flight and those to retransmit.
 
 use bloatlab_units::Nanos;
 
@@ -6,25 +6,25 @@ use crate::TransportBlock;
 use crate::bler::Combined;
 use crate::rlc::{Pdu, Status};
 
-/// What one bearer has put into a block.
+/// The part of a block from one bearer.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Whose it is.
+    /// Number of the bearer.
     pub bearer: usize,
-    /// A report on the opposite direction of the bearer.
+    /// A status report on the opposite direction of the bearer.
     pub status: Option<Status>,
-    /// Where its data ends among that of the block.
+    /// Index of the end of its data among the data of the block.
     pub end: usize,
     /// Bytes of the block that it takes.
     pub bytes: u32,
 }
 
-/// What a block carries.
+/// The contents of a block.
 #[derive(Clone, Debug)]
 pub struct Content<T> {
-    /// By bearer, in the order of the block; one may be there more than once.
+    /// The parts, in the order of the block. A bearer may have several parts.
     pub parts: Vec<Part>,
-    /// Data of all parts.
+    /// The data of all parts.
     pub pdus: Vec<Pdu<T>>,
 }
 
@@ -38,7 +38,7 @@ impl<T> Default for Content<T> {
 }
 
 impl<T> Content<T> {
-    /// The parts, each with its data.
+    /// Iterates over the parts, each with its data.
     pub fn iter(&self) -> impl Iterator<Item = (&Part, &[Pdu<T>])> {
         let begins = std::iter::once(0).chain(self.parts.iter().map(|part| part.end));
         let parts = self.parts.iter().zip(begins);
@@ -49,45 +49,45 @@ impl<T> Content<T> {
 /// A transport block.
 #[derive(Clone, Debug)]
 pub struct Transmission<T> {
-    /// Whose it is.
+    /// Number of the UE.
     pub ue: usize,
     /// Its modulation and coding scheme.
     pub mcs: usize,
-    /// Units of the slot that it takes.
+    /// Number of units of the slot that it takes.
     pub units: u32,
-    /// Symbols of the whole band that it amounts to.
+    /// Number of symbols of the whole band that this corresponds to.
     pub symbols: u32,
     /// Its size.
     pub size: TransportBlock,
-    /// Symbols from the slot's beginning to its end.
+    /// Number of symbols from the start of the slot to its end.
     pub ends: u32,
-    /// What of it was received so far.
+    /// What has been received of it so far.
     pub received: Combined,
-    /// Times that it was sent.
+    /// Number of transmissions so far.
     pub attempts: u32,
-    /// On the uplink: bytes that the UE still had.
+    /// On the uplink: bytes that the UE still had to send.
     pub report: u32,
-    /// What it carries.
+    /// Its contents.
     pub content: Content<T>,
 }
 
-/// Blocks under way: by the slot in which they are on air, and by the instant at which they are received.
+/// Blocks in flight: by the slot in which they are sent, and by the time at which they are decoded.
 #[derive(Debug)]
 pub struct Air<T> {
-    /// The slot that comes next, and those after it.
+    /// The next slot and those after it.
     slots: Vec<Vec<Transmission<T>>>,
-    /// Received but not decoded yet, the latest first.
+    /// Blocks that are received but not decoded yet, latest first.
     decoding: Vec<(Nanos, Transmission<T>)>,
-    /// Lists of contents that are used again.
+    /// Contents that are reused.
     spare: Vec<Content<T>>,
     waiting: usize,
 }
 
-/// Slots ahead for which blocks may be scheduled: a power of two.
+/// Number of slots for which blocks may be scheduled in advance; a power of two.
 const AHEAD: u64 = 16;
 
 impl<T: Copy> Air<T> {
-    /// Nothing under way.
+    /// Creates it without blocks.
     pub fn new() -> Self {
         Self {
             slots: (0..AHEAD).map(|_| Vec::new()).collect(),
@@ -97,12 +97,12 @@ impl<T: Copy> Air<T> {
         }
     }
 
-    /// Nothing, to be filled.
+    /// Returns empty contents to fill.
     pub fn content(&mut self) -> Content<T> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// A content is no longer needed.
+    /// Takes back contents that are not needed any more.
     #[inline]
     pub fn give_back(&mut self, mut content: Content<T>) {
         content.parts.clear();
@@ -110,18 +110,18 @@ impl<T: Copy> Air<T> {
         self.spare.push(content);
     }
 
-    /// A block goes on air in this slot, less than [`AHEAD`] after the one that is now.
+    /// Schedules a block for a slot, which must be less than [`AHEAD`] slots after the current one.
     pub fn put(&mut self, slot: u64, block: Transmission<T>) {
         self.waiting += 1;
         self.slots[(slot % AHEAD) as usize].push(block);
     }
 
-    /// The blocks that are on air in a slot.
+    /// The blocks that are sent in a slot.
     pub fn of(&self, slot: u64) -> &[Transmission<T>] {
         &self.slots[(slot % AHEAD) as usize]
     }
 
-    /// Takes the blocks that are on air in the slot that begins; the list is to be given back to [`Air::rest`].
+    /// Removes and returns the blocks of the current slot. The list must be returned to [`Air::rest`].
     pub fn take(&mut self, slot: u64) -> Vec<Transmission<T>> {
         let list = std::mem::take(&mut self.slots[(slot % AHEAD) as usize]);
         self.waiting -= list.len();
@@ -134,25 +134,25 @@ impl<T: Copy> Air<T> {
         self.slots[(slot % AHEAD) as usize] = list;
     }
 
-    /// A block will have been decoded at this instant.
+    /// Records that a block will be decoded at this time.
     pub fn decode(&mut self, at: Nanos, block: Transmission<T>) {
         let place = self.decoding.partition_point(|(other, _)| *other > at);
         self.decoding.insert(place, (at, block));
     }
 
-    /// When the next block will have been decoded.
+    /// When the next block will be decoded.
     pub fn next_decoded(&self) -> Option<Nanos> {
         self.decoding.last().map(|(at, _)| *at)
     }
 
-    /// A block that has been decoded by now.
+    /// Removes and returns a block that is decoded by now.
     pub fn decoded(&mut self, now: Nanos) -> Option<Transmission<T>> {
         let at = self.next_decoded()?;
         let is_due = at <= now;
         is_due.then(|| self.decoding.pop())?.map(|(_, block)| block)
     }
 
-    /// Whether any block waits for its slot.
+    /// Whether no block waits for its slot.
     pub fn is_idle(&self) -> bool {
         self.waiting == 0
     }

@@ -1,28 +1,28 @@
-//! How a UE gets to send: it asks for a grant when it has none, and says with every block what it still has.
+//! How a UE gets uplink grants: it asks if it has none, and reports with every block how much it still has.
 
-/// Slots from asking to the one in which the base station can grant.
+/// Number of slots from a request to the slot in which the base station can grant.
 pub(super) const ASKING: u64 = 3;
 
 /// What the base station knows of a UE's buffer, and what it has granted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Requests {
-    /// Bytes that the UE is known to have beyond what it was granted.
+    /// Bytes that the UE is known to have, beyond what it was granted.
     known: u32,
-    /// Bytes granted for slots to come.
+    /// Bytes granted for future slots.
     granted: u32,
-    /// Reports on the air that tell of more.
+    /// Number of reports on the air that announce more data.
     flying: u32,
-    /// The slot from which on a request is known.
+    /// The slot from which a request is known.
     asked: Option<u64>,
 }
 
 impl Requests {
-    /// Whether nothing tells the base station of the UE's buffer: it has to ask.
+    /// Whether the base station has no information about the UE's buffer, so that the UE must ask.
     pub fn is_silent(&self) -> bool {
         !self.is_open()
     }
 
-    /// Whether the base station knows, or will, that there is something to send.
+    /// Whether the base station knows, or will know, that there is something to send.
     pub fn is_open(&self) -> bool {
         self.known > 0 || self.granted > 0 || self.flying > 0 || self.asked.is_some()
     }
@@ -37,32 +37,32 @@ impl Requests {
         self.asked.is_some()
     }
 
-    /// Bytes to be granted in this slot; who has asked may send a byte at least, and with it a report.
+    /// Bytes to grant in this slot. After a request, at least one byte, with which the UE can send a report.
     pub fn need(&self, slot: u64) -> u32 {
         let asked = self.asked.is_some_and(|at| at <= slot);
         self.known.max(u32::from(asked))
     }
 
-    /// The UE was granted a block of this many bytes.
+    /// Records that the UE was granted a block of this many bytes.
     pub fn granted(&mut self, slot: u64, bytes: u32) {
         self.asked = self.asked.filter(|&at| at > slot);
         self.known = self.known.saturating_sub(bytes);
         self.granted += bytes;
     }
 
-    /// It has filled that block, and has so much left.
+    /// Records that the UE filled a granted block of `bytes` bytes and has `left` bytes left.
     pub fn filled(&mut self, bytes: u32, left: u32) {
         self.granted -= bytes;
         self.flying += u32::from(left > 0);
     }
 
-    /// Its report has come in.
+    /// Records that a report arrived.
     pub fn reported(&mut self, left: u32) {
         self.given_up(left);
         self.known = left.saturating_sub(self.granted);
     }
 
-    /// Its report was lost.
+    /// Records that a report was lost.
     pub fn given_up(&mut self, left: u32) {
         self.flying -= u32::from(left > 0);
     }

@@ -1,4 +1,4 @@
-//! What stands between a user and the base station for a while: the blockage models of TR 38.901 section 7.6.4, followed along the user's way.
+//! Temporary obstacles between a user and the base station: the blockage models of TR 38.901 section 7.6.4, along the user's path.
 
 use bloatlab_link::blockage::{
     AngularBlockers, Crossings, Orientation, Person, Screen, Surroundings, wavelength,
@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 
 use super::mobility::within;
 
-/// What blocks a user's signal.
+/// Obstacles that temporarily block a user's signal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Blockage {
     /// Nothing.
     #[default]
     None,
-    /// Screens at angles: model A.
+    /// Screens at angles around the user: model A.
     A(Angular),
     /// Screens in space: model B.
     B(Crossing),
 }
 
-/// Four screens at angles round the user, which drift with time and with the user's way, and the user's own body (TR 38.901 section 7.6.4.1).
+/// Four screens at angles around the user, which drift with time and with the user's movement, and the user's own body (TR 38.901 section 7.6.4.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Angular {
-    /// Where the user is: it gives the screens' sizes and distances.
+    /// The user's surroundings, which determine the sizes and distances of the screens.
     pub surroundings: Surroundings,
     /// Speed of the blockers, m/s.
     #[schemars(range(min = 0.01, max = 100.0))]
     pub speed_mps: f64,
     /// How the device is held.
     pub orientation: Orientation,
-    /// How far the device is turned counter-clockwise, degrees; at 0 its front points along the x axis.
+    /// How far the device is turned counter-clockwise, degrees. At 0, its front points along the x axis.
     #[schemars(range(min = -360.0, max = 360.0))]
     pub turned_deg: f64,
 }
@@ -49,20 +49,20 @@ impl Default for Angular {
     }
 }
 
-/// People or vehicles who cross the path at right angles, each somewhere along it, as a Poisson process (TR 38.901 section 7.6.4.2).
+/// People or vehicles that cross the path at right angles, each at a random place, as a Poisson process (TR 38.901 section 7.6.4.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Crossing {
-    /// Mean time between two, from 1 ms to 1 h.
+    /// Mean time between two crossings, from 1 ms to 1 h.
     #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "1h"))]
     pub gap: Duration,
-    /// Speed, m/s; people up to 0.83, vehicles up to 27.8.
+    /// Speed, m/s: up to 0.83 for people, up to 27.8 for vehicles.
     #[schemars(range(min = 0.01, max = 100.0))]
     pub speed_mps: f64,
-    /// Width, m; of a vehicle 4.8.
+    /// Width, m: 4.8 for a vehicle.
     #[schemars(range(min = 0.01, max = 100.0))]
     pub width_m: f64,
-    /// Height, m; of a vehicle 1.4.
+    /// Height, m: 1.4 for a vehicle.
     #[schemars(range(min = 0.01, max = 100.0))]
     pub height_m: f64,
 }
@@ -80,10 +80,10 @@ impl Default for Crossing {
 }
 
 impl Blockage {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         match self {
             Self::None => Ok(()),
@@ -105,10 +105,10 @@ impl Blockage {
     }
 }
 
-/// Where base station and user stand, as blockers see it.
+/// The positions of base station and user, as needed for blockage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct View {
-    /// The base station from the user over ground, x and y, m.
+    /// Horizontal position of the base station relative to the user, x and y, m.
     pub(crate) towards: [f64; 2],
     /// Height of the base station's antenna, m.
     pub(crate) gnb_height: f64,
@@ -116,7 +116,7 @@ pub(crate) struct View {
     pub(crate) ue_height: f64,
 }
 
-/// The blockers of one user under way.
+/// The state of one user's blockers.
 #[derive(Clone, Debug)]
 pub(crate) struct Blockers {
     wavelength: f64,
@@ -129,10 +129,10 @@ enum Kind {
     A {
         params: Angular,
         screens: Box<AngularBlockers>,
-        /// Time at the blockers' speed: what the user goes counts as time too, since both forget over the same length.
+        /// Time at the speed of the blockers. The user's movement is converted to such time, because both decorrelate over the same length.
         at: Nanos,
     },
-    /// On a path of length 1, since its length changes with the user's place.
+    /// On a path of length 1, because its length changes with the user's position.
     B(Crossings),
 }
 
@@ -164,12 +164,12 @@ impl Blockers {
         }
     }
 
-    /// True if there are none.
+    /// Whether there are no blockers.
     pub(crate) fn is_none(&self) -> bool {
         matches!(self.kind, Kind::None)
     }
 
-    /// Some time passes, in which the user goes so many metres.
+    /// Advances by a time in which the user moves this far, m.
     pub(crate) fn advance(&mut self, time: Nanos, way: f64) {
         if let Kind::A {
             params,
@@ -182,7 +182,7 @@ impl Blockers {
         }
     }
 
-    /// dB that they take at an instant, which is never before the last.
+    /// Loss in dB at a time, which never decreases from call to call.
     pub(crate) fn loss_db(&mut self, now: Nanos, view: &View) -> f64 {
         let [x, y] = view.towards;
         let distance = libm::hypot(x, y);
@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn a_person_in_the_middle_takes_what_the_standard_says() {
-        // radio.md: 15.2 dB mid-path of 4 m, 12.4 dB of 8 m, antennas 1 m high; by hand: edges 0.15 m aside take 0.4251 (4 m) of the field each, the
-        // head 0.7 m above 0.4834, the feet 0.4882: -20 lg(1 - 0.8502 x 0.9717).
+        // radio.md: 15.2 dB in the middle of a path of 4 m, 12.4 dB of 8 m, with antennas 1 m high. By hand: the edges, 0.15 m to each side, each
+        // block 0.4251 of the field (4 m), the head 0.7 m above blocks 0.4834, and the feet 0.4882: -20 lg(1 - 0.8502 x 0.9717).
         for (distance, expected) in [(4.0, 15.2), (8.0, 12.4)] {
             let screen = Screen {
                 along: distance / 2.0,
@@ -260,7 +260,7 @@ mod tests {
             crossings += u32::from(is_deep && !was_deep);
             was_deep = is_deep;
         }
-        // 200 crossings, now and then two at once.
+        // 200 crossings, sometimes two at once.
         assert!((160..=240).contains(&crossings), "{crossings}");
         let mean = f64::from(deep) / f64::from(crossings);
         assert!((270.0..=340.0).contains(&mean), "{mean} ms");
@@ -274,19 +274,19 @@ mod tests {
                 turned_deg,
                 ..Angular::default()
             });
-            // What both devices have in common are the four screens.
+            // The four screens are common to both devices.
             let free = Blockage::A(Angular::default());
             let view = view([0.0, -10.0]);
             blockers(params, 1).loss_db(0, &view) - blockers(free, 1).loss_db(0, &view)
         };
-        // The base station lies at 270 degrees; the body within 60 of 260.
+        // The base station is at 270 degrees; the body within 60 of 260.
         let near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
         assert!(near(loss(0.0), 30.0) && near(loss(60.0), 30.0) && near(loss(80.0), 0.0));
     }
 
     #[test]
     fn screens_at_angles_forget_with_time_and_way() {
-        // A path at the horizon is touched with probability 1 - (1 - 20/360)^4 = 0.204; after a correlation length of 10 m many have changed.
+        // A horizontal path is blocked with probability 1 - (1 - 20/360)^4 = 0.204. After a correlation length of 10 m, this has often changed.
         let view = view([50.0, 0.0]);
         let (mut touched, mut by_time, mut by_way, mut unchanged) = (0, 0, 0, 0);
         for seed in 0..4000 {
@@ -306,7 +306,7 @@ mod tests {
             (share - 0.204).abs() < 4.0 * 0.403 / 4000_f64.sqrt(),
             "{share}"
         );
-        // Three lengths on: near independence, and time and way do the same.
+        // After three lengths it is nearly independent. Time and movement have the same effect.
         assert!(by_time < touched / 2, "{by_time} of {touched}");
         assert_eq!(by_time, by_way);
         assert_eq!(unchanged, 4000);

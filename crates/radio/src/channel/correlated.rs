@@ -1,8 +1,8 @@
-//! A normal value that forgets exponentially: shadowing over distance (Gudmundson 1991), and lines of sight.
+//! A normal value with exponential decorrelation, for shadowing over distance (Gudmundson 1991) and lines of sight.
 
 use bloatlab_units::Rng;
 
-/// A value of mean 0 and deviation 1; the more way it goes, the less it remembers.
+/// A value with mean 0 and deviation 1, whose correlation decays with distance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Correlated {
     value: f64,
@@ -15,7 +15,7 @@ impl Correlated {
         }
     }
 
-    /// After a way of so many correlation lengths. Nothing is drawn for none.
+    /// Advances by a number of correlation lengths. For 0, no random number is drawn.
     pub(crate) fn advance(&mut self, lengths: f64, rng: &mut Rng) {
         if lengths > 0.0 {
             let kept = libm::exp(-lengths);
@@ -28,7 +28,7 @@ impl Correlated {
         self.value
     }
 
-    /// The share of a normal distribution below the value: uniform in [0, 1].
+    /// The share of a normal distribution below the value, which is uniform in [0, 1].
     pub(crate) fn uniform(&self) -> f64 {
         0.5 * libm::erfc(-self.value * std::f64::consts::FRAC_1_SQRT_2)
     }

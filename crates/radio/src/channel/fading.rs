@@ -1,4 +1,4 @@
-//! Fast fading: what reaches the user over many paths adds up anew as user or surroundings move.
+//! Fast fading: the sum of signals over many paths changes as the user or the surroundings move.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -8,21 +8,22 @@ use super::mobility::within;
 use super::path_loss::LIGHT;
 use crate::bler::{decibel, ratio};
 
-/// Paths that are added up.
+/// Number of paths in the sum.
 const PATHS: usize = 16;
-/// What is left in the deepest fade, so that its dB stay finite.
+/// Power in the deepest fade, so that its dB value is finite.
 const FLOOR: f64 = 1e-12;
 
-/// Flat fast fading: a sum of 16 scattered paths with the Doppler spectrum of Clarke and Jakes, its mean power 1.
+/// Flat fast fading: a sum of 16 scattered paths with the Doppler spectrum of Clarke and Jakes and a mean power of 1.
 ///
-/// With a direct path it is Rician, without one Rayleigh. The speed is its own, so that a user who stands still among moving cars fades too.
+/// With a direct path it is Rician, without one Rayleigh. Its speed is a separate parameter, so the signal of a static user among moving cars fades,
+/// too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fading {
-    /// Power of the direct path over that of all scattered ones, dB. Absent: no direct path.
+    /// Power of the direct path relative to all scattered paths, dB. If absent, there is no direct path.
     #[schemars(range(min = -40.0, max = 60.0))]
     pub k_db: Option<f64>,
-    /// Speed behind the Doppler shift, m/s.
+    /// Speed that causes the Doppler shift, m/s.
     #[schemars(range(min = 0.001, max = 300.0))]
     pub speed_mps: f64,
 }
@@ -38,10 +39,10 @@ impl Default for Fading {
 }
 
 impl Fading {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         if let Some(k_db) = self.k_db {
             within("k_db", k_db, -40.0, 60.0)?;
@@ -50,12 +51,12 @@ impl Fading {
     }
 }
 
-/// The paths of a user.
+/// The paths of one user.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     /// Angular speed, rad/s, and the two phases of each path.
     paths: [(f64, f64, f64); PATHS],
-    /// Amplitude of a scattered path, and of the direct one.
+    /// Amplitudes of a scattered path and of the direct path.
     scattered: f64,
     direct: f64,
     direct_speed: f64,
@@ -67,7 +68,7 @@ impl Paths {
         let doppler = TAU * fading.speed_mps * ghz * 1e9 / LIGHT;
         let offset = TAU * rng.uniform() - PI;
         let paths = std::array::from_fn(|place| {
-            // Angles of arrival spread evenly over a quarter of the circle, turned at random (Zheng and Xiao 2003).
+            // Angles of arrival are spread evenly over a quarter of the circle and rotated at random (Zheng and Xiao 2003).
             let angle = (TAU * (place + 1) as f64 - PI + offset) / (4 * PATHS) as f64;
             let phases = (TAU * rng.uniform(), TAU * rng.uniform());
             (doppler * libm::cos(angle), phases.0, phases.1)
@@ -82,7 +83,7 @@ impl Paths {
         }
     }
 
-    /// What fading adds to the signal, dB: a function of time alone.
+    /// The gain of fading, dB. It depends only on time.
     pub(crate) fn gain_db(&self, now: Nanos) -> f64 {
         let seconds = now as f64 * 1e-9;
         let direct = self.direct_speed * seconds;
@@ -103,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Powers of many users, each at many instants.
+    /// Powers of many users, each at many times.
     fn powers(k_db: Option<f64>) -> Vec<f64> {
         let fading = Fading {
             k_db,
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn faster_forgets_sooner() {
-        // 10 m/s at 6 GHz: 200 Hz; after 1 ms J0(2 pi 0.2) = 0.642 of the amplitude remains, after 0.05 ms nearly all.
+        // 10 m/s at 6 GHz: 200 Hz. After 1 ms, J0(2 pi 0.2) = 0.642 of the amplitude remains; after 0.05 ms nearly all.
         let fading = Fading {
             k_db: None,
             speed_mps: 10.0,

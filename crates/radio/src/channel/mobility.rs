@@ -4,11 +4,11 @@ use bloatlab_units::{Duration, MICROSECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a user moves. The base station stands at the origin.
+/// How a user moves. The base station is at the origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Mobility {
-    /// Not at all.
+    /// The user does not move.
     Static(Static),
     /// On a straight line at constant speed.
     Line(Line),
@@ -22,25 +22,25 @@ impl Default for Mobility {
     }
 }
 
-/// Does not move.
+/// The user does not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Static {}
 
-/// Moves on a straight line at constant speed, from the position where it begins, for a length; there it turns back, or stops.
+/// The user moves on a straight line at constant speed, from the initial position, for a given length. At the end, the user turns back or stops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Line {
-    /// Speed, m/s: 0.83 a pedestrian, 8.3 in a town, 33.3 on a motorway.
+    /// Speed, m/s: 0.83 for a pedestrian, 8.3 in a town, 33.3 on a motorway.
     #[schemars(range(min = 0.001, max = 300.0))]
     pub speed_mps: f64,
-    /// Where to, degrees counter-clockwise from the x axis.
+    /// Direction, degrees counter-clockwise from the x axis.
     #[schemars(range(min = -360.0, max = 360.0))]
     pub heading_deg: f64,
     /// Length of the line, m.
     #[schemars(range(min = 0.001, max = 1e6))]
     pub length_m: f64,
-    /// What happens at its end.
+    /// What happens at the end of the line.
     pub at_end: AtEnd,
 }
 
@@ -48,10 +48,10 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// The user goes to and fro.
+    /// The user moves back and forth.
     #[default]
     Turn,
-    /// The user stays.
+    /// The user stays there.
     Stop,
 }
 
@@ -67,7 +67,7 @@ impl Default for Line {
     }
 }
 
-/// Moves to points drawn evenly from a rectangle, each at a speed drawn anew, and rests there (Johnson and Maltz 1996).
+/// The user moves to random points in a rectangle, each at a random speed, and pauses there (Johnson and Maltz 1996).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomWaypoint {
@@ -77,7 +77,7 @@ pub struct RandomWaypoint {
     /// Highest speed, m/s.
     #[schemars(range(min = 0.001, max = 300.0))]
     pub max_speed_mps: f64,
-    /// Rest at each point.
+    /// Pause at each point.
     pub pause: Duration,
     /// One corner of the rectangle, x and y in m.
     pub from_m: [f64; 2],
@@ -97,7 +97,7 @@ impl Default for RandomWaypoint {
     }
 }
 
-/// Refuses a number outside of its bounds, as `name: reason`.
+/// Checks the range of a number. The error is `name: reason`.
 pub(crate) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
     if (low..=high).contains(&value) {
         return Ok(());
@@ -108,10 +108,10 @@ pub(crate) fn within(name: &str, value: f64, low: f64, high: f64) -> Result<(), 
 }
 
 impl Mobility {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         match self {
             Self::Static(Static {}) => Ok(()),
@@ -151,7 +151,7 @@ fn distance(a: Point, b: Point) -> f64 {
     libm::hypot(a[0] - b[0], a[1] - b[1])
 }
 
-/// A user under way.
+/// The state of a moving user.
 #[derive(Clone, Debug)]
 pub(crate) enum Walker {
     Static(Point),
@@ -182,7 +182,7 @@ impl Walker {
         matches!(self, Self::Static(_))
     }
 
-    /// Where the user is; `now` never decreases.
+    /// The user's position. `now` never decreases from call to call.
     pub(crate) fn position(&mut self, now: Nanos, rng: &mut Rng) -> Point {
         match self {
             Self::Static(point) => *point,
@@ -206,7 +206,7 @@ impl Walker {
     }
 }
 
-/// No way takes less than the shortest time between two looks at it, so that few ways lie between them, however short they are.
+/// Shortest duration of one leg, so that there are few legs between two queries, however short they are.
 const SHORTEST: Nanos = 100 * MICROSECOND;
 
 /// A random walk from point to point.
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_point_of_an_area_is_walked_through_in_few_ways() {
-        // Each way takes less than a nanosecond: one by one, ten minutes would take 6 * 10^11 of them.
+        // Each leg takes less than a nanosecond. One at a time, ten minutes would take 6 * 10^11 legs.
         let walk = RandomWaypoint {
             min_speed_mps: 300.0,
             max_speed_mps: 300.0,

@@ -1,5 +1,6 @@
-//! The radio channel of a user: its signal-to-noise ratio over time, fixed, computed from a scenario, or recorded.
+//! The radio channel of a user: its signal-to-noise ratio over time, which is fixed, computed from a scenario, or recorded.
 
+use bloatlab_link::Files;
 use bloatlab_units::{Interrupt, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,13 @@ pub use path_loss::{Geometry, Scenario};
 
 use mobility::within;
 
-/// What a user's signal-to-noise ratio is and how it changes.
+/// A user's signal-to-noise ratio and how it changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ChannelParams {
-    /// Always the same.
+    /// A constant SNR.
     Fixed(Fixed),
-    /// Computed: link budget, path loss, shadowing, movement, blockage.
+    /// Computed: link budget, path loss, shadowing, movement and blockage.
     Scenario(Box<scenario::Params>),
     /// From a recording.
     Trace(trace::Params),
@@ -45,7 +46,7 @@ pub struct Fixed {
     pub snr_db: f64,
 }
 
-/// Parameters with their files read.
+/// Parameters whose files have been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded(Source);
 
@@ -57,17 +58,17 @@ enum Source {
 }
 
 impl Loaded {
-    /// Whether the SNR is computed from powers and distances, not given.
+    /// Whether the SNR is computed from powers and distances instead of given.
     pub fn is_computed(&self) -> bool {
         matches!(self.0, Source::Scenario(_))
     }
 }
 
 impl ChannelParams {
-    /// Refuses values out of range, as `parameter: reason`. Files are not read.
+    /// Checks the ranges of the values. Files are not read.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         match self {
             Self::Fixed(fixed) => within("snr_db", fixed.snr_db, -200.0, 200.0),
@@ -76,20 +77,20 @@ impl ChannelParams {
         }
     }
 
-    /// Checks them, reads what file they name, and notes its digest.
+    /// Checks the values, reads the file that they name, if any, and records its digest.
     ///
     /// # Errors
-    /// `parameter: reason`, in one line; a bad line of a file with file and line.
-    pub fn load(&mut self) -> Result<Loaded, String> {
+    /// `parameter: reason`, in one line. For an invalid line of a file, with the file and the line number.
+    pub fn load(&mut self, files: &dyn Files) -> Result<Loaded, String> {
         self.validate()?;
         Ok(Loaded(match self {
             Self::Fixed(fixed) => Source::Fixed(fixed.snr_db),
             Self::Scenario(scenario) => Source::Scenario(scenario.clone()),
-            Self::Trace(trace) => Source::Trace(trace.read()?),
+            Self::Trace(trace) => Source::Trace(trace.read(files)?),
         }))
     }
 
-    /// The file that it names, if it names one.
+    /// The file that it names, if any.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Trace(trace) => trace.file.as_deref(),
@@ -97,7 +98,7 @@ impl ChannelParams {
         }
     }
 
-    /// Refuses a carrier for which the scenario's path loss does not hold: `rma` ends at 30 GHz (TR 38.901 table 7.4.1-1).
+    /// Checks that the path loss of the scenario is defined for the carrier: `rma` ends at 30 GHz (TR 38.901 table 7.4.1-1).
     ///
     /// # Errors
     /// `scenario: reason`.
@@ -113,21 +114,21 @@ impl ChannelParams {
     }
 }
 
-/// What a channel must know of its cell: the carrier, and the noise of its band.
+/// What a channel must know about its cell: the carrier, and the noise in its band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// Resource blocks.
+    /// Number of resource blocks.
     pub resource_blocks: u32,
-    /// Distance between subcarriers, Hz.
+    /// Subcarrier spacing, Hz.
     pub subcarrier_spacing: u64,
-    /// The carrier, GHz.
+    /// Carrier frequency, GHz.
     pub ghz: f64,
     /// Transmit power of the base station over the whole band, dBm.
     pub power_dbm: f64,
 }
 
 impl Band {
-    /// Thermal noise that a receiver of this noise figure (dB) hears, dBm: -174 dBm in each Hz.
+    /// Thermal noise of a receiver with this noise figure (dB), in dBm: -174 dBm per Hz.
     pub fn noise_dbm(&self, noise_figure: f64) -> f64 {
         let subcarriers = u64::from(self.resource_blocks * crate::SUBCARRIERS);
         let hertz = (subcarriers * self.subcarrier_spacing) as f64;
@@ -142,34 +143,34 @@ pub struct Channel(Kind);
 #[derive(Clone, Debug)]
 enum Kind {
     Fixed(f64),
-    Scenario(Box<scenario::Course>),
+    Scenario(Box<scenario::Trajectory>),
     Trace(trace::Player),
 }
 
 impl Channel {
-    /// From its parameters, its cell's band and a random stream.
+    /// Creates a channel from its parameters, the band of its cell, and a random stream.
     pub fn new(params: &Loaded, band: Band, rng: Rng) -> Self {
         Self(match &params.0 {
             Source::Fixed(snr) => Kind::Fixed(*snr),
             Source::Scenario(params) => {
-                Kind::Scenario(Box::new(scenario::Course::new(params, band, rng)))
+                Kind::Scenario(Box::new(scenario::Trajectory::new(params, band, rng)))
             }
             Source::Trace(trace) => Kind::Trace(trace::Player::new(trace.clone())),
         })
     }
 
-    /// Once this is set the channel no longer follows what moves, so that a walk through much time ends.
-    pub fn heed(&mut self, interrupt: &Interrupt) {
-        if let Kind::Scenario(course) = &mut self.0 {
-            course.heed(interrupt);
+    /// Sets the interrupt, after which the channel stops following the movement. This ends long computations.
+    pub fn set_interrupt(&mut self, interrupt: &Interrupt) {
+        if let Kind::Scenario(trajectory) = &mut self.0 {
+            trajectory.set_interrupt(interrupt);
         }
     }
 
-    /// The signal-to-noise ratio, dB. `now` never decreases; what is answered does not depend on when it was asked before.
+    /// The signal-to-noise ratio, dB. `now` never decreases from call to call. The result does not depend on earlier calls.
     pub fn snr_db(&mut self, now: Nanos) -> f64 {
         match &mut self.0 {
             Kind::Fixed(snr) => *snr,
-            Kind::Scenario(course) => course.snr_db(now),
+            Kind::Scenario(trajectory) => trajectory.snr_db(now),
             Kind::Trace(player) => player.value(now),
         }
     }
@@ -177,6 +178,7 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
+    use bloatlab_link::Disk;
     use bloatlab_units::{SECOND, Streams};
 
     use super::*;
@@ -193,7 +195,7 @@ mod tests {
     }
 
     fn channel(text: &str) -> Channel {
-        let loaded = read(text).load().unwrap();
+        let loaded = read(text).load(&Disk).unwrap();
         Channel::new(&loaded, BAND, Streams::new(1).stream("channel"))
     }
 
@@ -224,7 +226,7 @@ mod tests {
         assert_eq!(read(r#"{"kind": "scenario"}"#), default);
         let mut wrong = read(r#"{"kind": "fixed", "snr_db": 300}"#);
         assert_eq!(
-            wrong.load().unwrap_err(),
+            wrong.load(&Disk).unwrap_err(),
             "snr_db: must be between -200 and 200, not 300"
         );
         let unknown = serde_json::from_str::<ChannelParams>(r#"{"kind": "scenario", "powr": 1}"#);

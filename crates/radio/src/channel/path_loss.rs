@@ -1,4 +1,4 @@
-//! Path loss, the probability of a line of sight, and how shadowing is spread, by scenario (TR 38.901 section 7.4).
+//! Path loss, line-of-sight probability, and the distribution of shadowing, by scenario (TR 38.901 section 7.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Speed of light, m/s.
 pub const LIGHT: f64 = 299_792_458.0;
 
-/// What stands round the base station (TR 38.901 section 7.2).
+/// The surroundings of the base station (TR 38.901 section 7.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scenario {
@@ -21,16 +21,16 @@ pub enum Scenario {
     Inh,
 }
 
-/// Where base station and user stand to each other, and the carrier.
+/// The relative position of base station and user, and the carrier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geometry {
-    /// Distance over ground, m.
+    /// Horizontal distance, m.
     pub distance: f64,
     /// Height of the base station, m.
     pub gnb_height: f64,
     /// Height of the user, m.
     pub ue_height: f64,
-    /// Carrier, GHz.
+    /// Carrier frequency, GHz.
     pub ghz: f64,
 }
 
@@ -44,7 +44,7 @@ fn lg(x: f64) -> f64 {
 }
 
 impl Geometry {
-    /// Distance between the antennas, at least 1 m, where the formulae begin to hold.
+    /// Distance between the antennas, but at least 1 m, from which the formulae hold.
     fn direct(&self) -> f64 {
         libm::hypot(self.distance, self.gnb_height - self.ue_height).max(1.0)
     }
@@ -65,12 +65,12 @@ impl Scenario {
         }
     }
 
-    /// Where the ground's reflection begins to tell, m over ground.
+    /// The break point: horizontal distance, m, from which the ground reflection matters.
     fn break_point(self, at: &Geometry) -> f64 {
         let hertz = at.ghz * 1e9;
         match self {
             Self::Rma => std::f64::consts::TAU * at.gnb_height * at.ue_height * hertz / LIGHT,
-            // Effective heights: 1 m less (TR 38.901 table 7.4.1-1 note 1).
+            // Effective heights are 1 m smaller (TR 38.901 table 7.4.1-1 note 1).
             Self::Uma | Self::Umi => {
                 let heights = (at.gnb_height - 1.0).max(0.0) * (at.ue_height - 1.0).max(0.0);
                 4.0 * heights * hertz / LIGHT
@@ -118,7 +118,7 @@ impl Scenario {
         }
     }
 
-    /// How likely there is a line of sight (TR 38.901 table 7.4.2-1).
+    /// The probability of a line of sight (TR 38.901 table 7.4.2-1).
     pub fn sight_probability(self, at: &Geometry) -> f64 {
         let d = at.distance;
         let decay = |scale: f64, beyond: f64| libm::exp(-(d - beyond) / scale);
@@ -129,7 +129,7 @@ impl Scenario {
             Self::Uma | Self::Umi if d <= 18.0 => 1.0,
             Self::Umi => street(36.0),
             Self::Uma => {
-                // Standing high, the user sees more; the standard's heights end at 23 m.
+                // A user at a greater height has a line of sight more often. The heights of the standard end at 23 m.
                 let high = ((at.ue_height - 13.0) / 10.0).clamp(0.0, 1.0);
                 let hundreds = d / 100.0;
                 let more = 1.25 * hundreds * hundreds * hundreds * decay(150.0, 0.0);
@@ -154,7 +154,7 @@ impl Scenario {
         }
     }
 
-    /// Way over which shadowing forgets, m (TR 38.901 table 7.5-6).
+    /// Correlation distance of shadowing, m (TR 38.901 table 7.5-6).
     pub fn shadowing_distance(self, line_of_sight: bool) -> f64 {
         match (self, line_of_sight) {
             (Self::Rma | Self::Uma, true) => 37.0,
@@ -166,7 +166,7 @@ impl Scenario {
         }
     }
 
-    /// Way over which a line of sight is kept or lost, m (TR 38.901 table 7.6.3.1-2).
+    /// Correlation distance of the line of sight, m (TR 38.901 table 7.6.3.1-2).
     pub fn sight_distance(self) -> f64 {
         match self {
             Self::Rma => 60.0,

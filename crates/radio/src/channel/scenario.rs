@@ -1,4 +1,4 @@
-//! The link budget along a user's way.
+//! The link budget along a user's path.
 
 use bloatlab_units::{Duration, Interrupt, MICROSECOND, MILLISECOND, Nanos, Rng, SECOND, Streams};
 use schemars::JsonSchema;
@@ -11,21 +11,21 @@ use super::mobility::{Mobility, Walker, within};
 use super::{Band, Geometry, Scenario};
 use crate::bler::decibel;
 
-/// A channel computed from where the user is: transmit power, antennas, path loss and noise (TR 38.901).
+/// A channel computed from the user's position: transmit power, antennas, path loss and noise (TR 38.901).
 ///
-/// Shadowing, movement, blockage and fast fading add to it as they are asked for. The base station stands at the origin. The channel is computed
-/// anew at each `interval` and holds in between.
+/// Shadowing, movement, blockage and fast fading can be added. The base station is at the origin. The channel is computed at every `interval` and is
+/// constant in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What stands round the base station.
+    /// The surroundings of the base station.
     pub scenario: Scenario,
     /// Whether there is a line of sight.
     pub condition: Condition,
-    /// Antenna elements of the base station; all of them point at the user.
+    /// Number of antenna elements of the base station. All of them point at the user.
     #[schemars(range(min = 1, max = 1024))]
     pub gnb_antennas: u32,
-    /// Antenna elements of the user; all of them point at the base station.
+    /// Number of antenna elements of the user. All of them point at the base station.
     #[schemars(range(min = 1, max = 1024))]
     pub ue_antennas: u32,
     /// Noise figure of the user's receiver, dB.
@@ -37,18 +37,18 @@ pub struct Params {
     /// Height of the user's antenna, m.
     #[schemars(range(min = 0.5, max = 150.0))]
     pub ue_height_m: f64,
-    /// Where the user begins: x and y from the base station, m.
+    /// Initial position of the user: x and y from the base station, m.
     pub position_m: [f64; 2],
     /// How the user moves.
     pub mobility: Mobility,
-    /// Whether obstacles make the signal stronger or weaker along the way than path loss says.
+    /// Whether obstacles make the signal stronger or weaker along the path than the path loss alone.
     pub shadowing: bool,
-    /// What blocks the signal for a while.
+    /// Obstacles that temporarily block the signal.
     pub blockage: Blockage,
-    /// Fast fading; absent: none.
+    /// Fast fading. If absent, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading: Option<Fading>,
-    /// How often a channel that changes is computed anew.
+    /// How often a channel that changes is computed.
     #[schemars(extend("x-minimum" = "100us", "x-maximum" = "1s"))]
     pub interval: Duration,
 }
@@ -62,12 +62,12 @@ pub enum Condition {
     Los,
     /// Never.
     Nlos,
-    /// As likely as the scenario says for the distance; it is kept or lost over some way.
+    /// With the scenario's probability for the distance. It changes only over some distance.
     Probabilistic,
 }
 
 impl Default for Params {
-    /// The 5G RLC experiment's.
+    /// The values of the 5G RLC experiment.
     fn default() -> Self {
         Self {
             scenario: Scenario::Rma,
@@ -88,10 +88,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         let nested = |name: &'static str| move |why: String| format!("{name}.{why}");
         within("gnb_antennas", f64::from(self.gnb_antennas), 1.0, 1024.0)?;
@@ -116,18 +116,18 @@ impl Params {
         Ok(())
     }
 
-    /// What arrives above the noise if nothing is lost on the way, dB.
+    /// Signal above the noise without any loss on the path, dB.
     fn budget(&self, band: Band) -> f64 {
         let antennas = f64::from(self.gnb_antennas) * f64::from(self.ue_antennas);
         band.power_dbm + decibel(antennas) - band.noise_dbm(self.noise_figure_db)
     }
 }
 
-/// A user's channel under way.
+/// The state of a user's channel.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct Trajectory {
     params: Params,
-    /// Of the carrier.
+    /// Carrier frequency, GHz.
     ghz: f64,
     budget: f64,
     walker: Walker,
@@ -137,19 +137,19 @@ pub(crate) struct Course {
     shadow: Correlated,
     blockers: Blockers,
     paths: Option<Paths>,
-    /// One stream for each of what is drawn, so that none shifts another's.
+    /// A separate random stream for each quantity, so that none shifts another's.
     walk: Rng,
     shadowing: Rng,
     seeing: Rng,
-    /// Intervals that have begun.
+    /// Number of intervals that have begun.
     step: u64,
-    /// The answer for this interval; `None` before the first.
+    /// The SNR of this interval; `None` before the first.
     snr_db: Option<f64>,
-    /// Once this is set the walk through the intervals ends.
+    /// Once this is set, no further intervals are computed.
     interrupt: Interrupt,
 }
 
-impl Course {
+impl Trajectory {
     pub(crate) fn new(params: &Params, band: Band, mut rng: Rng) -> Self {
         let streams = Streams::new(rng.bits());
         let mut shadowing = streams.stream("shadowing");
@@ -179,7 +179,7 @@ impl Course {
         course
     }
 
-    pub(crate) fn heed(&mut self, interrupt: &Interrupt) {
+    pub(crate) fn set_interrupt(&mut self, interrupt: &Interrupt) {
         self.interrupt = interrupt.clone();
     }
 
@@ -188,7 +188,7 @@ impl Course {
         if let (true, Some(snr)) = (step == self.step, self.snr_db) {
             return snr;
         }
-        // What stands still, and fading, which is a function of time, need not be walked through.
+        // Fading depends only on time, so it does not need every interval, and neither does a static user.
         let is_still = self.walker.is_static() && self.blockers.is_none();
         if is_still {
             self.step = step;
@@ -205,7 +205,7 @@ impl Course {
         snr
     }
 
-    /// One interval on.
+    /// Advances by one interval.
     fn advance(&mut self) {
         let interval = self.params.interval.0;
         let now = self.step * interval;

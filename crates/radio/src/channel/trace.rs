@@ -2,34 +2,35 @@
 
 use std::sync::Arc;
 
-use bloatlab_link::file;
+use bloatlab_link::{Files, file};
 use bloatlab_units::{NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Samples that a trace may have.
+/// Largest number of samples in a trace.
 const MOST: usize = 10_000_000;
-/// The largest value that a sample may have, dB either way.
+/// Largest absolute value of a sample, dB.
 const LARGEST: f64 = 200.0;
 
-/// The SNR of a recording: lines of a time in seconds and a value in dB, each of which holds until the next. After the last it begins anew, or stays.
+/// The SNR of a recording: lines with a time in seconds and a value in dB. Each value holds until the next line. After the last line, the recording
+/// repeats, or the last value holds.
 ///
-/// Before the first line its value holds already. Empty lines and what follows `#` do not count.
+/// The first value also holds before its time. Empty lines and text after `#` are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The file; a relative path starts at the working directory. Either this or `samples`.
+    /// The file. A relative path starts at the working directory. Give either this or `samples`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The recording itself: pairs of seconds, ascending, and dB. Either this or `file`.
+    /// The recording itself: pairs of seconds, ascending, and dB. Give either this or `file`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000_000))]
     pub samples: Vec<[f64; 2]>,
-    /// Length of a pass in seconds, after which it begins anew; absent: the last value stays.
+    /// Length of one pass in seconds, after which the recording repeats. If absent, the last value holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 1e6))]
     pub repeat_s: Option<f64>,
-    /// XXH3 (128 bits, hexadecimal) of the file. Filled in when the scenario is read; where it is given, another file is refused.
+    /// XXH3 (128 bits, hexadecimal) of the file. It is filled in when the scenario is read. If it is given, a file with another digest is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
@@ -38,16 +39,16 @@ pub struct Params {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     samples: Arc<[(Nanos, f64)]>,
-    /// Length of a pass.
+    /// Length of one pass.
     period: Nanos,
 }
 
 impl Params {
-    /// Reads the file, if there is one, and notes its digest.
+    /// Reads the file, if any, and records its digest.
     ///
     /// # Errors
     /// `parameter: file:line: reason`, in one line.
-    pub fn read(&mut self) -> Result<Trace, String> {
+    pub fn read(&mut self, files: &dyn Files) -> Result<Trace, String> {
         let Some(file) = &self.file else {
             if self.digest.is_some() {
                 return Err("digest: goes with `file`".to_owned());
@@ -59,7 +60,7 @@ impl Params {
         if !self.samples.is_empty() {
             return Err("samples: give either `file` or `samples`".to_owned());
         }
-        let (bytes, digest) = file::open(file, self.digest.as_deref())?;
+        let (bytes, digest) = file::open(files, file, self.digest.as_deref())?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().enumerate().filter_map(|(place, line)| {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -122,7 +123,7 @@ impl Params {
     }
 }
 
-/// Reads `time snr_db`.
+/// Parses `time snr_db`.
 fn sample(line: &str) -> Result<(f64, f64), String> {
     let mut cells = line
         .split(|c: char| c.is_whitespace() || c == ',')
@@ -134,7 +135,7 @@ fn sample(line: &str) -> Result<(f64, f64), String> {
     }
 }
 
-/// A recording being played.
+/// The state of a recording that is played.
 #[derive(Clone, Debug)]
 pub(crate) struct Player {
     trace: Trace,
@@ -151,7 +152,7 @@ impl Player {
         }
     }
 
-    /// The value at an instant that is never before the last one.
+    /// The value at a time, which never decreases from call to call.
     pub(crate) fn value(&mut self, now: Nanos) -> f64 {
         let pass = now / self.trace.period;
         let within = now % self.trace.period;
@@ -172,6 +173,7 @@ impl Player {
 
 #[cfg(test)]
 mod tests {
+    use bloatlab_link::Disk;
     use bloatlab_units::{MILLISECOND, SECOND};
 
     use super::*;
@@ -182,7 +184,7 @@ mod tests {
             repeat_s,
             ..Params::default()
         };
-        params.read()
+        params.read(&Disk)
     }
 
     #[test]
@@ -215,7 +217,7 @@ mod tests {
                 file: Some(file.clone()),
                 ..Params::default()
             };
-            let trace = params.read();
+            let trace = params.read(&Disk);
             trace.map(|trace| (trace, params.digest.unwrap()))
         };
         let (trace, digest) = read("# drive\n0 20\n\n0.5,18.5 # under a bridge\n").unwrap();
@@ -245,9 +247,14 @@ mod tests {
             digest: Some(digest),
             ..Params::default()
         };
-        assert!(other.read().unwrap_err().contains("is another file now"));
+        assert!(
+            other
+                .read(&Disk)
+                .unwrap_err()
+                .contains("is another file now")
+        );
         std::fs::remove_file(&path).unwrap();
-        assert!(other.read().unwrap_err().contains("cannot be read"));
+        assert!(other.read(&Disk).unwrap_err().contains("cannot be read"));
     }
 
     #[test]

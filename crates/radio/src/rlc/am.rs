@@ -2,42 +2,42 @@
 
 use bloatlab_units::Nanos;
 
-use super::feed::Feed;
 use super::framing::segment_offset;
 use super::params::Am;
 use super::polls::Polls;
 use super::retransmissions::{Retransmissions, Span};
-use super::um::{crown, date, piece};
+use super::source::SduSource;
+use super::um::{add_headers, piece, set_era};
 use super::window::{Piece, Window};
 use super::{AmParams, Framing, Opportunity, Pdu, Sdu, Sent, Status, Upper};
 
-/// Header of a PDU in the lena framing, new or sent again.
+/// Header of a PDU in the lena framing, new or retransmitted.
 const LENA_HEADER: u32 = 4;
-/// ns-3 starts no PDU with new data in less (MAC subheader apart).
+/// ns-3 does not start a PDU with new data in fewer bytes, not counting the MAC subheader.
 const LENA_LEAST: u32 = 7;
 
-/// Sends SDUs until their arrival is confirmed.
+/// Sends SDUs until their reception is confirmed.
 #[derive(Debug)]
 pub struct AmTransmitter<T> {
     params: Am,
-    feed: Feed<T>,
+    source: SduSource<T>,
     window: Window<T>,
     again: Retransmissions,
     polls: Polls,
     failed: bool,
     era: u32,
-    /// SDUs that a re-establishment sends anew; empty between calls.
+    /// SDUs that a re-establishment sends again; empty between calls.
     lost: Vec<Sdu<T>>,
     counts: Sent,
 }
 
 impl<T: Copy> AmTransmitter<T> {
-    /// One that has sent nothing.
+    /// Creates a transmitter that has sent nothing yet.
     pub fn new(params: &AmParams) -> Self {
         let settled = params.settled();
         Self {
             params: settled,
-            feed: Feed::default(),
+            source: SduSource::default(),
             window: Window::default(),
             again: Retransmissions::default(),
             polls: Polls::new(&settled),
@@ -48,7 +48,7 @@ impl<T: Copy> AmTransmitter<T> {
         }
     }
 
-    /// Bytes of a header without segment offset.
+    /// Bytes of a header without a segment offset.
     fn header(&self) -> u32 {
         match self.params.framing {
             Framing::Nr if self.params.sn_bits <= 12 => 2,
@@ -57,7 +57,7 @@ impl<T: Copy> AmTransmitter<T> {
         }
     }
 
-    /// Fills up to so many bytes of a transport block, with what was lost first; says how many it used.
+    /// Fills up to `offer` bytes of a transport block, with lost data first. Returns how many bytes it used.
     pub fn transmit(
         &mut self,
         now: Nanos,
@@ -76,36 +76,36 @@ impl<T: Copy> AmTransmitter<T> {
                 self.new_segments(now, &mut left, upper, out);
                 offer.room - left.room
             }
-            // ns-3: one PDU an opportunity.
+            // ns-3: one PDU per opportunity.
             Framing::Lena if self.again.is_empty() => self.new_pdu(now, offer, upper, out),
             Framing::Lena => self.repeat_pdu(offer.room, out),
         };
-        // TS 38.322 section 5.3.3.2: the last PDU polls when nothing is left to send, or nothing new may be sent.
-        let idle = self.feed.is_dry(upper) || self.stalled();
+        // TS 38.322 section 5.3.3.2: the last PDU polls if nothing is left to send, or nothing new may be sent.
+        let idle = self.source.is_dry(upper) || self.stalled();
         let ends = self.polls.is_due() || (self.again.is_empty() && idle);
         if let Some(last) = out[first..].last_mut().filter(|last| !last.poll && ends) {
             last.poll = true;
             self.polled(now);
         }
         self.guard(now);
-        date(&mut out[first..], self.era);
+        set_era(&mut out[first..], self.era);
         used
     }
 
-    /// Sees to it that what is not acknowledged is asked for.
+    /// Makes sure that a poll will be sent for unacknowledged data.
     fn guard(&mut self, now: Nanos) {
         if self.window.next() > self.window.base() && !self.failed {
             self.polls.guard(now);
         }
     }
 
-    /// No new number may be used: the window is full.
+    /// Whether no new number may be used, because the window is full.
     fn stalled(&self) -> bool {
-        let between = self.params.framing == Framing::Lena || self.feed.head().is_none();
+        let between = self.params.framing == Framing::Lena || self.source.head().is_none();
         between && self.window.next() >= self.window.base() + self.params.window
     }
 
-    /// Sends again, an SDU or a segment at a time.
+    /// Retransmits SDUs or segments, one at a time.
     fn repeat_segments(&mut self, now: Nanos, left: &mut Opportunity, out: &mut Vec<Pdu<T>>) {
         while let Some(span) = self.again.first().filter(|_| left.enough > 0) {
             let header = self.header() + segment_offset(span.start);
@@ -135,7 +135,7 @@ impl<T: Copy> AmTransmitter<T> {
         self.counts.repeated_bytes += u64::from(length);
     }
 
-    /// Sends what is new, an SDU or a segment at a time.
+    /// Sends new SDUs or segments, one at a time.
     fn new_segments(
         &mut self,
         now: Nanos,
@@ -143,13 +143,13 @@ impl<T: Copy> AmTransmitter<T> {
         upper: &mut dyn Upper<T>,
         out: &mut Vec<Pdu<T>>,
     ) {
-        // Nothing is taken up of which no byte could be sent.
+        // Do not take an SDU of which no byte can be sent.
         while left.enough > 0
             && Framing::Nr.largest(left.room) > self.header()
             && !self.stalled()
-            && self.feed.fill(now, upper)
+            && self.source.fill(now, upper)
         {
-            let Some((sdu, sent)) = self.feed.head() else {
+            let Some((sdu, sent)) = self.source.head() else {
                 break;
             };
             let header = self.header() + segment_offset(sent);
@@ -161,7 +161,7 @@ impl<T: Copy> AmTransmitter<T> {
                 self.window.open();
                 self.window.add(Piece::whole(sdu), 0);
             }
-            let Some(cut) = self.feed.cut(largest - header) else {
+            let Some(cut) = self.source.cut(largest - header) else {
                 break;
             };
             self.window.sent(cut.length);
@@ -173,7 +173,7 @@ impl<T: Copy> AmTransmitter<T> {
         }
     }
 
-    /// Sends again one PDU of the lena framing, or what fits of it.
+    /// Retransmits one PDU of the lena framing, or the part of it that fits.
     fn repeat_pdu(&mut self, room: u32, out: &mut Vec<Pdu<T>>) -> u32 {
         let largest = Framing::Lena.largest(room);
         let Some(span) = self.again.first().filter(|_| largest > LENA_HEADER) else {
@@ -199,7 +199,7 @@ impl<T: Copy> AmTransmitter<T> {
             at += length;
         }
         self.repeated(at - span.start);
-        crown(&mut out[first..], LENA_HEADER, largest - left)
+        add_headers(&mut out[first..], LENA_HEADER, largest - left)
     }
 
     /// Sends a new PDU of the lena framing.
@@ -211,7 +211,7 @@ impl<T: Copy> AmTransmitter<T> {
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
         let largest = Framing::Lena.largest(offer.room);
-        if largest < LENA_LEAST || self.stalled() || !self.feed.fill(now, upper) {
+        if largest < LENA_LEAST || self.stalled() || !self.source.fill(now, upper) {
             return 0;
         }
         let (first, sn) = (out.len(), self.window.next());
@@ -219,20 +219,21 @@ impl<T: Copy> AmTransmitter<T> {
         let within = offer.inside(largest, LENA_HEADER);
         self.window.open();
         let window = &mut self.window;
-        self.feed.concatenate(now, within, upper, |cut, indicator| {
-            window.add(Piece::part(&cut, data), cut.length);
-            out.push(piece(&cut, sn, data, cut.length + indicator, false));
-            data += cut.length;
-            size += cut.length + indicator;
-        });
+        self.source
+            .concatenate(now, within, upper, |cut, indicator| {
+                window.add(Piece::part(&cut, data), cut.length);
+                out.push(piece(&cut, sn, data, cut.length + indicator, false));
+                data += cut.length;
+                size += cut.length + indicator;
+            });
         let poll = self.count(now, data);
         if let Some(last) = out[first..].last_mut() {
             (last.last, last.poll) = (true, poll);
         }
-        crown(&mut out[first..], LENA_HEADER, size)
+        add_headers(&mut out[first..], LENA_HEADER, size)
     }
 
-    /// Counts a PDU with new data; true if it polls.
+    /// Counts a PDU with new data. Returns whether it polls.
     fn count(&mut self, now: Nanos, bytes: u32) -> bool {
         self.counts.new_bytes += u64::from(bytes);
         let poll = self.polls.count(bytes);
@@ -242,13 +243,13 @@ impl<T: Copy> AmTransmitter<T> {
         poll
     }
 
-    /// A PDU leaves with a poll.
+    /// Records that a PDU with a poll is sent.
     fn polled(&mut self, now: Nanos) {
         self.polls.left(now, self.window.next());
         self.counts.polls += 1;
     }
 
-    /// Reads a status report.
+    /// Processes a status report.
     pub fn on_status(&mut self, now: Nanos, status: &Status) {
         if self.failed || status.era != self.era || status.ack_sn > self.window.next() {
             return;
@@ -260,7 +261,7 @@ impl<T: Copy> AmTransmitter<T> {
                 self.window.acknowledge(sn);
             }
             for sn in nack.sn..nack.sn + u64::from(nack.count) {
-                // However many parts of it a report names, it is one retransmission.
+                // However many parts of a number a report names, it is one retransmission.
                 if self.negative(sn, nack.part) && considered != Some(sn) {
                     self.consider(sn);
                     considered = Some(sn);
@@ -283,7 +284,7 @@ impl<T: Copy> AmTransmitter<T> {
         self.guard(now);
     }
 
-    /// Notes what is missing; true if it did not wait already.
+    /// Records what is missing. Returns whether any of it was not recorded already.
     fn negative(&mut self, sn: u64, part: Option<(u32, u32)>) -> bool {
         let Some(entry) = self.window.entry(sn).filter(|entry| !entry.acked) else {
             return false;
@@ -297,7 +298,7 @@ impl<T: Copy> AmTransmitter<T> {
         span.start < span.end && self.again.note(span)
     }
 
-    /// Counts a retransmission (TS 38.322 section 5.3.2): the first one counts 0.
+    /// Counts a retransmission (TS 38.322 section 5.3.2), where the first one counts 0.
     fn consider(&mut self, sn: u64) {
         let Some(entry) = self.window.entry_mut(sn) else {
             return;
@@ -315,12 +316,12 @@ impl<T: Copy> AmTransmitter<T> {
         self.polls.timer()
     }
 
-    /// Runs t-PollRetransmit (TS 38.322 section 5.3.3.4).
+    /// Handles the end of t-PollRetransmit (TS 38.322 section 5.3.3.4).
     pub fn on_timer(&mut self, now: Nanos, upper: &dyn Upper<T>) {
         if !self.polls.expire(now) {
             return;
         }
-        let quiet = self.again.is_empty() && (self.feed.is_dry(upper) || self.stalled());
+        let quiet = self.again.is_empty() && (self.source.is_dry(upper) || self.stalled());
         if let Some(sn) = self.window.latest_unacked().filter(|_| quiet) {
             self.negative(sn, None);
             self.again.merge();
@@ -329,57 +330,58 @@ impl<T: Copy> AmTransmitter<T> {
         self.guard(now);
     }
 
-    /// Bytes for a buffer status report.
+    /// Number of bytes for a buffer status report.
     pub fn report(&self, upper: &dyn Upper<T>) -> u32 {
         if self.failed {
             return 0;
         }
-        let (sdus, bytes) = self.feed.waiting(upper);
+        let (sdus, bytes) = self.source.waiting(upper);
         let (spans, repeated) = self.again.waiting();
         let sum = match self.params.framing {
-            // What it takes to send all that waits.
+            // Bytes needed to send everything that waits.
             Framing::Nr => {
                 let part = self.held().map_or(0, |_| 2);
                 let header = u64::from(self.header()) + 3;
                 bytes + sdus * header + part + repeated + spans * (header + 2)
             }
-            // ns-3: no headers, and what is sent and not acknowledged too.
+            // ns-3: without headers, but including what is sent and not acknowledged.
             Framing::Lena => bytes + self.window.outstanding(),
         };
         u32::try_from(sum).unwrap_or(u32::MAX)
     }
 
-    /// What is left of an SDU that was sent in part: bytes, and when it came into the buffer.
+    /// The rest of an SDU that was sent in part: its bytes, and when the SDU entered the buffer.
     pub fn held(&self) -> Option<(u32, Nanos)> {
-        self.feed.held()
+        self.source.held()
     }
 
-    /// Something was lost `max_retx_threshold` times: nothing is sent until [`reestablish`](Self::reestablish).
+    /// Whether something was lost `max_retx_threshold` times. Then nothing is sent until [`reestablish`](Self::reestablish).
     pub fn failed(&self) -> bool {
         self.failed
     }
 
-    /// Starts anew (TS 38.322 section 5.1.2). SDUs whose arrival is not confirmed go first, in order, as TS 38.323 section 5.5 has it.
+    /// Re-establishes the entity (TS 38.322 section 5.1.2). SDUs whose reception is not confirmed are sent first, in order, as in TS 38.323 section
+    /// 5.5.
     pub fn reestablish(&mut self) {
         self.window.clear(&mut self.lost);
-        // In the framing of 5G the SDU in work is in the window whole.
-        let head = self.feed.drop_head();
+        // In the framing of 5G, the window contains the current SDU as a whole.
+        let head = self.source.drop_head();
         if self.params.framing == Framing::Lena {
             self.lost.extend(head);
         }
-        self.feed.put_back(&mut self.lost);
+        self.source.put_back(&mut self.lost);
         self.again.clear();
         self.polls.clear();
         self.failed = false;
         self.era += 1;
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> Sent {
         self.counts
     }
 
-    /// The oldest number not acknowledged and the next one (TX_Next_Ack, TX_Next).
+    /// The oldest unacknowledged number and the next number (TX_Next_Ack, TX_Next).
     pub fn window(&self) -> (u64, u64) {
         (self.window.base(), self.window.next())
     }

@@ -7,21 +7,21 @@ use super::reassembly::{Reassembly, Stored};
 use super::status::{Size, TO_END};
 use super::{AmParams, Framing, Nack, Pdu, Received, Status};
 
-/// Puts SDUs together, and reports what is missing. Delivers as they complete, in the lena framing in order.
+/// Reassembles SDUs and reports what is missing. It delivers SDUs when they are complete; in the lena framing, in order.
 #[derive(Debug)]
 pub struct AmReceiver<T> {
     params: Am,
-    /// From RX_Next on.
+    /// The numbers from RX_Next on.
     store: Reassembly<T>,
-    /// The number after the highest that has arrived (RX_Next_Highest).
+    /// The number after the highest one that has arrived (RX_Next_Highest).
     highest: u64,
-    /// Below this one, what is missing is reported (RX_Highest_Status).
+    /// What is missing below this number is reported (RX_Highest_Status).
     reportable: u64,
-    /// Where `highest` stood as t-Reassembly was started (RX_Next_Status_Trigger), and when it ends.
+    /// The value of `highest` when t-Reassembly started (RX_Next_Status_Trigger), and when t-Reassembly ends.
     timer: Option<(u64, Nanos)>,
-    /// The highest number that polled and cannot be spoken of yet.
+    /// The highest number with a poll that cannot be answered yet.
     polled: Option<u64>,
-    /// A report is to be sent.
+    /// Whether a report must be sent.
     report: bool,
     /// When t-StatusProhibit ends.
     prohibited: Nanos,
@@ -30,7 +30,7 @@ pub struct AmReceiver<T> {
 }
 
 impl<T: Copy> AmReceiver<T> {
-    /// One that has received nothing.
+    /// Creates a receiver that has received nothing yet.
     pub fn new(params: &AmParams) -> Self {
         let params = params.settled();
         Self {
@@ -47,7 +47,7 @@ impl<T: Copy> AmReceiver<T> {
         }
     }
 
-    /// Takes one piece; puts what is complete into `up`.
+    /// Receives one piece, and appends complete SDUs to `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
         if pdu.era != self.era {
             self.counts.discarded += 1;
@@ -67,7 +67,7 @@ impl<T: Copy> AmReceiver<T> {
             self.completed(pdu, up);
         }
         if pdu.poll {
-            // TS 38.322 section 5.3.4: what is thrown away is answered at once, the rest when it can be spoken of.
+            // TS 38.322 section 5.3.4: the poll of a discarded PDU is answered at once, others when the report can cover them.
             if stored == Stored::Nothing {
                 self.report = true;
             } else {
@@ -102,7 +102,7 @@ impl<T: Copy> AmReceiver<T> {
         self.counts.delivered += (up.len() - before) as u64;
     }
 
-    /// A poll that waited can be answered.
+    /// Answers a waiting poll if the report can cover it now.
     fn answer(&mut self) {
         let end = self.store.base() + self.params.window;
         if self
@@ -114,12 +114,12 @@ impl<T: Copy> AmReceiver<T> {
         }
     }
 
-    /// Something from this number on, below the highest, is missing.
+    /// Whether something from this number on, below the highest, is missing.
     fn is_missing(&self, from: u64) -> bool {
         self.highest > from + 1 || (self.highest == from + 1 && self.store.slot(from).has_gap())
     }
 
-    /// What t-Reassembly waits for has come, or is out of the window.
+    /// Whether what t-Reassembly waits for has arrived, or is outside the window.
     fn is_past(&self, trigger: u64) -> bool {
         let base = self.store.base();
         let end = base + self.params.window;
@@ -134,14 +134,14 @@ impl<T: Copy> AmReceiver<T> {
             .then(|| (self.highest, now + self.params.t_reassembly));
     }
 
-    /// When [`on_timer`](Self::on_timer) is due, or a report that has to wait may go.
+    /// When [`on_timer`](Self::on_timer) is due, or when a delayed report may be sent.
     pub fn next_timer(&self) -> Option<Nanos> {
         let report = self.report.then_some(self.prohibited);
         let timer = self.timer.map(|(_, end)| end);
         [report, timer].into_iter().flatten().min()
     }
 
-    /// Runs t-Reassembly: what is missing is reported.
+    /// Handles the end of t-Reassembly: what is missing is reported.
     pub fn on_timer(&mut self, now: Nanos) {
         let Some((trigger, _)) = self.timer.filter(|&(_, end)| end <= now) else {
             return;
@@ -152,7 +152,7 @@ impl<T: Copy> AmReceiver<T> {
         self.answer();
     }
 
-    /// Bytes that a status report takes, if one is to be sent now.
+    /// Bytes of the status report, if one must be sent now.
     pub fn status_due(&self, now: Nanos) -> Option<u32> {
         if !self.report || now < self.prohibited {
             return None;
@@ -161,7 +161,7 @@ impl<T: Copy> AmReceiver<T> {
         Some(size.wire())
     }
 
-    /// The status report that is due, as much of it as fits.
+    /// Builds the status report that is due, as much of it as fits.
     pub fn build_status(&mut self, now: Nanos, room: u32) -> Option<Status> {
         let empty = Size::new(self.params.framing, self.params.sn_bits);
         if !self.report || now < self.prohibited || empty.wire() > room {
@@ -180,7 +180,7 @@ impl<T: Copy> AmReceiver<T> {
         })
     }
 
-    /// Gives what is missing and fits; says what it takes, and the first number of which nothing is said.
+    /// Passes what is missing and fits to `give`. Returns the size, and the first number that is not covered.
     fn describe(&self, room: u32, mut give: impl FnMut(Nack)) -> (Size, u64) {
         let mut size = Size::new(self.params.framing, self.params.sn_bits);
         let longest_row = u64::from(size.longest_row());
@@ -215,7 +215,7 @@ impl<T: Copy> AmReceiver<T> {
                 });
             }
             if !fits {
-                // A number of which some parts are named counts as missing, the others are named by a later report.
+                // If only some parts of a number are named, it counts as missing, and a later report names the others.
                 return (size, sn + u64::from(said));
             }
             sn += u64::from(count);
@@ -223,7 +223,8 @@ impl<T: Copy> AmReceiver<T> {
         (size, self.reportable.max(sn))
     }
 
-    /// Starts anew: what is incomplete is thrown away. SDUs that only wait for their turn, in the lena framing, go up (TS 36.322 section 5.4).
+    /// Re-establishes the entity: incomplete SDUs are discarded. Complete SDUs that only wait for their turn, in the lena framing, are delivered (TS
+    /// 36.322 section 5.4).
     pub fn reestablish(&mut self, up: &mut Vec<T>) {
         let before = up.len();
         self.store.advance(self.highest, up);
@@ -238,12 +239,12 @@ impl<T: Copy> AmReceiver<T> {
         self.era += 1;
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> Received {
         self.counts
     }
 
-    /// The oldest number not received whole, and the one after the highest (RX_Next, RX_Next_Highest).
+    /// The oldest number that is not completely received, and the one after the highest (RX_Next, RX_Next_Highest).
     pub fn window(&self) -> (u64, u64) {
         (self.store.base(), self.highest)
     }

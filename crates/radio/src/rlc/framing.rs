@@ -1,24 +1,24 @@
-//! What a PDU costs on the wire: headers of RLC and of MAC, and how much of an SDU a room takes.
+//! The size of a PDU on the wire: headers of RLC and MAC, and how much of an SDU fits into a given space.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How SDUs are laid into transport blocks.
+/// How SDUs are packed into transport blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Framing {
-    /// As 5G has it: an SDU, or a segment of one, in each MAC subPDU.
+    /// As in 5G: one SDU, or one segment of an SDU, per MAC subPDU.
     #[default]
     Nr,
-    /// As ns-3's LTE entities, which 5G-LENA uses: one PDU in a transport block, of as many SDUs as fit.
+    /// As in ns-3's LTE entities, which 5G-LENA uses: one PDU per transport block, with as many SDUs as fit.
     Lena,
 }
 
-/// Bytes that an opportunity keeps for the MAC subheader in the lena framing, whatever the subheader's size.
+/// Bytes that an opportunity reserves for the MAC subheader in the lena framing, whatever the size of the subheader.
 const LENA_RESERVE: u32 = 3;
 
 impl Framing {
-    /// The longest PDU whose length MAC writes with 8 bits: TS 38.321 section 6.1.2; 5G-LENA changes at 127 as LTE does.
+    /// The longest PDU whose length MAC writes with 8 bits: TS 38.321 section 6.1.2. 5G-LENA changes at 127, as LTE does.
     #[inline]
     fn short(self) -> u32 {
         match self {
@@ -27,18 +27,18 @@ impl Framing {
         }
     }
 
-    /// Bytes of a PDU with its MAC subheader.
+    /// Bytes of a PDU including its MAC subheader.
     #[inline]
     pub fn wire(self, pdu: u32) -> u32 {
         pdu + if pdu <= self.short() { 2 } else { 3 }
     }
 
-    /// Bytes of the PDU in so many with its MAC subheader.
+    /// Bytes of a PDU, from the bytes that include its MAC subheader.
     pub fn pdu(self, wire: u32) -> u32 {
         wire.saturating_sub(if wire <= self.short() + 2 { 2 } else { 3 })
     }
 
-    /// The largest PDU that a room takes.
+    /// The largest PDU that fits into this space.
     pub fn largest(self, room: u32) -> u32 {
         match self {
             Self::Nr if room >= 256 + 3 => room - 3,
@@ -47,25 +47,25 @@ impl Framing {
         }
     }
 
-    /// Bytes that naming the end of the piece before costs, for the piece with this index in a PDU.
+    /// Bytes needed to mark the end of the previous piece, for the piece with this index in a PDU.
     pub(crate) fn indicator(self, index: u32) -> u32 {
         match (self, index) {
             (Self::Nr, _) | (_, 0) => 0,
-            // TS 36.322 section 6.2.1.3: 12 bits each, the PDU's header in whole bytes.
+            // TS 36.322 section 6.2.1.3: 12 bits each, and the PDU's header is a whole number of bytes.
             (Self::Lena, index) => 1 + index % 2,
         }
     }
 }
 
-/// Header bytes of an unacknowledged-mode PDU.
+/// Header sizes of PDUs in unacknowledged mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UmHeader {
-    /// Bytes with a sequence number.
+    /// Bytes of a header with a sequence number.
     pub numbered: u32,
 }
 
 impl UmHeader {
-    /// TS 38.322 section 6.2.2.3: a complete SDU carries no number.
+    /// TS 38.322 section 6.2.2.3: a complete SDU has no number.
     pub(crate) const COMPLETE: u32 = 1;
 
     pub(crate) fn new(sn_bits: u8) -> Self {
@@ -74,13 +74,13 @@ impl UmHeader {
         }
     }
 
-    /// Of a segment that starts at this byte of its SDU.
+    /// Header bytes of a segment that starts at this byte of its SDU.
     pub(crate) fn segment(self, offset: u32) -> u32 {
         self.numbered + segment_offset(offset)
     }
 }
 
-/// TS 38.322 section 6.2.3.5: 16 bits, in every segment but the first.
+/// TS 38.322 section 6.2.3.5: 16 bits in every segment except the first.
 pub(crate) fn segment_offset(offset: u32) -> u32 {
     if offset > 0 { 2 } else { 0 }
 }

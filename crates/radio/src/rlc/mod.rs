@@ -1,16 +1,16 @@
 //! Radio link control (TS 38.322): unacknowledged and acknowledged mode, in the framing of 5G or in that of ns-3's LTE entities.
 //!
-//! Sans-IO. What waits stays with [`Upper`], a queue discipline behind it, until its first byte is sent. Sequence numbers are carried
-//! whole and never wrap; headers are counted at the size that the standard gives them.
+//! It does no I/O. Waiting SDUs stay in [`Upper`], which has a queue discipline, until their first byte is sent. Sequence numbers are stored
+//! completely and never wrap; headers have the sizes of the standard.
 
 mod am;
 mod am_receiver;
-mod feed;
 mod framing;
 mod params;
 mod polls;
 mod reassembly;
 mod retransmissions;
+mod source;
 mod status;
 mod um;
 mod um_receiver;
@@ -29,37 +29,38 @@ use bloatlab_units::Nanos;
 /// A service data unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sdu<T> {
-    /// What it carries.
+    /// The packet that it carries.
     pub item: T,
-    /// Its bytes, headers of PDCP and SDAP among them; at least 1.
+    /// Its size in bytes, including headers of PDCP and SDAP; at least 1.
     pub bytes: u32,
-    /// When it came into the buffer.
+    /// When it entered the buffer.
     pub entered_at: Nanos,
 }
 
-/// What waits above a transmitter.
+/// The layer above a transmitter, where SDUs wait.
 pub trait Upper<T> {
-    /// Gives the next SDU; asked for only when some of it will be sent at once. `None` may come though something waited: a queue may drop it.
+    /// Returns the next SDU. Called only if some of it will be sent at once. It may return `None` although something waited, because a queue may drop
+    /// it.
     fn pull(&mut self, now: Nanos) -> Option<Sdu<T>>;
 
-    /// SDUs that wait.
+    /// Number of SDUs that wait.
     fn packets(&self) -> u64;
 
-    /// Bytes that wait.
+    /// Number of bytes that wait.
     fn bytes(&self) -> u64;
 }
 
-/// What a sender may use of a transport block.
+/// How much of a transport block a sender may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunity {
-    /// Bytes of the block that are left, for headers of RLC and MAC too.
+    /// Bytes that are left in the block, also for headers of RLC and MAC.
     pub room: u32,
-    /// Bytes of PDUs after which it is enough: no other PDU is begun, nor another SDU in one of several.
+    /// Bytes of PDUs after which no further PDU is started, and no further SDU in a PDU of several.
     pub enough: u32,
 }
 
 impl From<u32> for Opportunity {
-    /// As much of the room as there is something to send for.
+    /// As much of the space as there is data for.
     fn from(room: u32) -> Self {
         Self {
             room,
@@ -69,7 +70,7 @@ impl From<u32> for Opportunity {
 }
 
 impl Opportunity {
-    /// Less a PDU of this many bytes in 5G's framing; says how many it takes with its subheader.
+    /// Subtracts a PDU of this many bytes in the framing of 5G. Returns its bytes including the subheader.
     #[inline]
     fn take(&mut self, pdu: u32) -> u32 {
         let bytes = Framing::Nr.wire(pdu);
@@ -78,7 +79,7 @@ impl Opportunity {
         bytes
     }
 
-    /// What is behind the header of a PDU of up to so many bytes.
+    /// The opportunity after the header of a PDU with at most `largest` bytes.
     fn inside(self, largest: u32, header: u32) -> Self {
         Self {
             room: largest - header,
@@ -87,66 +88,66 @@ impl Opportunity {
     }
 }
 
-/// A piece of one SDU in a transport block. In the framing of 5G it is a whole PDU; in that of ns-3, pieces with one number are one PDU.
+/// A piece of one SDU in a transport block. In the framing of 5G it is a whole PDU; in that of ns-3, pieces with the same number are one PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu<T> {
-    /// Of the SDU.
+    /// The packet of the SDU.
     pub item: T,
-    /// Sequence number: of the SDU in the framing of 5G, of the PDU in that of ns-3. A complete SDU in unacknowledged mode has none: 0.
+    /// Sequence number: of the SDU in the framing of 5G, of the PDU in that of ns-3. A complete SDU in unacknowledged mode has no number: 0.
     pub sn: u64,
-    /// Where it starts in what the number counts.
+    /// Where it starts in the data that the number covers.
     pub offset: u32,
     /// Bytes of the SDU.
     pub length: u32,
-    /// Bytes of the transport block that it takes, its share of headers of RLC and MAC among them.
+    /// Bytes of the transport block that it takes, including its share of the headers of RLC and MAC.
     pub bytes: u32,
-    /// Starts its SDU.
+    /// Whether it starts its SDU.
     pub begins: bool,
-    /// Ends its SDU.
+    /// Whether it ends its SDU.
     pub ends: bool,
-    /// Ends what the number counts.
+    /// Whether it ends the data that the number covers.
     pub last: bool,
-    /// Asks for a status report.
+    /// Whether it asks for a status report.
     pub poll: bool,
-    /// Was sent before.
+    /// Whether it is a retransmission.
     pub again: bool,
-    /// New starts of its sender: a receiver takes nothing from before its own latest one.
+    /// Number of re-establishments of its sender. A receiver discards pieces from before its own latest one.
     pub era: u32,
 }
 
-/// Bytes of the PDUs that a sender put into a block at one opportunity, without MAC's subheaders.
+/// Bytes of the PDUs that a sender put into a block at one opportunity, without MAC subheaders.
 pub(crate) fn pdu_bytes<T>(framing: Framing, pieces: &[Pdu<T>]) -> u32 {
     let wires = pieces.iter().map(|piece| piece.bytes);
     match framing {
         Framing::Nr => wires.map(|wire| framing.pdu(wire)).sum(),
-        // All are one PDU.
+        // All pieces are one PDU.
         Framing::Lena => framing.pdu(wires.sum()),
     }
 }
 
-/// What a transmitter counted.
+/// The counters of a transmitter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// SDU bytes sent for the first time.
     pub new_bytes: u64,
-    /// SDU bytes sent again.
+    /// SDU bytes retransmitted.
     pub repeated_bytes: u64,
-    /// Polls.
+    /// Number of polls.
     pub polls: u64,
-    /// Times that the link failed.
+    /// Number of radio link failures.
     pub failures: u64,
 }
 
-/// What a receiver counted.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// SDUs delivered.
+    /// Number of SDUs delivered.
     pub delivered: u64,
-    /// Numbers given up with something missing: SDUs in the framing of 5G, PDUs in that of ns-3.
+    /// Incomplete numbers that were given up: SDUs in the framing of 5G, PDUs in that of ns-3.
     pub given_up: u64,
-    /// Pieces that held nothing new, or came too late.
+    /// Pieces without new data, or that arrived too late.
     pub discarded: u64,
-    /// Status reports sent.
+    /// Number of status reports sent.
     pub reports: u64,
 }
 
@@ -160,7 +161,7 @@ pub enum Transmitter<T> {
 }
 
 impl<T: Copy> Transmitter<T> {
-    /// Fills up to so many bytes of a transport block; says how many it used.
+    /// Fills up to `offer` bytes of a transport block. Returns how many bytes it used.
     pub fn transmit(
         &mut self,
         now: Nanos,
@@ -174,7 +175,7 @@ impl<T: Copy> Transmitter<T> {
         }
     }
 
-    /// Bytes for a buffer status report.
+    /// Number of bytes for a buffer status report.
     pub fn report(&self, upper: &dyn Upper<T>) -> u32 {
         match self {
             Self::Um(um) => um.report(upper),
@@ -182,7 +183,7 @@ impl<T: Copy> Transmitter<T> {
         }
     }
 
-    /// What is left of an SDU that was sent in part: bytes, and when it came into the buffer.
+    /// The rest of an SDU that was sent in part: its bytes, and when the SDU entered the buffer.
     pub fn held(&self) -> Option<(u32, Nanos)> {
         match self {
             Self::Um(um) => um.held(),
@@ -198,27 +199,27 @@ impl<T: Copy> Transmitter<T> {
         }
     }
 
-    /// Runs what is due.
+    /// Handles the timers that are due.
     pub fn on_timer(&mut self, now: Nanos, upper: &dyn Upper<T>) {
         if let Self::Am(am) = self {
             am.on_timer(now, upper);
         }
     }
 
-    /// Reads a status report.
+    /// Processes a status report.
     pub fn on_status(&mut self, now: Nanos, status: &Status) {
         if let Self::Am(am) = self {
             am.on_status(now, status);
         }
     }
 
-    /// The radio link has failed: nothing is sent until [`reestablish`](Self::reestablish).
+    /// Whether the radio link has failed. Then nothing is sent until [`reestablish`](Self::reestablish).
     pub fn failed(&self) -> bool {
         matches!(self, Self::Am(am) if am.failed())
     }
 
-    /// Starts anew (TS 38.322 section 5.1.2), together with the receiver. What is on the air then counts for nothing.
-    /// [`failed`](Self::failed) may come true by a timer or a report.
+    /// Re-establishes the entity (TS 38.322 section 5.1.2), together with the receiver. Data on the air is then ignored. [`failed`](Self::failed) may
+    /// become true at a timer or a report.
     pub fn reestablish(&mut self) {
         match self {
             Self::Um(um) => um.reestablish(),
@@ -226,7 +227,7 @@ impl<T: Copy> Transmitter<T> {
         }
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> Sent {
         match self {
             Self::Um(um) => um.counts(),
@@ -245,7 +246,7 @@ pub enum Receiver<T> {
 }
 
 impl<T: Copy> Receiver<T> {
-    /// Takes one piece; puts what is complete into `up`.
+    /// Receives one piece, and appends complete SDUs to `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
         match self {
             Self::Um(um) => um.receive(now, pdu, up),
@@ -253,7 +254,7 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// When [`on_timer`](Self::on_timer) is due, or when a status report that has to wait may go.
+    /// When [`on_timer`](Self::on_timer) is due, or when a delayed status report may be sent.
     pub fn next_timer(&self) -> Option<Nanos> {
         match self {
             Self::Um(um) => um.next_timer(),
@@ -261,7 +262,7 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// Runs what is due.
+    /// Handles the timers that are due.
     pub fn on_timer(&mut self, now: Nanos, up: &mut Vec<T>) {
         match self {
             Self::Um(um) => um.on_timer(now, up),
@@ -269,7 +270,7 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// Bytes that a status report takes, if one is to be sent now.
+    /// Bytes of the status report, if one must be sent now.
     pub fn status_due(&self, now: Nanos) -> Option<u32> {
         match self {
             Self::Um(_) => None,
@@ -277,7 +278,7 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// The status report that is due, as much of it as fits.
+    /// Builds the status report that is due, as much of it as fits.
     pub fn build_status(&mut self, now: Nanos, room: u32) -> Option<Status> {
         match self {
             Self::Um(_) => None,
@@ -285,7 +286,7 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// Starts anew, together with the transmitter: what is incomplete is thrown away, what is whole goes up.
+    /// Re-establishes the entity, together with the transmitter: incomplete SDUs are discarded, complete ones are delivered.
     pub fn reestablish(&mut self, up: &mut Vec<T>) {
         match self {
             Self::Um(um) => um.reestablish(up),
@@ -293,7 +294,7 @@ impl<T: Copy> Receiver<T> {
         }
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> Received {
         match self {
             Self::Um(um) => um.counts(),

@@ -1,4 +1,4 @@
-//! What a user sets of a bearer's radio link control.
+//! The parameters of a bearer's radio link control.
 
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos};
 use schemars::JsonSchema;
@@ -8,13 +8,13 @@ use super::{AmReceiver, AmTransmitter, Framing, Receiver, Transmitter, UmReceive
 
 /// Radio link control of a bearer.
 ///
-/// What is absent is the framing's: values usual in 5G networks, or those of ns-3's LTE entities.
+/// The defaults depend on the framing: usual values of 5G networks, or those of ns-3's LTE entities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum RlcParams {
-    /// Unacknowledged mode: segments, and forgets.
+    /// Unacknowledged mode: segments SDUs and does not retransmit.
     Um(UmParams),
-    /// Acknowledged mode: sends again what was lost.
+    /// Acknowledged mode: retransmits what was lost.
     Am(AmParams),
 }
 
@@ -28,12 +28,12 @@ impl Default for RlcParams {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UmParams {
-    /// How SDUs are laid into transport blocks.
+    /// How SDUs are packed into transport blocks.
     pub framing: Framing,
-    /// Bits of a sequence number, 6 or 12 (12 if absent). The lena framing has 10.
+    /// Bits of a sequence number: 6 or 12. If absent, 12. The lena framing has 10.
     #[schemars(extend("enum" = [6, 12, null]))]
     pub sn_bits: Option<u8>,
-    /// How long a receiver waits for what is missing (t-Reassembly, 35 ms if absent; t-Reordering in the lena framing, 100 ms), up to 200 ms.
+    /// How long a receiver waits for missing data, up to 200 ms. If absent, 35 ms (t-Reassembly), or 100 ms in the lena framing (t-Reordering).
     pub t_reassembly: Option<Duration>,
 }
 
@@ -41,43 +41,44 @@ pub struct UmParams {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmParams {
-    /// How SDUs are laid into transport blocks.
+    /// How SDUs are packed into transport blocks.
     pub framing: Framing,
-    /// Bits of a sequence number, 12 or 18 (18 if absent). The lena framing has 10.
+    /// Bits of a sequence number: 12 or 18. If absent, 18. The lena framing has 10.
     #[schemars(extend("enum" = [12, 18, null]))]
     pub sn_bits: Option<u8>,
-    /// How long a receiver waits for what is missing before it reports it (35 ms if absent; t-Reordering in the lena framing, 10 ms), up to 200 ms.
+    /// How long a receiver waits for missing data before it reports it, up to 200 ms. If absent, 35 ms (t-Reassembly), or 10 ms in the lena framing
+    /// (t-Reordering).
     pub t_reassembly: Option<Duration>,
-    /// How long a transmitter waits for the answer to a poll (45 ms if absent; lena 20 ms), 1 ms to 4 s.
+    /// How long a transmitter waits for the response to a poll, 1 ms to 4 s. If absent, 45 ms (lena 20 ms).
     pub t_poll_retransmit: Option<Duration>,
-    /// Shortest time between two status reports (10 ms if absent), up to 2.4 s.
+    /// Shortest time between two status reports, up to 2.4 s. If absent, 10 ms.
     pub t_status_prohibit: Option<Duration>,
-    /// PDUs with new data after which the transmitter polls (64 if absent; lena 1); 0 for no such rule.
+    /// Number of PDUs with new data after which the transmitter polls; 0: never for this reason. If absent, 64 (lena 1).
     #[schemars(range(max = 65_536))]
     pub poll_pdu: Option<u32>,
-    /// New bytes after which the transmitter polls (500 kB if absent; lena 50 B), up to 40 MB; 0 for no such rule.
+    /// New bytes after which the transmitter polls, up to 40 MB; 0B: never for this reason. If absent, 500 kB (lena 50 B).
     pub poll_byte: Option<Bytes>,
-    /// Retransmissions of one SDU at which the radio link has failed (8 if absent; lena 5).
+    /// Number of retransmissions of one SDU after which the radio link has failed. If absent, 8 (lena 5).
     #[schemars(range(min = 1, max = 32))]
     pub max_retx_threshold: Option<u32>,
 }
 
-/// Unacknowledged mode with nothing left open.
+/// Unacknowledged mode with all defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Um {
     pub framing: Framing,
     pub sn_bits: u8,
-    /// Numbers.
+    /// Size of the window, in sequence numbers.
     pub window: u64,
     pub t_reassembly: Nanos,
 }
 
-/// Acknowledged mode with nothing left open.
+/// Acknowledged mode with all defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Am {
     pub framing: Framing,
     pub sn_bits: u8,
-    /// Numbers.
+    /// Size of the window, in sequence numbers.
     pub window: u64,
     pub t_reassembly: Nanos,
     pub t_poll_retransmit: Nanos,
@@ -87,7 +88,7 @@ pub(crate) struct Am {
     pub max_retx: u32,
 }
 
-/// Bits of a sequence number in the lena framing, both modes (TS 36.322 section 6.2.3.3).
+/// Bits of a sequence number in the lena framing, in both modes (TS 36.322 section 6.2.3.3).
 const LENA_BITS: u8 = 10;
 
 /// Half of the numbers: TS 38.322 section 7.2, and TS 36.322 section 7.2 for 10 bits.
@@ -151,7 +152,7 @@ impl UmParams {
 impl AmParams {
     fn validate(&self) -> Result<(), String> {
         bits(self.sn_bits, self.framing, [12, 18])?;
-        // TS 38.331, RLC-Config: the longest of each list.
+        // TS 38.331, RLC-Config: the largest value of each list.
         between("t_reassembly", self.t_reassembly, 0, 200 * MILLISECOND)?;
         let poll = self.t_poll_retransmit;
         between("t_poll_retransmit", poll, MILLISECOND, 4000 * MILLISECOND)?;
@@ -199,7 +200,7 @@ impl AmParams {
 }
 
 impl RlcParams {
-    /// Whether the values are allowed; a complaint starts with the parameter's name.
+    /// Checks the values. An error starts with the parameter's name.
     pub fn validate(&self) -> Result<(), String> {
         match self {
             Self::Um(um) => um.validate(),
@@ -207,7 +208,7 @@ impl RlcParams {
         }
     }
 
-    /// How SDUs are laid into transport blocks.
+    /// How SDUs are packed into transport blocks.
     pub fn framing(&self) -> Framing {
         match self {
             Self::Um(um) => um.framing,
@@ -215,7 +216,7 @@ impl RlcParams {
         }
     }
 
-    /// The sending side.
+    /// Creates the sending side.
     pub fn transmitter<T: Copy>(&self) -> Transmitter<T> {
         match self {
             Self::Um(um) => Transmitter::Um(UmTransmitter::new(um)),
@@ -223,7 +224,7 @@ impl RlcParams {
         }
     }
 
-    /// The receiving side.
+    /// Creates the receiving side.
     pub fn receiver<T: Copy>(&self) -> Receiver<T> {
         match self {
             Self::Um(um) => Receiver::Um(UmReceiver::new(um)),

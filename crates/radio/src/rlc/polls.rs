@@ -1,24 +1,24 @@
-//! When a transmitter in acknowledged mode asks for a status report, and how long it waits for one (TS 38.322 section 5.3.3).
+//! When a transmitter in acknowledged mode polls for a status report, and how long it waits for one (TS 38.322 section 5.3.3).
 
 use bloatlab_units::Nanos;
 
 use super::params::Am;
 
-/// Polls and their timer.
+/// The polls of a transmitter and their timer.
 #[derive(Debug)]
 pub(crate) struct Polls {
     pdu_limit: u32,
     byte_limit: u64,
     wait: Nanos,
-    /// PDUs and bytes of new data since the last poll.
+    /// Number of PDUs and bytes of new data since the last poll.
     since: (u32, u64),
-    /// The number after the highest that was sent as the last poll left (POLL_SN + 1).
+    /// The number after the highest one sent when the last poll was sent (POLL_SN + 1).
     below: u64,
-    /// The next PDU polls.
+    /// Whether the next PDU polls.
     due: bool,
-    /// When t-PollRetransmit ends, or as long a silence.
+    /// When t-PollRetransmit ends, or a silence of the same length.
     timer: Option<Nanos>,
-    /// It is a poll that the timer waits for an answer to.
+    /// Whether the timer waits for the response to a poll.
     asked: bool,
 }
 
@@ -36,12 +36,12 @@ impl Polls {
         }
     }
 
-    /// The next PDU polls.
+    /// Whether the next PDU polls.
     pub(crate) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Counts a PDU with new data; true if it polls.
+    /// Counts a PDU with new data. Returns whether it polls.
     pub(crate) fn count(&mut self, bytes: u32) -> bool {
         self.since.0 += 1;
         self.since.1 += u64::from(bytes);
@@ -50,7 +50,7 @@ impl Polls {
         self.due || by_pdus || by_bytes
     }
 
-    /// A PDU leaves with a poll; `next` is the number after the highest sent.
+    /// Records that a PDU with a poll is sent. `next` is the number after the highest one sent.
     pub(crate) fn left(&mut self, now: Nanos, next: u64) {
         self.since = (0, 0);
         self.due = false;
@@ -59,8 +59,8 @@ impl Polls {
         self.asked = true;
     }
 
-    /// Something is not acknowledged, and is asked for in the end. The last PDU polls only if it is known to be the last: a queue may yet drop
-    /// all that waited behind it.
+    /// Makes sure that unacknowledged data will be polled for. The last PDU polls only if it is known to be the last one, but a queue may still drop
+    /// everything that waits behind it.
     pub(crate) fn guard(&mut self, now: Nanos) {
         if self.timer.is_none() {
             self.timer = Some(now + self.wait);
@@ -68,14 +68,14 @@ impl Polls {
         }
     }
 
-    /// A report speaks of all numbers below `ack_sn`: if that is the answer, good or bad, the wait is over.
+    /// A report covers all numbers below `ack_sn`. If it covers the poll, the wait is over, whatever it says.
     pub(crate) fn answered(&mut self, ack_sn: u64) {
         if self.asked && self.below <= ack_sn {
             self.timer = None;
         }
     }
 
-    /// Nothing is to be asked for.
+    /// Stops the timer, because nothing must be polled for.
     pub(crate) fn rest(&mut self) {
         self.timer = None;
     }
@@ -85,7 +85,7 @@ impl Polls {
         self.timer
     }
 
-    /// Ends the timer if it is due; true if it was. A poll without an answer is repeated.
+    /// Stops the timer if it is due, and returns whether it was. A poll without a response is repeated.
     pub(crate) fn expire(&mut self, now: Nanos) -> bool {
         let ends = self.timer.is_some_and(|end| end <= now);
         if ends {
@@ -95,7 +95,7 @@ impl Polls {
         ends
     }
 
-    /// Forgets all.
+    /// Resets everything.
     pub(crate) fn clear(&mut self) {
         self.since = (0, 0);
         self.below = 0;

@@ -1,4 +1,4 @@
-//! Numbers that a receiver waits for, and the pieces of them that it has.
+//! The numbers that a receiver waits for, and the pieces it has of them.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use super::{Framing, Pdu};
 /// No piece.
 const NONE: u32 = u32::MAX;
 
-/// A piece that has arrived; the pieces of a number are chained in order.
+/// A piece that has arrived. The pieces of a number are linked in order.
 #[derive(Clone, Copy, Debug)]
 struct Node<T> {
     item: T,
@@ -25,7 +25,7 @@ pub(crate) struct Slot {
     received: u32,
     /// The byte after the last one that has arrived.
     end: u32,
-    /// Bytes in all, once its last one has arrived.
+    /// Total number of bytes, once the last one has arrived.
     total: Option<u32>,
     pub complete: bool,
 }
@@ -39,29 +39,29 @@ impl Slot {
         complete: false,
     };
 
-    /// Nothing has arrived.
+    /// Whether nothing has arrived.
     pub(crate) fn is_empty(&self) -> bool {
         self.received == 0 && !self.complete
     }
 
-    /// A byte before the last one that has arrived is missing.
+    /// Whether a byte before the last one that has arrived is missing.
     pub(crate) fn has_gap(&self) -> bool {
         self.received < self.end
     }
 }
 
-/// What a piece did.
+/// The effect of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
-    /// It held nothing new.
+    /// It contained nothing new.
     Nothing,
     /// Something is still missing.
     Part,
-    /// Its number is complete with it.
+    /// It completed its number.
     Complete,
 }
 
-/// Numbers from `base` on.
+/// The numbers from `base` on.
 #[derive(Debug)]
 pub(crate) struct Reassembly<T> {
     framing: Framing,
@@ -69,7 +69,7 @@ pub(crate) struct Reassembly<T> {
     slots: VecDeque<Slot>,
     nodes: Vec<Node<T>>,
     free: u32,
-    /// Nothing is missing since the start of an SDU (only the lena framing spreads one over numbers).
+    /// Whether nothing is missing since the start of an SDU. Only the lena framing spreads an SDU over several numbers.
     open: bool,
 }
 
@@ -90,7 +90,7 @@ impl<T: Copy> Reassembly<T> {
         self.base
     }
 
-    /// What has arrived of a number from `base` on.
+    /// What has arrived of a number, which must be at least `base`.
     pub(crate) fn slot(&self, sn: u64) -> Slot {
         let index = sn - self.base;
         let slot = self.slots.get(index as usize);
@@ -105,7 +105,7 @@ impl<T: Copy> Reassembly<T> {
         sn + row.count() as u64
     }
 
-    /// Puts in a piece of a number from `base` on.
+    /// Stores a piece of a number, which must be at least `base`.
     pub(crate) fn store(&mut self, pdu: &Pdu<T>) -> Stored {
         let index = (pdu.sn - self.base) as usize;
         while self.slots.len() <= index {
@@ -139,7 +139,7 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// Puts in what is new of a piece; says how many bytes that is.
+    /// Inserts the new parts of a piece. Returns their number of bytes.
     fn insert(&mut self, chain: &mut u32, pdu: &Pdu<T>) -> u32 {
         let (mut at, end) = (pdu.offset, pdu.offset + pdu.length);
         let (mut before, mut next, mut new) = (NONE, *chain, 0);
@@ -191,8 +191,8 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// Goes on to a higher lowest number. In the lena framing what has arrived of those it leaves goes up, in order, as far as SDUs are whole;
-    /// says how many numbers were not complete.
+    /// Advances the lowest number. In the lena framing, complete SDUs from the numbers below it are delivered, in order. Returns how many of these
+    /// numbers were not complete.
     pub(crate) fn advance(&mut self, to: u64, up: &mut Vec<T>) -> u64 {
         let mut given_up = 0;
         while self.base < to {
@@ -213,7 +213,7 @@ impl<T: Copy> Reassembly<T> {
     }
 
     fn assemble(&mut self, slot: &Slot, up: &mut Vec<T>) {
-        // A PDU is there or not: what comes in one transport block is lost together.
+        // A PDU has arrived completely or not at all, because the data of one transport block is lost together.
         if !slot.complete {
             self.open = false;
             return;
@@ -229,7 +229,8 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// The gaps in what has arrived of a number: first byte and the one after the last, `to_end` where the end is not known.
+    /// The gaps in what has arrived of a number, each as its first byte and the byte after its last. The last gap ends at `to_end` if the end is
+    /// unknown.
     pub(crate) fn gaps(&self, sn: u64, to_end: u32, mut give: impl FnMut(u32, u32)) {
         let slot = self.slot(sn);
         let (mut at, mut next) = (0, slot.chain);
@@ -245,7 +246,7 @@ impl<T: Copy> Reassembly<T> {
         }
     }
 
-    /// Throws all away, and starts from 0.
+    /// Discards everything and restarts from 0.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
         self.nodes.clear();
@@ -260,7 +261,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Bytes `start..end` of number 0, whose SDUs end at these bytes; cut where one SDU ends.
+    /// Bytes `start..end` of number 0, whose SDUs end at the bytes in `cuts`; one piece per SDU.
     fn pieces(cuts: &[u32], start: u32, end: u32) -> Vec<Pdu<usize>> {
         let mut from = 0;
         let mut pieces = Vec::new();
@@ -286,7 +287,7 @@ mod tests {
         pieces
     }
 
-    /// The end of an SDU whose middle is missing is not taken for the end of one that was open before.
+    /// The end of an SDU whose middle is missing must not be taken for the end of an earlier SDU.
     #[test]
     fn a_jump_closes_what_was_open() {
         let mut store = Reassembly::new(Framing::Lena);
@@ -303,7 +304,7 @@ mod tests {
     }
 
     proptest! {
-        /// Repetitions may be cut anywhere, and overlap what is there.
+        /// Retransmissions may be cut anywhere and overlap what has arrived.
         #[test]
         fn any_cover_of_a_number_completes_it_once(
             lengths in proptest::collection::vec(1_u32..8, 1..6),
@@ -334,7 +335,7 @@ mod tests {
             let mut up = Vec::new();
             prop_assert_eq!(store.advance(1, &mut up), 0);
             prop_assert_eq!(up, (0..cuts.len()).collect::<Vec<_>>());
-            // The places are used again.
+            // The places are reused.
             for mut pdu in pieces(&cuts, 0, end) {
                 pdu.sn = 1;
                 store.store(&pdu);

@@ -1,8 +1,8 @@
-//! What is to be sent again, in order of sequence numbers.
+//! What must be retransmitted, in order of sequence numbers.
 
 use std::collections::VecDeque;
 
-/// Bytes `start..end` of what a number counts.
+/// Bytes `start..end` of the data that a number covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub sn: u64,
@@ -15,13 +15,13 @@ pub(crate) struct Span {
 pub(crate) struct Retransmissions {
     pending: VecDeque<Span>,
     bytes: u64,
-    /// What a merge builds, kept for the next one.
+    /// Buffer for a merge, which is reused.
     spare: VecDeque<Span>,
     fresh: Vec<Span>,
 }
 
 impl Retransmissions {
-    /// The span that goes next.
+    /// The span to retransmit next.
     pub(crate) fn first(&self) -> Option<Span> {
         self.pending.front().copied()
     }
@@ -30,12 +30,12 @@ impl Retransmissions {
         self.pending.is_empty()
     }
 
-    /// Spans that wait, and their bytes.
+    /// Number of waiting spans, and their bytes.
     pub(crate) fn waiting(&self) -> (u64, u64) {
         (self.pending.len() as u64, self.bytes)
     }
 
-    /// Takes bytes off the start of the first span.
+    /// Removes bytes from the start of the first span.
     pub(crate) fn take(&mut self, bytes: u32) {
         if let Some(first) = self.pending.front_mut() {
             first.start += bytes;
@@ -46,7 +46,8 @@ impl Retransmissions {
         }
     }
 
-    /// Notes a span that is missing, in order of spans between two calls of [`merge`](Self::merge); true if any of it did not wait already.
+    /// Adds a missing span. Between two calls of [`merge`](Self::merge), spans must be added in order. Returns whether any of it was not waiting
+    /// already.
     pub(crate) fn note(&mut self, span: Span) -> bool {
         let Span { sn, mut start, end } = span;
         let before = self.fresh.len();
@@ -69,7 +70,7 @@ impl Retransmissions {
         self.fresh.len() > before
     }
 
-    /// Puts what was noted among what waits.
+    /// Merges the added spans into the waiting ones.
     pub(crate) fn merge(&mut self) {
         if self.fresh.is_empty() {
             return;
@@ -100,7 +101,7 @@ impl Retransmissions {
         });
     }
 
-    /// Forgets all.
+    /// Discards everything.
     pub(crate) fn clear(&mut self) {
         self.pending.clear();
         self.bytes = 0;
@@ -148,7 +149,7 @@ mod tests {
                 round.sort_unstable();
                 let mut reached = (0, 0);
                 for (sn, start, length) in round {
-                    // Spans of one report are disjoint.
+                    // The spans of one report are disjoint.
                     let start = if sn == reached.0 { start.max(reached.1) } else { start };
                     let end = start + length.min(40 - start);
                     reached = (sn, end);

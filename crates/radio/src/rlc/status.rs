@@ -2,7 +2,7 @@
 
 use super::Framing;
 
-/// The end of a part that reaches to the end of what the number counts, wherever that is (SOend of all ones).
+/// The end of a part that extends to the end of the data that the number covers (SOend of all ones).
 pub(crate) const TO_END: u32 = u32::MAX;
 
 /// Something that is missing.
@@ -10,22 +10,22 @@ pub(crate) const TO_END: u32 = u32::MAX;
 pub struct Nack {
     /// The first number.
     pub sn: u64,
-    /// Numbers in a row of which nothing arrived; 1 where only a part is missing.
+    /// Number of consecutive numbers of which nothing arrived; 1 if only a part is missing.
     pub count: u32,
-    /// First byte that is missing and the one after the last; `None`: all.
+    /// First missing byte and the byte after the last one; `None` if everything is missing.
     pub part: Option<(u32, u32)>,
 }
 
-/// A status report: all numbers below `ack_sn` have arrived but for what is named.
+/// A status report: all numbers below `ack_sn` have arrived, except for those named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The next number of which nothing is said.
+    /// The first number that the report does not cover.
     pub ack_sn: u64,
     /// What is missing, in order.
     pub nacks: Vec<Nack>,
-    /// Bytes of the transport block that it takes, its MAC subheader among them.
+    /// Bytes of the transport block that it takes, including its MAC subheader.
     pub bytes: u32,
-    /// New starts of its sender: a transmitter reads nothing from before its own latest one.
+    /// Number of re-establishments of its sender. A transmitter ignores reports from before its own latest one.
     pub era: u32,
 }
 
@@ -41,7 +41,7 @@ impl Size {
     pub(crate) fn new(framing: Framing, sn_bits: u8) -> Self {
         let sn = u32::from(sn_bits);
         match framing {
-            // D/C, CPT, ACK_SN, E1, in whole bytes; NACK_SN and E1 to E3 too.
+            // D/C, CPT, ACK_SN and E1 in whole bytes; also NACK_SN and E1 to E3.
             Framing::Nr => Self {
                 framing,
                 nack: 8 * (sn + 3).div_ceil(8),
@@ -56,7 +56,7 @@ impl Size {
         }
     }
 
-    /// Longest row of numbers that one NACK names: an 8-bit range in 5G, none in LTE.
+    /// The most consecutive numbers that one NACK can name: an 8-bit range in 5G, one in LTE.
     pub(crate) fn longest_row(self) -> u32 {
         match self.framing {
             Framing::Nr => 255,
@@ -64,7 +64,7 @@ impl Size {
         }
     }
 
-    /// With one NACK more.
+    /// The size with one more NACK.
     pub(crate) fn with(mut self, nack: &Nack) -> Self {
         let part = match self.framing {
             Framing::Nr => 32,
@@ -96,7 +96,7 @@ mod tests {
             size.wire()
         };
         let (one, row, part) = (nack(1, None), nack(9, None), nack(1, Some((5, TO_END))));
-        // 3 + 2 of MAC; NACKs of 2 or 3; 4 for a part, 1 for a row.
+        // 3 bytes plus 2 of MAC; NACKs of 2 or 3 bytes; 4 for a part, 1 for a range.
         assert_eq!(wire(Framing::Nr, 12, &[]), 5);
         assert_eq!(wire(Framing::Nr, 12, &[one, row, part]), 5 + 2 + 3 + 6);
         assert_eq!(wire(Framing::Nr, 18, &[one, row, part]), 5 + 3 + 4 + 7);

@@ -2,41 +2,41 @@
 
 use bloatlab_units::Nanos;
 
-use super::feed::{Cut, Feed};
 use super::framing::UmHeader;
 use super::params::Um;
+use super::source::{Cut, SduSource};
 use super::{Framing, Opportunity, Pdu, Sent, UmParams, Upper};
 
-/// Header of a PDU in the lena framing: 10 bits of number.
+/// Header of a PDU in the lena framing, with a number of 10 bits.
 const LENA_HEADER: u32 = 2;
 
-/// Sends SDUs, whole or in segments, and forgets them.
+/// Sends SDUs, whole or in segments, without retransmissions.
 #[derive(Debug)]
 pub struct UmTransmitter<T> {
     params: Um,
     header: UmHeader,
-    feed: Feed<T>,
-    /// The number that the next segmented SDU, or the next PDU of the lena framing, gets (TX_Next).
+    source: SduSource<T>,
+    /// The number of the next segmented SDU, or of the next PDU in the lena framing (TX_Next).
     next: u64,
     era: u32,
     counts: Sent,
 }
 
 impl<T: Copy> UmTransmitter<T> {
-    /// One that has sent nothing.
+    /// Creates a transmitter that has sent nothing yet.
     pub fn new(params: &UmParams) -> Self {
         let params = params.settled();
         Self {
             header: UmHeader::new(params.sn_bits),
             params,
-            feed: Feed::default(),
+            source: SduSource::default(),
             next: 0,
             era: 0,
             counts: Sent::default(),
         }
     }
 
-    /// Fills up to so many bytes of a transport block; says how many it used.
+    /// Fills up to `offer` bytes of a transport block. Returns how many bytes it used.
     pub fn transmit(
         &mut self,
         now: Nanos,
@@ -49,7 +49,7 @@ impl<T: Copy> UmTransmitter<T> {
             Framing::Nr => self.segments(now, offer, upper, out),
             Framing::Lena => self.concatenation(now, offer, upper, out),
         };
-        date(&mut out[first..], self.era);
+        set_era(&mut out[first..], self.era);
         used
     }
 
@@ -61,12 +61,12 @@ impl<T: Copy> UmTransmitter<T> {
         out: &mut Vec<Pdu<T>>,
     ) -> u32 {
         let mut left = offer;
-        // Nothing is taken up of which no byte could be sent.
+        // Do not take an SDU of which no byte can be sent.
         while left.enough > 0
             && Framing::Nr.largest(left.room) > self.header.numbered
-            && self.feed.fill(now, upper)
+            && self.source.fill(now, upper)
         {
-            let Some((sdu, sent)) = self.feed.head() else {
+            let Some((sdu, sent)) = self.source.head() else {
                 break;
             };
             let largest = Framing::Nr.largest(left.room);
@@ -79,7 +79,7 @@ impl<T: Copy> UmTransmitter<T> {
             if largest <= header {
                 break;
             }
-            let Some(cut) = self.feed.cut(largest - header) else {
+            let Some(cut) = self.source.cut(largest - header) else {
                 break;
             };
             let bytes = left.take(header + cut.length);
@@ -107,47 +107,48 @@ impl<T: Copy> UmTransmitter<T> {
         let within = offer.inside(largest, LENA_HEADER);
         let (first, sn) = (out.len(), self.next);
         let (mut data, mut size) = (0, LENA_HEADER);
-        self.feed.concatenate(now, within, upper, |cut, indicator| {
-            out.push(piece(&cut, sn, data, cut.length + indicator, false));
-            data += cut.length;
-            size += cut.length + indicator;
-        });
+        self.source
+            .concatenate(now, within, upper, |cut, indicator| {
+                out.push(piece(&cut, sn, data, cut.length + indicator, false));
+                data += cut.length;
+                size += cut.length + indicator;
+            });
         if let Some(last) = out[first..].last_mut() {
             last.last = true;
             self.next += 1;
         }
         self.counts.new_bytes += u64::from(data);
-        crown(&mut out[first..], LENA_HEADER, size)
+        add_headers(&mut out[first..], LENA_HEADER, size)
     }
 
-    /// Bytes for a buffer status report.
+    /// Number of bytes for a buffer status report.
     pub fn report(&self, upper: &dyn Upper<T>) -> u32 {
-        let (sdus, bytes) = self.feed.waiting(upper);
+        let (sdus, bytes) = self.source.waiting(upper);
         let headers = match self.params.framing {
-            // What it takes to send all that waits.
+            // Bytes needed to send everything that waits.
             Framing::Nr => {
                 let part = self.held().map_or(0, |_| self.header.numbered + 1);
                 sdus * u64::from(UmHeader::COMPLETE + 3) + u64::from(part)
             }
-            // ns-3: two bytes an SDU, however many go into one PDU.
+            // ns-3: two bytes per SDU, however many go into one PDU.
             Framing::Lena => 2 * sdus,
         };
         u32::try_from(bytes + headers).unwrap_or(u32::MAX)
     }
 
-    /// What is left of an SDU that was sent in part: bytes, and when it came into the buffer.
+    /// The rest of an SDU that was sent in part: its bytes, and when the SDU entered the buffer.
     pub fn held(&self) -> Option<(u32, Nanos)> {
-        self.feed.held()
+        self.source.held()
     }
 
-    /// Starts anew; what is left of an SDU is thrown away.
+    /// Re-establishes the entity. The rest of an SDU is discarded.
     pub fn reestablish(&mut self) {
-        self.feed.drop_head();
+        self.source.drop_head();
         self.next = 0;
         self.era += 1;
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> Sent {
         self.counts
     }
@@ -170,15 +171,15 @@ pub(crate) fn piece<T: Copy>(cut: &Cut<T>, sn: u64, offset: u32, bytes: u32, las
     }
 }
 
-/// Marks pieces with the era in which they leave.
-pub(crate) fn date<T>(pieces: &mut [Pdu<T>], era: u32) {
+/// Sets the era of pieces when they are sent.
+pub(crate) fn set_era<T>(pieces: &mut [Pdu<T>], era: u32) {
     for piece in pieces {
         piece.era = era;
     }
 }
 
-/// Lays header and subheader of a PDU of the lena framing upon its first piece; says how many bytes it takes in all.
-pub(crate) fn crown<T>(pieces: &mut [Pdu<T>], header: u32, size: u32) -> u32 {
+/// Adds the header and subheader of a PDU of the lena framing to its first piece. Returns its total number of bytes.
+pub(crate) fn add_headers<T>(pieces: &mut [Pdu<T>], header: u32, size: u32) -> u32 {
     let [first, ..] = pieces else { return 0 };
     let wire = Framing::Lena.wire(size);
     first.bytes += header + wire - size;

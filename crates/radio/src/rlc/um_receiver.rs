@@ -6,22 +6,22 @@ use super::params::Um;
 use super::reassembly::{Reassembly, Stored};
 use super::{Framing, Pdu, Received, UmParams};
 
-/// Puts SDUs together from segments; gives up what is missing for too long.
+/// Reassembles SDUs from segments. Gives up what is missing for too long.
 #[derive(Debug)]
 pub struct UmReceiver<T> {
     params: Um,
-    /// From RX_Next_Reassembly, or VR(UR), on.
+    /// The numbers from RX_Next_Reassembly, or VR(UR), on.
     store: Reassembly<T>,
-    /// The number after the highest that has arrived (RX_Next_Highest, VR(UH)).
+    /// The number after the highest one that has arrived (RX_Next_Highest, VR(UH)).
     highest: u64,
-    /// Where `highest` stood as the timer was started (RX_Timer_Trigger, VR(UX)), and when it ends.
+    /// The value of `highest` when the timer started (RX_Timer_Trigger, VR(UX)), and when the timer ends.
     timer: Option<(u64, Nanos)>,
     era: u32,
     counts: Received,
 }
 
 impl<T: Copy> UmReceiver<T> {
-    /// One that has received nothing.
+    /// Creates a receiver that has received nothing yet.
     pub fn new(params: &UmParams) -> Self {
         let params = params.settled();
         Self {
@@ -34,7 +34,7 @@ impl<T: Copy> UmReceiver<T> {
         }
     }
 
-    /// Takes one piece; puts what is complete into `up`.
+    /// Receives one piece, and appends complete SDUs to `up`.
     pub fn receive(&mut self, now: Nanos, pdu: &Pdu<T>, up: &mut Vec<T>) {
         if pdu.era != self.era {
             self.counts.discarded += 1;
@@ -52,7 +52,7 @@ impl<T: Copy> UmReceiver<T> {
         }
         if pdu.sn >= self.highest {
             self.highest = pdu.sn + 1;
-            // The window goes on, and what it leaves is given up.
+            // The window advances, and what it leaves is given up.
             let lowest = self.highest.saturating_sub(self.params.window);
             if self.store.base() < lowest {
                 self.advance(lowest, up);
@@ -79,7 +79,7 @@ impl<T: Copy> UmReceiver<T> {
         }
     }
 
-    /// Goes on to the first number from `to` on that is not complete.
+    /// Advances to the first incomplete number from `to` on.
     fn advance(&mut self, to: u64, up: &mut Vec<T>) {
         let to = self.store.incomplete_from(to);
         let before = up.len();
@@ -87,7 +87,7 @@ impl<T: Copy> UmReceiver<T> {
         self.counts.delivered += (up.len() - before) as u64;
     }
 
-    /// Something below this number may still come that others wait for.
+    /// Whether something below this number, for which others wait, may still arrive.
     fn is_missing(&self, below: u64) -> bool {
         let base = self.store.base();
         match self.params.framing {
@@ -98,7 +98,7 @@ impl<T: Copy> UmReceiver<T> {
         }
     }
 
-    /// What the timer waits for has come, or is out of the window.
+    /// Whether what the timer waits for has arrived, or is outside the window.
     fn is_past(&self, trigger: u64) -> bool {
         trigger <= self.store.base() || !self.is_missing(self.highest)
     }
@@ -122,7 +122,8 @@ impl<T: Copy> UmReceiver<T> {
         }
     }
 
-    /// Starts anew: what is incomplete is thrown away. SDUs that only wait for their turn, in the lena framing, go up (TS 36.322 section 5.4).
+    /// Re-establishes the entity: incomplete SDUs are discarded. Complete SDUs that only wait for their turn, in the lena framing, are delivered (TS
+    /// 36.322 section 5.4).
     pub fn reestablish(&mut self, up: &mut Vec<T>) {
         let before = up.len();
         self.store.advance(self.highest, up);
@@ -133,7 +134,7 @@ impl<T: Copy> UmReceiver<T> {
         self.era += 1;
     }
 
-    /// What it counted.
+    /// Its counters.
     pub fn counts(&self) -> Received {
         self.counts
     }

@@ -1,29 +1,29 @@
-//! What a transmitter in acknowledged mode has sent and not yet seen acknowledged.
+//! What a transmitter in acknowledged mode has sent and is not acknowledged yet.
 
 use std::collections::VecDeque;
 
-use super::feed::Cut;
+use super::source::Cut;
 use super::{Pdu, Sdu};
 
-/// One sequence number.
+/// The state of one sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Bytes that the number counts.
+    /// Bytes that the number covers.
     pub length: u32,
-    /// Of these, sent at least once.
+    /// Bytes of these that were sent at least once.
     pub sent: u32,
-    /// Times that it was considered for retransmission.
+    /// Number of times that it was considered for retransmission.
     pub considered: u32,
     pub acked: bool,
-    /// The first of its pieces, counted from the start of the window's life.
+    /// The first of its pieces, counted from the creation of the window.
     first: u64,
 }
 
-/// A piece of an SDU under a sequence number.
+/// A piece of an SDU with a sequence number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<T> {
     pub sdu: Sdu<T>,
-    /// Where it starts in what the number counts.
+    /// Where it starts in the data that the number covers.
     pub offset: u32,
     pub length: u32,
     pub begins: bool,
@@ -37,9 +37,9 @@ pub(crate) struct Window<T> {
     base: u64,
     entries: VecDeque<Entry>,
     pieces: VecDeque<Piece<T>>,
-    /// Pieces that have left.
+    /// Number of pieces that were removed.
     gone: u64,
-    /// Bytes sent of what is not acknowledged.
+    /// Bytes that were sent and are not acknowledged.
     outstanding: u64,
 }
 
@@ -56,17 +56,17 @@ impl<T> Default for Window<T> {
 }
 
 impl<T: Copy> Window<T> {
-    /// The oldest number not acknowledged.
+    /// The oldest unacknowledged number.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
-    /// The number that comes next.
+    /// The next number.
     pub(crate) fn next(&self) -> u64 {
         self.base + self.entries.len() as u64
     }
 
-    /// Bytes sent of what is not acknowledged.
+    /// Bytes that were sent and are not acknowledged.
     pub(crate) fn outstanding(&self) -> u64 {
         self.outstanding
     }
@@ -82,7 +82,7 @@ impl<T: Copy> Window<T> {
         });
     }
 
-    /// Puts a piece under the latest number. Of it, `sent` bytes are sent now.
+    /// Adds a piece to the latest number, of which `sent` bytes are sent now.
     pub(crate) fn add(&mut self, piece: Piece<T>, sent: u32) {
         if let Some(entry) = self.entries.back_mut() {
             entry.length += piece.length;
@@ -91,7 +91,7 @@ impl<T: Copy> Window<T> {
         }
     }
 
-    /// More of the latest number is sent.
+    /// Records that more bytes of the latest number are sent.
     pub(crate) fn sent(&mut self, bytes: u32) {
         if let Some(entry) = self.entries.back_mut() {
             entry.sent += bytes;
@@ -99,13 +99,13 @@ impl<T: Copy> Window<T> {
         }
     }
 
-    /// What is known of a number in the window.
+    /// The state of a number in the window.
     pub(crate) fn entry(&self, sn: u64) -> Option<&Entry> {
         let index = sn.checked_sub(self.base)?;
         self.entries.get(index as usize)
     }
 
-    /// The same, to be changed.
+    /// The state of a number in the window, mutable.
     pub(crate) fn entry_mut(&mut self, sn: u64) -> Option<&mut Entry> {
         let index = sn.checked_sub(self.base)?;
         self.entries.get_mut(index as usize)
@@ -122,13 +122,13 @@ impl<T: Copy> Window<T> {
         self.pieces.range(from..to)
     }
 
-    /// The highest number that is not acknowledged.
+    /// The highest unacknowledged number.
     pub(crate) fn latest_unacked(&self) -> Option<u64> {
         let index = self.entries.iter().rposition(|entry| !entry.acked)?;
         Some(self.base + index as u64)
     }
 
-    /// A number has arrived whole.
+    /// Records that a number has been received completely.
     pub(crate) fn acknowledge(&mut self, sn: u64) {
         if let Some(entry) = self.entry_mut(sn).filter(|entry| !entry.acked) {
             entry.acked = true;
@@ -137,7 +137,7 @@ impl<T: Copy> Window<T> {
         }
     }
 
-    /// Lets go of what is acknowledged up to the first number that is not.
+    /// Removes acknowledged numbers up to the first unacknowledged one.
     pub(crate) fn advance(&mut self) {
         while self.entries.front().is_some_and(|entry| entry.acked) {
             self.entries.pop_front();
@@ -149,9 +149,9 @@ impl<T: Copy> Window<T> {
         self.gone += leave as u64;
     }
 
-    /// Empties the window; gives, in order, each SDU of which some byte sent is not acknowledged.
+    /// Empties the window. Appends to `lost`, in order, each SDU of which some sent bytes are not acknowledged.
     pub(crate) fn clear(&mut self, lost: &mut Vec<Sdu<T>>) {
-        // An SDU may go on under the next number; one whose start has left the window was acknowledged up to there.
+        // An SDU may continue in the next number. If its start has left the window, it was acknowledged up to there.
         let mut missing = false;
         for sn in self.base..self.next() {
             let acked = self.entry(sn).is_some_and(|entry| entry.acked);
@@ -176,7 +176,7 @@ impl<T: Copy> Window<T> {
 }
 
 impl<T> Piece<T> {
-    /// All of an SDU, under a number of its own.
+    /// A whole SDU with its own number.
     pub(crate) fn whole(sdu: Sdu<T>) -> Self {
         Self {
             offset: 0,
@@ -187,7 +187,7 @@ impl<T> Piece<T> {
         }
     }
 
-    /// A part of an SDU, at this place of what the number counts.
+    /// A part of an SDU, at this place in the data that the number covers.
     pub(crate) fn part(cut: &Cut<T>, offset: u32) -> Self
     where
         T: Copy,
@@ -201,7 +201,7 @@ impl<T> Piece<T> {
         }
     }
 
-    /// Of its number, `length` bytes from `at` that are sent again.
+    /// The piece with `length` bytes of its number from `at`, for a retransmission.
     pub(crate) fn again(&self, sn: u64, at: u32, length: u32, bytes: u32) -> Pdu<T>
     where
         T: Copy,

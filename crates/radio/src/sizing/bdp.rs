@@ -1,17 +1,17 @@
-//! 5G-BDP: paces into the RLC what a TTI can send (Irazabal et al. 2022).
+//! 5G-BDP: paces packets into the RLC at the rate of the radio, per TTI (Irazabal et al. 2022).
 
 use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Paces packets into the RLC, so that over a TTI as many come as the last one could have sent, and one third of them stand ready before it begins.
+/// Paces packets into the RLC. Per TTI it releases as many as the last TTI could have sent, and a third of them before the TTI begins.
 ///
-/// What was left over at a TTI's end came too early: so much less is given the next time. When no TTI comes for long, the pace falls by a quarter
-/// with each tick.
+/// Packets left over at the end of a TTI came too early, so the pace is reduced by their number. If no TTI ends for a long time, the pace falls by a
+/// quarter per tick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What share of a TTI's packets stand ready at its beginning.
+    /// Share of a TTI's packets that is ready when the TTI begins.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub ahead: f64,
 }
@@ -23,10 +23,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         if !(0.0..=10.0).contains(&self.ahead) {
             return Err(format!(
@@ -38,7 +38,7 @@ impl Params {
     }
 }
 
-/// TTIs without an end after which the pace falls, and the packets below which it does not.
+/// Number of TTIs without an end after which the pace falls, and the number of packets below which it does not.
 const SILENT: f64 = 6.0;
 const FEW: f64 = 5.0;
 
@@ -48,14 +48,14 @@ pub struct Bdp {
     params: Params,
     /// Length of a TTI.
     tti: Nanos,
-    /// Packets a TTI.
+    /// Packets per TTI.
     pace: f64,
     sent: u64,
     since: Nanos,
 }
 
 impl Bdp {
-    /// One packet a TTI of this length at first.
+    /// Creates a pacer for TTIs of this length. It starts with one packet per TTI.
     pub fn new(params: &Params, tti: Nanos) -> Self {
         Self {
             params: params.clone(),
@@ -66,19 +66,19 @@ impl Bdp {
         }
     }
 
-    /// Packets a TTI.
+    /// Packets per TTI.
     pub fn pace(&self) -> f64 {
         self.pace
     }
 
-    /// A TTI has ended that could have sent so many packets, and left so many in the RLC.
+    /// A TTI has ended. It could have sent `could` packets, and `leftover` packets are left in the RLC.
     pub fn on_tti_end(&mut self, now: Nanos, could: u64, leftover: u64) {
         self.pace = could.saturating_sub(leftover).max(1) as f64;
         self.sent = 0;
         self.since = now;
     }
 
-    /// A tick of the pacer: how many packets go now, of so many that wait. Those count as sent.
+    /// A tick of the pacer: how many of the `waiting` packets to release now. They count as sent.
     pub fn on_tick(&mut self, now: Nanos, waiting: u64) -> u64 {
         let elapsed = (now - self.since) as f64 / self.tti as f64 + self.params.ahead;
         let due = libm::floor(self.pace * elapsed) as u64;
@@ -99,42 +99,46 @@ mod tests {
 
     #[test]
     fn a_third_stands_ready_and_the_rest_follows_evenly() {
-        let mut law = Bdp::new(&Params::default(), MILLISECOND);
-        law.on_tti_end(10 * MILLISECOND, 24, 4);
-        assert_eq!(law.pace(), 20.0);
-        // 20 x 0.33 = 6.6; a quarter of a TTI on 11.6, 16.6, 21.6.
-        let ticks =
-            [0, 250, 500, 750].map(|us| law.on_tick(10 * MILLISECOND + us * MICROSECOND, 100));
+        let mut algorithm = Bdp::new(&Params::default(), MILLISECOND);
+        algorithm.on_tti_end(10 * MILLISECOND, 24, 4);
+        assert_eq!(algorithm.pace(), 20.0);
+        // 20 x 0.33 = 6.6, and after each quarter of a TTI: 11.6, 16.6, 21.6.
+        let ticks = [0, 250, 500, 750]
+            .map(|us| algorithm.on_tick(10 * MILLISECOND + us * MICROSECOND, 100));
         assert_eq!(ticks, [6, 5, 5, 5]);
-        // Two wait of the five that are due; the next tick catches up.
-        assert_eq!(law.on_tick(11 * MILLISECOND, 2), 2);
-        assert_eq!(law.on_tick(11 * MILLISECOND, 100), 3);
+        // Only two of the five packets that are due are waiting. The next tick catches up.
+        assert_eq!(algorithm.on_tick(11 * MILLISECOND, 2), 2);
+        assert_eq!(algorithm.on_tick(11 * MILLISECOND, 100), 3);
     }
 
     #[test]
     fn at_least_one_packet_a_tti() {
-        let mut law = Bdp::new(&Params::default(), MILLISECOND);
-        law.on_tti_end(MILLISECOND, 5, 9);
-        assert_eq!(law.pace(), 1.0);
-        assert_eq!(law.on_tick(MILLISECOND, 100), 0);
-        assert_eq!(law.on_tick(MILLISECOND + 700 * MICROSECOND, 100), 1);
+        let mut algorithm = Bdp::new(&Params::default(), MILLISECOND);
+        algorithm.on_tti_end(MILLISECOND, 5, 9);
+        assert_eq!(algorithm.pace(), 1.0);
+        assert_eq!(algorithm.on_tick(MILLISECOND, 100), 0);
+        assert_eq!(algorithm.on_tick(MILLISECOND + 700 * MICROSECOND, 100), 1);
     }
 
     #[test]
     fn silence_slows_it_down() {
-        let mut law = Bdp::new(&Params::default(), MILLISECOND);
-        law.on_tti_end(0, 20, 0);
-        // 5.6 TTIs and the third ahead are not more than 6; 6 and the third are.
-        assert_eq!(law.on_tick(5_600 * MICROSECOND, 1000), 118);
-        assert_eq!(law.pace(), 20.0);
-        assert_eq!(law.on_tick(6 * MILLISECOND, 1000), 8);
-        assert_eq!(law.pace(), 15.0);
-        // What a slower pace would have sent by then went already.
-        assert_eq!(law.on_tick(6 * MILLISECOND, 1000), 0);
+        let mut algorithm = Bdp::new(&Params::default(), MILLISECOND);
+        algorithm.on_tti_end(0, 20, 0);
+        // 5.6 TTIs plus the third are not more than 6; 6 plus the third are.
+        assert_eq!(algorithm.on_tick(5_600 * MICROSECOND, 1000), 118);
+        assert_eq!(algorithm.pace(), 20.0);
+        assert_eq!(algorithm.on_tick(6 * MILLISECOND, 1000), 8);
+        assert_eq!(algorithm.pace(), 15.0);
+        // What a slower pace would have sent by then has already been sent.
+        assert_eq!(algorithm.on_tick(6 * MILLISECOND, 1000), 0);
         for _ in 0..10 {
-            law.on_tick(7 * MILLISECOND, 1000);
+            algorithm.on_tick(7 * MILLISECOND, 1000);
         }
         // 15, 11.25, 8.4, 6.3, 4.7.
-        assert!((law.pace() - 4.746).abs() < 1e-3, "{}", law.pace());
+        assert!(
+            (algorithm.pace() - 4.746).abs() < 1e-3,
+            "{}",
+            algorithm.pace()
+        );
     }
 }

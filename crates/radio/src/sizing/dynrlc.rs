@@ -1,4 +1,4 @@
-//! DynRLC: the RLC's size follows the sojourn time in it (Kumar et al. 2018, as compared by Irazabal et al. 2022).
+//! DynRLC: the size of the RLC's buffer follows the sojourn time in it (Kumar et al. 2018, as compared by Irazabal et al. 2022).
 
 use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Nanos, SECOND};
 use schemars::JsonSchema;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{counts, lasts};
 
-/// A limit in packets on what the RLC holds, which falls while packets wait longer in it than a target and grows while they do not.
+/// A limit, in packets, of the RLC's backlog. It falls while the sojourn time in the RLC exceeds a target, and grows otherwise.
 ///
-/// The steps become smaller as the bounds come near, down to one packet.
+/// The steps become smaller near the bounds, down to one packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The limit at first, packets.
+    /// The initial limit, packets.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub size: u64,
     /// The lowest limit, packets.
@@ -42,10 +42,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         counts("min", self.min, 1, 1_000_000)?;
         counts("max", self.max, self.min, 1_000_000)?;
@@ -66,7 +66,7 @@ pub struct DynRlc {
 }
 
 impl DynRlc {
-    /// At the first size.
+    /// Creates a limit of the initial size.
     pub fn new(params: &Params) -> Self {
         Self {
             size: params.size as f64,
@@ -77,17 +77,17 @@ impl DynRlc {
         }
     }
 
-    /// The limit, whole packets.
+    /// The limit in whole packets.
     pub fn limit(&self) -> u64 {
         self.size as u64
     }
 
-    /// How many packets may go to an RLC that holds so many.
+    /// How many packets may be passed to an RLC that holds `queued` packets.
     pub fn may_release(&self, queued: u64) -> u64 {
         self.limit().saturating_sub(queued)
     }
 
-    /// A packet has left the RLC.
+    /// Records that a packet left the RLC.
     pub fn on_packet_out(&mut self, sojourn: Nanos) {
         self.sojourns = self.sojourns.saturating_add(sojourn);
         self.packets += 1;
@@ -98,7 +98,7 @@ impl DynRlc {
         while now >= self.next {
             self.next += self.params.interval.0;
             let (low, high) = (self.params.min as f64, self.params.max as f64);
-            // Nothing out is no delay.
+            // If no packet left, there was no delay.
             let mean = self.sojourns / self.packets.max(1);
             if mean > self.params.target.0 {
                 self.size -= (0.1 * (self.size - low)).max(1.0);
@@ -108,7 +108,7 @@ impl DynRlc {
             self.size = self.size.clamp(low, high);
             (self.sojourns, self.packets) = (0, 0);
             if self.size == high && now >= self.next {
-                // Nothing went out since, so it stays there.
+                // Nothing has left since, so the limit stays at the maximum.
                 let interval = self.params.interval.0;
                 self.next += ((now - self.next) / interval + 1) * interval;
             }
@@ -120,32 +120,32 @@ impl DynRlc {
 mod tests {
     use super::*;
 
-    fn after(law: &mut DynRlc, interval: u64, sojourns_ms: &[u64]) -> f64 {
+    fn after(algorithm: &mut DynRlc, interval: u64, sojourns_ms: &[u64]) -> f64 {
         for sojourn in sojourns_ms {
-            law.on_packet_out(sojourn * MILLISECOND);
+            algorithm.on_packet_out(sojourn * MILLISECOND);
         }
-        law.on_tti_end((interval * 100 - 1) * MILLISECOND);
-        law.on_tti_end(interval * 100 * MILLISECOND);
-        law.size
+        algorithm.on_tti_end((interval * 100 - 1) * MILLISECOND);
+        algorithm.on_tti_end(interval * 100 * MILLISECOND);
+        algorithm.size
     }
 
     #[test]
     fn a_step_up_or_down_each_100_ms() {
-        let mut law = DynRlc::new(&Params::default());
-        assert_eq!(law.may_release(4), 6);
-        // Mean 11 ms is not above the target: + max(1, 0.1 (20 - 10)).
-        assert_eq!(after(&mut law, 1, &[10, 12]), 11.0);
-        assert_eq!(after(&mut law, 2, &[12]), 10.0);
-        assert_eq!(law.may_release(14), 0);
-        let falls: Vec<f64> = (3..14).map(|at| after(&mut law, at, &[30])).collect();
+        let mut algorithm = DynRlc::new(&Params::default());
+        assert_eq!(algorithm.may_release(4), 6);
+        // A mean of 11 ms is not above the target: + max(1, 0.1 (20 - 10)).
+        assert_eq!(after(&mut algorithm, 1, &[10, 12]), 11.0);
+        assert_eq!(after(&mut algorithm, 2, &[12]), 10.0);
+        assert_eq!(algorithm.may_release(14), 0);
+        let falls: Vec<f64> = (3..14).map(|at| after(&mut algorithm, at, &[30])).collect();
         assert_eq!(
             falls,
             [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 2.0, 2.0, 2.0]
         );
         for at in 14..40 {
-            after(&mut law, at, &[]);
+            after(&mut algorithm, at, &[]);
         }
-        assert_eq!(law.limit(), 20);
+        assert_eq!(algorithm.limit(), 20);
     }
 
     #[test]
@@ -154,11 +154,14 @@ mod tests {
             interval: Duration(MILLISECOND),
             ..Params::default()
         };
-        let mut law = DynRlc::new(&params);
-        // 300 years of 1 ms: step by step it would take a day of computing.
+        let mut algorithm = DynRlc::new(&params);
+        // 300 years of 1 ms: one step at a time would take a day of computing.
         let now = 9_000_000_000 * SECOND + 1;
-        law.on_tti_end(now);
-        assert_eq!((law.limit(), law.next), (20, now - 1 + MILLISECOND));
+        algorithm.on_tti_end(now);
+        assert_eq!(
+            (algorithm.limit(), algorithm.next),
+            (20, now - 1 + MILLISECOND)
+        );
     }
 
     #[test]
@@ -168,10 +171,10 @@ mod tests {
             max: 200,
             ..Params::default()
         };
-        let mut law = DynRlc::new(&params);
+        let mut algorithm = DynRlc::new(&params);
         // + 0.1 (200 - 100), then - 0.1 (110 - 2).
-        assert_eq!(after(&mut law, 1, &[5]), 110.0);
-        assert!((after(&mut law, 2, &[50]) - 99.2).abs() < 1e-9);
-        assert_eq!(law.limit(), 99);
+        assert_eq!(after(&mut algorithm, 1, &[5]), 110.0);
+        assert!((after(&mut algorithm, 2, &[50]) - 99.2).abs() < 1e-9);
+        assert_eq!(algorithm.limit(), 99);
     }
 }

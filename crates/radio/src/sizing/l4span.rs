@@ -1,4 +1,4 @@
-//! Marks by the queue in the radio and its egress rate, as L4Span (Wan and Jamieson, CoNEXT 2025; from the paper only).
+//! Marks by the radio's queue and egress rate, as in L4Span (Wan and Jamieson, CoNEXT 2025; implemented from the paper only).
 
 use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, Nanos, SECOND};
 use schemars::JsonSchema;
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::lasts;
 
-/// Samples of the egress rate.
+/// Number of samples of the egress rate.
 const SAMPLES: usize = 50;
-/// What the square-root law of Reno and CUBIC has before the segment size.
+/// The constant of the square-root algorithm for Reno and CUBIC, before the segment size.
 const SQUARE_ROOT_LAW: f64 = 1.75;
 
-/// Marks packets above the RLC by what a bearer's queue needs and what the radio gives, on the ACKs of the uplink.
+/// Marks packets above the RLC, according to the queue of a bearer and the rate of the radio.
 ///
-/// Flows of L4S are marked by how sure it is that the queue cannot be sent within a target. Others are marked, while the queue is long, as often as
-/// their congestion control needs to settle at the rate of the radio.
+/// L4S flows are marked with the probability that the queue cannot be sent within a target time. Other flows are marked while the queue is long, as
+/// often as their congestion control needs to settle at the rate of the radio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// In what time a queue of L4S flows is to be sent.
+    /// Time within which a queue of L4S flows should be sent.
     #[schemars(extend("x-minimum" = "100us", "x-maximum" = "1s"))]
     pub target: Duration,
-    /// Queue of all users together above which other flows are marked; each user has an equal share.
+    /// Backlog of all users together above which other flows are marked. Each user has an equal share.
     #[schemars(extend("x-minimum" = "1B"))]
     pub classic_queue: Bytes,
 }
@@ -36,10 +36,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         if self.classic_queue.0 == 0 {
             return Err("classic_queue: must be at least 1B".to_owned());
@@ -52,13 +52,13 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct L4Span {
     params: Params,
-    /// Egress rates, bytes/s.
+    /// Egress rates, bytes per second.
     rates: [f64; SAMPLES],
     taken: usize,
 }
 
 impl L4Span {
-    /// Without a sample.
+    /// Creates a marker without samples.
     pub fn new(params: &Params) -> Self {
         Self {
             params: params.clone(),
@@ -67,7 +67,7 @@ impl L4Span {
         }
     }
 
-    /// A TTI of this length has ended in which so many bytes left or could have, and so many stayed. An idle TTI tells nothing of the rate.
+    /// A TTI of length `tti` has ended. `out` bytes left or could have left, and `leftover` bytes stayed. An idle TTI gives no sample of the rate.
     pub fn on_tti_end(&mut self, tti: Nanos, out: u64, leftover: u64) {
         if tti > 0 && (out > 0 || leftover > 0) {
             self.rates[self.taken % SAMPLES] = out as f64 * 1e9 / tti as f64;
@@ -75,7 +75,7 @@ impl L4Span {
         }
     }
 
-    /// Egress rate in bytes/s and its error: mean and standard deviation of the last 50 samples.
+    /// The egress rate in bytes per second and its error: mean and standard deviation of the last 50 samples.
     pub fn rate(&self) -> (f64, f64) {
         let rates = &self.rates[..self.taken.min(SAMPLES)];
         if rates.is_empty() {
@@ -87,7 +87,7 @@ impl L4Span {
         (mean, libm::sqrt(squares.sum::<f64>() / count))
     }
 
-    /// How likely a packet of an L4S flow is marked with so many bytes queued.
+    /// Probability of a mark for a packet of an L4S flow, with `queued` bytes in the queue.
     pub fn l4s(&self, queued: u64) -> f64 {
         let (rate, error) = self.rate();
         if self.taken == 0 {
@@ -103,7 +103,8 @@ impl L4Span {
         }
     }
 
-    /// How likely a packet of another flow is marked with so many bytes queued, among so many users, given its segment size and the delay one way.
+    /// Probability of a mark for a packet of another flow, with `queued` bytes in the queue and `users` users, given its segment size and the one-way
+    /// delay.
     pub fn classic(&self, queued: u64, users: u64, segment: u32, delay: Nanos) -> f64 {
         let (rate, _) = self.rate();
         let sent = 2.0 * rate * delay as f64 * 1e-9;
@@ -119,7 +120,7 @@ impl L4Span {
 mod tests {
     use super::*;
 
-    /// 1 and 3 MB/s in turn: 2 MB/s, error 1.
+    /// Alternately 1 and 3 MB/s: a mean of 2 MB/s with an error of 1.
     fn marker() -> L4Span {
         let mut marker = L4Span::new(&Params::default());
         for place in 0..120 {
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn l4s_flows_are_marked_from_where_the_rate_may_not_do() {
         let marker = marker();
-        // 10 kB in 10 ms are 1 MB/s = r - e; 15 kB 1.5, 20 kB 2, 30 kB 3 MB/s = r + e.
+        // 10 kB in 10 ms is 1 MB/s = r - e; 15 kB 1.5, 20 kB 2, 30 kB 3 MB/s = r + e.
         let marks =
             [9_000, 10_000, 15_000, 20_000, 30_000, 31_000].map(|queued| marker.l4s(queued));
         let expected = [0.0, 0.0, 0.25, 0.5, 1.0, 1.0];

@@ -1,6 +1,7 @@
-//! Laws that keep the buffer of the radio short, so that packets wait where a queue discipline can treat them: in SDAP or in the UPF.
+//! Algorithms that keep the buffer of the radio short, so that packets wait where a queue discipline can handle them: in SDAP or in the UPF.
 //!
-//! Each sees what went in and out at the end of a transmission time interval (TTI), and answers how much may follow. None knows a packet.
+//! Each algorithm learns at the end of every transmission time interval (TTI) how much went in and out, and decides how much may follow. It never
+//! sees a packet.
 
 pub mod bdp;
 pub mod drql;
@@ -13,12 +14,12 @@ pub use bdp::Bdp;
 pub use drql::Drql;
 pub use dynrlc::DynRlc;
 pub use l4span::L4Span;
-pub use registry::{Law, Sizing};
+pub use registry::{Sizing, SizingAlgorithm};
 pub use upf_pacer::UpfPacer;
 
 use bloatlab_units::Duration;
 
-/// Refuses a duration outside of its bounds, as `name: reason`.
+/// Checks the range of a duration. The error is `name: reason`.
 fn lasts(name: &str, value: Duration, low: u64, high: u64) -> Result<(), String> {
     if (low..=high).contains(&value.0) {
         return Ok(());
@@ -29,7 +30,7 @@ fn lasts(name: &str, value: Duration, low: u64, high: u64) -> Result<(), String>
     ))
 }
 
-/// Refuses a count outside of its bounds, as `name: reason`.
+/// Checks the range of a number. The error is `name: reason`.
 fn counts(name: &str, value: u64, low: u64, high: u64) -> Result<(), String> {
     if (low..=high).contains(&value) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The laws between SDAP and the RLC by name.
+//! The algorithms between SDAP and the RLC, by name.
 
 use bloatlab_units::Nanos;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bdp, Drql, DynRlc, bdp, drql, dynrlc};
 
-/// What decides when a packet goes from SDAP's queue into the RLC.
+/// Decides when packets pass from SDAP's queue to the RLC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Sizing {
@@ -14,15 +14,15 @@ pub enum Sizing {
     Drql(drql::Params),
     /// A limit that follows the sojourn time in the RLC.
     Dynrlc(dynrlc::Params),
-    /// A pace of as many packets as the radio sends.
+    /// Paced by as many packets per TTI as the radio sends.
     Bdp(bdp::Params),
 }
 
 impl Sizing {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         match self {
             Self::Drql(params) => params.validate(),
@@ -31,19 +31,19 @@ impl Sizing {
         }
     }
 
-    /// The law of one bearer, whose TTIs last so long.
-    pub fn law(&self, tti: Nanos) -> Law {
+    /// Creates the algorithm of one bearer, with TTIs of this length.
+    pub fn build(&self, tti: Nanos) -> SizingAlgorithm {
         match self {
-            Self::Drql(params) => Law::Drql(Drql::new(params)),
-            Self::Dynrlc(params) => Law::DynRlc(DynRlc::new(params)),
-            Self::Bdp(params) => Law::Bdp(Bdp::new(params, tti)),
+            Self::Drql(params) => SizingAlgorithm::Drql(Drql::new(params)),
+            Self::Dynrlc(params) => SizingAlgorithm::DynRlc(DynRlc::new(params)),
+            Self::Bdp(params) => SizingAlgorithm::Bdp(Bdp::new(params, tti)),
         }
     }
 }
 
-/// A law at work.
+/// The state of an algorithm for one bearer.
 #[derive(Clone, Debug)]
-pub enum Law {
+pub enum SizingAlgorithm {
     /// Dynamic RLC queue limit.
     Drql(Drql),
     /// Dynamic RLC.
@@ -52,65 +52,65 @@ pub enum Law {
     Bdp(Bdp),
 }
 
-impl Law {
-    /// How many packets may go now to an RLC that holds so many; a pacer lets them go at its ticks alone.
+impl SizingAlgorithm {
+    /// How many packets may be passed now to an RLC that holds `queued` packets. A pacer passes packets only at its ticks.
     pub fn may_release(&self, queued: u64) -> u64 {
         match self {
-            Self::Drql(law) => law.may_release(),
-            Self::DynRlc(law) => law.may_release(queued),
+            Self::Drql(algorithm) => algorithm.may_release(),
+            Self::DynRlc(algorithm) => algorithm.may_release(queued),
             Self::Bdp(_) => 0,
         }
     }
 
-    /// So many went, not at a tick.
+    /// Records that `packets` packets were passed, not at a tick.
     pub fn on_release(&mut self, packets: u64) {
-        if let Self::Drql(law) = self {
-            law.on_release(packets);
+        if let Self::Drql(algorithm) = self {
+            algorithm.on_release(packets);
         }
     }
 
-    /// A packet has left the RLC after this time in it.
+    /// Records that a packet left the RLC after this sojourn time.
     pub fn on_packet_out(&mut self, sojourn: Nanos) {
-        if let Self::DynRlc(law) = self {
-            law.on_packet_out(sojourn);
+        if let Self::DynRlc(algorithm) = self {
+            algorithm.on_packet_out(sojourn);
         }
     }
 
-    /// A TTI has ended in which so many packets left the RLC, of as many as could have, and so many stayed.
+    /// A TTI has ended in which `out` packets left the RLC, `could` packets could have, and `leftover` stayed.
     pub fn on_tti_end(&mut self, now: Nanos, out: u64, could: u64, leftover: u64) {
         match self {
-            Self::Drql(law) => law.on_tti_end(now, out),
-            Self::DynRlc(law) => law.on_tti_end(now),
-            Self::Bdp(law) => law.on_tti_end(now, could, leftover),
+            Self::Drql(algorithm) => algorithm.on_tti_end(now, out),
+            Self::DynRlc(algorithm) => algorithm.on_tti_end(now),
+            Self::Bdp(algorithm) => algorithm.on_tti_end(now, could, leftover),
         }
     }
 
-    /// A tick: how many of the packets that wait go now.
+    /// A tick: how many of the waiting packets are passed now.
     pub fn on_tick(&mut self, now: Nanos, waiting: u64) -> u64 {
         match self {
-            Self::Bdp(law) => law.on_tick(now, waiting),
+            Self::Bdp(algorithm) => algorithm.on_tick(now, waiting),
             Self::Drql(_) | Self::DynRlc(_) => 0,
         }
     }
 
-    /// Whether it works by ticks.
+    /// Whether it needs ticks.
     pub fn ticks(&self) -> bool {
         matches!(self, Self::Bdp(_))
     }
 
-    /// Packets that a TTI sends, where the law knows.
+    /// Packets per TTI, if the algorithm knows.
     pub fn pace(&self) -> Option<f64> {
         match self {
-            Self::Bdp(law) => Some(law.pace()),
+            Self::Bdp(algorithm) => Some(algorithm.pace()),
             Self::Drql(_) | Self::DynRlc(_) => None,
         }
     }
 
-    /// The most packets that the RLC may hold, where the law has a limit.
+    /// The most packets that the RLC may hold, if the algorithm has a limit.
     pub fn limit(&self) -> Option<u64> {
         match self {
-            Self::Drql(law) => Some(law.limit()),
-            Self::DynRlc(law) => Some(law.limit()),
+            Self::Drql(algorithm) => Some(algorithm.limit()),
+            Self::DynRlc(algorithm) => Some(algorithm.limit()),
             Self::Bdp(_) => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The UPF-SDAP pacer: SDAP tells the UPF how much it may hold, so that flows queue apart in the UPF (Irazabal et al. 2022).
+//! The UPF-SDAP pacer: SDAP tells the UPF how much it may hold, so that flows queue separately in the UPF (Irazabal et al. 2022).
 
 use bloatlab_units::{Duration, MICROSECOND, Nanos, SECOND};
 use schemars::JsonSchema;
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{counts, lasts};
 
-/// A cap in packets on SDAP's queue of a QoS flow, which the UPF keeps filled: set at each saturation to what a tick has passed on in the mean, and
-/// doubled half a period later, to find out whether the radio takes more.
+/// A cap, in packets, on SDAP's queue of a QoS flow, which the UPF keeps filled. At each saturation it is set to the mean number of packets passed on
+/// per tick. Half a period later it doubles, to find out whether the radio can send more.
 ///
-/// SDAP is saturated when the bearer below has no room, or when more than a few packets beyond a TTI's need wait for it.
+/// SDAP is saturated if the bearer below has no space, or if more packets wait for it than a TTI needs, plus a few.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Length of a tick.
+    /// Duration of a tick.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1s"))]
     pub tick: Duration,
-    /// Ticks of a period.
+    /// Number of ticks per period.
     #[schemars(range(min = 1, max = 1000))]
     pub ticks: u64,
     /// The lowest cap, packets.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub min: u64,
-    /// The highest cap, packets; the one at first.
+    /// The highest cap, packets, which is also the initial one.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max: u64,
-    /// Packets beyond a TTI's need that may wait in SDAP.
+    /// Number of packets beyond a TTI's need that may wait in SDAP.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub spare: u64,
 }
@@ -43,10 +43,10 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses values out of range, as `parameter: reason`.
+    /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first value out of range, as `parameter: reason`.
     pub fn validate(&self) -> Result<(), String> {
         lasts("tick", self.tick, MICROSECOND, SECOND)?;
         counts("ticks", self.ticks, 1, 1000)?;
@@ -61,14 +61,14 @@ impl Params {
 pub struct UpfPacer {
     params: Params,
     cap: u64,
-    /// Packets passed on since the last saturation.
+    /// Number of packets passed on since the last saturation.
     passed: u64,
-    /// When the cap doubles; `None` after it has.
+    /// When the cap will double; `None` after it has.
     doubles: Option<Nanos>,
 }
 
 impl UpfPacer {
-    /// At the highest cap.
+    /// Creates a pacer with the highest cap.
     pub fn new(params: &Params) -> Self {
         Self {
             cap: params.max,
@@ -78,22 +78,23 @@ impl UpfPacer {
         }
     }
 
-    /// How many packets SDAP may hold for the flow.
+    /// How many packets of the flow SDAP may hold.
     pub fn cap(&self) -> u64 {
         self.cap
     }
 
-    /// How many packets the UPF may send to an SDAP that holds so many.
+    /// How many packets the UPF may send to an SDAP that holds `queued` packets.
     pub fn may_release(&self, queued: u64) -> u64 {
         self.cap.saturating_sub(queued)
     }
 
-    /// SDAP passed so many packets on.
+    /// Records that SDAP passed on `packets` packets.
     pub fn on_passed(&mut self, packets: u64) {
         self.passed += packets;
     }
 
-    /// A tick of SDAP: `has_room` below it, `queued` packets of the flow in it, `pace` packets that a TTI needs.
+    /// A tick of SDAP. `has_room` tells whether there is space below it, `queued` how many packets of the flow it holds, and `pace` how many packets
+    /// a TTI needs.
     pub fn on_tick(&mut self, now: Nanos, has_room: bool, queued: u64, pace: f64) {
         if !has_room || queued as f64 > pace + self.params.spare as f64 {
             let mean = self.passed.div_ceil(self.params.ticks);
@@ -113,24 +114,24 @@ mod tests {
 
     #[test]
     fn saturation_sets_the_cap_and_half_a_period_doubles_it() {
-        let mut law = UpfPacer::new(&Params::default());
+        let mut algorithm = UpfPacer::new(&Params::default());
         let tick = |n: u64| n * 100 * MICROSECOND;
-        assert_eq!(law.may_release(1000), 24);
-        law.on_passed(41);
-        // 12 waiting are not more than 7 + 5; 13 are.
-        law.on_tick(tick(1), true, 12, 7.0);
-        assert_eq!(law.cap(), 1024);
-        law.on_tick(tick(2), true, 13, 7.0);
-        assert_eq!((law.cap(), law.may_release(13)), (5, 0));
-        law.on_passed(3);
-        law.on_tick(tick(6), true, 2, 7.0);
-        assert_eq!(law.cap(), 5);
-        law.on_tick(tick(7), true, 2, 7.0);
-        assert_eq!(law.cap(), 10);
-        law.on_tick(tick(20), true, 2, 7.0);
-        assert_eq!(law.cap(), 10);
-        // No room below: 3 packets in the mean of ten ticks are 0.3.
-        law.on_tick(tick(21), false, 0, 7.0);
-        assert_eq!(law.cap(), 1);
+        assert_eq!(algorithm.may_release(1000), 24);
+        algorithm.on_passed(41);
+        // 12 waiting packets are not more than 7 + 5; 13 are.
+        algorithm.on_tick(tick(1), true, 12, 7.0);
+        assert_eq!(algorithm.cap(), 1024);
+        algorithm.on_tick(tick(2), true, 13, 7.0);
+        assert_eq!((algorithm.cap(), algorithm.may_release(13)), (5, 0));
+        algorithm.on_passed(3);
+        algorithm.on_tick(tick(6), true, 2, 7.0);
+        assert_eq!(algorithm.cap(), 5);
+        algorithm.on_tick(tick(7), true, 2, 7.0);
+        assert_eq!(algorithm.cap(), 10);
+        algorithm.on_tick(tick(20), true, 2, 7.0);
+        assert_eq!(algorithm.cap(), 10);
+        // There is no space below. 3 packets in ten ticks are 0.3 per tick.
+        algorithm.on_tick(tick(21), false, 0, 7.0);
+        assert_eq!(algorithm.cap(), 1);
     }
 }

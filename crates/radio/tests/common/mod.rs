@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use bloatlab_link::Disk;
 use bloatlab_radio::Rule;
 use bloatlab_radio::cell::params::CellParams;
 use bloatlab_radio::cell::prioritisation::LogicalChannel;
@@ -63,7 +64,7 @@ pub struct Rig {
 pub fn rig_of(params: &CellParams, bearers: &[BearerParams], seed: u64) -> Rig {
     params.validate().unwrap();
     let mut params = params.clone();
-    let channels = params.load().unwrap();
+    let channels = params.load(&Disk).unwrap();
     let count = 2 * channels.len() * bearers.len();
     Rig {
         cell: Cell::new(&params, bearers, &channels, &Streams::new(seed)).unwrap(),

@@ -6,9 +6,9 @@ use bloatlab_aqm::QueueConfig;
 use bloatlab_radio::sizing::l4span;
 use bloatlab_units::Bytes;
 
-use super::{
-    Check, MAX_LIMIT_BYTES, MAX_QFI, delay, device, fail, name, queue, rate, registered, within,
-};
+use super::name::name;
+use super::parameters::{MAX_LIMIT_BYTES, queue};
+use super::rules::{Check, MAX_QFI, delay, device, fail, rate, registered, within};
 use crate::{Bearer, CellNetwork, Sdap};
 
 /// Data radio bearers of a UE (TS 38.331, maxDRB).

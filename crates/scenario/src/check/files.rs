@@ -1,22 +1,20 @@
 //! The files that a document names, all together: each is bounded where it is read, but a document can name one many times.
 
-use std::fs;
-
-use bloatlab_link::RateVariation;
+use bloatlab_link::{Files, RateVariation};
 use bloatlab_units::Bytes;
 
-use super::{Check, fail};
+use super::rules::{Check, fail};
 use crate::{BoxSpec, Scenario};
 
 /// Bytes of all of them, each counted as often as it is named; what they hold takes up to eight times as much.
 const MOST_BYTES: u64 = 1_000_000_000;
 
 /// Refuses a document whose files are too large together.
-pub(super) fn check(s: &Scenario) -> Check {
+pub(super) fn check(s: &Scenario, source: &dyn Files) -> Check {
     let mut total = 0_u64;
     for (path, file) in files(s) {
         // What cannot be read is refused where it is read.
-        let length = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        let length = source.length(file).unwrap_or(0);
         total = total.saturating_add(length);
         if total > MOST_BYTES {
             let [total, most] = [total, MOST_BYTES].map(Bytes);

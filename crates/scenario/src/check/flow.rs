@@ -3,7 +3,8 @@
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Bytes, MILLISECOND, SECOND};
 
-use super::{Check, HOUR, MAX_FLOWS, MAX_QFI, delay, duration, fail, name, rate, within};
+use super::name::name;
+use super::rules::{Check, HOUR, MAX_FLOWS, MAX_QFI, delay, duration, fail, rate, within};
 use crate::{Direction, Flow, ParkingLot, Scenario, Traffic, Transport};
 
 /// Boxes on one way of a flow.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use bloatlab_units::is_hidden;
 
-use super::{Check, fail};
+use super::rules::{Check, fail};
 
 /// Characters of the longest name.
 const LONGEST: usize = 64;

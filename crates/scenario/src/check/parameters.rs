@@ -5,7 +5,7 @@ use bloatlab_cc::CcConfig;
 use bloatlab_units::{Bytes, Limit};
 use serde_json::Value;
 
-use super::{Check, fail, registered};
+use super::rules::{Check, fail, registered};
 use crate::ScenarioError;
 
 /// Packets or buffers of one queue.

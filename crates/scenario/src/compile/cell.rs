@@ -1,12 +1,13 @@
 //! A 5G cell: wire, UPF and backhaul that all flows share, and the bearers of each UE, two boxes each.
 
 use bloatlab_aqm::QueueConfig;
+use bloatlab_radio::channel::Loaded;
 use bloatlab_units::Rate;
 
-use super::{Boxes, Device, Network, Paths, link};
+use super::boxes::{Boxes, Device, Network, Paths, link};
 use crate::cell::SettledBearer;
-use crate::check::{fail, registered};
-use crate::document::default_queue;
+use crate::check::fail;
+use crate::default_queue::default_queue;
 use crate::{
     CellNetwork, Flow, GateKind, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanGate, PlanLink,
     RadioPort, ScenarioError,
@@ -16,18 +17,16 @@ use crate::{
 const DIRECTIONS: [&str; 2] = ["", "_up"];
 
 /// The cell itself, with what its files hold.
-pub(super) fn plan(cell: &CellNetwork) -> Result<PlanCell, ScenarioError> {
-    let mut params = cell.radio.clone();
-    let channels = registered("cell.radio", params.load())?;
+pub(super) fn plan(cell: &CellNetwork, channels: Vec<Loaded>) -> PlanCell {
     let bearers = cell.settled_bearers().into_iter().map(|bearer| PlanBearer {
         params: bearer.radio,
         marking: bearer.marking.cloned(),
     });
-    Ok(PlanCell {
-        params,
+    PlanCell {
+        params: cell.radio.clone(),
         bearers: bearers.collect(),
         channels,
-    })
+    }
 }
 
 pub(super) struct CellPaths<'a> {

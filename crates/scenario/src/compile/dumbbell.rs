@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use bloatlab_link::LoadedRate;
 use bloatlab_units::Nanos;
 
-use super::{Boxes, Device, Network, Paths, link, loaded, varying};
+use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::{fail, span};
-use crate::document::fifo;
-use crate::{Dumbbell, Flow, LossSpacing, Part, PlanBox, ScenarioError, Share, VaryDelay};
+use crate::default_queue::fifo;
+use crate::inputs::Inputs;
+use crate::{
+    Dumbbell, Flow, LossSpacing, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay,
+};
 
 /// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
 /// link's queue drops nothing in practice.
@@ -18,6 +21,8 @@ pub(super) struct DumbbellPaths<'a> {
     dumbbell: &'a Dumbbell,
     vary_rate: Option<LoadedRate>,
     vary_reverse_rate: Option<LoadedRate>,
+    /// A timeline may set probabilities of loss.
+    may_change: bool,
     /// All flows have the same two-way propagation.
     equal: bool,
     /// Boxes that all flows cross: the bottleneck's side, and the way back.
@@ -27,8 +32,13 @@ pub(super) struct DumbbellPaths<'a> {
 }
 
 impl<'a> DumbbellPaths<'a> {
-    pub(super) fn new(dumbbell: &'a Dumbbell, flows: &[Flow]) -> Result<Self, ScenarioError> {
-        let rtts: HashSet<Nanos> = flows
+    pub(super) fn new(
+        dumbbell: &'a Dumbbell,
+        scenario: &Scenario,
+        inputs: &mut Inputs,
+    ) -> Result<Self, ScenarioError> {
+        let rtts: HashSet<Nanos> = scenario
+            .flows
             .iter()
             .map(|flow| flow.rtt.unwrap_or(dumbbell.rtt).0)
             .collect();
@@ -39,11 +49,9 @@ impl<'a> DumbbellPaths<'a> {
         }
         Ok(Self {
             dumbbell,
-            vary_rate: loaded("dumbbell.vary.rate", dumbbell.vary.rate.as_ref())?,
-            vary_reverse_rate: loaded(
-                "dumbbell.vary.reverse_rate",
-                dumbbell.vary.reverse_rate.as_ref(),
-            )?,
+            vary_rate: inputs.rate("dumbbell.vary.rate"),
+            vary_reverse_rate: inputs.rate("dumbbell.vary.reverse_rate"),
+            may_change: scenario.timeline.is_some(),
             equal,
             shared: None,
             delays: BTreeMap::new(),
@@ -93,7 +101,8 @@ impl<'a> DumbbellPaths<'a> {
         };
         let bottleneck = varying(bottleneck, self.vary_rate.clone(), on_bottleneck);
         let mut forward = vec![boxes.add(bottleneck)];
-        forward.extend(boxes.loss("loss", d.loss, d.loss_spacing, d.vary.loss.as_ref()));
+        let vary_loss = d.vary.loss.as_ref();
+        forward.extend(boxes.loss("loss", d.loss, d.loss_spacing, vary_loss, self.may_change));
         forward.extend(boxes.impair("", &d.impair));
         if self.equal && d.impair.jitter.is_some() {
             let name = "forward_delay".to_owned();
@@ -114,7 +123,13 @@ impl<'a> DumbbellPaths<'a> {
             let way_back = varying(way_back, self.vary_reverse_rate.clone(), vary_back);
             reverse.push(boxes.add(way_back));
         }
-        reverse.extend(boxes.loss("reverse_loss", d.reverse_loss, LossSpacing::Random, None));
+        reverse.extend(boxes.loss(
+            "reverse_loss",
+            d.reverse_loss,
+            LossSpacing::Random,
+            None,
+            self.may_change,
+        ));
         reverse.extend(boxes.impair("reverse_", &d.reverse_impair));
         if self.equal && own_box {
             reverse.push(boxes.delay("delay".to_owned(), back, vary_back, jitter));

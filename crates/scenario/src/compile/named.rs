@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use bloatlab_link::DelayVariation;
 use bloatlab_units::Duration;
 
-use super::{Boxes, Device, Network, Paths, link, loaded, varying};
+use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::fail;
 use crate::error::suggest;
+use crate::inputs::Inputs;
 use crate::{BoxSpec, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
 
 /// The boxes of a network given box by box; the plan has them in the document's order.
@@ -17,7 +18,7 @@ pub(super) struct NamedPaths<'a> {
 }
 
 impl<'a> NamedPaths<'a> {
-    pub(super) fn new(specs: &'a [BoxSpec], boxes: &mut Boxes) -> Result<Self, ScenarioError> {
+    pub(super) fn new(specs: &'a [BoxSpec], inputs: &mut Inputs, boxes: &mut Boxes) -> Self {
         for (place, spec) in specs.iter().enumerate() {
             let vary_delay = |nominal: Duration, how: Option<&DelayVariation>| {
                 how.map(|how| VaryDelay {
@@ -43,8 +44,7 @@ impl<'a> NamedPaths<'a> {
                         overhead: *overhead,
                         header: *header,
                     };
-                    let at = format!("boxes[{place}].vary.rate");
-                    let vary_rate = loaded(&at, vary.rate.as_ref())?;
+                    let vary_rate = inputs.rate(&format!("boxes[{place}].vary.rate"));
                     let vary_delay = vary_delay(*delay, vary.delay.as_ref());
                     let link = link(name.clone(), *rate, delay.0, queue, device);
                     varying(link, vary_rate, vary_delay)
@@ -102,14 +102,14 @@ impl<'a> NamedPaths<'a> {
             });
         }
         let names: Vec<&str> = specs.iter().map(BoxSpec::name).collect();
-        Ok(Self {
+        Self {
             indices: names
                 .iter()
                 .enumerate()
                 .map(|(i, &name)| (name, i))
                 .collect(),
             names,
-        })
+        }
     }
 
     fn resolve(&self, at: &str, names: &[String]) -> Result<Vec<usize>, ScenarioError> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bloatlab_aqm::QueueConfig;
 use bloatlab_units::Rate;
 
-use super::{Boxes, Device, Network, Paths, link};
-use crate::document::default_queue;
+use super::boxes::{Boxes, Device, Network, Paths, link};
+use crate::default_queue::default_queue;
 use crate::{Flow, ParkingLot, ScenarioError};
 
 pub(super) struct ParkingLotPaths<'a> {

@@ -2,7 +2,7 @@
 
 use bloatlab_units::{Bytes, Nanos, Rate};
 
-use super::{link, per_second, seconds};
+use super::quantities::{link, per_second, seconds};
 use crate::{Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
 
 /// IP and TCP header without options: the least that a segment adds to its payload.

@@ -6,7 +6,7 @@ use bloatlab_units::{Limit, Nanos};
 use serde_json::Value;
 
 use super::load::{Load, rtts};
-use super::{link, per_second, seconds};
+use super::quantities::{link, per_second, seconds};
 use crate::{Plan, PlanFlow, PlanLink};
 
 /// What comes to a link.

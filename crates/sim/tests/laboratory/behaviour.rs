@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{Plan, Scenario};
-use bloatlab_sim::Outcome;
 use serde_json::{Value, json};
 
 use crate::{compiled, logged, measured, value};

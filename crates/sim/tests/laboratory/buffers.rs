@@ -1,7 +1,7 @@
 //! Queues that count buffers, and what a client waits for when its packets are lost.
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::Outcome;
 use serde_json::{Value, json};
 
 use crate::{compiled, measured, value};

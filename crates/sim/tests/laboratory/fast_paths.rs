@@ -13,7 +13,7 @@ proptest! {
     fn a_run_without_them_is_the_same(scenario in scenario(), seed in any::<u64>()) {
         let plan = compiled(&scenario);
         let fast = logged(&plan, seed);
-        let slow = run(&plan, seed, true, &NoPlugins, &Control::without_fast_paths()).unwrap();
+        let slow = run(plan.clone().into(), seed, true, &NoPlugins, &Control::without_fast_paths()).unwrap();
         let differs = fast.packets.iter().zip(&slow.packets).find(|(a, b)| a != b);
         prop_assert!(differs.is_none(), "{differs:?}");
         prop_assert_eq!(fast.packets.len(), slow.packets.len());

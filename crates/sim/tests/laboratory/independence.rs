@@ -1,7 +1,7 @@
 //! Parts that share nothing do not touch each other, whatever order their events take.
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::Outcome;
 use proptest::prelude::*;
 
 use crate::generator::boxes;

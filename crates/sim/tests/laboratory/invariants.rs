@@ -1,8 +1,9 @@
 //! What holds in every run of every scenario.
 
 use bloatlab_fuzz_model::outcome;
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
-use bloatlab_sim::{Control, NoPlugins, Outcome, run};
+use bloatlab_sim::{Control, NoPlugins, run};
 use bloatlab_tcp::Reduction;
 use bloatlab_units::Limit;
 use proptest::prelude::*;
@@ -224,7 +225,7 @@ fn the_longest_path_is_crossed_and_a_longer_one_refused() {
         });
         let scenario = Scenario::from_value(document).map_err(|why| why.to_string())?;
         let plan = scenario.compile().map_err(|why| why.to_string())?;
-        run(&plan, 1, false, &NoPlugins, &Control::default()).map_err(|why| why.to_string())
+        run(plan.into(), 1, false, &NoPlugins, &Control::default()).map_err(|why| why.to_string())
     };
     let outcome = cross(255).expect("a run");
     let delay = value(&outcome.flow_metrics, 0, "mean_one_way_delay_l4");

@@ -1,7 +1,7 @@
 //! The largest packets under the largest link-layer headers: they arrive as large as they left.
 
+use bloatlab_outcome::Step;
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::Step;
 use serde_json::{Value, json};
 
 use crate::{compiled, logged};
@@ -17,7 +17,7 @@ fn sizes(header: u32, flow: &Value) -> [u32; 2] {
     let outcome = logged(&compiled(&scenario), 1);
     let at = |step| {
         let events = outcome.packets.iter().filter(|event| event.step == step);
-        events.map(|event| event.packet.length()).max()
+        events.map(|event| event.size).max()
     };
     [Step::Send, Step::Receive].map(|step| at(step).unwrap_or(0))
 }

@@ -14,23 +14,39 @@ mod invariants;
 mod largest;
 mod queueing_theory;
 mod scalable;
+mod sessions;
 mod shapers;
 mod stopping;
 mod varying;
 mod wire;
 
+use bloatlab_outcome::{Outcome, Value};
 use bloatlab_scenario::{Plan, Scenario};
-use bloatlab_sim::{Control, NoPlugins, Outcome, Value, run};
+use bloatlab_sim::{Control, NoPlugins, run};
 use proptest::test_runner::{Config, RngSeed};
 
 /// Runs without a packet log.
 fn measured(plan: &Plan, seed: u64) -> Outcome {
-    run(plan, seed, false, &NoPlugins, &Control::default()).expect("a plan that compiled runs")
+    run(
+        plan.clone().into(),
+        seed,
+        false,
+        &NoPlugins,
+        &Control::default(),
+    )
+    .expect("a plan that compiled runs")
 }
 
 /// Runs with a packet log.
 fn logged(plan: &Plan, seed: u64) -> Outcome {
-    run(plan, seed, true, &NoPlugins, &Control::default()).expect("a plan that compiled runs")
+    run(
+        plan.clone().into(),
+        seed,
+        true,
+        &NoPlugins,
+        &Control::default(),
+    )
+    .expect("a plan that compiled runs")
 }
 
 fn compiled(scenario: &Scenario) -> Plan {

@@ -1,7 +1,7 @@
 //! Scalable laws where the network marks early: DCTCP beside Linux's, Prague beside CUBIC.
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::Outcome;
 use serde_json::{Value, json};
 
 use crate::{compiled, measured, value};

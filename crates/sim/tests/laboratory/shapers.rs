@@ -1,7 +1,7 @@
 //! Shapers before a fast link: what arrives behind it, to the nanosecond.
 
+use bloatlab_outcome::Step;
 use bloatlab_scenario::Scenario;
-use bloatlab_sim::Step;
 use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! Where a run can be stopped: before it starts, while it is built, in the middle, while it is summed up, and when simulated time does not move.
 
+use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{Plan, PlanBoxKind, Scenario};
-use bloatlab_sim::{Control, NoPlugins, Outcome, RunError, Stopped, run};
+use bloatlab_sim::{Control, NoPlugins, RunError, Stopped, run};
 use serde_json::{Value, json};
 
 use crate::compiled;
@@ -11,7 +12,7 @@ fn plan(document: Value) -> Plan {
 }
 
 fn run_with(plan: &Plan, control: &Control) -> Result<Outcome, RunError> {
-    run(plan, 1, false, &NoPlugins, control)
+    run(plan.clone().into(), 1, false, &NoPlugins, control)
 }
 
 fn is_cancelled(result: &Result<Outcome, RunError>) -> bool {

@@ -1,7 +1,7 @@
 //! Links whose rate, delay and loss vary, seen from outside.
 
+use bloatlab_outcome::{Outcome, Step};
 use bloatlab_scenario::{LossSpacing, Scenario};
-use bloatlab_sim::{Outcome, Step};
 use bloatlab_units::MILLISECOND;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,7 +115,7 @@ fn a_shorter_delay_overtakes_nothing() {
         .packets
         .iter()
         .filter(|e| e.step == Step::Receive)
-        .map(|e| (e.at, e.packet.segment.seq))
+        .map(|e| (e.at, e.segment.seq))
         .collect();
     assert!(arrivals.len() > 5000);
     assert!(
@@ -303,11 +303,11 @@ fn whatever_varies_nothing_is_lost_count_of_and_no_link_carries_more_than_it_can
         // What left the queue first is received first; only the lossy stretch takes some away.
         for flow in 0..2 {
             let of = |wanted: Step| {
-                outcome.packets.iter().filter(move |e| e.step == wanted && e.packet.direction() == 0 && e.packet.flow_index() == flow)
+                outcome.packets.iter().filter(move |e| e.step == wanted && e.direction == 0 && e.flow as usize == flow)
             };
-            let mut left = of(Step::Dequeue).map(|e| e.packet.segment.seq);
+            let mut left = of(Step::Dequeue).map(|e| e.segment.seq);
             for received in of(Step::Receive) {
-                prop_assert!(left.any(|seq| seq == received.packet.segment.seq));
+                prop_assert!(left.any(|seq| seq == received.segment.seq));
             }
         }
         prop_assert_eq!(outcome.digest(), logged(&plan, seed).digest());

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use bloatlab_aqm::Packet as _;
+use bloatlab_outcome::{Outcome, PacketEvent, Protocol, Step};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanLink, QueueConfig};
-use bloatlab_sim::{Outcome, Packet, PacketEvent, Protocol, Step};
 use bloatlab_tcp::segment::{ACK, FIN, SYN};
 use bloatlab_units::{Limit, Nanos};
 use proptest::test_runner::TestCaseError;
@@ -82,7 +81,7 @@ pub struct Witness {
     connection: u8,
     streams: [Stream; 2],
     /// On the way, by direction.
-    under_way: [VecDeque<Packet>; 2],
+    under_way: [VecDeque<PacketEvent>; 2],
     /// Segments of data that left end 0 again.
     pub retransmissions: u64,
     /// Payload delivered in order to end 1 before the flow's stop, and up to that instant; and in all.
@@ -98,25 +97,24 @@ pub struct Witness {
 
 impl Witness {
     fn on_send(&mut self, event: &PacketEvent) -> Verdict {
-        let packet = &event.packet;
-        self.under_way[packet.direction()].push_back(*packet);
-        if packet.protocol() != Protocol::Tcp {
+        self.under_way[usize::from(event.direction)].push_back(*event);
+        if event.protocol != Protocol::Tcp {
             return Ok(());
         }
-        if packet.connection() != self.connection {
-            self.connection = packet.connection();
+        if event.connection != self.connection {
+            self.connection = event.connection;
             self.streams = Default::default();
         }
         self.on_data(event)?;
-        if packet.segment.has(ACK) {
+        if event.segment.has(ACK) {
             self.on_acknowledgment(event)?;
         }
         Ok(())
     }
 
     fn on_data(&mut self, event: &PacketEvent) -> Verdict {
-        let (segment, direction) = (&event.packet.segment, event.packet.direction());
-        let (start, end) = range(&event.packet);
+        let (segment, direction) = (&event.segment, usize::from(event.direction));
+        let (start, end) = range(event);
         if start == end {
             return Ok(());
         }
@@ -159,8 +157,8 @@ impl Witness {
     }
 
     fn on_acknowledgment(&mut self, event: &PacketEvent) -> Verdict {
-        let segment = &event.packet.segment;
-        let stream = &mut self.streams[1 - event.packet.direction()];
+        let segment = &event.segment;
+        let stream = &mut self.streams[1 - usize::from(event.direction)];
         let (ack, edge) = (
             u64::from(segment.ack),
             u64::from(segment.ack) + u64::from(segment.window),
@@ -195,39 +193,35 @@ impl Witness {
     /// A copy is under way behind its original.
     fn on_duplicate(&mut self, event: &PacketEvent) -> Verdict {
         let place = self.place(event)?;
-        let queue = &mut self.under_way[event.packet.direction()];
-        queue.insert(place + 1, event.packet);
+        let queue = &mut self.under_way[usize::from(event.direction)];
+        queue.insert(place + 1, *event);
         Ok(())
     }
 
     /// The host discards it.
     fn on_discard(&mut self, event: &PacketEvent) -> Verdict {
-        hold!(
-            event.packet.is_damaged(),
-            event,
-            "nothing is wrong with its checksum"
-        );
+        hold!(event.damaged, event, "nothing is wrong with its checksum");
         let place = self.place(event)?;
-        self.under_way[event.packet.direction()].remove(place);
-        self.discards += u64::from(event.packet.direction() == 0);
+        self.under_way[usize::from(event.direction)].remove(place);
+        self.discards += u64::from(event.direction == 0);
         Ok(())
     }
 
     /// Its place among those under way.
     fn place(&self, event: &PacketEvent) -> Result<usize, TestCaseError> {
-        let packet = &event.packet;
         let alike =
-            |p: &Packet| p.segment == packet.segment && p.connection() == packet.connection();
-        let place = self.under_way[packet.direction()].iter().position(alike);
+            |p: &PacketEvent| p.segment == event.segment && p.connection == event.connection;
+        let place = self.under_way[usize::from(event.direction)]
+            .iter()
+            .position(alike);
         let why = || format!("not sent, received already, or out of order at {event:?}");
         place.ok_or_else(|| TestCaseError::fail(why()))
     }
 
     fn on_receive(&mut self, event: &PacketEvent, stop: Nanos) -> Verdict {
-        let packet = &event.packet;
-        hold!(!packet.is_damaged(), event, "its checksum is wrong");
+        hold!(!event.damaged, event, "its checksum is wrong");
         let place = self.place(event)?;
-        let queue = &mut self.under_way[packet.direction()];
+        let queue = &mut self.under_way[usize::from(event.direction)];
         if self.reorders {
             queue.remove(place);
         } else {
@@ -235,17 +229,17 @@ impl Witness {
             let mut seen = 0;
             queue.retain(|p| {
                 seen += 1;
-                seen > place + 1 || p.connection() != packet.connection()
+                seen > place + 1 || p.connection != event.connection
             });
         }
-        if packet.protocol() != Protocol::Tcp || packet.connection() != self.connection {
+        if event.protocol != Protocol::Tcp || event.connection != self.connection {
             return Ok(());
         }
-        let (start, end) = range(packet);
-        let stream = &mut self.streams[packet.direction()];
+        let (start, end) = range(event);
+        let stream = &mut self.streams[usize::from(event.direction)];
         let (before, arrived) = (stream.payload(), stream.arrived());
         stream.receive(start, end);
-        if packet.direction() == 0 {
+        if event.direction == 0 {
             let gained = stream.payload() - before;
             let arrived = stream.arrived() - arrived;
             self.delivered += gained;
@@ -254,9 +248,9 @@ impl Witness {
                 self.arrived_by_stop[slot] += arrived * u64::from(counts);
             }
         }
-        if packet.segment.has(ACK) {
-            let edge = u64::from(packet.segment.ack) + u64::from(packet.segment.window);
-            let back = &mut self.streams[1 - packet.direction()];
+        if event.segment.has(ACK) {
+            let edge = u64::from(event.segment.ack) + u64::from(event.segment.window);
+            let back = &mut self.streams[1 - usize::from(event.direction)];
             back.edge = back.edge.max(edge);
         }
         Ok(())
@@ -264,8 +258,8 @@ impl Witness {
 }
 
 /// Sequence numbers that a segment takes.
-fn range(packet: &Packet) -> (u64, u64) {
-    let segment = &packet.segment;
+fn range(event: &PacketEvent) -> (u64, u64) {
+    let segment = &event.segment;
     let flags = u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
     let start = u64::from(segment.seq);
     (start, start + u64::from(segment.length) + flags)
@@ -274,6 +268,8 @@ fn range(packet: &Packet) -> (u64, u64) {
 /// A link's queue and transmitter, as the log shows them.
 struct Station<'a> {
     link: &'a PlanLink,
+    /// When each waiting packet entered, of a queue that is a FIFO.
+    entered: VecDeque<Nanos>,
     waiting: u64,
     waiting_bytes: u64,
     /// When the last packet was taken from the queue, and the time that sending it takes, with a nanosecond's fraction cut off.
@@ -282,23 +278,23 @@ struct Station<'a> {
 
 impl Station<'_> {
     fn on_event(&mut self, event: &PacketEvent) -> Verdict {
-        let size = u64::from(event.packet.length());
+        let size = u64::from(event.size);
         if !matches!(event.step, Step::Drop) {
             self.check_limit(event)?;
         }
         match event.step {
             Step::Enqueue => {
+                self.entered.push_back(event.at);
                 self.waiting += 1;
                 self.waiting_bytes += size;
             }
-            Step::Drop => self.leave(size),
+            Step::Drop => {
+                self.entered.pop_back();
+                self.leave(size);
+            }
             Step::Dequeue => {
-                hold!(
-                    event.packet.enqueued_at() <= event.at,
-                    event,
-                    "left before it came"
-                );
                 self.check_pace(event)?;
+                self.entered.pop_front();
                 self.leave(size);
                 let work =
                     (size + u64::from(self.link.overhead + self.link.header)) * 8_000_000_000;
@@ -350,7 +346,9 @@ impl Station<'_> {
             last + took
         );
         if matches!(self.link.queue, QueueConfig::Fifo(_)) {
-            let free = event.packet.enqueued_at().max(last + took);
+            let entered = self.entered.front().copied().unwrap_or(event.at + 1);
+            hold!(entered <= event.at, event, "left before it came");
+            let free = entered.max(last + took);
             hold!(event.at <= free + 1, event, "the link was free at {free}");
         }
         Ok(())
@@ -377,6 +375,7 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
         .map(|planned| match &planned.kind {
             PlanBoxKind::Link(link) => Some(Station {
                 link,
+                entered: VecDeque::new(),
                 waiting: 0,
                 waiting_bytes: 0,
                 taken: None,
@@ -389,7 +388,7 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
     for event in &outcome.packets {
         hold!(event.at >= now, event, "time went back from {now}");
         now = event.at;
-        let index = event.packet.flow_index();
+        let index = event.flow as usize;
         match event.step {
             Step::Send => {
                 sent += 1;
@@ -409,7 +408,7 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
             }
             Step::Drop => {
                 dropped += 1;
-                flows[index].drops += u64::from(event.packet.direction() == 0);
+                flows[index].drops += u64::from(event.direction == 0);
             }
             _ => {}
         }

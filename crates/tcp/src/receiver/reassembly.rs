@@ -1,4 +1,4 @@
-//! What arrived beyond a hole, and how the SACK blocks of the next ACK report it.
+//! Data that arrived beyond a hole, and how SACK blocks report it.
 
 use super::{Range, Receiver};
 use crate::segment::{Block, Segment};
@@ -16,7 +16,7 @@ impl Receiver {
             && s <= start
         {
             self.duplicate = Some((start, end));
-            // RFC 2883 section 4: the block that encloses a duplicate follows it; without it the duplicate passes for news.
+            // RFC 2883 section 4: the enclosing block follows the duplicate. Without it, the duplicate would look like new data.
             self.forget(s);
             self.report_first(s);
             return;
@@ -61,7 +61,7 @@ impl Receiver {
         self.report_first(low);
     }
 
-    /// The range that starts here is the first of the next report.
+    /// Makes the range that starts here the first one in the next report.
     fn report_first(&mut self, start: u64) {
         self.recent.rotate_right(1);
         self.recent[0] = start;

@@ -1,4 +1,4 @@
-//! The receiver against RFCs' examples, and any order of arrival.
+//! Tests of the receiver with the RFCs' examples and with any order of arrival.
 
 use super::*;
 use bloatlab_units::{Bytes, SECOND};
@@ -19,7 +19,7 @@ fn data(seq: u64, length: u16) -> Segment {
     }
 }
 
-/// No RTT is known yet: a timeout of a second.
+/// An estimator without a sample, so the timeout is one second.
 fn rtt() -> RttEstimator {
     RttEstimator::new(&TcpConfig::default())
 }
@@ -58,7 +58,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
             ack(&mut r);
         }
     }
-    // From 50000 by 2896 to 153/256 of the buffer, in units of 2 bytes; then ACKs are delayed, and the edge stays as it was.
+    // From 50000 in steps of 2896 to 153/256 of the buffer, in units of 2 bytes. Then ACKs are delayed, and the edge does not move.
     let expected = [
         (true, 52_896),
         (true, 55_792),
@@ -68,7 +68,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
         (true, 59_764),
     ];
     assert_eq!(offered, expected);
-    // Segments of which less than half the memory is payload: 448 of 1408 bytes, 81/256: the offer falls, and nothing grows.
+    // Segments whose memory is mostly overhead: 448 of 1408 bytes, 81/256. The window shrinks and does not grow.
     let mut r = Receiver::new(&TcpConfig {
         receive_buffer: Bytes(100_000),
         receive_window: ReceiveWindow::Growing,
@@ -80,7 +80,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
     assert_eq!(r.most, 31_640);
     assert!(r.ack_now);
     assert_eq!(ack(&mut r).window, 31_640);
-    // What is too small to be data's bulk opens nothing.
+    // Segments that are too small do not grow the window.
     let mut r = Receiver::new(&TcpConfig {
         receive_window: ReceiveWindow::Growing,
         ..Default::default()
@@ -91,7 +91,7 @@ fn a_growing_window_opens_by_two_segments_each_and_hastens_acks() {
 
 #[test]
 fn the_echo_is_of_the_earliest_segment_acknowledged() {
-    // RFC 7323 section 4.3's cases, in its order: delayed ACKs, a hole, a filled hole; then a repetition.
+    // The cases of RFC 7323 section 4.3, in its order: delayed ACKs, a hole, a filled hole; then a retransmission.
     let mut r = receiver(3);
     let arrive = |r: &mut Receiver, seq: u64, tsval: u32| {
         let segment = Segment {
@@ -203,7 +203,7 @@ fn echoes_congestion_until_told() {
     assert!(!r.echo.on);
 }
 
-/// Marks of the segments that come, and (acknowledged up to, echo) of the ACKs that leave at once.
+/// Receives segments with these marks. Returns (acknowledgment, echo) of the ACKs sent at once after each.
 fn answers(r: &mut Receiver, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
     let mut seq = r.next;
     let answer = |&marked: &bool| {
@@ -232,7 +232,8 @@ fn answers(r: &mut Receiver, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
 
 #[test]
 fn dctcp_s_echo_follows_the_marks() {
-    // RFC 8257 section 3.2, figure 1: an ACK for two while nothing changes; at a change one for what waits, as it came.
+    // RFC 8257 section 3.2, figure 1: one ACK per two segments while nothing changes. At a change, one ACK for the previous segments with the
+    // previous echo.
     let mut r = receiver(2);
     r.echo.feedback = EcnFeedback::Dctcp;
     let marks = [false, false, false, true, true, true, true, false, false];
@@ -253,7 +254,7 @@ fn dctcp_s_echo_follows_the_marks() {
 
 #[test]
 fn accecn_counts_packets_and_bytes_and_hastens() {
-    // RFC 9768 section 3.2.2.5.1: the first mark after none at once, then every second mark; ACKs for four otherwise.
+    // RFC 9768 section 3.2.2.5.1: an ACK at once for the first mark, then for every second mark; otherwise one ACK per four segments.
     let mut r = receiver(4);
     r.echo.feedback = EcnFeedback::Accurate;
     let marks = [false, true, true, true, false, false, false, false, true];

@@ -1,4 +1,4 @@
-//! Whatever the path does, short of losing everything, both ends finish with every byte delivered once.
+//! Whatever the path does, short of losing everything, both ends deliver every byte once and finish.
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::{CcConfig, EcnFeedback};
@@ -76,7 +76,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     })
 }
 
-fn law() -> impl Strategy<Value = CcConfig> {
+fn cc() -> impl Strategy<Value = CcConfig> {
     select(CcConfig::all())
 }
 
@@ -105,13 +105,13 @@ fn way() -> impl Strategy<Value = Way> {
     )
 }
 
-/// The law's own packets are all ECN-capable (RFC 8311 section 4.3).
-fn needs_ecn(law: &CcConfig) -> bool {
-    let law = law.build(Streams::new(1).stream("law"));
-    law.is_some_and(|law| law.needs_ecn() != EcnFeedback::Off)
+/// All packets of such a congestion control are ECN-capable (RFC 8311 section 4.3).
+fn needs_ecn(cc: &CcConfig) -> bool {
+    let cc = cc.build(Streams::new(1).stream("cc"));
+    cc.is_some_and(|cc| cc.needs_ecn() != EcnFeedback::Off)
 }
 
-/// Counters say what was seen on the wire.
+/// The counters match what was seen on the wire.
 fn counters_agree(world: &World, end: usize, needs_ecn: bool) -> Result<(), TestCaseError> {
     let stats = &world.ends[end].sender.stats;
     prop_assert_eq!(stats.segments, world.data(end).count() as u64);
@@ -131,9 +131,9 @@ proptest! {
 
     #[test]
     fn every_byte_arrives_once(
-        config in config(), law in law(), ways in [way(), way()], writes in [writes(), writes()], seed in any::<u64>(),
+        config in config(), cc in cc(), ways in [way(), way()], writes in [writes(), writes()], seed in any::<u64>(),
     ) {
-        let mut world = World::new(&config, &law, ways, seed);
+        let mut world = World::new(&config, &cc, ways, seed);
         for (end, writes) in writes.iter().enumerate() {
             world.application(end, writes);
         }
@@ -141,7 +141,7 @@ proptest! {
         prop_assert!(world.run(LONG, 400_000), "no end after {} steps at {} ns", world.steps, world.now);
         for end in 0..2 {
             prop_assert!(world.delivered[1 - end] <= world.written[end]);
-            counters_agree(&world, end, needs_ecn(&law))?;
+            counters_agree(&world, end, needs_ecn(&cc))?;
         }
         if world.ends.iter().any(|end| end.failed()) {
             // Every SYN or SYN-ACK was lost.
@@ -154,23 +154,23 @@ proptest! {
             prop_assert!(endpoint.sent_all() && endpoint.receiver.finished());
             prop_assert_eq!(endpoint.sender.in_flight(), 0);
             prop_assert_eq!(endpoint.receiver.held_bytes(), 0);
-            // FIN is delivered as well.
+            // FIN is delivered, too.
             prop_assert_eq!(endpoint.sender.delivered(), world.written[end] + 1);
             prop_assert!(endpoint.sender.window.cwnd >= endpoint.sender.window.mss);
         }
-        // What is left are answers, and then silence.
+        // Only responses and then silence may follow.
         prop_assert!(world.run(LONG, world.steps + 1000));
         prop_assert!(world.ends.iter().all(|end| end.deadline().min(end.release(world.now, NEVER)) == NEVER));
     }
 
     #[test]
     fn a_clean_path_needs_no_retransmission(
-        config in config(), law in law(), delay in 0_u64..60, writes in [writes(), writes()], marked in 0.0..0.3,
+        config in config(), cc in cc(), delay in 0_u64..60, writes in [writes(), writes()], marked in 0.0..0.3,
     ) {
-        // More segments per ACK than RFC 8985 section 7.2 reckons with make a probe needless, not wrong.
+        // More segments per ACK than RFC 8985 section 7.2 assumes make a probe unnecessary, but not wrong.
         let config = TcpConfig { ack_every: config.ack_every.min(2), delayed_ack: Duration(40 * MILLISECOND), ..config };
         let way = Way { delay: delay * MILLISECOND, marked, ..Way::default() };
-        let mut world = World::new(&config, &law, [way; 2], 1);
+        let mut world = World::new(&config, &cc, [way; 2], 1);
         for (end, writes) in writes.iter().enumerate() {
             world.application(end, writes);
         }
@@ -181,7 +181,7 @@ proptest! {
             prop_assert_eq!(world.delivered[1 - end], world.written[end]);
             prop_assert_eq!((stats.retransmissions, stats.rtos, stats.recoveries), (0, 0, 0));
             prop_assert!(matches!(endpoint.sender.state(), State::Open | State::Cwr));
-            if config.ecn == EcnFeedback::Off && !needs_ecn(&law) || marked == 0.0 {
+            if config.ecn == EcnFeedback::Off && !needs_ecn(&cc) || marked == 0.0 {
                 prop_assert_eq!(stats.ecn_reductions, 0);
             }
         }
@@ -189,12 +189,12 @@ proptest! {
 
     #[test]
     fn what_is_lost_is_never_taken_back(
-        config in config(), law in law(), delay in 1_u64..60, loss in 0.0..0.3, seed in any::<u64>(), bytes in 1_u64..300_000,
+        config in config(), cc in cc(), delay in 1_u64..60, loss in 0.0..0.3, seed in any::<u64>(), bytes in 1_u64..300_000,
     ) {
-        // Nothing is late, comes twice or out of order, and every ACK arrives: each reduction has its loss.
+        // Nothing is late, duplicated or reordered, and every ACK arrives. So each reduction must have a loss.
         let config = TcpConfig { ack_every: config.ack_every.min(2), delayed_ack: Duration(40 * MILLISECOND), ..config };
         let clean = Way { delay: delay * MILLISECOND, ..Way::default() };
-        let mut world = World::new(&config, &law, [Way { loss, ..clean }, clean], seed);
+        let mut world = World::new(&config, &cc, [Way { loss, ..clean }, clean], seed);
         world.application(0, &[Write { at: 0, bytes }]);
         world.application(1, &[]);
         world.open();

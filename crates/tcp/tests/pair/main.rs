@@ -1,4 +1,4 @@
-//! Two endpoints against each other, without the engine: everything arrives once and in order, and it ends.
+//! Tests of two endpoints against each other, without the engine: everything arrives once and in order, and the connection ends.
 
 mod faults;
 mod marks;

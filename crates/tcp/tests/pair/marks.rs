@@ -1,4 +1,4 @@
-//! ECN between two ends: what the handshake agrees on, what marks come back as, and which packets are ECN-capable.
+//! Tests of ECN between two ends: what the handshake negotiates, how marks are reported, and which packets are ECN-capable.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,14 +12,14 @@ use crate::world::{Fate, LONG, RTT, Sent, Sieve, World, at_once};
 
 const MSS: u64 = 1448;
 
-/// What a connection's laws were told.
+/// What the congestion controls of a connection were told.
 #[derive(Default)]
 struct Notes {
     marked: u64,
     agreed: Option<EcnFeedback>,
 }
 
-/// A window that stands.
+/// A window that never changes.
 #[derive(Clone, Default)]
 struct Witness {
     needs: EcnFeedback,
@@ -51,11 +51,11 @@ impl CongestionControl for Witness {
     }
 }
 
-/// A pair whose ends were set up differently.
-fn pair(configs: [&TcpConfig; 2], laws: [&Witness; 2], bytes: u64) -> World {
+/// A pair whose ends have different settings.
+fn pair(configs: [&TcpConfig; 2], controls: [&Witness; 2], bytes: u64) -> World {
     let reno = CcConfig::Reno(Default::default());
     let mut world = World::clean(configs[0], &reno, RTT / 2);
-    world.ends = [0, 1].map(|end| Endpoint::new(configs[end], Box::new(laws[end].clone())));
+    world.ends = [0, 1].map(|end| Endpoint::new(configs[end], Box::new(controls[end].clone())));
     world.application(0, &at_once(bytes));
     world
 }
@@ -67,7 +67,7 @@ fn config(ecn: EcnFeedback) -> TcpConfig {
     }
 }
 
-/// Marks data by a pattern with runs of all lengths, and adds up their payload.
+/// Marks data by a pattern with runs of all lengths, and counts the marked payload.
 fn mark(total: Arc<Mutex<u64>>, lose_acks: bool) -> impl FnMut(usize, &Sent) -> Fate {
     let mut state = 1_u64;
     move |end, sent| {
@@ -75,13 +75,13 @@ fn mark(total: Arc<Mutex<u64>>, lose_acks: bool) -> impl FnMut(usize, &Sent) -> 
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
         let chance = state >> 60;
-        // FIN takes a sequence number and is no payload.
+        // FIN takes a sequence number and is not payload.
         let data = sent.segment.length > 0 && !sent.segment.has(FIN);
         if end == 0 && data && chance < 6 {
             *total.lock().unwrap() += u64::from(sent.segment.length);
             return Fate::Mark;
         }
-        // Not the last ones, which bring the counters up to date.
+        // Not the last ones, after which no ACK updates the counters.
         let early = u64::from(sent.segment.ack) < 900 * MSS && !sent.segment.has(SYN);
         if end == 1 && lose_acks && early && chance < 8 {
             return Fate::Lose;
@@ -103,15 +103,15 @@ fn marked_bytes_come_back_exactly() {
                 initial_window: 40,
                 ..config(feedback)
             };
-            let law = Witness::default();
-            let mut world = pair([&config; 2], [&law, &Witness::default()], 1000 * MSS + 7);
+            let cc = Witness::default();
+            let mut world = pair([&config; 2], [&cc, &Witness::default()], 1000 * MSS + 7);
             let total = Arc::new(Mutex::new(0));
             world.sieve = Some(Box::new(mark(total.clone(), lose_acks)));
             world.open();
             assert!(world.run(LONG, 1_000_000));
             let stats = world.ends[0].sender.stats;
             assert_eq!(stats.retransmissions, 0);
-            let (told, marked) = (law.notes.lock().unwrap().marked, *total.lock().unwrap());
+            let (told, marked) = (cc.notes.lock().unwrap().marked, *total.lock().unwrap());
             assert!(marked > 200 * MSS);
             assert_eq!(told, marked, "{feedback:?}, an ACK for {ack_every}");
         }
@@ -121,7 +121,7 @@ fn marked_bytes_come_back_exactly() {
 #[test]
 fn the_handshake_agrees_on_what_both_ends_know() {
     use EcnFeedback::{Accurate, Classic, Dctcp, Off};
-    // RFC 9768 table 2: (client, server), (what each then works with), ACE of SYN, SYN-ACK and the ACK of it.
+    // RFC 9768 table 2: (client, server), (feedback used by each), and the ACE fields of SYN, SYN-ACK and the ACK of it.
     for (wanted, agreed, fields) in [
         ([Accurate, Accurate], [Accurate, Accurate], [7, 2, 2]),
         ([Accurate, Classic], [Classic, Classic], [7, 1, 0]),
@@ -132,11 +132,15 @@ fn the_handshake_agrees_on_what_both_ends_know() {
         ([Dctcp, Accurate], [Dctcp, Classic], [3, 1, 0]),
     ] {
         let configs = wanted.map(config);
-        let laws = [Witness::default(), Witness::default()];
-        let mut world = pair([&configs[0], &configs[1]], [&laws[0], &laws[1]], MSS);
+        let controls = [Witness::default(), Witness::default()];
+        let mut world = pair(
+            [&configs[0], &configs[1]],
+            [&controls[0], &controls[1]],
+            MSS,
+        );
         world.open();
         assert!(world.run(LONG, 1000));
-        let found = laws.map(|law| law.notes.lock().unwrap().agreed);
+        let found = controls.map(|cc| cc.notes.lock().unwrap().agreed);
         assert_eq!(found, agreed.map(Some), "{wanted:?}");
         let ace = |end: usize, index: usize| world.sent[end][index].segment.ace();
         assert_eq!([ace(0, 0), ace(1, 0), ace(0, 1)], fields, "{wanted:?}");
@@ -157,13 +161,13 @@ fn lose_first(end: usize, mut count: usize) -> Sieve {
 #[test]
 fn a_repeated_syn_withdraws_the_offer_of_ecn() {
     use EcnFeedback::{Accurate, Classic, Dctcp, Off};
-    // Feedback, whether the offer is withdrawn, SYNs lost, ACE of each SYN, and what both ends then work with.
+    // Feedback, whether the offer is withdrawn, number of lost SYNs, ACE of each SYN, and the feedback that both ends use.
     for (wanted, ecn_fallback, lost, fields, agreed) in [
         // RFC 3168 section 6.1.1.1.
         (Classic, true, 1, vec![3, 0], Off),
         (Dctcp, true, 2, vec![3, 0, 0], Off),
         (Classic, false, 2, vec![3, 3, 3], Classic),
-        // RFC 9768 section 3.1.4.1: once more, then no longer.
+        // RFC 9768 section 3.1.4.1: offered once more, then not any more.
         (Accurate, true, 1, vec![7, 7], Accurate),
         (Accurate, true, 2, vec![7, 7, 0], Off),
         (Accurate, false, 2, vec![7, 7, 7], Accurate),
@@ -172,22 +176,22 @@ fn a_repeated_syn_withdraws_the_offer_of_ecn() {
             ecn_fallback,
             ..config(wanted)
         };
-        let laws = [wanted; 2].map(|needs| Witness {
+        let controls = [wanted; 2].map(|needs| Witness {
             needs,
             ..Witness::default()
         });
-        let mut world = pair([&config; 2], [&laws[0], &laws[1]], MSS);
+        let mut world = pair([&config; 2], [&controls[0], &controls[1]], MSS);
         world.sieve = Some(lose_first(0, lost));
         world.open();
         assert!(world.run(LONG, 1000));
         let syns = world.sent[0].iter().filter(|s| s.segment.has(SYN));
         let (found, codes): (Vec<u8>, Vec<Ecn>) = syns.map(|s| (s.segment.ace(), s.ecn)).unzip();
         assert_eq!(found, fields, "{wanted:?}");
-        // A SYN that offers nothing is not ECN-capable either.
+        // A SYN that offers nothing is not ECN-capable.
         for (field, code) in found.iter().zip(codes) {
             assert_eq!(*field == 0, code == Ecn::NotEct, "{wanted:?}");
         }
-        let found = laws.map(|law| law.notes.lock().unwrap().agreed);
+        let found = controls.map(|cc| cc.notes.lock().unwrap().agreed);
         assert_eq!(found, [Some(agreed); 2], "{wanted:?}");
     }
 }
@@ -195,18 +199,18 @@ fn a_repeated_syn_withdraws_the_offer_of_ecn() {
 #[test]
 fn an_offer_that_arrived_counts_though_its_answer_was_lost() {
     let config = config(EcnFeedback::Classic);
-    let laws = [Witness::default(), Witness::default()];
-    let mut world = pair([&config; 2], [&laws[0], &laws[1]], MSS);
+    let controls = [Witness::default(), Witness::default()];
+    let mut world = pair([&config; 2], [&controls[0], &controls[1]], MSS);
     world.sieve = Some(lose_first(1, 1));
     world.open();
     assert!(world.run(LONG, 1000));
-    let found = laws.map(|law| law.notes.lock().unwrap().agreed);
+    let found = controls.map(|cc| cc.notes.lock().unwrap().agreed);
     assert_eq!(found, [Some(EcnFeedback::Classic); 2]);
 }
 
 /// Code points of SYN, new data, a retransmission and a pure ACK.
-fn code_points(config: &TcpConfig, law: &Witness) -> [Ecn; 4] {
-    let mut world = pair([config; 2], [law; 2], 20 * MSS);
+fn code_points(config: &TcpConfig, cc: &Witness) -> [Ecn; 4] {
+    let mut world = pair([config; 2], [cc; 2], 20 * MSS);
     let mut lost = false;
     world.sieve = Some(Box::new(move |end, sent| {
         let hit = end == 0 && u64::from(sent.segment.seq) == 1 + 4 * MSS && !lost;
@@ -228,12 +232,12 @@ fn code_points(config: &TcpConfig, law: &Witness) -> [Ecn; 4] {
 #[test]
 fn only_laws_that_need_ecn_say_it_on_every_packet() {
     use Ecn::{Ect0, Ect1, NotEct};
-    let law = |needs, l4s| Witness {
+    let cc = |needs, l4s| Witness {
         needs,
         l4s,
         ..Witness::default()
     };
-    let none = law(EcnFeedback::Off, false);
+    let none = cc(EcnFeedback::Off, false);
     // RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5.
     for feedback in [
         EcnFeedback::Classic,
@@ -244,11 +248,11 @@ fn only_laws_that_need_ecn_say_it_on_every_packet() {
         assert_eq!(found, [NotEct, Ect0, NotEct, NotEct], "{feedback:?}");
     }
     assert_eq!(code_points(&TcpConfig::default(), &none), [NotEct; 4]);
-    // RFC 8257 section 3.5; nobody asked for ECN.
-    let dctcp = law(EcnFeedback::Dctcp, false);
+    // RFC 8257 section 3.5. The user did not ask for ECN.
+    let dctcp = cc(EcnFeedback::Dctcp, false);
     assert_eq!(code_points(&TcpConfig::default(), &dctcp), [Ect0; 4]);
-    // RFC 9331 section 4.1; without the feedback it needs the law is a classic one.
-    let prague = law(EcnFeedback::Accurate, true);
+    // RFC 9331 section 4.1. Without the feedback it needs, the congestion control is a classic one.
+    let prague = cc(EcnFeedback::Accurate, true);
     assert_eq!(code_points(&TcpConfig::default(), &prague), [Ect1; 4]);
     let found = code_points(&config(EcnFeedback::Dctcp), &prague);
     assert_eq!(found, [NotEct, Ect0, NotEct, NotEct]);
@@ -256,14 +260,14 @@ fn only_laws_that_need_ecn_say_it_on_every_packet() {
 
 #[test]
 fn the_counters_leave_room_for_sack() {
-    // 60 bytes of TCP header hold three SACK blocks, or two and the counters (RFC 9768 section 3.2.3.3).
+    // A TCP header of 60 bytes holds three SACK blocks, or two and the counters (RFC 9768 section 3.2.3.3).
     let config = TcpConfig {
         initial_window: 20,
         receive_buffer: Bytes(1_000_000),
         ..config(EcnFeedback::Accurate)
     };
-    let law = Witness::default();
-    let mut world = pair([&config; 2], [&law; 2], 20 * MSS);
+    let cc = Witness::default();
+    let mut world = pair([&config; 2], [&cc; 2], 20 * MSS);
     world.sieve = Some(Box::new(|end, sent| {
         let number = u64::from(sent.segment.seq) / MSS;
         let hole = end == 0 && !sent.again && [3, 6, 9].contains(&number);

@@ -1,4 +1,4 @@
-//! Segmentation and receive offload: what leaves as one buffer, and what is acknowledged as one.
+//! Tests of segmentation and receive offload: what leaves as one buffer, and what is acknowledged once.
 
 use bloatlab_cc::{CcConfig, fixed};
 use bloatlab_tcp::TcpConfig;
@@ -9,10 +9,10 @@ use crate::world::{Fate, LONG, RTT, Sent, World, at_once, established, lose};
 
 const MSS: u64 = 1448;
 
-/// Sends for a while with a window of so many segments; those with data arrive `apart` or more from each other.
+/// Sends for a while with a window of `window` segments. Segments with data arrive at least `apart` from each other.
 fn sends(config: &TcpConfig, window: u32, rtt: Nanos, apart: Nanos) -> World {
-    let law = CcConfig::Fixed(fixed::Params { window });
-    let mut world = World::clean(config, &law, rtt / 2);
+    let cc = CcConfig::Fixed(fixed::Params { window });
+    let mut world = World::clean(config, &cc, rtt / 2);
     world.application(0, &at_once(100_000_000));
     let mut free = 0;
     world.sieve = Some(Box::new(move |end, sent| {
@@ -35,14 +35,14 @@ fn segmentation() -> TcpConfig {
     }
 }
 
-/// How many segments of data each instant has at which any left, from the fourth on: what the first window and the first ACK let go comes before.
+/// Number of data segments sent at each time, from the fourth time on. The first window and the first ACK cause the ones before.
 fn by_instant(world: &World) -> Vec<usize> {
     let data: Vec<&Sent> = world.data(0).collect();
     let groups = data.chunk_by(|a, b| a.at == b.at);
     groups.skip(3).map(<[_]>::len).collect()
 }
 
-/// How many segments of data each buffer has that says of all but its last that more follows.
+/// Number of data segments in each buffer. All but the last segment of a buffer carry `MORE`.
 fn buffers(world: &World) -> Vec<usize> {
     let data: Vec<&Sent> = world.data(0).collect();
     let groups = data.chunk_by(|a, _| a.segment.has(MORE));
@@ -51,7 +51,7 @@ fn buffers(world: &World) -> Vec<usize> {
 
 #[test]
 fn with_receive_offload_what_left_together_is_acknowledged_once() {
-    // Four segments at once: by twos, or all by one ACK.
+    // Four segments at once: acknowledged in pairs, or all by one ACK.
     for (receive_offload, acks) in [(false, 2), (true, 1)] {
         let config = TcpConfig {
             receive_offload,
@@ -98,7 +98,7 @@ fn what_was_joined_and_has_lost_its_end_is_acknowledged_after_a_millisecond() {
 fn a_buffer_holds_what_leaves_in_a_millisecond_and_more_between_near_hosts() {
     let near = 3 * MILLISECOND;
     for (window, rtt, gso_max_segs, segments) in [
-        // 1.2 times the window a round trip (Linux's rate) for 2^-10 s: 5.1 kB.
+        // 1.2 times the window per round trip (Linux's rate) for 2^-10 s: 5.1 kB.
         (60, RTT, 65_535, 3),
         (60, RTT, 2, 2),
         // 1 kB.
@@ -116,7 +116,7 @@ fn a_buffer_holds_what_leaves_in_a_millisecond_and_more_between_near_hosts() {
         };
         let sizes = buffers(&sends(&config, window, rtt, 0));
         assert!(sizes.len() > 4, "{sizes:?}");
-        // What is left of the first window, and what leaves when the run ends, may be less.
+        // The rest of the first window, and what leaves when the run ends, may be less.
         let whole = sizes.iter().filter(|&&size| size == segments).count();
         assert!(sizes.iter().all(|&size| size <= segments), "{sizes:?}");
         assert!(2 * whole >= sizes.len(), "{window}: {sizes:?}");
@@ -127,7 +127,7 @@ fn a_buffer_holds_what_leaves_in_a_millisecond_and_more_between_near_hosts() {
 fn a_sender_waits_for_room_for_a_buffer_or_a_third_of_its_window() {
     let apart = 50 * MICROSECOND;
     for (config, window, rtt, segments) in [
-        // Each ACK allows two, a buffer holds three.
+        // Each ACK allows two segments; a buffer holds three.
         (segmentation(), 60, RTT, 3),
         (TcpConfig::default(), 60, RTT, 2),
         // 45, of which a third of the window is less.
@@ -135,7 +135,7 @@ fn a_sender_waits_for_room_for_a_buffer_or_a_third_of_its_window() {
     ] {
         let sizes = by_instant(&sends(&config, window, rtt, apart));
         assert!(sizes.len() > 10, "{sizes:?}");
-        // The first ACK of a round trip finds that nothing has left for long, and is used at once.
+        // The first ACK of a round trip finds that nothing has left for a long time, and is used at once.
         let usual = sizes.iter().filter(|&&size| size == segments).count();
         assert!(10 * usual > 8 * sizes.len(), "{sizes:?}");
     }
@@ -143,7 +143,7 @@ fn a_sender_waits_for_room_for_a_buffer_or_a_third_of_its_window() {
 
 #[test]
 fn a_sender_waits_a_millisecond_at_most() {
-    // ACKs 1.2 ms apart: each finds that nothing has left for longer than that.
+    // ACKs are 1.2 ms apart. At each, nothing has left for longer than the limit.
     let apart = 600 * MICROSECOND;
     let sizes = by_instant(&sends(&segmentation(), 20, 500 * MICROSECOND, apart));
     assert!(sizes.len() > 10, "{sizes:?}");
@@ -152,7 +152,7 @@ fn a_sender_waits_a_millisecond_at_most() {
 
 #[test]
 fn the_first_window_leaves_whole() {
-    // Buffers of two; the eleventh segment would have to wait for an ACK that is a round trip away.
+    // Buffers of two. The eleventh segment would have to wait for an ACK that is a round trip away.
     let config = TcpConfig {
         initial_window: 11,
         ..segmentation()

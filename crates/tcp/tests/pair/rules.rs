@@ -1,4 +1,4 @@
-//! Single rules of the RFCs, each with the segments that show it.
+//! Tests of single rules of the RFCs, each with the segments that show it.
 
 use bloatlab_cc::{CcConfig, EcnFeedback};
 use bloatlab_tcp::segment::{CWR, ECE, SYN};
@@ -38,7 +38,7 @@ fn the_retransmission_timeout_doubles_up_to_its_limit() {
     assert!(world.run(800 * SECOND, 10_000));
     let times: Vec<Nanos> = world.data(0).map(|s| s.at).collect();
     let gaps = gaps(&times);
-    // One RTT sample of 20 ms: four deviations of 10 ms are below Linux's floor, which lies above it.
+    // One RTT sample of 20 ms: four deviations of 10 ms are below Linux's minimum, which is added to sRTT.
     assert_eq!(gaps[0], 220 * MILLISECOND);
     for pair in gaps.windows(2) {
         assert_eq!(pair[1], (2 * pair[0]).min(120 * SECOND));
@@ -58,10 +58,10 @@ fn every_second_segment_is_acknowledged() {
         };
         let mut world = established(&config, segments * MSS);
         world.open();
-        // Not the close: FIN is acknowledged at once.
+        // Except at the close: FIN is acknowledged at once.
         world.run(RTT + RTT / 2, 10_000);
         let at_once = world.pure_acks(1) as u64;
-        // FIN rides on the last segment, whose ACK does not wait.
+        // FIN is in the last segment, whose ACK is not delayed.
         let expected = (segments - 1) / u64::from(ack_every) + 1;
         assert_eq!(
             at_once, expected,
@@ -86,13 +86,13 @@ fn a_delayed_ack_leaves_when_its_timer_does() {
     world.open();
     world.run(500 * MILLISECOND, 1000);
     let times: Vec<Nanos> = world.sent[1].iter().map(|s| s.at).collect();
-    // The SYN-ACK, and one ACK for the one segment.
+    // The SYN-ACK, and one ACK of the only segment.
     assert_eq!(times, [RTT / 2, at + RTT / 2 + 40 * MILLISECOND]);
 }
 
 #[test]
 fn a_lost_tail_is_probed_before_the_timeout() {
-    // RFC 8985 section 7: the last segments are lost, and no ACK tells.
+    // RFC 8985 section 7: the last segments are lost, and no ACK reports that.
     let run = |tail_loss_probe: bool| {
         let config = TcpConfig {
             tail_loss_probe,
@@ -119,7 +119,7 @@ fn a_lost_tail_is_probed_before_the_timeout() {
 
 #[test]
 fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
-    // RFC 6298 section 5.3: only ACKs of new data restart the timer, however many SACKs arrive meanwhile.
+    // RFC 6298 section 5.3: only ACKs of new data restart the timer, however many SACKs arrive.
     for loss_detection in [LossDetection::Dupack, LossDetection::Rack] {
         let config = TcpConfig {
             loss_detection,
@@ -152,7 +152,7 @@ fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
 
 #[test]
 fn an_ecn_echo_reduces_once_a_window() {
-    // RFC 3168 section 6.1.2: every segment of one second is marked, of about 50 round trips.
+    // RFC 3168 section 6.1.2: every segment of one second is marked, which is about 50 round trips.
     let config = TcpConfig {
         ecn: EcnFeedback::Classic,
         ..TcpConfig::default()
@@ -176,12 +176,12 @@ fn an_ecn_echo_reduces_once_a_window() {
 
 #[test]
 fn a_loss_and_marks_of_one_window_reduce_it_once() {
-    // RFC 3168 section 6.1.2: the echo of a mark from before the reduction, whatever that was for, reduces no more.
+    // RFC 3168 section 6.1.2: the echo of a mark from before a reduction does not reduce again, whatever caused the reduction.
     let config = TcpConfig {
         ecn: EcnFeedback::Classic,
         ..TcpConfig::default()
     };
-    // Of the 20 segments of the second round trip one is lost; the mark is on one before, or after it.
+    // One of the 20 segments of the second round trip is lost. The mark is on a segment before it or after it.
     for marked in [11, 25] {
         let mut world = established(&config, 100 * MSS);
         let mut lost = false;
@@ -203,7 +203,7 @@ fn a_loss_and_marks_of_one_window_reduce_it_once() {
             (sender.stats.recoveries, sender.stats.retransmissions),
             (1, 1)
         );
-        // Reno halves 20 segments at the most; twice would be 5.
+        // Reno halves at most 20 segments; two reductions would give 5.
         assert!(sender.window.ssthresh >= 8 * MSS, "{:?}", sender.window);
         let told = world.data(0).filter(|s| s.segment.has(CWR)).count();
         assert_eq!(told, 1, "one reduction, one CWR");
@@ -212,7 +212,7 @@ fn a_loss_and_marks_of_one_window_reduce_it_once() {
 
 #[test]
 fn a_small_window_is_filled_and_never_overrun() {
-    // The pair itself checks every segment against the edge it was told.
+    // The pair itself checks every segment against the advertised edge.
     for room in [0, 1, 500, 1447] {
         let config = TcpConfig {
             receive_buffer: Bytes(2 * MSS + room),
@@ -223,7 +223,7 @@ fn a_small_window_is_filled_and_never_overrun() {
         world.open();
         assert!(world.run(LONG, 100_000));
         assert_eq!(world.delivered[1], 40 * MSS);
-        // Two segments a round trip.
+        // Two segments per round trip.
         assert!(world.now < 25 * RTT, "{} ns", world.now);
         assert_eq!(world.ends[0].sender.stats.retransmissions, 0);
     }
@@ -231,7 +231,7 @@ fn a_small_window_is_filled_and_never_overrun() {
 
 #[test]
 fn an_ack_that_a_retransmission_brought_is_no_rtt_sample() {
-    // RFC 6298 section 3 (Karn): both segments arrive, their ACK is lost, and the first one's repetition brings another for both.
+    // RFC 6298 section 3 (Karn): both segments arrive and their ACK is lost. The retransmission of the first one causes another ACK for both.
     let config = TcpConfig {
         tail_loss_probe: false,
         ..TcpConfig::default()
@@ -252,7 +252,7 @@ fn an_ack_that_a_retransmission_brought_is_no_rtt_sample() {
 
 #[test]
 fn a_paced_sender_is_limited_by_its_window() {
-    // Nothing else limits it: its window must double a round trip as without pacing.
+    // Nothing else limits it, so its window must double per round trip as without pacing.
     for pacing in [Pacing::Off, Pacing::On] {
         let config = TcpConfig {
             pacing,
@@ -268,7 +268,7 @@ fn a_paced_sender_is_limited_by_its_window() {
 
 #[test]
 fn pacing_lets_bursts_go_and_keeps_its_rate() {
-    // Twice the window of 100 segments a round trip of 20 ms: 0.1 ms a segment, and 9 of them in 2^-10 s.
+    // Twice the window of 100 segments per round trip of 20 ms: 0.1 ms per segment, and 9 of them in 2^-10 s.
     for (gso_max_segs, together) in [(1, 1), (4, 4), (65_535, 9)] {
         let config = TcpConfig {
             pacing: Pacing::On,
@@ -290,7 +290,7 @@ fn pacing_lets_bursts_go_and_keeps_its_rate() {
 
 #[test]
 fn bbr_sends_two_segments_at_once_at_low_rates() {
-    // BBR paces its first window at 2/ln 2 of them a round trip, in bursts of two.
+    // BBR paces its first window at 2/ln 2 windows per round trip, in bursts of two.
     let config = TcpConfig::default();
     let mut world = World::clean(&config, &CcConfig::Bbr(Default::default()), RTT / 2);
     world.application(0, &at_once(60 * MSS));
@@ -312,8 +312,8 @@ fn bbr_sends_two_segments_at_once_at_low_rates() {
 
 #[test]
 fn delayed_acks_slow_the_growth_that_counts_acks() {
-    // RFC 3465 section 2.2: by bytes the window doubles a round trip, whatever an ACK acknowledges. RFC 5681 section 3.1: by ACKs of two segments each it
-    // grows by half. From 16 segments: 32, 64, 128; or 24, 36, 54.
+    // RFC 3465 section 2.2: if it counts bytes, the window doubles per round trip, whatever an ACK acknowledges. RFC 5681 section 3.1: if it counts
+    // ACKs of two segments each, it grows by half. From 16 segments: 32, 64, 128; or 24, 36, 54.
     for (byte_counting, grown) in [(true, 128), (false, 54)] {
         let config = TcpConfig {
             byte_counting,
@@ -323,7 +323,7 @@ fn delayed_acks_slow_the_growth_that_counts_acks() {
         };
         let mut world = established(&config, 100_000_000);
         world.open();
-        // The handshake takes one round trip; the ACKs of the third one are in before the fifth begins.
+        // The handshake takes one round trip. The ACKs of the third one have arrived before the fifth begins.
         world.run(4 * RTT + RTT / 2, 1_000_000);
         let cwnd = world.ends[0].sender.window.cwnd;
         assert_eq!(cwnd / MSS, grown, "byte_counting = {byte_counting}");
@@ -332,14 +332,14 @@ fn delayed_acks_slow_the_growth_that_counts_acks() {
 
 #[test]
 fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
-    // Of 4 segments the first is lost: ssthresh 2. Its repetition's ACK counts one of the two segments that open the window to 3.
+    // The first of 4 segments is lost: ssthresh is 2. The ACK of its retransmission counts as one of the two segments that grow the window to 3.
     for (recovery, acks) in [(Reduction::Prr, 1), (Reduction::Classic, 2)] {
         let config = TcpConfig {
             recovery,
             initial_window: 4,
             ack_every: 1,
             tail_loss_probe: false,
-            // Spaced out, so that ACKs come one by one.
+            // Sent with gaps, so that ACKs arrive one by one.
             pacing: Pacing::On,
             ..TcpConfig::default()
         };
@@ -367,8 +367,7 @@ fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
 
 #[test]
 fn in_linux_a_loss_during_recovery_is_a_new_episode_though_it_was_repeated() {
-    // What leaves after recovery began and is lost is congestion again: Linux asks for what is still missing, ns-2's Sack1 for what is still
-    // to be repeated.
+    // Data sent after recovery began and lost is new congestion. Linux checks what is still missing, ns-2's Sack1 what is still to be retransmitted.
     for (recovery, episodes) in [(Reduction::Prr, 2), (Reduction::Classic, 1)] {
         let config = TcpConfig {
             recovery,
@@ -383,7 +382,7 @@ fn in_linux_a_loss_during_recovery_is_a_new_episode_though_it_was_repeated() {
                 return false;
             }
             if sent.segment.seq == first {
-                // The segment and its first repetition, so that recovery lasts for another round trip.
+                // The segment and its first retransmission, so that recovery lasts for another round trip.
                 repeated += 1;
                 return repeated <= 2;
             }

@@ -1,4 +1,4 @@
-//! Reductions that prove needless are taken back, others stand.
+//! Reductions that prove unnecessary are undone; others are kept.
 
 use bloatlab_cc::CcConfig;
 use bloatlab_tcp::segment::SYN;
@@ -8,7 +8,7 @@ use bloatlab_units::{MILLISECOND, Nanos};
 use crate::world::{Fate, LONG, RTT, Sent, World, at_once};
 
 const MSS: u64 = 1448;
-/// When the path misbehaves: a few windows have left in slow start.
+/// When the path misbehaves: after a few windows in slow start.
 const SPIKE: Nanos = 5 * RTT;
 
 fn config(undo: bool, frto: bool) -> TcpConfig {
@@ -29,7 +29,7 @@ fn world(config: &TcpConfig, fate: impl Fn(usize, &Sent) -> Fate + 'static) -> W
     world
 }
 
-/// Window and threshold before the path misbehaves and long after, and what the sender counted.
+/// Window and threshold before the path misbehaves and long after, and the sender's counters.
 fn before_and_after(
     config: &TcpConfig,
     fate: impl Fn(usize, &Sent) -> Fate + 'static,
@@ -50,7 +50,7 @@ fn in_spike(sent: &Sent, length: Nanos) -> bool {
 
 #[test]
 fn a_delay_longer_than_the_timeout_costs_nothing() {
-    // The path stands still for half a second, then delivers in order; the first ACK echoes a time stamp from before the repetition (RFC 3522).
+    // The path stalls for half a second and then delivers in order. The first ACK echoes a timestamp from before the retransmission (RFC 3522).
     let still = 500 * MILLISECOND;
     let late = move |end: usize, sent: &Sent| match in_spike(sent, still) {
         true if end == 0 => Fate::Delay(SPIKE + still - sent.at),
@@ -76,7 +76,8 @@ fn a_delay_longer_than_the_timeout_costs_nothing() {
 
 #[test]
 fn lost_acks_are_not_lost_data() {
-    // All ACKs of three round trips are lost: the repetition's says that everything has come (RFC 5682 step 3b), and that it came twice itself.
+    // All ACKs of three round trips are lost. The ACK of the retransmission reports that everything arrived (RFC 5682 step 3b), and that the
+    // retransmission was a duplicate.
     let mute = |end: usize, sent: &Sent| match in_spike(sent, 3 * RTT) {
         true if end == 1 => Fate::Lose,
         _ => Fate::Pass,
@@ -91,7 +92,7 @@ fn lost_acks_are_not_lost_data() {
 
 #[test]
 fn a_late_segment_is_no_lost_one() {
-    // One segment of the spike comes 15 ms late, which RACK cannot know the first time.
+    // One segment arrives 15 ms late, which RACK cannot tolerate the first time.
     let first = std::cell::Cell::new(0);
     let late = move |end: usize, sent: &Sent| {
         if end == 0
@@ -132,7 +133,7 @@ fn what_was_lost_stays_lost() {
 
 #[test]
 fn after_a_timeout_new_data_goes_first() {
-    // RFC 5682 step 2b: the ACK of the repetition lets two new segments go; their SACKs say that the rest was lost, and it follows.
+    // RFC 5682 step 2b: the ACK of the retransmission releases two new segments. Their SACKs show that the rest was lost, and it is retransmitted.
     for frto in [true, false] {
         let lossy = |end: usize, sent: &Sent| match end == 0 && !sent.again && in_spike(sent, RTT) {
             true => Fate::Lose,

@@ -1,4 +1,4 @@
-//! Two endpoints over a toy path: delay, loss, reordering, duplication and marks, with an event loop of its own.
+//! Two endpoints over a toy path with delay, loss, reordering, duplication and marks, and its own event loop.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ use bloatlab_units::{MILLISECOND, NEVER, Nanos, Rng, SECOND, Streams};
 pub struct Way {
     pub delay: Nanos,
     pub loss: f64,
-    /// Probability of being held back by up to twice the delay.
+    /// Probability of an extra delay of up to twice the delay.
     pub reordered: f64,
     pub duplicated: f64,
     pub marked: f64,
@@ -27,12 +27,12 @@ pub struct Write {
     pub bytes: u64,
 }
 
-/// A segment that left an end.
+/// A segment that an end sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at: Nanos,
     pub segment: Segment,
-    /// Sequence numbers that left before: a retransmission.
+    /// Whether its sequence numbers were sent before: a retransmission.
     pub again: bool,
     pub ecn: Ecn,
 }
@@ -54,7 +54,7 @@ enum Event {
     Close(usize),
 }
 
-/// What is done to one segment, besides what its way does to all.
+/// What is done to one segment, in addition to what the path does to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -64,16 +64,16 @@ pub enum Fate {
     Delay(Nanos),
 }
 
-/// Decides the fate of a segment that leaves this end.
+/// Decides what happens to a segment that this end sends.
 pub type Sieve = Box<dyn FnMut(usize, &Sent) -> Fate>;
 
-/// The pair and all that was seen of it.
+/// The pair and everything observed about it.
 pub struct World {
     pub now: Nanos,
     pub ends: [Endpoint; 2],
     pub ways: [Way; 2],
     pub sieve: Option<Sieve>,
-    /// What left each end.
+    /// The segments that each end sent.
     pub sent: [Vec<Sent>; 2],
     pub delivered: [u64; 2],
     pub written: [u64; 2],
@@ -83,7 +83,7 @@ pub struct World {
     events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     order: u64,
     under_way: Vec<(Segment, Ecn)>,
-    /// After the highest sequence number that left each end, and the edge of the window it was told.
+    /// The highest sequence number that each end sent, and the advertised edge of the window.
     next: [u64; 2],
     edge: [u64; 2],
 }
@@ -92,10 +92,10 @@ impl World {
     pub fn new(config: &TcpConfig, cc: &CcConfig, ways: [Way; 2], seed: u64) -> Self {
         let streams = Streams::new(seed);
         let end = |name: &str| {
-            let law = cc
+            let cc = cc
                 .build(streams.stream(name))
-                .expect("a law of the registry");
-            Endpoint::new(config, law)
+                .expect("a cc of the registry");
+            Endpoint::new(config, cc)
         };
         Self {
             now: 0,
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// A path without fault, with this delay one way.
+    /// A path without faults, with this one-way delay.
     pub fn clean(config: &TcpConfig, cc: &CcConfig, delay: Nanos) -> Self {
         let way = Way {
             delay,
@@ -130,7 +130,7 @@ impl World {
         self.events.push(Reverse((at, self.order, event)));
     }
 
-    /// The end's application writes these, and closes after the last.
+    /// The application of this end writes these, and closes after the last one.
     pub fn application(&mut self, end: usize, writes: &[Write]) {
         let mut last = 0;
         for write in writes {
@@ -156,7 +156,7 @@ impl World {
                 .all(|e| e.sent_all() && e.receiver.finished())
     }
 
-    /// Runs until both ends are done and the path is empty, or until this instant; false if more than `most` steps were needed.
+    /// Runs until both ends are done and the path is empty, or until this time. Returns false if more than `most` steps were needed.
     pub fn run(&mut self, until: Nanos, most: u64) -> bool {
         while let Some(at) = self.next_instant().filter(|&at| at <= until) {
             if self.done() && self.events.is_empty() {
@@ -167,7 +167,7 @@ impl World {
                 return false;
             }
             assert!(at >= self.now, "time goes on");
-            // As they stood before: a pacing deadline is none any more once its instant has come.
+            // As they were before, because a pacing deadline disappears when its time has come.
             let releases = [0, 1].map(|end| self.ends[end].release(self.now, NEVER));
             self.now = at;
             for (end, release) in releases.into_iter().enumerate() {
@@ -280,7 +280,7 @@ impl World {
         }
     }
 
-    /// Segments with data that left this end.
+    /// Data segments that this end sent.
     pub fn data(&self, end: usize) -> impl Iterator<Item = &Sent> {
         self.sent[end].iter().filter(|sent| sent.has_data())
     }
@@ -297,7 +297,7 @@ pub fn at_once(bytes: u64) -> [Write; 1] {
 }
 
 pub const RTT: Nanos = 20 * MILLISECOND;
-/// Longer than any connection of these tests lasts: back-off included.
+/// Longer than any connection of these tests lasts, including back-off.
 pub const LONG: Nanos = 1_000_000 * SECOND;
 
 /// RFC 5681.
@@ -305,7 +305,7 @@ pub fn reno() -> CcConfig {
     CcConfig::Reno(Default::default())
 }
 
-/// Loses what the rule says.
+/// Loses the segments for which the rule holds.
 pub fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Sieve {
     Box::new(move |end, sent| {
         if rule(end, sent) {
@@ -316,7 +316,7 @@ pub fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Sieve {
     })
 }
 
-/// Two ends that will have `bytes` between them, on a path without fault.
+/// Two ends that exchange `bytes`, on a path without faults.
 pub fn established(config: &TcpConfig, bytes: u64) -> World {
     let mut world = World::clean(config, &reno(), RTT / 2);
     world.application(0, &at_once(bytes));

@@ -1,4 +1,4 @@
-"""Six queues and three low-priority congestion controls through one bottleneck (ns-2), as published and with equal limits."""
+"""Six queues and three low-priority congestion controls on one bottleneck (ns-2), with published or equal limits."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from bloatlab.experiments.parameters import Parameter
 
 
 def _queue(value: Any) -> Any:
-    """One of the source's, or a queue of the registry."""
+    """A queue of the source or of the registry."""
     own = setup.kind(value)
     return own if isinstance(own, str) and own in QUEUES else read.algorithm("queues")(value)
 
 
 def _ccp(value: Any) -> Any:
-    """One of the source's, or a congestion control of the registry."""
+    """A congestion control of the source or of the registry."""
     own = setup.low_priority(value)
     return own if isinstance(own, str) and own in setup.CCPS else read.algorithm("congestion_controls")(value)
 
 
 def _packets(value: Any) -> int:
-    """A whole number of packets, `400` or `400p`."""
+    """An integer number of packets, `400` or `400p`."""
     found: int = read.whole(2, 100_000)(value.strip().removesuffix("p") if isinstance(value, str) else value)
     return found
 
 
 def _rate(value: Any) -> str:
-    """A rate in one way of writing, so that it is the same point however it was written."""
+    """A rate in canonical form, so that a point does not depend on the way of writing."""
     from bloatlab import units
 
     found = units.rate(value)
@@ -53,9 +53,9 @@ class AqmSurvey(Experiment):
     name = "aqm-survey"
     title = "A survey of queues against bufferbloat"
     summary = (
-        "Ten flows share a bottleneck: some are TCP Reno, the others LEDBAT, TCP-LP or TCP-NICE, which are to use what Reno "
-        "leaves. Six queues, eight capacities, four buffers and ten mixtures: what a queue does to the delay is not all; it also "
-        "decides whether low priority stays low."
+        "Ten flows share a bottleneck: some are TCP Reno, the others LEDBAT, TCP-LP or TCP-NICE, which should use only "
+        "what Reno leaves. The survey has six queues, eight capacities, four buffers and ten mixtures. A queue affects "
+        "not only the delay: it also decides whether low priority stays low."
     )
     source = SOURCE
     compared = ("queue", "ccp", "mode")
@@ -73,17 +73,17 @@ class AqmSurvey(Experiment):
         Parameter(
             "queue", "fifo", "",
             allowed=f"{', '.join(QUEUES.values())}, a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="queue discipline of the bottleneck; the six of the source by their bare names have their parameters by `mode`; "
-            "any other, or one in a table, is bounded by `buf` unless it sets a limit",
+            help="queue discipline of the bottleneck; names of the source's six queues have the parameters of `mode`; "
+                 "any other queue, or a table, has the limit `buf` unless it sets a limit",
             read=_queue, published=", ".join(QUEUES.values()),
         ),
         Parameter(
             "ccp", "ledbat", "",
             allowed=f"{', '.join(setup.CCPS.values())}, a congestion control of `bloatlab algorithms`, a table with its `kind`, "
             "or module:Class",
-            help="congestion control of the low-priority flows; bare names are ns-2's: `ledbat` with a target of 25 ms, no slow "
-            "start, windows down to one segment and every delay by itself, `lp` its variant `ns2`; a table, as "
-            "`{kind=\"ledbat\"}`, is the standard's",
+            help="congestion control of the low-priority flows; names mean ns-2's variants: `ledbat` with a target of "
+                 "25 ms, no slow start, windows down to one segment and no delay filter, `lp` with its variant `ns2`; "
+                 "a table such as `{kind=\"ledbat\"}` means the standard's",
             read=_ccp, published=", ".join(setup.CCPS.values()),
         ),
         Parameter(
@@ -97,7 +97,7 @@ class AqmSurvey(Experiment):
         ),
         Parameter(
             "wld", 5, "flows",
-            allowed=f"0 to {setup.FLOWS}", help="how many of the ten flows are TCP Reno", read=read.whole(0, setup.FLOWS),
+            allowed=f"0 to {setup.FLOWS}", help="number of TCP Reno flows among the ten", read=read.whole(0, setup.FLOWS),
             published="1 to 10",
         ),
         Parameter(
@@ -117,13 +117,14 @@ class AqmSurvey(Experiment):
         Parameter(
             "ccp_start", "5s", "s",
             allowed=shared.A_DURATION,
-            help="when the low-priority flows join the Reno flows, which start at once; nearest to slide 15, as are 1 to 6 s",
+            help="start of the low-priority flows; Reno flows start at once; the default and 1 to 6 s are nearest to "
+                 "slide 15",
             read=read.duration, published="not stated",
         ),
         Parameter(
             "start_jitter", "100ms", "s",
             allowed=shared.A_DURATION,
-            help="each flow starts later by a time drawn below this; up to 0.1 s fits slide 15",
+            help="each start is delayed by a random time below this; up to 0.1 s fits slide 15",
             read=read.duration, published="not stated",
         ),
         Parameter("time", "60s", "s", allowed=shared.A_DURATION, help="length of the run", read=read.duration, published="60s"),
@@ -134,13 +135,13 @@ class AqmSurvey(Experiment):
         return {"queue": list(QUEUES)}
 
     def measure(self, metrics: Metrics) -> dict[str, float]:
-        """The source's metrics."""
+        """Computes the metrics of the source."""
         return measure(metrics)
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """One bottleneck, ten flows."""
+        """One bottleneck with ten flows."""
         return setup.scenario(params)
 
     def findings(self, cases: Cases) -> list[Finding]:
-        """What our runs say of the source's conclusions."""
+        """Our runs and the conclusions of the source."""
         return findings(cases)

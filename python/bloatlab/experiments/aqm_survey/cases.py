@@ -1,4 +1,4 @@
-"""The runs that a reproduction makes: the slides' axes through the base point, and what the findings need besides."""
+"""The runs of a reproduction: the axes of the slides through the base point, and runs for the findings."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bloatlab.experiments.base import Cases, Metrics, PublishedRun
 
 SEED = 42
 REPLICATIONS = 10
-"""Runs of the base point, as in the source."""
+"""Number of runs at the base point, as in the source."""
 ON_AXES = 3
-"""Runs of every other point: trends need no more."""
+"""Number of runs at every other point, which is enough for trends."""
 CAPS = ("0.25Mbit/s", "0.5Mbit/s", "1Mbit/s", "2Mbit/s", "4Mbit/s", "6Mbit/s", "8Mbit/s", "10Mbit/s")
 BUFS = (100, 200, 300, 400)
 WLDS = tuple(range(1, 11))
 AXES: Mapping[str, Sequence[Any]] = {"cap": CAPS, "buf": BUFS, "wld": WLDS}
 FAIR_QUEUES = ("drr", "sfq")
-"""Queues that ns-2 gives buffers of their own."""
+"""Queues with their own buffer size in ns-2."""
 TABLES: Mapping[str, Mapping[str, Any]] = {
     "DRR without collisions": {"kind": "drr", "limit": "25000B", "quantum": "250B", "classifier": "exact"},
 }
-"""Queues with parameters of their own."""
+"""Queues given as a table with parameters."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Point:
 
     @property
     def replications(self) -> int:
-        """How many runs it has."""
+        """Number of its runs."""
         is_base = self == Point(self.queue, self.ccp, mode=self.mode)
         return REPLICATIONS if is_base else ON_AXES
 
@@ -59,7 +59,7 @@ class Point:
 
 
 def along(point: Point, axis: str) -> list[Point]:
-    """The points of an axis through a point."""
+    """The points along an axis through a point."""
     return [replace(point, **{axis: value}) for value in AXES[axis]]
 
 
@@ -78,17 +78,17 @@ RUNS: Mapping[str, PublishedRun] = {
     for point in POINTS
     for replication in range(point.replications)
 }
-"""Of each case its point and its seed."""
+"""Point and seed of each case."""
 
 
 def measures_of(metrics: Metrics) -> Mapping[str, float]:
-    """The survey's metrics of a run: as they are stored, or computed."""
+    """The survey's metrics of a run, from the store or computed."""
     stored: Mapping[str, float] | None = metrics.get("experiment_metrics")
     return stored or measure(metrics)
 
 
 def samples(cases: Cases, point: Point, name: str) -> list[float]:
-    """A metric of each run of a point that has it."""
+    """Values of a metric in the runs of a point that have it."""
     found = (measures_of(cases[point.case(replication)]) for replication in range(point.replications))
     return [one[name] for one in found if name in one]
 

@@ -1,4 +1,4 @@
-"""What the slides state, held against ours: slide 15, the trends, the score table; beside them the re-run in ns-2."""
+"""Claims from the slides: slide 15, the trends and the score table; and values of the same runs in ns-2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ S15, AGAIN = "slide 15", "ns-2 run again"
 TRENDS, SCORES = "slides 7 to 14 and 16 to 19", "score table"
 AQMS = tuple(queue for queue in QUEUES if queue != "fifo")
 CRITICAL: Mapping[int, float] = {4: 1.0, 8: 0.643, 10: 0.564}
-"""Spearman's coefficient of so many points that chance exceeds in 5 % of cases, one-sided."""
+"""Spearman's coefficient that chance exceeds with a probability of 5 %, one-sided, by number of points."""
 TOLERANCES: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = {
     # Measure: queue: absolute, relative.
     "leff": dict.fromkeys(QUEUES, (1.5, None)),
@@ -37,14 +37,14 @@ REASONS: Mapping[tuple[str, str], str] = {
         "slide 15 they have 198.8 to 199.1)"
     ),
 }
-"""Why claims do not hold, by queue and measure or criterion; found by runs."""
+"""Reasons why claims do not hold, by queue and measure or criterion; found in runs."""
 UNITS: Mapping[str, str] = {name: "points" if unit == "%" else unit for name, unit in MEASURES.items()}
-"""Of claims: 1.5 % would read as a share of the value."""
+"""Unit of claims in percentage points; 1.5 % would mean a share of the value."""
 Reading = Callable[[Cases], float | None]
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Spearman's rank correlation; equal values share the mean of their ranks, and what does not vary has 0."""
+    """Spearman's rank correlation; equal values share the mean of their ranks; 0 for constant values."""
     x, y = _ranks(xs), _ranks(ys)
     centre = (len(x) + 1) / 2
     products = [
@@ -71,7 +71,7 @@ def trend(point: Point, axis: str, name: str) -> Reading:
 
 
 def above(points: Sequence[Point], others: Sequence[Point], name: str) -> Reading:
-    """By how much the mean of a metric over some points is above that over others."""
+    """Difference between the means of a metric over two sets of points."""
 
     def read(cases: Cases) -> float:
         pairs = zip(points, others, strict=True)
@@ -81,12 +81,12 @@ def above(points: Sequence[Point], others: Sequence[Point], name: str) -> Readin
 
 
 def ratio(point: Point, other: Point, name: str) -> Reading:
-    """A metric's mean at a point over that at another."""
+    """Ratio of the means of a metric at two points."""
     return lambda cases: mean(cases, point, name) / mean(cases, other, name)
 
 
 def place_of(queue: str, criterion: int) -> Reading:
-    """A queue's place by a criterion of the score."""
+    """Rank of a queue by a criterion of the score."""
     return lambda cases: float(scored(cases)[queue].ranks[criterion])
 
 

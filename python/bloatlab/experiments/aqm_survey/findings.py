@@ -1,4 +1,4 @@
-"""Three conclusions of the slides, and what our runs say of each."""
+"""Three conclusions of the slides, and the results of our runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bloatlab.experiments.base import Cases
 from bloatlab.experiments.finding import Finding
 
 PACKETS = 20_000
-"""What 4 Mbit/s carry of 1500 bytes in 60 s."""
+"""Packets of 1500 bytes that 4 Mbit/s carry in 60 s."""
 
 
 def findings(cases: Cases) -> list[Finding]:
@@ -27,14 +27,15 @@ def _buffers(cases: Cases) -> Finding:
             rows.append((f"{QUEUES[queue]}, equal limits", *_lengths(cases, Point(queue, mode=EQUAL))))
     own = {queue: mean(cases, Point(queue), "qlen") for queue in FAIR_QUEUES}
     equal = {queue: mean(cases, Point(queue, mode=EQUAL), "qlen") for queue in FAIR_QUEUES}
-    laws = [mean(cases, Point(queue), "qlen") for queue in ("red", "choke", "codel")]
+    controlled = [mean(cases, Point(queue), "qlen") for queue in ("red", "choke", "codel")]
     return Finding(
         "For SFQ and DRR the buffer has no impact because it is not used",
         "AQM eliminates the impact of BUF: the queue stays short whatever the buffer.",
-        f"True of RED, CHOKe and CoDel, whose laws hold {min(laws):.1f} to {max(laws):.1f} packets. SFQ and DRR have no law: "
-        "ns-2's SFQ holds 40 packets and its DRR 25,000 bytes, whatever the limit is set to. Where they get the 400 packets that "
-        f"DropTail has, SFQ queues {equal['sfq']:.0f} packets instead of {own['sfq']:.1f} and DRR {equal['drr']:.0f} instead of "
-        f"{own['drr']:.1f} (ns-2 with such limits: 218 and 306), and the queue grows with BUF as DropTail's does.",
+        f"True for RED, CHOKe and CoDel, which control the queue to {min(controlled):.1f} to {max(controlled):.1f} "
+        "packets. SFQ and DRR do not control the queue: ns-2's SFQ holds 40 packets and its DRR 25,000 bytes, whatever "
+        f"the limit. With DropTail's limit of 400 packets, SFQ queues {equal['sfq']:.0f} packets instead of "
+        f"{own['sfq']:.1f}, and DRR {equal['drr']:.0f} instead of {own['drr']:.1f} (ns-2 with such limits: 218 and "
+        "306). Then the queue grows with BUF as DropTail's does.",
         ("QLEN (packets)", *(f"BUF {packets}" for packets in BUFS)),
         tuple(rows),
         "CAP 4 Mbit/s, five of ten flows Reno, the others LEDBAT; means over the runs.",
@@ -58,11 +59,11 @@ def _collisions(cases: Cases) -> Finding:
     return Finding(
         "DRR is less fair than SFQ because two flows share a queue",
         "DRR's fairness within the classes is the lowest of all AQMs.",
-        "ns-2's DRR hashes the number of the source's node to ten buckets. Ten nodes in a row have a bucket each, but for the "
-        "two where the number passes a multiple of 16: 15 and 16 share one, 31 and 32 (ns-2 2.35, ten streams through one DRR). "
-        f"A Reno and a LEDBAT flow in one queue give F_TCP {shared[0]:.1f} and F_CCP {shared[1]:.1f} %; with a queue for every "
-        f"flow, all else equal, they are {exact[0]:.1f} and {exact[1]:.1f} %. SFQ hashes both addresses, and need not join the "
-        "same flows.",
+        "ns-2's DRR hashes the number of the source's node to ten buckets. Ten consecutive nodes have different "
+        "buckets, except where the number passes a multiple of 16: 15 and 16 share one, and 31 and 32 (ns-2 2.35, ten "
+        f"streams through one DRR). A Reno and a LEDBAT flow in one queue give F_TCP {shared[0]:.1f} and F_CCP "
+        f"{shared[1]:.1f} %. With a queue for every flow, and all else equal, these are {exact[0]:.1f} and "
+        f"{exact[1]:.1f} %. SFQ hashes both addresses, so it may join other flows.",
         ("DRR", "TCP% (%)", "FAIR (%)", "F_TCP (%)", "F_CCP (%)"),
         tuple(rows),
         "Ours: mean (lowest to highest of the runs).",
@@ -96,11 +97,12 @@ def _ratio(cases: Cases) -> Finding:
         ),
     ]
     return Finding(
-        "SFQ's ratio of drops has almost nothing below the line",
+        "SFQ's ratio of drops is a division by almost 0",
         f"D_TCP / D_CCP of SFQ is {SFQ_DROP_RATIO}, the best of the score table.",
-        f"It rests on a D_CCP of 0.01 %. The link carries {PACKETS:,} packets in a run, of which LEDBAT has {100 * share:.0f} % "
-        f"here: 0.01 % is {1e-4 * share * PACKETS:.1f} packets. Of our {len(ccp)} runs {none} lose none of LEDBAT's at all; the "
-        f"ratio of the means is {whole}. SFQ's first place by this criterion is safe, the number is not.",
+        f"The ratio follows from a D_CCP of 0.01 %. The link carries {PACKETS:,} packets in a run, and "
+        f"{100 * share:.0f} % of them belong to LEDBAT here, so 0.01 % is {1e-4 * share * PACKETS:.1f} packets. Of our "
+        f"{len(ccp)} runs {none} lose no packet of LEDBAT; the ratio of the means is {whole}. SFQ is first by this "
+        "criterion, but the value of the ratio is not reliable.",
         ("SFQ", "D_TCP (%)", "D_CCP (%)", "ratio"),
         tuple(rows),
     )

@@ -1,4 +1,4 @@
-"""The survey's metrics, from those of a run."""
+"""Computes the metrics of the survey from those of a run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TITLES: Mapping[str, str] = {
     "leff": "LEFF", "tcp_share": "TCP%", "qlen": "QLEN", "fair": "FAIR", "fair_tcp": "F_TCP", "fair_ccp": "F_CCP",
     "drop": "DROP", "drop_tcp": "D_TCP", "drop_ccp": "D_CCP",
 }  # fmt: skip
-"""What the source calls them."""
+"""Names in the source."""
 
 
 def measure(metrics: Metrics) -> dict[str, float]:
-    """LEFF, TCP%, QLEN, FAIR and DROP, the latter two for each class too.
+    """LEFF, TCP%, QLEN, FAIR and DROP; FAIR and DROP also for each class.
 
-    All packets of data have the same size, so packets received stand for throughput, headers included. What has no value
-    is left out: that of a class without flows, and shares of nothing.
+    All data packets have the same size, so received packets measure the throughput including headers. Metrics without a
+    value are left out, such as those of a class without flows.
     """
     link = metrics["link_metrics"][LINK]
     flows = metrics["flow_metrics"]
@@ -53,13 +53,13 @@ def measure(metrics: Metrics) -> dict[str, float]:
 
 
 def jain(rates: Sequence[float]) -> float | None:
-    """Jain's index of fairness in percent (Jain, Chiu and Hawe 1984); `None` where nobody got anything."""
+    """Jain's index of fairness in percent (Jain, Chiu and Hawe 1984); `None` if no flow received anything."""
     squares = sum(rate * rate for rate in rates)
     return _percent(sum(rates) ** 2, len(rates) * squares)
 
 
 def _lost(flows: Sequence[Mapping[str, float]]) -> float | None:
-    """What the queue dropped of what a class sent to it, percent: what is sent comes to the queue at once."""
+    """Share of a class's packets that the queue dropped, percent; all sent packets reach the queue at once."""
     dropped = sum(flow["dropped_aqm"] + flow["dropped_overflow"] for flow in flows)
     return _percent(dropped, sum(flow["tx_packets"] for flow in flows))
 

@@ -1,4 +1,4 @@
-"""What the slides print, and what a re-run in ns-2 gave."""
+"""Values of the slides, and of the same runs in ns-2."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ RERUN = _rows(
         "codel": (98.9, 59.3, 7.40, 96.0, 99.5, 99.4, 7.3, 7.5, 7.0),
     }
 )
-"""The same point in ns-2 again, ten seeds; CHOKe was not run."""
+"""The same point in ns-2 with ten seeds, without CHOKe."""
 RANKS: Mapping[str, tuple[int, int, int]] = {
     "red": (2, 2, 4), "choke": (3, 2, 3), "drr": (3, 5, 2), "sfq": (3, 1, 1), "codel": (1, 2, 4),
 }  # fmt: skip
-"""The score table: places by TCP%, by F_TCP + F_CCP and by D_TCP / D_CCP; the score is their sum."""
+"""The score table: ranks by TCP%, by F_TCP + F_CCP and by D_TCP / D_CCP; the score is their sum."""
 SFQ_DROP_RATIO = 424
 """D_TCP / D_CCP of SFQ in the score table."""

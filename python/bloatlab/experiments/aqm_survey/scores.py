@@ -1,4 +1,4 @@
-"""The score: places by TCP%, by the fairness within classes and by the ratio of drops; their sum, lower is better."""
+"""The score: the sum of the ranks by TCP%, fairness within classes and ratio of drops; lower is better."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ CRITERIA = ("TCP%", "F_TCP + F_CCP", "D_TCP / D_CCP")
 
 @dataclass(frozen=True)
 class Score:
-    """A queue's place by each criterion, and what it is placed by."""
+    """Ranks of a queue by each criterion, and the values behind them."""
 
     values: tuple[float, float, float]
-    """TCP% and F_TCP + F_CCP in percent, D_TCP / D_CCP; the last is infinite where only TCP loses packets."""
+    """TCP% and F_TCP + F_CCP in percent, D_TCP / D_CCP; the last is infinite if only TCP loses packets."""
     ranks: tuple[int, int, int]
 
     @property
     def total(self) -> int:
-        """The sum of the places."""
+        """The sum of the ranks."""
         return sum(self.ranks)
 
 
 def scores(measured: Mapping[str, Mapping[str, float]]) -> dict[str, Score]:
     """Scores of queues that are compared with each other.
 
-    The slides do not say when queues share a place. These distances between neighbours give the published places from the
-    published values, and are used for all: less than a point of TCP%, half a point of the sum of fairness, a tenth of the
-    ratio. Who shares a place has the best of the places that they take.
+    The slides do not say when queues share a rank. The following distances between neighbours give the published
+    ranks from the published values: less than one point of TCP%, half a point of the sum of fairness, a tenth of the
+    ratio. Queues that share a rank have the best of their ranks.
 
     Args:
         measured: Measures of each queue; both classes must have flows.
@@ -47,13 +47,13 @@ def scores(measured: Mapping[str, Mapping[str, float]]) -> dict[str, Score]:
 
 def _ratio(tcp: float, ccp: float) -> float:
     if ccp > 0:
-        # No drops at all of TCP: as far from a burden on it as can be.
+        # Without drops of TCP the ratio is the best possible value.
         return max(tcp / ccp, 1e-9)
     return math.inf if tcp > 0 else 1.0
 
 
 def _places(values: Mapping[str, float], apart: float) -> dict[str, int]:
-    """Places by value, the highest first; a neighbour that is nearer than `apart` shares the place."""
+    """Ranks by value, the highest first; a neighbour within `apart` shares the rank."""
     order = sorted(values, key=lambda queue: -values[queue])
     places: dict[str, int] = {}
     for position, queue in enumerate(order):

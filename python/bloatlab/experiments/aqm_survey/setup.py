@@ -1,4 +1,4 @@
-"""The source's bottleneck: its queues with ns-2's parameters, its two classes of flows, its delays."""
+"""The set-up of the source: the queues with ns-2's parameters, two classes of flows, and the delays."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ SOURCE = (
 QUEUES: Mapping[str, str] = {
     "fifo": "DropTail", "red": "RED", "choke": "CHOKe", "drr": "DRR", "sfq": "SFQ", "codel": "CoDel",
 }  # fmt: skip
-"""Kinds of the source's queues, and what it calls them."""
+"""Kinds of the source's queues, with their names in the source."""
 CCPS: Mapping[str, str] = {"ledbat": "LEDBAT", "lp": "TCP-LP", "nice": "TCP-NICE"}
 """The source's low-priority congestion controls."""
 PUBLISHED, EQUAL = "as-published", "equal-limits"
 FIX, FAIR = "fix", "fair"
 FLOWS = 10
 TCP, CCP = "tcp", "ccp"
-"""What the flows of the two classes are called."""
+"""Names of the flows of the two classes."""
 LEDBAT: Mapping[str, Any] = {
     "kind": "ledbat", "target": "25ms", "startup": False, "min_window": 1, "current_filter": 1,
 }  # fmt: skip
-"""As in ns-2, before RFC 6817: no slow start, windows down to one segment, every delay counts by itself."""
+"""As in ns-2, before RFC 6817: no slow start, windows down to one segment, no filter for delays."""
 OWN_CCPS: Mapping[str, Mapping[str, Any]] = {"ledbat": LEDBAT, "lp": {"kind": "lp", "variant": "ns2"}}
-"""What bare names mean."""
+"""Congestion controls for names without parameters."""
 BOTTLENECK_MS = 20
 ACCESS_MS: Mapping[str, tuple[int, ...]] = {FIX: (6, 6, 6, 6, 6), FAIR: (2, 4, 6, 8, 10)}
-"""Propagation of the five pairs' access links; with the bottleneck's a round trip of 52 ms where it is 6 ms."""
+"""Propagation delay of the access links of the five pairs; 6 ms give an RTT of 52 ms with the bottleneck."""
 LONGEST_NAME = 64
-"""Characters of a scenario's name."""
+"""Largest number of characters of a scenario's name."""
 CONNECTION: Mapping[str, Any] = {
-    # With 52 bytes of headers: packets of 1500 bytes.
+    # With 52 bytes of headers, packets have 1500 bytes.
     "mss": MTU - 52,
     "ack_every": 1,
     "initial_window": 2,
@@ -49,11 +49,11 @@ CONNECTION: Mapping[str, Any] = {
     "send_buffer": "64MB",
     "receive_buffer": "64MB",
 }
-"""TCP/Linux of ns-2: no delayed ACKs, nothing of RACK, TLP or F-RTO; windows have no limit."""
+"""TCP/Linux of ns-2: no delayed ACKs, no RACK, TLP or F-RTO, and no limit of the window."""
 
 
 def queue(params: Mapping[str, Any]) -> Any:
-    """The bottleneck's queue; one that is not the source's, or is given with parameters of its own, has `buf` as its limit."""
+    """The queue of the bottleneck. A queue that is not the source's, or has parameters, gets the limit `buf`."""
     kind, packets = params["queue"], params["buf"]
     limit = f"{packets}p"
     if not isinstance(kind, str) or kind not in QUEUES:
@@ -61,14 +61,16 @@ def queue(params: Mapping[str, Any]) -> Any:
     published = params["mode"] == PUBLISHED
     match kind:
         case "fifo":
-            # ns-2's refuses the packet that would fill it.
+            # ns-2's queue refuses the packet that would fill it.
             return {"kind": kind, "limit": f"{max(1, packets - 1)}p" if published else limit}
         case "red":
-            # In bytes, of packets of 500; thresholds by Floyd, Gummadi and Shenker 2001: 2.5 and 7.5 kB up to 8 Mbit/s.
+            # In bytes with a mean packet size of 500; thresholds after Floyd, Gummadi and Shenker 2001: 2.5 and 7.5
+            # kB up to 8 Mbit/s.
             return {"kind": kind, "limit": limit, "avpkt": "500B"}
         case "choke":
-            # The slides do not say: these come nearest to slide 15's nine values of CHOKe (docs/experiments.md).
-            law = {
+            # The slides do not state them. These come nearest to the nine values of CHOKe on slide 15
+            # (docs/experiments.md).
+            parameters = {
                 "min": "6p",
                 "max": "18p",
                 "burst": 25,
@@ -76,9 +78,10 @@ def queue(params: Mapping[str, Any]) -> Any:
                 "avpkt": f"{MTU}B",
                 "bandwidth": params["cap"],
             }
-            return {"kind": kind, "limit": limit, **law}
+            return {"kind": kind, "limit": limit, **parameters}
         case "drr":
-            # ns-2 hashes the number of the source's node: of ten in a row two at most share one (15 and 16, 31 and 32, ...).
+            # ns-2 hashes the number of the source's node. Of ten consecutive nodes at most two share a bucket (15 and
+            # 16, 31 and 32).
             own = {"buckets": FLOWS - 1, "quantum": "250B", "classifier": "exact"}
             return {"kind": kind, "limit": "25000B" if published else limit, **own}
         case "sfq":
@@ -88,7 +91,7 @@ def queue(params: Mapping[str, Any]) -> Any:
 
 
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """`wld` flows of Reno and the rest of the low priority; flow i is of pair i modulo 5."""
+    """`wld` Reno flows, and low-priority flows for the rest; flow i belongs to pair i modulo 5."""
     ccp = params["ccp"]
     if params["wld"] < FLOWS and units.duration(params["ccp_start"]) >= units.duration(params["time"]):
         raise ParameterError(
@@ -113,7 +116,7 @@ def scenario(params: Mapping[str, Any]) -> dict[str, Any]:
     """The dumbbell."""
     point = [params[key] for key in ("cap", "buf", "wld", "delays", "mode", "queue", "ccp")]
     return {
-        # Points that come to the same network (SFQ whatever BUF, all Reno whatever the other class) stay runs of their own.
+        # Points with the same network (SFQ with any BUF, all flows Reno) remain separate runs.
         "name": " ".join(map(_word, point))[:LONGEST_NAME].strip(),
         "duration": params["time"],
         "sample_interval": "1s",
@@ -135,13 +138,13 @@ def _word(value: Any) -> str:
 
 
 def kind(value: Any) -> Any:
-    """A queue's name as the source or the registry writes it, in the registry's way."""
+    """The registry's name of a queue from the source's or the registry's name."""
     names = {called.lower(): own for own, called in QUEUES.items()}
     return names.get(value.lower(), value) if isinstance(value, str) else value
 
 
 def low_priority(value: Any) -> Any:
-    """A congestion control's name as the source or the registry writes it, in the registry's way."""
+    """The registry's name of a congestion control from the source's or the registry's name."""
     names = {called.lower(): own for own, called in CCPS.items()}
     return names.get(value.lower(), value) if isinstance(value, str) else value
 

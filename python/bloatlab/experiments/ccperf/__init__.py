@@ -1,5 +1,1 @@
-"""The CCPerf family: congestion controls over paths that stay, share, change, lose and wander; one class an experiment."""
-
-from bloatlab.experiments.ccperf.benchmark import FAMILY, CcBenchmark
-
-__all__ = ["FAMILY", "CcBenchmark"]
+"""The CCPerf family: congestion controls over constant, shared, varying and lossy paths, one class per experiment."""

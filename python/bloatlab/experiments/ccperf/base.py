@@ -1,4 +1,4 @@
-"""What the experiments of CCPerf share: greedy flows over a dumbbell with the connection settings of deep-buffers."""
+"""Shared by the experiments of CCPerf: greedy flows over a dumbbell with the connection settings of deep-buffers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bloatlab.experiments.deep_buffers import DeepBuffers
 from bloatlab.experiments.parameters import Parameter
 
 FLOWS = "flow"
-"""What the flows are called: `flow_1`, `flow_2`, ..."""
+"""Prefix of the names of the flows: `flow_1`, `flow_2` and so on."""
 CCPERF = "CCPerf (C. L. Vielhaus et al., doi 10.1109/COMST.2025.3533303)"
 
 DELAYS = criteria.delay(FLOWS, group="delay")
@@ -48,7 +48,7 @@ FAIRNESS = (
 ONE_FLOW = (criteria.goodput(FLOWS), *DELAYS, POWER, STEADINESS, *EFFORT)
 """A constant path and one flow."""
 VARYING = (criteria.utilization(), *DELAYS, POWER, *EFFORT)
-"""A path that changes: throughput is to be seen against what there was, and must vary."""
+"""A path that changes: throughput is compared with the available rate, and must vary."""
 SHARED = (criteria.utilization(), *FAIRNESS, *DELAYS, *EFFORT)
 """Several flows."""
 
@@ -65,7 +65,7 @@ def _evenness(metrics: criteria.Metrics) -> float | None:
 
 
 class CcPerf(DeepBuffers):
-    """One experiment of the family; a subclass says what differs from a deep buffer."""
+    """Base class of the family; a subclass defines the differences from deep-buffers."""
 
     claims = ()
     comparison = ()
@@ -80,12 +80,12 @@ class CcPerf(DeepBuffers):
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Defaults of parameters of deep-buffers that differ here; `None`: derived."""
     own: ClassVar[tuple[Parameter, ...]] = ()
-    """Parameters besides those of deep-buffers."""
+    """Further parameters, before those of deep-buffers."""
     own_axes: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """What is varied besides the congestion control."""
+    """Its own axes besides the congestion control."""
 
     def __init_subclass__(cls) -> None:
-        """Parameters are those of deep-buffers with other defaults, behind those of its own."""
+        """Sets the parameters: its own, then those of deep-buffers with other defaults."""
         super().__init_subclass__()
         cls.source = CCPERF
         shared = [_with_default(parameter, cls.defaults) for parameter in DeepBuffers.parameters]
@@ -93,15 +93,15 @@ class CcPerf(DeepBuffers):
         cls.parameters = (first, *cls.own, *rest)
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """Every congestion control that reacts, and what the experiment varies."""
+        """Every responsive congestion control, and the experiment's own axes."""
         return {"cca": comparable(), **self.own_axes}
 
     def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What of the dumbbell varies."""
+        """The dumbbell's `vary`; `None` if nothing varies."""
         return {}
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The dumbbell of deep-buffers with what varies."""
+        """The dumbbell of deep-buffers with its `vary`."""
         document = super().scenario(params)
         vary = self.vary(params)
         if vary:
@@ -111,7 +111,7 @@ class CcPerf(DeepBuffers):
 
 def _with_default(parameter: Parameter, defaults: Mapping[str, Any]) -> Parameter:
     if parameter.name == "cca":
-        return replace(parameter, help=f"{parameter.help}; swept over all that react unless set or swept")
+        return replace(parameter, help=f"{parameter.help}; unless set or swept, all responsive ones are swept")
     if parameter.name == "qlen":
         parameter = replace(parameter, published=None, help="limit of the bottleneck's queue; when not given 20p x k")
     parameter = replace(parameter, published=None)
@@ -119,35 +119,35 @@ def _with_default(parameter: Parameter, defaults: Mapping[str, Any]) -> Paramete
 
 
 def target(default: str = "rate") -> Parameter:
-    """What of the path changes."""
+    """The quantity of the path that changes."""
     return Parameter(
-        "target", default, "", allowed="rate, rtt, loss", help="what of the path changes",
+        "target", default, "", allowed="rate, rtt, loss", help="the quantity of the path that changes",
         read=read.choice("rate", "rtt", "loss"),
     )  # fmt: skip
 
 
 def bound(name: str, help_: str) -> Parameter:
-    """A value of the target, in the target's unit."""
+    """A value of the target in its unit."""
     return Parameter(
-        name, None, "", allowed="a rate, a duration or a probability, as `target` says", help=help_, read=of_target,
+        name, None, "", allowed="a rate, a duration or a probability, depending on `target`", help=help_, read=of_target,
     )  # fmt: skip
 
 
 def of_target(value: Any) -> Any:
-    """A rate, a duration or a probability; which of them it must be is checked when the target is known."""
+    """Reads a rate, a duration or a probability. Whether it fits the target is checked when the target is known."""
     for reader in (read.rate, read.duration, read.probability):
         try:
             return reader(value)
         except ParameterError:
             continue
-    raise ParameterError(f"`{value}` is no rate, duration or probability")
+    raise ParameterError(f"`{value}` is not a rate, a duration or a probability")
 
 
 READERS = {"rate": read.rate, "rtt": read.duration, "loss": read.probability}
 
 
 def settle(values: dict[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> None:
-    """Fills in what the target's bounds are by default, and checks those given against the target."""
+    """Fills in the default bounds of the target, and checks that given bounds fit the target."""
     for name, of in defaults[values["target"]].items():
         if values[name] is None:
             values[name] = of

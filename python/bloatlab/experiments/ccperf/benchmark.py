@@ -1,4 +1,4 @@
-"""Every congestion control through the whole family: one site, one ranking."""
+"""Runs every congestion control through the whole family, with one report and one ranking."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = tuple(member.name for member in FAMILY)
 
 
 def _members(value: Any) -> str:
-    """Names of members with `+` between them."""
+    """Reads names of members joined by `+`."""
     given = [name.strip().replace("_", "-") for name in str(value).split("+")]
     for name in given:
         if name not in NAMES:
@@ -46,13 +46,14 @@ def _members(value: Any) -> str:
 
 
 class CcBenchmark(Suite):
-    """The family as one benchmark."""
+    """The whole family as one benchmark."""
 
     name = "cc-benchmark"
     title = "Every congestion control through CCPerf"
     summary = (
-        "All congestion controls that react to a path go through the whole family: constant and varying paths, shallow "
-        "and deep buffers, random loss, and company. Each experiment ranks them, and the places make one ranking."
+        "All responsive congestion controls go through the whole family: constant and varying paths, shallow and deep "
+        "buffers, random loss, and competing flows. Each experiment ranks them, and their ranks make one overall "
+        "ranking."
     )
     source = CCPERF
     compared = ("cca",)
@@ -62,11 +63,11 @@ class CcBenchmark(Suite):
         Parameter(
             "ccas", None, "",
             allowed="congestion controls of `bloatlab algorithms` with + between them",
-            help="the contenders; when not given all that react", read=read.names("congestion_controls"),
+            help="the contenders; when not given all responsive ones", read=read.names("congestion_controls"),
         ),
         Parameter(
             "experiments", "+".join(NAMES), "",
-            allowed=" + ".join(NAMES), help="what they go through", read=_members,
+            allowed=" + ".join(NAMES), help="the experiments to run", read=_members,
         ),
         Parameter(
             "stop", None, "s",
@@ -76,28 +77,28 @@ class CcBenchmark(Suite):
         Parameter(
             "queue", None, "",
             allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="queue discipline of every bottleneck, with each experiment's limit; when not given its own, a FIFO, in "
-            "which nothing is marked and laws that need marks compete as they do without",
+            help="queue discipline of every bottleneck, with each experiment's limit; when not given, the queue of "
+                 "each experiment, a FIFO that does not mark",
             read=read.algorithm("queues"),
         ),
         Parameter(
             "ecn", None, "",
-            allowed="true, false", help="every flow asks for ECN (RFC 3168); laws that need marks ask anyway",
+            allowed="true, false", help="every flow negotiates ECN (RFC 3168); algorithms that need marks do so anyway",
             read=read.boolean,
         ),
     )  # fmt: skip
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """All contenders, unless some are named."""
+        """All responsive congestion controls, unless some are named."""
         if values["ccas"] is None:
             values["ccas"] = "+".join(comparable())
         return values
 
     def parts(self, values: Mapping[str, Any]) -> list[Part]:
-        """The members asked for, each over its own axes."""
+        """The requested members, each with its own axes."""
         ccas: Sequence[str] = list(dict.fromkeys(read.split_names(values["ccas"])))
         if len(ccas) < 2:
-            raise ParameterError("ccas: a ranking needs two or more")
+            raise ParameterError("ccas: name two or more, because a ranking compares them")
         base = {name: values[name] for name in ("stop", "queue", "ecn") if values[name] is not None}
         asked = values["experiments"].split("+")
         members = [member for member in self.members if member.name in asked]

@@ -1,4 +1,4 @@
-"""A deep buffer, from one bandwidth-delay product to thirty-two."""
+"""Congestion control with a buffer of 1 to 32 bandwidth-delay products."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from bloatlab.experiments.ccperf.base import CcPerf
 
 
 class DeepBuffersSweep(CcPerf):
-    """The set-up of deep-buffers with every congestion control and its buffers."""
+    """The set-up of deep-buffers with every congestion control and several buffers."""
 
     name = "deep-buffers-sweep"
     title = "Congestion control as the buffer grows"
     summary = (
-        "One greedy flow and a queue of 20 to 640 packets, 1 to 32 bandwidth-delay products: who fills whatever there is. "
-        "The set-up is that of deep-buffers, whose published run it is held to there."
+        "One greedy flow and a queue of 20 to 640 packets, which is 1 to 32 bandwidth-delay products: which congestion "
+        "controls fill the queue? The set-up is that of deep-buffers, where the published run is compared."
     )
     packets_per_flow = 80
     figures: ClassVar[tuple[str, ...]] = ("comparison", *CcPerf.figures)

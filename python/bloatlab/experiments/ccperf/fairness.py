@@ -1,4 +1,4 @@
-"""Flows of one congestion control that share: started together, one after the other, with unequal round trips."""
+"""Fairness between flows of one congestion control: equal or different starts, and different RTTs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class SynchronousFairness(CcPerf):
     name = "synchronous-fairness"
     title = "Flows that start together"
     summary = (
-        "Equal flows start at the same instant and share one bottleneck to the end: how evenly, and at what delay."
+        "Equal flows start at the same instant and share one bottleneck until the end. How fair are they, and how long "
+        "is the delay?"
     )
     criteria = SHARED
     defaults: ClassVar[Mapping[str, Any]] = {"k": 2}
@@ -24,11 +25,14 @@ class SynchronousFairness(CcPerf):
 
 
 class StartTimeFairness(CcPerf):
-    """A second flow comes later."""
+    """A second flow starts later."""
 
     name = "start-time-fairness"
-    title = "A flow that comes later"
-    summary = "A second flow starts when the first has filled the path: what it gets of the rate, and at what delay."
+    title = "A flow that starts later"
+    summary = (
+        "A second flow starts when the first has filled the path. Which share of the rate does it get, and how long is "
+        "the delay?"
+    )
     criteria = SHARED
     defaults: ClassVar[Mapping[str, Any]] = {"k": 2}
     own = (
@@ -40,7 +44,7 @@ class StartTimeFairness(CcPerf):
     )  # fmt: skip
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The flows one after the other."""
+        """The flows with their different starts."""
         document = super().scenario(params)
         document["flows"][0]["start_interval"] = params["later"]
         return document
@@ -48,24 +52,24 @@ class StartTimeFairness(CcPerf):
 
 PUBLISHED_PAIR = ("97ms", "76ms")
 SHORTEST, LONGEST = 10, 81
-"""ms; round trips of more than two flows lie between, at even distances (CCPerf prints those of ten as 10-81 ms)."""
+"""RTTs in ms; those of more than two flows are evenly spaced between them (CCPerf states 10-81 ms for ten flows)."""
 
 
 class RttFairness(CcPerf):
-    """Each flow has a round trip of its own."""
+    """Each flow has another RTT."""
 
     name = "rtt-fairness"
-    title = "Flows with unequal round trips"
+    title = "Flows with different RTTs"
     summary = (
-        "Two flows with round trips of 97 and 76 ms, and ten with 10 to 81 ms, share one bottleneck: how much the far "
-        "ones lose to the near ones."
+        "Two flows with RTTs of 97 and 76 ms, and ten with 10 to 81 ms, share one bottleneck. How much throughput do "
+        "the flows with a long RTT lose?"
     )
     criteria = SHARED
     defaults: ClassVar[Mapping[str, Any]] = {"k": 2, "rtt": "97ms"}
     own_axes: ClassVar[Mapping[str, Any]] = {"k": [2, 10]}
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A flow a round trip."""
+        """One flow per RTT."""
         document = super().scenario(params)
         flow = {name: value for name, value in document["flows"][0].items() if name != "count"}
         document["flows"] = [
@@ -75,7 +79,7 @@ class RttFairness(CcPerf):
 
 
 def rtts(flows: int) -> list[str]:
-    """Round trips of so many flows."""
+    """RTTs of `flows` flows."""
     if flows <= len(PUBLISHED_PAIR):
         return list(PUBLISHED_PAIR[:flows])
     step = (LONGEST - SHORTEST) / (flows - 1)

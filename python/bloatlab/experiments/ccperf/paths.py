@@ -1,4 +1,4 @@
-"""One greedy flow over constant paths, among them those that Pantheon measured."""
+"""One greedy flow over constant paths, among them paths that Pantheon measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bloatlab.experiments.parameters import Parameter
 
 @dataclass(frozen=True)
 class Path:
-    """A path as CCPerf lists it."""
+    """A path from the list of CCPerf."""
 
     rate: float
     """Mbit/s."""
@@ -22,7 +22,7 @@ class Path:
     loss: float
     packets: int
     poisson: bool = False
-    """The link delivers at the instants of a Poisson process."""
+    """Whether the link delivers packets at the instants of a Poisson process."""
 
 
 PATHS = {
@@ -38,7 +38,7 @@ PATHS = {
 
 
 class SteadyState(CcPerf):
-    """One flow, one path, nothing changes."""
+    """One flow on one constant path."""
 
     name = "steady-state"
     title = "One flow on real paths"
@@ -57,7 +57,7 @@ class SteadyState(CcPerf):
     own_axes: ClassVar[Mapping[str, Any]] = {"path": list(PATHS)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The path's values, each flow adding its share of rate and queue."""
+        """The values of the path; rate and queue grow with the number of flows."""
         path, flows = PATHS[values["path"]], values["k"]
         found = {
             "bw": f"{path.rate * flows:.6g}Mbit/s",
@@ -71,5 +71,5 @@ class SteadyState(CcPerf):
         return values
 
     def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Deliveries at random on the paths that have them."""
+        """Random deliveries, on the paths that have them."""
         return {"rate": {"kind": "poisson"}} if PATHS[params["path"]].poisson else {}

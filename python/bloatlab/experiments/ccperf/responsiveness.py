@@ -1,4 +1,4 @@
-"""A path that changes at once: a step, and a square wave."""
+"""A path with sudden changes: a step, and a square wave."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BOUNDS: Mapping[str, Mapping[str, Any]] = {
     "rtt": {"lower": "15ms", "upper": "60ms"},
     "loss": {"lower": 0.0, "upper": 0.02},
 }
-"""Ours: CCPerf names the parameters, its values are not at hand."""
+"""Our values: CCPerf names the parameters, but we do not have its values."""
 PARAMETER = {"rate": "bw", "rtt": "rtt", "loss": "loss"}
 
 
@@ -24,7 +24,7 @@ class _Responsiveness(CcPerf):
     own_axes: ClassVar[Mapping[str, Any]] = {"target": list(BOUNDS)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The bounds, and the constant value of what varies: the rate's upper one, the RTT's and the loss's lower one."""
+        """The bounds and the constant value: the upper bound of a rate, the lower bound of an RTT or a loss."""
         settle(values, BOUNDS)
         varied = PARAMETER[values["target"]]
         if values[varied] is None:
@@ -40,8 +40,8 @@ class ResponsivenessStep(_Responsiveness):
     name = "responsiveness-step"
     title = "A path that changes once"
     summary = (
-        "The rate, the RTT or the loss of the path steps up or down in the middle of the run: what is lost of the new "
-        "rate, and what queue is left standing by the old one."
+        "The rate, the RTT or the loss of the path steps up or down in the middle of the run: how much of the new rate "
+        "goes unused, and how long a queue the old rate leaves."
     )
     own = (
         target(),
@@ -56,7 +56,7 @@ class ResponsivenessStep(_Responsiveness):
     own_axes: ClassVar[Mapping[str, Any]] = {"target": list(BOUNDS), "direction": ["up", "down"]}
 
     def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """One value up to the step, the other from it on."""
+        """One value until the step, the other value after it."""
         first, second = params["lower"], params["upper"]
         if params["direction"] == "down":
             first, second = second, first
@@ -65,13 +65,13 @@ class ResponsivenessStep(_Responsiveness):
 
 
 class ResponsivenessPulse(_Responsiveness):
-    """Changes without end."""
+    """The path changes periodically."""
 
     name = "responsiveness-pulse"
-    title = "A path that changes to and fro"
+    title = "A path that changes periodically"
     summary = (
-        "The rate, the RTT or the loss of the path is a square wave: how much of the rate is used, and how long packets "
-        "wait, when nothing stays as it was."
+        "The rate, the RTT or the loss of the path is a square wave. How much of the rate is used, and how long do "
+        "packets wait?"
     )
     own = (
         target(),
@@ -84,6 +84,6 @@ class ResponsivenessPulse(_Responsiveness):
     )  # fmt: skip
 
     def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The wave, from its upper level on."""
+        """The square wave, which begins with its upper level."""
         wave = {"kind": "pulse", **{name: params[name] for name in ("lower", "upper", "period")}}
         return {params["target"]: wave}

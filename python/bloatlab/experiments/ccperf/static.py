@@ -1,4 +1,4 @@
-"""One flow on a path with loss, and on one with hardly a buffer."""
+"""One flow on a path with random loss, and on a path with a small buffer."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from bloatlab.experiments.ccperf.base import CcPerf
 
 
 class LossResilience(CcPerf):
-    """Packets are lost at random."""
+    """A path with random loss."""
 
     name = "loss-resilience"
     title = "One flow where packets are lost at random"
-    summary = (
-        "Each packet is lost with the same probability, which says nothing of congestion: what is left of the rate."
-    )
+    summary = "Each packet is lost with the same probability, without congestion. How much of the rate is used?"
     figures: ClassVar[tuple[str, ...]] = ("comparison", *CcPerf.figures)
     defaults: ClassVar[Mapping[str, Any]] = {"loss": 0.02}
     own_axes: ClassVar[Mapping[str, Any]] = {"loss": [0.001, 0.02]}
 
 
 class ShallowBuffers(CcPerf):
-    """Half a bandwidth-delay product of buffer."""
+    """A buffer of half a bandwidth-delay product."""
 
     name = "shallow-buffers"
     title = "Congestion control in a shallow buffer"
-    summary = "One greedy flow and a queue of half a bandwidth-delay product: what of the rate is used, at what loss."
+    summary = (
+        "One greedy flow and a queue of half a bandwidth-delay product. How much of the rate is used, and how many "
+        "packets are lost?"
+    )
     packets_per_flow = 10
 
 

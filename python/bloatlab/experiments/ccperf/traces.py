@@ -1,4 +1,4 @@
-"""Traces of deliveries in mahimahi's form: one generated here, others read from files."""
+"""Traces of deliveries in mahimahi's format: a generated one, and those of files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from bloatlab.scenario.read import read_text
 DELIVERY_BITS = 12_000
 LENGTH_MS = 15_000
 MOST_BYTES = 256_000_000
-"""Of a file; as in the engine."""
+"""Largest size of a trace file; the same as in the engine."""
 
 
 @lru_cache(maxsize=1)
 def generated() -> tuple[int, ...]:
-    """Deliveries of a link that behaves as cellular ones do, in ms.
+    """Deliveries in ms of a link that behaves like a cellular one.
 
-    Its rate wanders about 12 Mbit/s over seconds, jitters from one slot of 20 ms to the next, and fails for moments.
-    Always the same: its seed is fixed, and only `random.random`, whose numbers Python keeps over versions, is drawn from.
+    Its rate varies around 12 Mbit/s over seconds, differs between slots of 20 ms, and has short outages. The trace is
+    always the same: the seed is fixed, and `random.random` gives the same numbers in every version of Python.
     """
     draw = random.Random(2025).random
     wander, credit, outage = 0.0, 0.0, 0
     found: list[int] = []
     for slot in range(LENGTH_MS // 20):
-        # The sum of twelve uniform draws is nearly normal.
+        # The sum of twelve uniform draws is almost normal.
         wander = 0.98 * wander + 0.6 * sqrt(1 - 0.98**2) * (sum(draw() for _ in range(12)) - 6)
         jitter = 0.6 + 0.8 * draw()
         outage = outage - 1 if outage else (8 if draw() < 0.008 else 0)
@@ -40,7 +40,7 @@ def generated() -> tuple[int, ...]:
 
 
 def mean_rate(file: str) -> float | None:
-    """bit/s over one pass of a trace; `None`: it holds none, which the engine says line by line."""
+    """Mean rate of one pass of a trace, bit/s; `None` if the file is not a trace (the engine reports the line)."""
     try:
         times = [int(line) for line in read_text(Path(file), MOST_BYTES).split()]
     except ValueError:

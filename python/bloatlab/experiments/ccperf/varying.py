@@ -1,4 +1,4 @@
-"""Paths that never rest: a random walk, and a recorded rate."""
+"""Paths that always change: a random walk, and a recorded rate."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ WALKS: Mapping[str, Mapping[str, Any]] = {
     "rtt": {"min": "10ms", "max": "100ms", "sigma": "2ms", "start": "30ms"},
     "loss": {"min": 0.0, "max": 0.05, "sigma": 0.001, "start": 0.005},
 }
-"""Ours: CCPerf gives the law, its values are not at hand."""
+"""Our values: CCPerf states the process, but we do not have its values."""
 PARAMETER = {"rate": "bw", "rtt": "rtt", "loss": "loss"}
 
 
 class RandomWalk(CcPerf):
-    """The rate, the RTT or the loss wanders."""
+    """The rate, the RTT or the loss is a random walk."""
 
     name = "random-walk"
-    title = "A path that wanders"
+    title = "A path that is a random walk"
     summary = (
-        "The rate, the RTT or the loss of the path is a random walk between bounds, dX_t = rho dX_(t-1) + N(0, sigma^2): "
-        "how much of the rate is used, and how long packets wait."
+        "The rate, the RTT or the loss of the path is a random walk between bounds, dX_t = rho dX_(t-1) + N(0, "
+        "sigma^2). How much of the rate is used, and how long do packets wait?"
     )
     criteria = VARYING
     defaults: ClassVar[Mapping[str, Any]] = {"rtt": None, "loss": None, "stop": "30s"}
@@ -35,21 +35,21 @@ class RandomWalk(CcPerf):
         target(),
         bound("min", "the lower bound; when not given 2Mbit/s, 10ms or 0"),
         bound("max", "the upper bound; when not given 30Mbit/s, 100ms or 0.05"),
-        bound("sigma", "standard deviation of a move's random part; when not given 800kbit/s, 2ms or 0.001"),
+        bound("sigma", "standard deviation of the random part of a step; when not given 800kbit/s, 2ms or 0.001"),
         bound("start", "the first value; when not given 16Mbit/s, 30ms or 0.005"),
         Parameter(
-            "rho", 0.5, "", allowed="0 to below 1", help="share of a move that the next one repeats",
+            "rho", 0.5, "", allowed="0 to below 1", help="share of a step that the next step repeats",
             read=read.probability,
         ),
         Parameter(
-            "interval", "100ms", "s", allowed="a duration such as 100ms", help="time between two moves",
+            "interval", "100ms", "s", allowed="a duration such as 100ms", help="time between two steps",
             read=read.duration,
         ),
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"target": list(WALKS)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The walk's bounds, and its first value as the constant one."""
+        """The bounds of the walk, and its first value as the constant value."""
         settle(values, WALKS)
         varied = PARAMETER[values["target"]]
         if values[varied] is None:
@@ -59,19 +59,19 @@ class RandomWalk(CcPerf):
         return super().derive(values)
 
     def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The walk, from the constant value on."""
+        """The random walk, which starts at the constant value."""
         walk = {name: params[name] for name in ("min", "max", "sigma", "rho", "interval")}
         return {params["target"]: {"kind": "random_walk", **walk}}
 
 
 class ReplayRateTrace(CcPerf):
-    """The rate is one that was recorded."""
+    """The rate is a recorded one."""
 
     name = "replay-rate-trace"
-    title = "A rate that was recorded"
+    title = "A recorded rate"
     summary = (
-        "The bottleneck delivers at the instants of a mahimahi trace; without a file, at those of a generated one that "
-        "wanders, jitters and fails for moments as cellular links do."
+        "The bottleneck delivers at the instants of a mahimahi trace. Without a file, it uses a generated trace that "
+        "varies and has short outages, as cellular links have."
     )
     criteria = VARYING
     defaults: ClassVar[Mapping[str, Any]] = {"rtt": "40ms", "stop": "30s"}
@@ -80,13 +80,13 @@ class ReplayRateTrace(CcPerf):
         Parameter(
             "trace", GENERATED, "",
             allowed="a mahimahi trace file, or generated",
-            help="milliseconds of deliveries of 1500 bytes, one a line, from its start again after the last",
+            help="milliseconds of deliveries of 1500 bytes, one per line; the trace repeats",
             read=str,
         ),
     )  # fmt: skip
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The rate that is told to queues is the trace's mean."""
+        """The constant rate, which queues see, is the mean rate of the trace."""
         if values["bw"] is None:
             known = traces.generated()
             mean = len(known) * traces.DELIVERY_BITS * 1e3 / known[-1]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 OLDER = 5
-"""`maxq` of some editions besides."""
+"""A further value of `maxq` in some editions."""
 PLAIN = "fifo"
 READINGS = "; ".join(
     f"{name}: {one.direction}, {one.segments_per_buffer} segment{'s' if one.segments_per_buffer > 1 else ''} a buffer"
@@ -29,12 +29,12 @@ READINGS = "; ".join(
 
 
 class HomeRouter(Experiment):
-    """A long flow fills the router's queue while a ping and a page cross it."""
+    """A long flow fills the router's queue, and a ping and page fetches cross it."""
 
     name = "home-router"
     title = "Bufferbloat in the home router"
     summary = (
-        "A server behind a fast link sends without end to a home computer behind a slow one; meanwhile it pings that computer, "
+        "A server behind a fast link sends a long flow to a home computer behind a slow link. It also pings that computer, "
         "and a web page is fetched every two seconds. What does the size of the queue between the links do to both?"
     )
     source = SOURCE
@@ -59,15 +59,15 @@ class HomeRouter(Experiment):
         Parameter(
             "direction", None, "",
             allowed="same, reverse",
-            help="way of the page: `same`, through the queue that the long flow fills, or `reverse`, where only its requests and "
-            "ACKs cross it (when not given as `preset` says)",
+            help="direction of the page: `same` (through the queue that the long flow fills) or `reverse` (only "
+                 "requests and ACKs cross that queue); when not given, from `preset`",
             read=read.choice("same", "reverse", forward="same"), published="not stated",
         ),
         Parameter(
             "segments_per_buffer", None, "segments",
             allowed="1 to 64",
-            help="segments that a host with segmentation offload puts into one buffer, of which the queue holds `maxq` (when not "
-            "given as `preset` says)",
+            help="segments that a host with segmentation offload puts into one buffer; the queue holds `maxq` buffers "
+                 "(when not given, from `preset`)",
             read=read.whole(1, 64), published="not stated",
         ),
         Parameter(
@@ -79,7 +79,7 @@ class HomeRouter(Experiment):
         Parameter(
             "queue", PLAIN, "",
             allowed="a queue of `bloatlab algorithms`, a table with its `kind`, tc's words, or module:Class",
-            help="queue discipline of the router; one that does not count buffers holds as many packets as `maxq` buffers do; "
+            help="queue discipline of the router; one that does not count buffers holds as many packets as `maxq` buffers;  "
             f"{PLAIN}, {', '.join(QUEUES)} unless set or swept",
             read=read.algorithm("queues"), published=PLAIN,
         ),
@@ -94,7 +94,7 @@ class HomeRouter(Experiment):
         ),
         Parameter(
             "delay", "1ms", "s",
-            allowed=shared.A_DURATION, help="propagation of a link, one way: a round trip is four of them",
+            allowed=shared.A_DURATION, help="propagation delay of a link, one way; a round trip has four of them",
             read=read.duration, published="1ms",
         ),
         Parameter(
@@ -121,11 +121,11 @@ class HomeRouter(Experiment):
     )  # fmt: skip
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """The sizes under the plain queue and under those that are to help."""
+        """Its own axes: the limits with the plain queue and with the queues that may help."""
         return {"maxq": [OLDER, *SIZES], "queue": [PLAIN, *QUEUES]}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """What the preset says of the page's way and of the buffers."""
+        """Fills in the direction of the page and the buffers from the preset."""
         preset = PRESETS[values["preset"]]
         for name in ("direction", "segments_per_buffer"):
             if values[name] is None:
@@ -143,15 +143,15 @@ class HomeRouter(Experiment):
         }
 
     def readings(self, run: Result) -> dict[str, float]:
-        """What the claims read."""
+        """Numbers for the claims."""
         return readings.of_run(run)
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
-        """The assignment's questions."""
+        """Answers to the questions of the assignment."""
         return answers(runs)
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
-        """Window, queue, pings and fetches, as the assignment's scripts sample them."""
+        """Window, queue, pings and fetches, in the form of the assignment's scripts."""
         own = {name: run.parameters[name] for name in ("preset", "maxq")}
         usual = run.parameters == plain(self.resolve(own))
         return files.of_run(run, files.name(own, run.seed, "" if usual else run.run_id[:6]))

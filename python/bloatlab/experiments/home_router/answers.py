@@ -1,4 +1,4 @@
-"""The assignment's five questions, answered from the runs at hand."""
+"""Answers to the five questions of the assignment, from the available runs."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 NIC = (1000, 1500, "100Mbit/s")
-"""Question 2's network card: packets, bytes, rate."""
+"""The network card of question 2: packets, bytes, rate."""
 FAR = 1.05
-"""Times another value from which on it is said to be more."""
+"""A value is called larger if it is more than this factor times the other value."""
 
 
 def answers(results: Sequence[Result]) -> list[Finding]:
-    """The questions that the runs at hand can answer, in their order."""
+    """The questions that the available runs can answer, in their order."""
     found = groups(results)
     said = (_larger(plain(found)), _card(), _symbolic(plain(found)), _mitigations(found), _again(found))
     return [answer for answer in said if answer is not None]
 
 
 def _of(values: Sequence[float], digits: int, scale: float = 1.0) -> str:
-    """A mean over re-runs, or a dash."""
+    """The mean over replications as text, or a dash."""
     return f"{scale * fmean(values):.{digits}f}" if values else "–"
 
 
@@ -72,9 +72,9 @@ def _larger(found: Sequence[Group]) -> Finding | None:
     if not rows:
         return None
     text = (
-        "The long flow sends more until a packet is lost, and none is lost before the queue is full: it fills whatever there "
-        "is, and everything else waits behind it. A page takes a handshake, a request and the rounds of slow start, each one "
-        "round trip, so it grows with the RTT."
+        "The long flow increases its window until a packet is lost, and no packet is lost before the queue is full. So "
+        "it fills the queue, and all other packets wait behind its packets. A page takes a handshake, a request and "
+        "the rounds of slow start. Each of these takes one RTT, so the time of a fetch grows with the RTT."
     )
     return Finding(
         "Question 1: why are fetches slower with a large queue than with a small one?",
@@ -83,8 +83,8 @@ def _larger(found: Sequence[Group]) -> Finding | None:
         ("router", "maxq", "mean queue (packets)", "longest queue", "mean cwnd (segments)", "median RTT (ms)",
          "largest RTT (ms)", "median fetch (s)", "round trips of a fetch", "long flow (Mbit/s)"),
         tuple(rows),
-        "Round trips: median fetch less what the page takes on the idle link, over the median RTT. Means over re-runs; queues "
-        "are counted in packets, of which a buffer may hold several.",
+        "Round trips: the median fetch time minus the time to send the page on the idle link, divided by the median "
+        "RTT. Values are means over replications. Queues are counted in packets; a buffer may hold several packets.",
     )  # fmt: skip
 
 
@@ -103,8 +103,8 @@ def _card() -> Finding:
     return Finding(
         "Question 2: how long can a packet wait in the queue of a network card?",
         "",
-        f"With a txqueuelen of {packets} packets and an MTU of {mtu} bytes at {rate} at most {found.text}: {found.formula}. "
-        f"(bloatlab calc nic --txqueuelen {packets} --mtu {mtu} --rate {rate})",
+        f"With a txqueuelen of {packets} packets and an MTU of {mtu} bytes at {rate}, a packet waits at most "
+        f"{found.text}: {found.formula}. (bloatlab calc nic --txqueuelen {packets} --mtu {mtu} --rate {rate})",
     )
 
 
@@ -128,26 +128,27 @@ def _symbolic(found: Sequence[Group]) -> Finding | None:
                  f"{fits[name].intercept:.1f}", ", ".join(f"{group.maxq}" for group in sizes))
             )  # fmt: skip
         said.append(
-            f"With {router} a frame takes {frame:.3f} ms, so a buffer of {own['segments_per_buffer']} at most {slope:.3f} ms, "
-            f"and the largest RTT grows by {fits['rtt_max'].slope:.3f} ms with each, the median by {fits['rtt_p50'].slope:.3f} ms"
+            f"With {router} a frame takes {frame:.3f} ms, so a buffer of {own['segments_per_buffer']} takes at most "
+            f"{slope:.3f} ms. The largest RTT grows by {fits['rtt_max'].slope:.3f} ms per buffer, the median by "
+            f"{fits['rtt_p50'].slope:.3f} ms"
         )
     if not rows:
         return None
     own = found[0].parameters
     text = (
-        f"RTT = base + b x s x 8F / C: the two-way propagation (here {base_ms(own['delay']):g} ms), and what the b buffers that "
-        "the ping finds in the queue take, each of s frames of F bytes at the rate C. b lies between 0 and maxq; it is maxq "
-        "when the long flow loses a packet, and its sawtooth keeps it between about half of that and all. So the RTT is linear "
-        "in the queue's size."
+        f"RTT = base + b x s x 8F / C. The base is the two-way propagation delay (here {base_ms(own['delay']):g} ms). "
+        "The ping finds b buffers in the queue, each with s frames of F bytes, which are sent at the rate C. b lies "
+        "between 0 and maxq. It is maxq when the long flow loses a packet, and then varies between about half of maxq "
+        "and maxq. So the RTT is linear in the size of the queue."
     )
     return Finding(
         "Question 3: how does the RTT follow from the size of the queue?",
         "",
         " ".join([text, *(f"{part}." for part in said)]),
-        ("router", "RTT", "slope (ms a buffer)", "a full buffer (ms)", "share of it", "at maxq 0 (ms)", "sizes"),
+        ("router", "RTT", "slope (ms per buffer)", "a full buffer (ms)", "share of it", "at maxq 0 (ms)", "sizes"),
         tuple(rows),
-        "Least squares over the means of re-runs. Buffers that an ACK, a ping or a lone segment has for itself take less than "
-        "a full one, which is why the slope of routers with two segments a buffer stays below it.",
+        "Least-squares fits to the means over replications. A buffer with a single ACK, ping or segment takes less "
+        "time than a full one. So with two segments per buffer the slope is smaller than the time of a full buffer.",
     )
 
 
@@ -156,7 +157,7 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
     rows, said = [], []
     for router, all_of in _by_router(found).items():
         usual = plain(all_of)
-        # The size at which most was tried; of several the largest.
+        # The size with the most runs; of several the largest.
         tried = Counter(group.maxq for group in all_of)
         worst = max(usual, key=lambda group: (tried[group.maxq], group.maxq))
         others = [
@@ -178,9 +179,9 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
     if not rows:
         return None
     text = (
-        "A queue that signals before it is full keeps the delay short whatever its limit, one that also gives each flow its "
-        "turn keeps it from other flows altogether; a smaller limit costs nothing to try but drops bursts; and a sender that "
-        "models the path, as BBR, does not fill the queue."
+        "A queue that signals congestion before it is full keeps the delay short for any limit. A queue that also "
+        "separates flows keeps the delay of the long flow away from the other flows. A smaller limit is simple, but "
+        "drops bursts. A sender that models the path, such as BBR, does not fill the queue."
     )
     return Finding(
         "Question 4: what helps?",
@@ -189,13 +190,13 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
         ("router", "maxq", "queue", "congestion control", "median RTT (ms)", "RTT, p95 (ms)", "median fetch (s)",
          "longest fetch (s)", "long flow (Mbit/s)", "packets dropped"),
         tuple(rows),
-        "The ping has a queue of its own where queues are by flow, so there it says little of what the long flow's packets wait. "
-        "Queues that do not count buffers hold as many packets as maxq buffers do.",
+        "Queues that separate flows have a queue for the ping, so there its RTT does not show how long the packets of "
+        "the long flow wait. Queues that do not count buffers hold as many packets as maxq buffers.",
     )  # fmt: skip
 
 
 def _best(worst: Group, others: Sequence[Group]) -> str:
-    """What becomes of the RTT and of the fetch, in the order of the RTT."""
+    """Compares RTT and fetch times with those of the plain queue, sorted by the RTT."""
     before = fmean(worst.readings("rtt_p50"))
     told = []
     measured = [group for group in others if group.readings("rtt_p50")]
@@ -231,20 +232,21 @@ def _again(found: Sequence[Group]) -> Finding | None:
         return None
     counts = sorted({len(group.runs) for group in again})
     text = (
-        f"Re-runs differ in when the flows start, by fractions of a second. Over {' or '.join(map(str, counts))} of them the "
-        f"curves have the same shape: no decile of a run's RTT is further than {100 * widest:.0f} % from the mean of all. What "
-        "changes is where in the sawtooth a fetch begins, and whether it loses its SYN or the end of a burst; such a fetch "
-        "takes a second or more, which moves the mean and not the median."
+        "Replications differ in the starts of the flows, by fractions of a second. Over "
+        f"{' or '.join(map(str, counts))} of them the curves have the same shape: no decile of a run's RTT differs by "
+        f"more than {100 * widest:.0f} % from the mean of all. A fetch may begin at another point of the sawtooth, and "
+        "may lose its SYN or the end of a burst. Such a fetch takes a second or more, which changes the mean but not "
+        "the median."
     )
     return Finding(
-        "Question 5: how much do re-runs differ?",
+        "Question 5: how much do replications differ?",
         "",
         text,
         ("router", "maxq", "runs", "median RTT (ms)", "largest RTT (ms)", "median fetch (s)", "mean fetch (s)",
-         "RTT deciles apart", "fetches a run", "timeouts of fetches", "SYNs lost", "timeouts of the long flow"),
+         "RTT deciles apart", "fetches per run", "timeouts of fetches", "SYNs lost", "timeouts of the long flow"),
         tuple(rows),
-        "Mean over the runs, and its 95 % confidence interval (Student's t). Timeouts and lost SYNs are counts over all runs of "
-        "a row.",
+        "Mean over the runs with its 95 % confidence interval (Student's t). Timeouts and lost SYNs are totals over "
+        "all runs of a row.",
     )  # fmt: skip
 
 
@@ -253,8 +255,8 @@ def _total(group: Group, metric: str) -> str:
 
 
 def _interval(values: Sequence[float], digits: int) -> str:
-    """Mean and confidence interval."""
-    from bloatlab.analysis.intervals import summarise
+    """Mean and confidence interval as text."""
+    from bloatlab.statistics.intervals import summarise
 
     if not values:
         return "–"

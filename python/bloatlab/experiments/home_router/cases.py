@@ -1,4 +1,4 @@
-"""The runs that a reproduction makes: five of each published set-up, and what the questions need besides."""
+"""The runs of a reproduction: five of each published set-up, and further runs for the questions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from bloatlab.experiments.base import PublishedRun
 from bloatlab.experiments.home_router.setup import PRESETS
 
 SIZES = (20, 100)
-"""`maxq` of the assignment."""
+"""Values of `maxq` in the assignment."""
 SEEDS = (42, 43, 44, 45, 46)
-"""Question 5's re-runs."""
+"""Replications for question 5."""
 FURTHER_SIZES = (5, 10, 50, 200)
-"""For question 3: the RTT over the queue's size."""
+"""Limits for question 3, the RTT over the size of the queue."""
 QUEUES = ("codel", "fq_codel", "pie", "cake")
-"""For question 4: what to do against it."""
+"""Queues for question 4, what helps."""
 PACED = "bbr"
 CROSSING = "same direction, two segments"
-"""What other students had: the page crosses the queue whose buffers hold two segments."""
+"""The set-up of other students: the page crosses the queue, and its buffers hold two segments."""
 
 
 def published(preset: str, maxq: int, seed: int) -> str:

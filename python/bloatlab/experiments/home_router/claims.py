@@ -1,4 +1,4 @@
-"""What is published of the home router, and what real Linux gave, held against the means over five re-runs."""
+"""Published values of the home router and values of real Linux, compared with means over five replications."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ TABLE = "the published page's own table, 26 rows"
 LINUX = "the same set-up on real Linux"
 STUDENTS = "other students' results, and the same on real Linux"
 SAME_SHAPE = 0.15
-"""By how much a decile of a re-run's RTT may differ from the mean of all; ours, chosen before the first result."""
+"""Largest relative difference of a decile of a run's RTT from the mean of all; chosen before the first result."""
 Metric = Callable[[Cases], float | None]
 
 
 def values(cases: Cases, preset: str, maxq: int, reading: str) -> list[float]:
-    """A reading of each re-run."""
+    """A reading of each replication."""
     return [float(cases[published(preset, maxq, seed)]["readings"][reading]) for seed in SEEDS]
 
 
 def mean(preset: str, maxq: int, reading: str) -> Metric:
-    """The mean over the re-runs."""
+    """The mean over the replications."""
     return lambda cases: fmean(values(cases, preset, maxq, reading))
 
 
 def furthest(preset: str, maxq: int, reading: str, from_: float) -> Metric:
-    """That of the re-run which is furthest from a value."""
+    """The reading that differs most from a value."""
     return lambda cases: max(values(cases, preset, maxq, reading), key=lambda value: abs(value - from_))
 
 
 def ratio(preset: str, reading: str) -> Metric:
-    """The mean at the largest queue over that at the smallest."""
+    """The mean with the largest queue divided by the mean with the smallest queue."""
     return lambda cases: (
         fmean(values(cases, preset, max(SIZES), reading)) / fmean(values(cases, preset, min(SIZES), reading))
     )
 
 
 def different(preset: str, maxq: int) -> Metric:
-    """How far a re-run's RTT is from that of all."""
+    """Largest difference between the RTT of a replication and the mean of all."""
     return lambda cases: apart([cases[published(preset, maxq, seed)]["readings"] for seed in SEEDS])
 
 
@@ -63,7 +63,7 @@ DEVIATES = {
     "loses about 30 segments where its slow start meets the queue, so what they cost depends on how losses are found: with "
     "duplicate ACKs in place of RACK-TLP 0.681",
 }
-"""Why a claim need not hold; measured."""
+"""Measured reason why a claim may not hold."""
 
 
 def _between(preset: str, maxq: int, what: str, low: float, high: float) -> Claim:

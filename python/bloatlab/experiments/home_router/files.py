@@ -1,4 +1,4 @@
-"""What the assignment's scripts sample, as CSV: window, queue, pings and fetches."""
+"""CSV files in the form of the assignment's scripts: window, queue, pings and fetches."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
-    """What a run's files begin with: `col724-100-42`.
+    """Prefix of the names of a run's files, such as `col724-100-42`.
 
     Args:
         own: The parameters `preset` and `maxq`.
         seed: The run's seed.
-        mark: What tells a run with other settings apart; empty: none.
+        mark: Text that distinguishes a run with other settings; empty if there are none.
     """
     return "-".join(part for part in (own["preset"], str(own["maxq"]), mark, str(seed)) if part)
 
 
 def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
-    """What writes each file, by its name."""
+    """The writer of each file, by name."""
 
     def writing(make: Callable[[Result], pl.DataFrame]) -> FileMaker:
         return lambda path: _write(make(run), path)

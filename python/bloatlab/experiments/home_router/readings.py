@@ -1,4 +1,4 @@
-"""What of a run is read from its samples: distributions of the RTT and of the fetches."""
+"""Numbers from the samples of a run: distributions of the RTT and of the fetch times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DECILES = tuple(range(10, 100, 10))
 
 
 def samples(run: Result, probe: str) -> list[tuple[float, float]]:
-    """When each answer was complete (s) and what it took (ms)."""
+    """Time (s) and duration (ms) of each answer."""
     import polars as pl
 
     own = run.probe_series.to_polars().filter(pl.col("probe").cast(pl.String) == probe).sort("time_s")
@@ -23,9 +23,10 @@ def samples(run: Result, probe: str) -> list[tuple[float, float]]:
 
 
 def of_run(run: Result) -> dict[str, float]:
-    """The readings of a run, by name; what it has nothing of is missing.
+    """The readings of a run by name; those without samples are missing.
 
-    `rtt_pN` (N: 5, 95 and the deciles) and `rtt_max` in ms; `fetches`, `fetch_p50`, `fetch_mean`, `fetch_std`, `fetch_max` in s.
+    `rtt_pN` (N: 5, 95 and the deciles) and `rtt_max` in ms; `fetches`, `fetch_p50`, `fetch_mean`, `fetch_std`,
+    `fetch_max` in s.
     """
     rtts = sorted(rtt for _, rtt in samples(run, PING))
     fetches = [taken / 1e3 for _, taken in samples(run, PAGE)]
@@ -41,10 +42,10 @@ def of_run(run: Result) -> dict[str, float]:
 
 
 def apart(runs: Sequence[Mapping[str, float]]) -> float:
-    """The largest relative difference of a decile of one run's RTT from the mean of that decile over all.
+    """Largest relative difference between a decile of one run's RTT and the mean of this decile over all runs.
 
     Args:
-        runs: The readings of each; those without a ping do not count.
+        runs: Readings of each run; runs without a ping are ignored.
     """
     found = 0.0
     for decile in DECILES:
@@ -55,7 +56,7 @@ def apart(runs: Sequence[Mapping[str, float]]) -> float:
 
 
 def percentile(ordered: list[float], percent: float) -> float:
-    """The percentile of sorted values, linear between two of them."""
+    """The percentile of sorted values, with linear interpolation."""
     place = (len(ordered) - 1) * percent / 100
     below = int(place)
     above = min(below + 1, len(ordered) - 1)

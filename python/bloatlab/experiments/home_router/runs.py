@@ -1,4 +1,4 @@
-"""Runs of the home router side by side: which are re-runs of each other, and which differ in what."""
+"""Groups of runs of the home router that differ only in their seed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 VARIED = ("preset", "direction", "segments_per_buffer", "maxq", "queue", "cca")
-"""Parameters by which the questions compare; in all others the runs must agree."""
+"""Parameters that the questions compare; all others must be equal."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run with what the questions read of it."""
+    """A run with the numbers that the questions need."""
 
     parameters: Mapping[str, Any]
     readings: Mapping[str, float]
@@ -30,13 +30,13 @@ class Run:
 
     @property
     def router(self) -> str:
-        """Which reading of the assignment it is."""
+        """The reading of the assignment."""
         return router(self.parameters["direction"], self.parameters["segments_per_buffer"])
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ in their seed alone."""
+    """Runs that differ only in their seed."""
 
     router: str
     maxq: int
@@ -46,7 +46,7 @@ class Group:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Of the first; they are the same in all."""
+        """Parameters of the first run; all others are equal."""
         return self.runs[0].parameters
 
     def values(self, read: Callable[[Run], float | None]) -> list[float]:
@@ -71,9 +71,10 @@ class Group:
 
 
 def groups(results: Sequence[Result]) -> list[Group]:
-    """The runs in groups: of those that agree in all that the questions do not compare, the most.
+    """Groups the largest set of runs that are equal in all parameters that the questions do not compare.
 
-    In the order of router, queue, congestion control and size; a queue or law that most have comes first.
+    The groups are sorted by router, queue, congestion control and size; frequent queues and congestion controls come
+    first.
     """
     families = Counter(_rest(result) for result in results)
     if not families:
@@ -95,17 +96,17 @@ def groups(results: Sequence[Result]) -> list[Group]:
 
 
 def plain(found: Sequence[Group]) -> list[Group]:
-    """Of each router the groups with a FIFO and the law that most have: what the others are held against."""
+    """The reference groups: those with a FIFO and the most frequent congestion control of each router."""
     fifo = [group for group in found if group.queue == "fifo"] or list(found)
     if not fifo:
         return []
-    law = Counter(group.cca for group in fifo).most_common(1)[0][0]
+    cca = Counter(group.cca for group in fifo).most_common(1)[0][0]
     queue = fifo[0].queue
-    return [group for group in fifo if (group.queue, group.cca) == (queue, law)]
+    return [group for group in fifo if (group.queue, group.cca) == (queue, cca)]
 
 
 def name_of(algorithm: Any) -> str:
-    """A queue or law in a word; a table with all that it sets."""
+    """Name of a queue or congestion control; a table with its parameters."""
     if not isinstance(algorithm, Mapping):
         return str(algorithm)
     rest = ", ".join(f"{name} {value}" for name, value in algorithm.items() if name != "kind")

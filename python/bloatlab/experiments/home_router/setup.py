@@ -18,10 +18,10 @@ DOWN = ("server_out", BOTTLENECK)
 UP = ("home_out", "server_in")
 """Links from h2 to h1."""
 HEADER = 14
-"""Ethernet's, which the queue and the wire count."""
+"""Bytes of Ethernet's header, which count in the queue and on the wire."""
 MTU = 1500
 STARTS = 0.1
-"""Seconds that starts are drawn from, but for the page's: re-runs by hand differ as much."""
+"""Range of the random starts in seconds, except for the page; runs by hand differ by as much."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ PRESETS: Mapping[str, Preset] = {"template": Preset("same", 1), "col724": Preset
 
 
 def router(direction: str, segments_per_buffer: int) -> str:
-    """The preset's name, or what the page and the buffers are like."""
+    """Name of the preset, or a description of the direction and the buffers."""
     own = Preset(direction, segments_per_buffer)
     plural = "s" if segments_per_buffer > 1 else ""
     other = f"{direction} direction, {segments_per_buffer} segment{plural} a buffer"
@@ -44,28 +44,28 @@ def router(direction: str, segments_per_buffer: int) -> str:
 
 
 def frame_ms(rate: str) -> float:
-    """What a full frame takes on the bottleneck, ms."""
+    """Time to send a full frame on the bottleneck, ms."""
     return 8e3 * (MTU + HEADER) / units.rate(rate)
 
 
 def base_ms(delay: str) -> float:
-    """Round trip over two links without queues, ms."""
+    """RTT over two links without queues, ms."""
     return 4e3 * units.duration(delay)
 
 
 def queue(params: Mapping[str, Any]) -> Any:
-    """The router's queue with its limit: `maxq` buffers, or as many packets where its kind does not count buffers."""
+    """The router's queue with its limit: `maxq` buffers, or the same number of packets if its kind has no buffers."""
     given, maxq, segments = params["queue"], params["maxq"], params["segments_per_buffer"]
     own = {"kind": given} if isinstance(given, str) and ":" not in given and not read.is_tc(given) else given
     counts = isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {})
-    # Buffers of one packet are packets.
+    # Buffers of one packet each are packets.
     if counts and segments > 1:
         return {"limit": f"{maxq}buffers", "segments_per_buffer": segments, **own}
     return with_limit(given, f"{maxq * segments}p")
 
 
 def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The four directions of two links. Mininet gives both ends of a link the same limit, so hosts' own queues have it too."""
+    """The four directions of the two links. Mininet gives both ends of a link the same limit, so hosts have it too."""
     plain = queue({**params, "queue": "fifo"})
 
     def link(name: str, rate: str, held: Any) -> dict[str, Any]:
@@ -80,15 +80,14 @@ def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _drawn(params: Mapping[str, Any], most: float) -> str:
-    """What a start is drawn from: so many seconds, but a tenth of the run at most."""
+    """Range of a random start: `most` seconds, but at most a tenth of the run."""
     return f"{1e6 * min(most, units.duration(params['time']) / 10):.0f}us"
 
 
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
-    # Linux's window grows and has every segment acknowledged meanwhile; with offload a buffer is acknowledged once, as every
-    # second segment is anyway.
+    # While Linux's window grows, every segment is acknowledged. With offload a buffer is acknowledged once.
     window = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
     page = {"kind": "fetch", "response": params["page"], "interval": params["fetch_interval"]}
     return [

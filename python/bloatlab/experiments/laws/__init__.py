@@ -1,4 +1,4 @@
-"""What is published of how congestion controls behave, held against ours: response functions, windows, shares, queues."""
+"""Published behaviour of congestion controls compared with ours: response functions, windows, shares and queues."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ CASES = {**response.CASES, **sharing.CASES, **standing.CASES}
 
 
 class CongestionControlLaws(Experiment):
-    """A case for each published statement; the claims read one or several of them."""
+    """One case per published statement; a claim reads one case or several."""
 
     name = "congestion-control-laws"
-    title = "Published laws of congestion controls"
+    title = "Published behaviour of congestion controls"
     summary = (
-        "Papers and RFCs say what window a loss rate leaves to Reno and CUBIC, what BBR has in flight and gets beside CUBIC, "
-        "whom LEDBAT lets pass, and what queue DCTCP, Prague, Vegas and Copa keep. Each statement is a claim."
+        "Papers and RFCs state the window of Reno and CUBIC for a loss rate, BBR's data in flight and its share beside "
+        "CUBIC, to which flows LEDBAT yields, and the queues of DCTCP, Prague, Vegas and Copa. Each statement is a "
+        "claim."
     )
     source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, a source a claim"
     compared = ("case",)
@@ -28,7 +29,8 @@ class CongestionControlLaws(Experiment):
     parameters = (
         Parameter(
             "case", next(iter(CASES)), "",
-            allowed="a name that the table of claims or an error lists", help="path and flows; every one unless set or swept",
+            allowed="a name that the table of claims or an error lists",
+            help="path and flows; unless set or swept, every case is run",
             read=read.choice(*CASES),
         ),
     )  # fmt: skip
@@ -41,5 +43,5 @@ class CongestionControlLaws(Experiment):
         return self.published_axes()
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The case, named, so that each is a run of its own."""
+        """The scenario of the case, with its name, so that each case is a separate run."""
         return {"name": params["case"], **CASES[params["case"]]}

@@ -1,4 +1,4 @@
-"""Paths, flows and readings that the cases of the laws have in common."""
+"""Paths, flows and readings that the cases share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MSS = 1448
 
 
 def packets(mbps: float, seconds: float) -> float:
-    """Full packets that a link sends in a time: with a round trip, the bandwidth-delay product."""
+    """Full packets that a link sends in a time; for an RTT this is the bandwidth-delay product."""
     return mbps * 1e6 * seconds / 8 / PACKET
 
 
@@ -36,7 +36,7 @@ def bottleneck(
 
 
 def fifo(mbps: float, seconds: float) -> dict[str, Any]:
-    """A FIFO that holds what the link sends in a time."""
+    """A FIFO with the limit of what the link sends in a time."""
     return {"kind": "fifo", "limit": f"{round(packets(mbps, seconds))}p"}
 
 
@@ -70,7 +70,7 @@ def total(case: str, metric: str, over: float) -> Value:
 
 
 def share(case: str, name: str) -> Value:
-    """What a flow has of the throughput of all."""
+    """Share of a flow in the throughput of all flows."""
 
     def value(cases: Cases) -> float:
         flows = cases[case]["flow_metrics"]

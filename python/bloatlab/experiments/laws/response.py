@@ -1,4 +1,4 @@
-"""Response functions: the window that a share of lost packets leaves to Reno and to CUBIC."""
+"""Response functions: the window of Reno and of CUBIC for a loss rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bloatlab.experiments.base import Cases, Claim
 from bloatlab.experiments.laws.parts import MSS, Document, Value, bottleneck, fifo, flow, mean, share
 
 WITHIN = 0.1
-"""Sources state no tolerance: a tenth is ours. Delayed ACKs would make 0.71 of Reno's window."""
+"""Tolerance of a tenth; the sources state none. Delayed ACKs would reduce Reno's window to 0.71."""
 
 RENO_RTT = 0.1
 RENO_LOSSES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
@@ -28,15 +28,15 @@ WINDOWS = {
     (0.01, 1e-4): (120, 120, 120, 120),
     (0.01, 1e-5): (379, 379, 379, 379),
 }
-"""RFC 9438 section 5.1, both tables down to 1e-5: mean window of Reno, and of CUBIC with each C, by RTT (s) and loss rate."""
+"""RFC 9438 section 5.1, tables down to 1e-5: mean windows of Reno and CUBIC by C, RTT (s) and loss rate."""
 FAST = "the formula has no fast convergence; without it our windows are 17 to 26 % larger than the formula's, with it smaller"
 RECOVERY = "a recovery takes a round trip in which the window does not grow, which the formula leaves out"
 CYCLES, FIRST = 30, 10
-"""Losses that a run with even ones lasts, and those of them that are not counted."""
+"""Number of losses of a run with even losses, and of those before the warm-up ends."""
 
 
 def _lossy(cca: Any, rtt: float, loss: float, *, even: bool, flows: int, stop: float, warmup: float) -> Document:
-    """Flows on a path that loses packets and is never full, one ACK a segment."""
+    """Flows on a path that loses packets and is never full, with one ACK per segment."""
     tcp = {"ack_every": 1, "min_rto": f"{MIN_RTO:g}s"}
     made = bottleneck(
         10_000, 1000 * rtt, "infinite", [{"count": flows, "cca": cca, "tcp": tcp}], stop=stop, warmup=warmup
@@ -47,7 +47,7 @@ def _lossy(cca: Any, rtt: float, loss: float, *, even: bool, flows: int, stop: f
 
 
 def _even(cca: Any, rtt: float, loss: float, window: float) -> Document:
-    """One flow, losses at equal distances; from one to the next it takes 1 / (p W) round trips."""
+    """One flow with losses at equal distances; between two losses there are 1 / (p W) round trips."""
     cycle = max(rtt / (loss * window), 20 * rtt)
     stop, warmup = CYCLES * cycle, FIRST * cycle
     return _lossy(cca, rtt, loss, even=True, flows=1, stop=round(stop, 1), warmup=round(warmup, 1))
@@ -66,7 +66,7 @@ def _evenly(cca: str, rtt: float, loss: float) -> str:
 
 
 CASES: dict[str, Document] = {
-    # Twenty flows that lose independently of each other: chance is below 3 % of their mean at the smallest p.
+    # Twenty flows with independent losses: at the smallest p the random error of their mean is below 3 %.
     **{
         _reno(loss): _lossy("reno", RENO_RTT, loss, even=False, flows=20, stop=460 if loss < 3e-4 else 260, warmup=60)
         for loss in RENO_LOSSES
@@ -85,7 +85,7 @@ CASES: dict[str, Document] = {
 
 
 def _rate(case: str, metric: str, rtt: float) -> Value:
-    """Mean over the flows, in segments a round trip."""
+    """Mean over the flows, in segments per round trip."""
     of = mean(case, metric)
 
     def value(cases: Cases) -> float | None:
@@ -104,7 +104,7 @@ def _ratio(one: Value, other: Value) -> Value:
 
 
 def padhye(loss: float, rtt: float, rto: float) -> float:
-    """Segments sent a round trip, one ACK a segment (b = 1), no limit by the receiver."""
+    """Segments sent per round trip, with one ACK per segment (b = 1) and without a limit by the receiver."""
     timeouts = rto * min(1, 3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
     return rtt / (rtt * math.sqrt(2 * loss / 3) + timeouts)
 

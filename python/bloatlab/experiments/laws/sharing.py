@@ -1,4 +1,4 @@
-"""What BBR has in flight and gets beside CUBIC; whom LEDBAT lets pass."""
+"""BBR's data in flight and its share beside CUBIC; to which flows LEDBAT yields."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bloatlab.experiments.laws.parts import Document, Value, bottleneck, fifo, f
 BBR_RATE, BBR_RTT = 50.0, 0.04
 BDP = packets(BBR_RATE, BBR_RTT)
 DEEP = 8
-"""Bandwidth-delay products that a deep buffer holds."""
+"""Size of a deep buffer in bandwidth-delay products."""
 DEPTHS = (0.5, 1, 2, 4, 8)
 MODELLED = (2, 4, 8)
-"""Where BBR is held by its window, which the model presumes."""
+"""Buffers in which BBR is limited by its window, as the model assumes."""
 BBR_STOP = 400.0
 HOCK = "Hock, Bless and Zitterbart 2017: several flows fill their windows, 2 to 2.5 BDP together (from memory)"
 WARE = "Ware, Mukerjee, Seshan and Sherry 2019"
@@ -23,10 +23,10 @@ DRAFT = "draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.3.2"
 
 RATE, RTT = 20.0, 0.04
 ROOM = 1.0
-"""Seconds of queue that no low-priority flow fills."""
+"""Length of a queue in seconds that low-priority flows do not fill."""
 TARGET, TARGET_PP = 100, 60
 JOINS = 150.0
-"""When the second flow starts: a LEDBAT alone has come back to its target from slow start."""
+"""Start of the second flow, when a single LEDBAT flow is back at its target after slow start."""
 RFC = "RFC 6817"
 QUEST = "Carofiglio, Muscariello, Rossi and Valenti 2010 (arXiv 1006.3018)"
 STANDING = (
@@ -88,7 +88,7 @@ CASES: dict[str, Document] = {
 
 
 def ware(depth: float) -> float:
-    """BBR's share beside loss-based flows: theirs is 1/2 - 1/(2X) - 4N/q, and every ten seconds BBR pauses."""
+    """BBR's share beside loss-based flows. Their share is 1/2 - 1/(2X) - 4N/q, and BBR pauses every ten seconds."""
     theirs = 0.5 - 0.5 / depth - 4 / (depth * BDP)
     pause = depth * BBR_RTT + 0.2 + BBR_RTT
     return (1 - theirs) * (1 - pause / 10)
@@ -108,7 +108,7 @@ def _in_bdp(case: str, metric: str) -> Value:
 
 
 def _windows(flows: int) -> float:
-    """BDPs in BBR's windows: two, and three bursts of each flow, which last a millisecond and are two segments at least."""
+    """BBR's windows in BDPs: two, and three bursts per flow. A burst lasts 1 ms and has two segments or more."""
     burst = max(2, int(packets(BBR_RATE / flows, 0.001)))
     return 2 + 3 * flows * burst / BDP
 

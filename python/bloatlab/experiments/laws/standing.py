@@ -1,4 +1,4 @@
-"""Standing queues: at the threshold of marks, at Vegas's alpha and beta, at Copa's 1 / delta."""
+"""Standing queues: at the marking threshold, at Vegas's alpha and beta, and at Copa's 1 / delta."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bloatlab.experiments.laws.parts import Document, bottleneck, link, packets
 DC_RATE, DC_RTT, THRESHOLD = 1000.0, 100e-6, 20
 """Alizadeh 2010: 20 packets at 1 Gbit/s."""
 STEP: dict[str, Any] = {
-    # A step: marks where an arrival finds the threshold reached, without an average.
+    # A step: every packet that arrives at the threshold is marked, without an average.
     "kind": "red", "min": f"{THRESHOLD - 1}p", "max": f"{THRESHOLD}p", "weight": 1.0, "probability": 1.0,
     "gentle": False, "ecn": True, "harddrop": False, "limit": "1000p",
 }  # fmt: skip
 ALIZADEH = "Alizadeh et al. 2010 (from memory)"
 PRAGUE = ((100.0, 10.0, 1), (100.0, 10.0, 2), (40.0, 5.0, 1))
-"""Rate in Mbit/s, RTT in ms, flows."""
+"""Rate in Mbit/s, RTT in ms, number of flows."""
 L4S = "RFC 9332 (from memory)"
 VEGAS = {"vegas": (2, 4, "Linux's alpha 2, beta 4"), "vegas 1/3": (1, 3, "ns-2's alpha 1, beta 3")}
 BRAKMO = "Brakmo and Peterson 1995 (from memory)"
@@ -32,7 +32,7 @@ TURNED = {
     ): f"; the flows take each other for flows that fill the queue; with `competitive = false` it is {queue} packets"
     for mbps, count, queue in ((20.0, 4, 9.2), (20.0, 8, 21.5), (50.0, 8, 18.6))
 }
-"""By rate in Mbit/s and flows; measured."""
+"""Measured, by rate in Mbit/s and number of flows."""
 
 
 def _dctcp(flows: int) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _queue(value: Any) -> Any:
-    """A queue of the source by its name, or any other."""
+    """A queue of the source by its name, or another queue."""
     return value if isinstance(value, str) and value in QUEUES else read.algorithm("queues")(value)
 
 
@@ -28,9 +28,9 @@ class MmwaveAqm(Experiment):
     name = "mmwave-aqm"
     title = "FIFO, PIE and FQ-CoDel on a 60 GHz link"
     summary = (
-        "Ten CUBIC flows and a ping cross a link whose rate is that of a 60 GHz link with people in its path: what a large FIFO, "
-        "a small one, PIE and FQ-CoDel make of its dips. The shaper whose rate the source changed step by step is a link with "
-        "a varying rate here."
+        "Ten CUBIC flows and a ping cross a link with the rate of a 60 GHz link with people in its path. How do a "
+        "large FIFO, a small FIFO, PIE and FQ-CoDel react to its dips? The source changed the rate of a shaper step by "
+        "step; here the link has a varying rate."
     )
     source = SOURCE
     compared = ("queue",)
@@ -69,24 +69,23 @@ class MmwaveAqm(Experiment):
         Parameter(
             "player", "authors", "",
             allowed="authors, exact",
-            help="how the rate is set; `authors`: with the quirks of their player (a rate of 0 keeps the one before; of traces "
-            "besides, an interval loses its last digit and a last line without a newline is skipped); `exact`: as drawn or "
-            "written, and 0 is an outage",
+            help="how the rate is set; `authors`: with the quirks of the authors' player (a rate of 0 keeps the "
+                 "previous rate; in traces, an interval also loses its last digit, and a last line without a newline "
+                 "is skipped); `exact`: as drawn or written, and 0 is an outage",
             read=read.choice("authors", "exact"), published="authors",
         ),
-        shared.count("flows", 10, "flows", "long TCP flows, as iperf3 -P", low=1, high=1000),
+        shared.count("flows", 10, "flows", "number of long TCP flows, as iperf3 -P", low=1, high=1000),
         Parameter(
             "cca", "cubic", "",
             allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="congestion control of the flows; a bare `cubic` is Linux's (its variant, slow start by HyStart)",
+            help="congestion control of the flows; the name `cubic` means Linux's variant with HyStart",
             read=read.algorithm("congestion_controls"), published="cubic",
         ),
         Parameter(
             "offload", next(iter(OFFLOADS)), "",
             allowed=", ".join(OFFLOADS),
-            help="what the flows' hosts hand over and take as one; `both`: buffers as Linux's segmentation offload makes them, "
-            "acknowledged once each; `receive`: what happens to leave together is acknowledged once; `none`: an ACK for every "
-            "two segments",
+            help="segmentation offload of the hosts; `both`: buffers as Linux makes them, with one ACK per buffer; "
+                 "`receive`: segments that leave together get one ACK; `none`: one ACK per two segments",
             read=read.choice(*OFFLOADS), published="not stated, on by default",
         ),
         shared.rtt("500us", published="below 1ms"),
@@ -119,7 +118,7 @@ class MmwaveAqm(Experiment):
                     "count": params["flows"],
                     "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
                     "tcp": OFFLOADS[params["offload"]],
-                    # iperf3 starts all at once; a millisecond lets seeds differ.
+                    # iperf3 starts all flows at once. A random millisecond makes runs with other seeds differ.
                     "start_jitter": "1ms",
                 },
                 shared.ping(),
@@ -127,18 +126,18 @@ class MmwaveAqm(Experiment):
         }
 
     def readings(self, run: Result) -> dict[str, float]:
-        """What the claims read."""
+        """Numbers for the claims."""
         return readings.of_run(run)
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
-        """The queue's, the connections' and iperf's, as the authors' scripts wrote them."""
+        """Files of the queue, the connections and iperf3, in the form of the authors' scripts."""
         own = {name: run.parameters[name] for name in ("queue", "scenario")}
         usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
         return files.of_run(run, files.name(own["scenario"], own["queue"], run.seed, "" if usual else run.run_id[:6]))
 
 
 def _rate(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The rate over time: the generator's preset, or the trace of that name."""
+    """The rate over time: the preset of the generator, or the trace of that name."""
     quirks = params["player"] == "authors"
     if params["traces"] is None:
         return {"kind": "mmwave", "preset": params["scenario"], "zero_keeps_rate": quirks}

@@ -1,4 +1,4 @@
-"""What is published of the sixteen cases, held against the readings of ours."""
+"""Published values of the sixteen cases, compared with the readings of our runs."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ SRTT = {
     ("lb", "pie"): (11.2, 29.0), ("sb", "pie"): (11.0, 32.0), ("sl", "pie"): (11.2, 16.0),
     ("lb", "fq_codel"): (9.4, 22.0), ("sb", "fq_codel"): (9.4, 29.0), ("sl", "fq_codel"): (9.4, 15.5),
 }  # fmt: skip
-"""Median and largest sRTT in ms, as the source's figure shows them."""
+"""Median and largest sRTT in ms, read off the source's figure."""
 ON_LINUX = {"largefifo": (19.6, 153.0), "smallfifo": (4.3, 38.8)}
-"""The same of `mobb`."""
+"""Median and largest sRTT of `mobb` in ms."""
 
 
 def reading(
     scenario: str, queue: str, name: str, of: Callable[[Iterable[float]], float] = median
 ) -> Callable[[Cases], float | None]:
-    """A reading of a scenario and queue: what `of` makes of those of its runs, their median if nothing else is said."""
+    """A reading of a scenario and queue: `of` (by default the median) over its runs."""
     return lambda cases: of([float(cases[case(scenario, queue, seed)]["readings"][name]) for seed in SEEDS])
 
 
 def wait(queue: str, level: int) -> Callable[[Cases], float | None]:
-    """Mean queueing delay of the saturated pings at a rate, over scenarios and runs; `None`: there were none."""
+    """Mean queueing delay of the saturated pings at a rate, over scenarios and runs; `None` if there were none."""
 
     def value(cases: Cases) -> float | None:
         readings = [cases[case(scenario, queue, seed)]["readings"] for scenario in SCENARIOS for seed in SEEDS]
@@ -116,7 +116,7 @@ def _goodputs() -> list[Claim]:
 
 
 def _levels(*, judged: bool) -> list[Claim]:
-    # At 385 Mbit/s a ping through the large FIFO is under way for about as long as the rate stands still: few or none are met.
+    # At 385 Mbit/s a ping through the large FIFO takes about as long as the rate is constant, so few pings qualify.
     return [
         Claim(
             f"{queue} at {level} Mbit/s: saturated RTT, 8L/C", round(drain_ms(limit, level), 1), wait(queue, level), "ms", SOURCE,

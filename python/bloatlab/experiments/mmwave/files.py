@@ -1,4 +1,4 @@
-"""The files that the authors' scripts left of a run: from tc, from ss and from iperf3."""
+"""Files in the form of the authors' scripts: from tc, ss and iperf3."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 INTERVAL = 1.0
-"""Seconds of a line of iperf3."""
+"""Seconds per line of iperf3."""
 
 
 def name(scenario: str, queue: Any, seed: int, mark: str) -> str:
-    """What the authors call EXPID: `sl-largefifo-1`, the number being the seed.
+    """The authors' EXPID, such as `sl-largefifo-1`; the number is the seed.
 
     Args:
         scenario: The link scenario.
-        queue: The queue as it was set.
+        queue: The queue as it was given.
         seed: The run's seed.
-        mark: What tells a run with other settings apart; empty: none.
+        mark: Text that distinguishes a run with other settings; empty if there are none.
     """
     kind = queue.get("kind", "queue") if isinstance(queue, Mapping) else str(queue).split()[0].rpartition(":")[2]
     said = re.sub(r"[^A-Za-z0-9_+.]", "_", str(kind))
@@ -34,7 +34,7 @@ def name(scenario: str, queue: Any, seed: int, mark: str) -> str:
 
 
 def of_run(run: Result, expid: str) -> Mapping[str, FileMaker]:
-    """What writes each file, by its name."""
+    """The writer of each file, by name."""
 
     def writing(table: str, columns: Callable[[pl.DataFrame], pl.DataFrame]) -> FileMaker:
         def write(path: Path) -> None:
@@ -67,7 +67,7 @@ def queue(series: pl.DataFrame) -> pl.DataFrame:
 
 
 def connections(series: pl.DataFrame) -> pl.DataFrame:
-    """The long flows' rows of `flow_series`, in the order of time."""
+    """Rows of the long flows in `flow_series`, sorted by time."""
     import polars as pl
 
     names = pl.col("flow").cast(pl.String)
@@ -104,7 +104,7 @@ def iperf(series: pl.DataFrame) -> pl.DataFrame:
         connections(series)
         .with_columns(second.alias("start") * INTERVAL, pl.col("retransmissions").cast(pl.Int64))
         .with_columns(
-            # So far, and up to the sample before.
+            # The totals up to this sample and up to the one before.
             (pl.col("retransmissions") - pl.col("retransmissions").shift(1, fill_value=0).over("flow")).alias("again")
         )
         .group_by("start", "flow", maintain_order=True)

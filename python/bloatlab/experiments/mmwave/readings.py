@@ -1,6 +1,6 @@
-"""What the claims read from the samples of a run.
+"""Numbers for the claims from the samples of a run.
 
-Samples are 100 ms apart, and the link's rate changes at most once in two of them.
+Samples are 100 ms apart, and the rate of the link changes at most once in two samples.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 SAMPLE = 0.1
 """s."""
 SETTLED = 0.05
-"""s after a change of the rate, from which on the queue holds what it will."""
+"""Seconds after a change of the rate until the queue is steady."""
 FULL = 0.95
-"""Share of a FIFO's bytes from which on it is saturated."""
+"""Share of a FIFO's limit from which it counts as saturated."""
 LEVELS = (3850, 3080, 2310, 1925, 1540, 1155, 962, 770, 385)
-"""Mbit/s: rates of the 60 GHz modem, at which the source tells the RTT."""
+"""Rates of the 60 GHz modem in Mbit/s for which the source states the RTT."""
 
 
 def of_run(run: Result) -> dict[str, float]:
-    """The readings of a run, by name; what it has nothing of is missing."""
+    """The readings of a run by name; those without samples are missing."""
     import polars as pl
 
     link = run.link_series.to_polars().filter(pl.col("link").cast(pl.String) == "bottleneck").sort("time_s")
@@ -57,24 +57,25 @@ def of_run(run: Result) -> dict[str, float]:
 
 
 def same(first: float, second: float) -> bool:
-    """Whether two means over samples are of one rate, Mbit/s."""
+    """Whether two means over samples (Mbit/s) are of the same rate."""
     return abs(first - second) < 1e-3
 
 
 def saturated(
     rates: Sequence[float], backlog: Sequence[float], pings: Iterator[tuple[float, float]]
 ) -> Iterator[tuple[float, float]]:
-    """Rate (Mbit/s) and RTT (ms) of each ping that met a full FIFO and a rate that stood still.
+    """Rate (Mbit/s) and RTT (ms) of each ping that met a full FIFO while the rate was constant.
 
-    It left with a sample, at least `SETTLED` after the last change of the rate, and came back before the next.
+    Such a ping left at a sample, at least `SETTLED` after the last change of the rate, and was answered before the
+    next change.
 
     Args:
-        rates: Mean rate of each sample, the first ending at `SAMPLE`.
-        backlog: Share of its limit that the FIFO holds at the end of each sample.
-        pings: When an answer came (s) and its RTT (ms).
+        rates: Mean rate of each sample; the first sample ends at `SAMPLE`.
+        backlog: Share of the FIFO's limit that is filled at the end of each sample.
+        pings: Time of each answer (s) and its RTT (ms).
     """
     for time, rtt in pings:
-        # The samples that end where it left, and where it came back at the latest.
+        # The sample at which it left, and the last one by which it was answered.
         left = round((time - rtt / 1e3) / SAMPLE) - 1
         until = left + math.ceil(rtt / 1e3 / SAMPLE)
         if left < 1 or until + 1 >= len(rates) or backlog[left] < FULL:
@@ -84,7 +85,7 @@ def saturated(
             continue
         if not same(rates[left], rate):
             before = rates[left - 1]
-            # The mean of a sample with a change in it says where in it the change was.
+            # The mean of a sample with a change shows when the change was.
             known = not same(rate, before) and (until > left + 1 or same(rates[left + 2], rate))
             if not known or SAMPLE * (rates[left] - before) / (rate - before) < SETTLED:
                 continue
@@ -99,21 +100,21 @@ def _saturation(found: Sequence[tuple[float, float]], limit: int, base_ms: float
     for level in LEVELS:
         waits = [rtt - base_ms for rate, rtt in found if same(rate, level)]
         if waits:
-            # Sums, so that those of several runs make one mean.
+            # Sums, so that several runs give one mean.
             readings |= {f"wait_sum_{level}": math.fsum(waits), f"wait_count_{level}": float(len(waits))}
     return readings
 
 
 def drain_ms(limit: int, rate: float) -> float:
-    """Milliseconds that a link of this rate (Mbit/s) takes for so many bytes: 8L/C."""
+    """Milliseconds that a link of this rate (Mbit/s) needs for these bytes: 8L/C."""
     return 8 * limit / rate / 1e3
 
 
 def falls(rates: Sequence[float]) -> Iterator[tuple[int, int, float, float]]:
-    """The falls of the rate to below `DIP`, and above 0, at which there is no bound.
+    """The falls of the rate to between 0 and `DIP`. At 0 the RTT has no bound.
 
     Yields:
-        The first sample with the lower rate in it, the first after it, the rate before, the lower rate.
+        The first sample with the lower rate, the first sample after it, the rate before, the lower rate.
     """
     first = 1
     while first + 1 < len(rates):
@@ -126,19 +127,19 @@ def falls(rates: Sequence[float]) -> Iterator[tuple[int, int, float, float]]:
             end += 1
         if 0 < after < min(before, DIP):
             yield first, end, before, after
-        # The sample at `end` has the next change in it.
+        # The sample at `end` contains the next change.
         first = end
 
 
 def excess(rates: Sequence[float], highest: Sequence[float | None], base_ms: float, usual: float) -> Iterator[float]:
-    """By how many ms the RTT of each dip exceeds what a queue that nothing shortens comes to, q C_before / C_dip.
+    """How many ms the RTT of each dip exceeds the delay of an unmanaged queue, q C_before / C_dip.
 
     Args:
         rates: Mean rate of each sample, Mbit/s.
         highest: Largest sRTT of a flow at the end of each sample, ms.
         base_ms: Base RTT.
-        usual: Median queueing delay of the run, ms: to it an AQM returns at any rate, so that a queue that is shorter when
-            the dip comes counts as much.
+        usual: Median queueing delay of the run, ms. An AQM returns to it at any rate, so a queue that is shorter
+            before the dip counts with this delay.
     """
     for first, end, before, after in falls(rates):
         peaks = [rtt for rtt in highest[first:end] if rtt is not None]

@@ -1,4 +1,4 @@
-"""The source's queues and link scenarios."""
+"""The queues and link scenarios of the source."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
     "fq_codel": {"kind": "fq_codel", "limit": "5000p", "target": "10ms"},
 }
 SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2520Mbit/s", "mobb": "2961Mbit/s"}
-"""Link scenarios, and the mean of the authors' trace of each: what queues are told of the rate."""
+"""Link scenarios with the mean rate of the authors' traces, which queues see as the constant rate."""
 FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
 CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
-"""The hosts' congestion control."""
+"""Congestion control of the hosts."""
 OFFLOADS: Mapping[str, Mapping[str, bool]] = {
     "both": {"segmentation_offload": True, "receive_offload": True},
     "receive": {"receive_offload": True},
     "none": {},
 }
-"""What the hosts hand over, and take, as one."""
+"""Segmentation and receive offload of the hosts."""
 SEEDS = range(42, 47)
-"""Of the published runs: peaks of a run hang on where a flow's packets happen to stand when the rate falls."""
+"""Seeds of the published runs; the peaks of a run depend on which packets wait when the rate falls."""
 FLOW = "iperf"
-"""What the long flows are called."""
+"""Prefix of the names of the long flows."""
 DIP = 2000.0
-"""Mbit/s below which the source's statistics speak of a dip."""
+"""Rate in Mbit/s below which the source speaks of a dip."""
 
 
 def case(scenario: str, queue: str, seed: int) -> str:

@@ -1,4 +1,4 @@
-"""Ways to keep a 5G bearer's buffer short, side by side: queue disciplines in the RLC, dynamic sizing, the UPF, marks."""
+"""Schemes that keep the buffer of a 5G bearer short: queues in the RLC, dynamic sizing, the UPF, and marking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BULK, PAGES = "bulk", "web"
 
 
 def _round_trip(percentile: int) -> Criterion:
-    """RTT of the bulk flows: they cross up to four queues, and sojourn times in each do not say how long a packet waits."""
+    """RTT of the bulk flows, because they cross up to four queues and no single sojourn time has the whole wait."""
     metric = f"p{percentile}_rtt_l4"
     return Criterion(
         f"{BULK}_rtt_p{percentile}", f"RTT of transfers p{percentile}", "ms", "lower", "bulk delay",
@@ -46,17 +46,18 @@ class NrDynamicBuffers(Experiment):
     name = "nr-dynamic-buffers"
     title = "Dynamic buffers against queue management in 5G"
     summary = (
-        "The flows of one user share the buffer of one 5G bearer: transfers, a call, web pages and a ping. Queue "
-        "disciplines in the RLC, laws that keep the RLC short (DRQL, DynRLC, 5G-BDP), queues in the UPF and L4Span's "
-        "marks take their turn over four channels in both modes of the RLC, and are ranked by delay, throughput, "
-        "fairness and loss."
+        "The flows of one user share the buffer of one 5G bearer: transfers, a call, web pages and a ping. The schemes "
+        "are queue disciplines in the RLC, algorithms that keep the RLC short (DRQL, DynRLC, 5G-BDP), queues in the "
+        "UPF, and L4Span's marking. They are tried on four channels in both modes of the RLC, and are ranked by delay, "
+        "throughput, fairness and loss."
     )
     source = (
         "bloatlab; the comparison that the authors of nr-rlc name as future work. Laws after Irazabal et al. 2022 and "
         "Wan and Jamieson 2025, channels after TR 38.901"
     )
     figures = (
-        "fronts", "standings", "places", "delay_ranges", "criteria", "descent", "time_series", "queue", "operating_point", "ecdf",
+        "fronts", "standings", "places", "delay_ranges", "criteria",
+        "downlink", "time_series", "queue", "operating_point", "ecdf",
     )  # fmt: skip
     compared = ("scheme",)
     replications = 3
@@ -77,19 +78,19 @@ class NrDynamicBuffers(Experiment):
             allowed=", ".join(CHANNELS), help="; ".join(f"{one.name}: {one.what}" for one in CHANNELS.values()),
             read=read.choice(*CHANNELS),
         ),
-        shared.cca("cubic", "congestion control of TCP where the scheme is not made for one of its own"),
+        shared.cca("cubic", "congestion control of TCP, unless the scheme needs another one"),
         shared.count("flows", 2, "flows", "transfers of each user", low=1, high=100),
-        shared.count("ues", 1, "users", "users; call, pages and ping are the first one's", low=1, high=64),
+        shared.count("ues", 1, "users", "number of users; call, pages and ping belong to the first one", low=1, high=64),
         Parameter(
             "buffer", "10MB", "bytes",
             allowed="bytes such as 10MB",
-            help="what the RLC holds of each user, and a plain queue in SDAP (OpenAirInterface: 10 MB)",
+            help="buffer of the RLC for each user, and limit of a plain queue in SDAP (OpenAirInterface: 10 MB)",
             read=read.size,
         ),
         Parameter(
             "small_buffer", "250kB", "bytes",
             allowed="bytes such as 250kB",
-            help="what the RLC holds under tail_small: the product of 100 Mbit/s and 20 ms",
+            help="buffer of the RLC with tail_small: 100 Mbit/s x 20 ms",
             read=read.size,
         ),
         Parameter(
@@ -112,7 +113,7 @@ class NrDynamicBuffers(Experiment):
         *criteria.voip(),
         *criteria.ping(),
         *criteria.web(),
-        # A scheme that serves pages well leaves less to transfers: their goodput alone would count that against it.
+        # A scheme that is good for pages leaves less to transfers, so the goodput includes the pages.
         Criterion(
             "tcp_goodput", "goodput of TCP", "Mbit/s", "higher", "throughput",
             f"sum over the {BULK} flows and the pages of mean_throughput_l7", _carried,
@@ -129,17 +130,17 @@ class NrDynamicBuffers(Experiment):
         return {"channel": list(CHANNELS), "rlc": RLC_MODES, "scheme": list(SCHEMES)}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The UPF's rate from the channel."""
+        """Fills in the rate of the UPF from the channel."""
         if values["upf_rate"] is None:
             values["upf_rate"] = CHANNELS[values["channel"]].upf_rate
         return values
 
     def remarks(self, observed: Sequence[Observation]) -> list[Finding]:
-        """Who wins where, and what becomes of common claims."""
+        """Findings: the best schemes per point, and common claims."""
         return remarks(observed)
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A cell whose first user does everything, and others that only transfer."""
+        """A cell: the first user has all flows, further users only transfers."""
         scheme = SCHEMES[params["scheme"]]
         cell = {
             "wire": {"rate": "10Gbit/s", "delay": "5ms", "overhead": 38},

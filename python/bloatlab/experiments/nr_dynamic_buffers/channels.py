@@ -1,4 +1,4 @@
-"""Four channels of a 5G cell, from one that never changes to one that is blocked, from the parts of TR 38.901."""
+"""Four channels of a 5G cell after TR 38.901, from a constant one to one with blockage."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# A UE puts its 23 dBm into the few resource blocks that ACKs need, the cell's SNR is over the carrier: 10 dB for a tenth.
+# A UE puts its 23 dBm into the few resource blocks of ACKs, and the cell's SNR is over the whole carrier: 10 dB for a
+# tenth.
 MID_BAND = {"frequency": "3.5GHz", "bandwidth": "20MHz", "numerology": 1, "ue_power": 33}
 PEDESTRIAN, VEHICLE = 0.833, 16.667
-"""m/s; TR 38.901 table 7.2-1: 3 km/h; 60 km/h."""
+"""Speeds in m/s: 3 km/h (TR 38.901 table 7.2-1) and 60 km/h."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A carrier and a user's way through its cell."""
+    """A carrier, and the path of a user through its cell."""
 
     name: str
     what: str
     carrier: Mapping[str, Any]
     ue: Mapping[str, Any]
     upf_rate: str
-    """Rate on the backhaul of an operator who shapes in the UPF: a twentieth below what the carrier brings at its best."""
+    """Backhaul rate of an operator who shapes in the UPF: a twentieth below the best rate of the carrier."""
 
 
 def _moving(speed: float, heading: float, length: float) -> dict[str, Any]:
@@ -62,7 +63,7 @@ CHANNELS: Mapping[str, Channel] = {
             {
                 "scenario": "umi", "condition": "los", "position_m": [260, 0], "shadowing": True, "gnb_antennas": 64,
                 "mobility": _moving(PEDESTRIAN, 90, 50), "fading": {"k_db": 9, "speed_mps": PEDESTRIAN},
-                # Two abreast, one each 2 s or so.
+                # Two side by side, one about every 2 s.
                 "blockage": {"kind": "b", "gap": "2s", "width_m": 0.6},
             },
             "305Mbit/s",
@@ -72,9 +73,9 @@ CHANNELS: Mapping[str, Channel] = {
 
 
 def radio(channel: Channel, rlc: str, ues: int) -> dict[str, Any]:
-    """The cell's radio: so many users that each go this way, with fading and blockers of their own.
+    """The radio of the cell: `users` users on this path, each with independent fading and blockers.
 
-    Up to 64QAM: with 256QAM HARQ seldom repairs what a fade broke, since a repetition keeps the modulation.
+    At most 64QAM: with 256QAM HARQ rarely recovers from a fade, because a repetition keeps the modulation.
     """
     ue = {"kind": "scenario", "gnb_antennas": 32, "ue_antennas": 4, **channel.ue}
     return {

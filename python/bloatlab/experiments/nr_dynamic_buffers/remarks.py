@@ -1,4 +1,4 @@
-"""Who wins where, and what becomes of common claims about buffers in 5G, read from the runs."""
+"""Findings from the runs: the best schemes per point, and common claims about buffers in 5G."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ GOODPUT = "tcp_goodput"
 PAGE = "web_p95"
 LOST = "retransmitted"
 NEAR = 0.95
-"""Share of the best goodput from which on none is said to have given throughput up."""
+"""Share of the best goodput above which a scheme counts as keeping the throughput."""
 FAR = 1.5
-"""Times another's delay from which on it is told."""
+"""Factor between two delays above which the page mentions them."""
 SIZED = ("drql", "dynrlc", "bdp", "upf_pacer")
 MARKING = ("dualpi2_prague", "l4span", "l4span_ecn")
 
@@ -50,11 +50,11 @@ class Table:
         return self.means.get((point, scheme, criterion))
 
     def column(self, point: str, criterion: str) -> dict[str, float]:
-        """Of each scheme that has a value at a point."""
+        """Values of a criterion at a point by scheme."""
         return {scheme: value for scheme in self.schemes if (value := self.get(point, scheme, criterion)) is not None}
 
     def ratios(self, scheme: str, other: str, criterion: str) -> dict[str, float]:
-        """A scheme's value over another's, at each point where both have one."""
+        """Ratio of the values of two schemes at each point where both have one."""
         pairs = (
             (point, self.get(point, scheme, criterion), self.get(point, other, criterion)) for point in self.points
         )
@@ -62,14 +62,14 @@ class Table:
 
 
 def remarks(observed: Sequence[Observation]) -> list[Finding]:
-    """What the runs say; only of schemes that took part."""
+    """All findings that the schemes of the runs allow."""
     table = Table.of(observed)
     said = (winners, deep, disciplines, cost, moved, shaped, marking, modes)
     return [remark for say in said if (remark := say(table)) is not None]
 
 
 def winners(table: Table) -> Finding | None:
-    """The best at each point by delay, by goodput, and by what lies between."""
+    """The best scheme at each point by delay, by goodput, and by two measures of both."""
     rows, best = [], []
     for point in table.points:
         delays, rates = table.column(point, DELAY), table.column(point, GOODPUT)
@@ -98,15 +98,15 @@ def winners(table: Table) -> Finding | None:
     )
     tallies = (f"{title}: {_tally([chosen[index] for chosen in best])}" for index, title in enumerate(titles))
     text = (
-        "Delay is that of the call, one way, which 99 in 100 packets keep; power is goodput over that delay. Within one "
-        "percent schemes are equal, and the numbers are those of the first. "
-        f"Of {len(rows)} places, {'; '.join(tallies)}."
+        "The delay is the call's one-way delay at the 99th percentile; power is goodput divided by this delay. Schemes "
+        f"within one percent count as equal, and the numbers are those of the first. Of {len(rows)} points, "
+        f"{'; '.join(tallies)}."
     )
-    return Finding("Who wins where", "", text, ("where", *titles), tuple(rows))
+    return Finding("The best scheme at each point", "", text, ("where", *titles), tuple(rows))
 
 
 def deep(table: Table) -> Finding | None:
-    """What an unmanaged buffer costs."""
+    """The delay of an unmanaged buffer."""
     rows = []
     for point in table.points:
         delays = table.column(point, DELAY)
@@ -123,7 +123,10 @@ def deep(table: Table) -> Finding | None:
         for point in table.points
         if "tail" in (column := table.column(point, DELAY))
     }
-    text = f"Behind a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme there."
+    text = (
+        f"With a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme at the same "
+        "point."
+    )
     kept = table.ratios("tail_small", "tail", GOODPUT)
     if kept:
         text += f" A shallow buffer keeps {_range(kept, 100, ' %')} of its goodput."
@@ -132,8 +135,8 @@ def deep(table: Table) -> Finding | None:
 
 
 def disciplines(table: Table) -> Finding | None:
-    """Queue disciplines in the RLC against those above a short RLC."""
-    rows, better, laws = [], [], []
+    """Compares queue disciplines in the RLC with those above a short RLC."""
+    rows, better, sized = [], [], []
     for scheme in ("codel", "pie", *SIZED):
         delays, rates = table.ratios(scheme, "fq_codel", DELAY), table.ratios(scheme, "fq_codel", GOODPUT)
         trips = table.ratios(scheme, "fq_codel", ROUND_TRIP)
@@ -141,7 +144,7 @@ def disciplines(table: Table) -> Finding | None:
             continue
         quicker = sum(ratio < 1 for ratio in delays.values())
         if scheme in SIZED:
-            laws.append(scheme)
+            sized.append(scheme)
             better += [scheme] if 2 * quicker > len(delays) else []
         rows.append((
             scheme, f"{quicker} of {len(delays)}", _spread(delays), _spread(trips), _spread(rates),
@@ -149,28 +152,28 @@ def disciplines(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can treat "
-        "flows apart."
+        "The claim: an AQM in the RLC is not enough; the RLC must be kept short, so that a queue above it can separate "
+        "flows."
     )
-    if laws:
+    if sized:
         text += (
-            f" Against FQ-CoDel in the RLC itself the call is quicker at most places under {' and '.join(better)}."
+            f"  Compared with FQ-CoDel in the RLC, the call's delay is shorter at most points with {' and '.join(better)}."
             if better
-            else f" Against FQ-CoDel in the RLC itself none of {', '.join(laws)} makes the call quicker at most places."
+            else f"  Compared with FQ-CoDel in the RLC, none of {', '.join(sized)} gives a shorter delay at most points."
         )
-        text += " Here the RLC takes a packet only when a block is filled, so that its queue is the one that stands."
+        text += " Here the RLC takes a packet only when it fills a block, so packets wait in front of the RLC."
     columns = (
         "scheme",
-        "call quicker than under fq_codel",
-        "its p99 over fq_codel's",
-        "RTT p95 over its",
-        "goodput over its",
+        "shorter delay of the call than fq_codel",
+        "call p99 / fq_codel's",
+        "RTT p95 / fq_codel's",
+        "goodput / fq_codel's",
     )
     return Finding("An AQM in the RLC, or a short RLC", "", text, columns, tuple(rows))
 
 
 def cost(table: Table) -> Finding | None:
-    """What short delays cost in goodput."""
+    """The goodput that short delays cost."""
     kept = {
         name: ratios for name in table.schemes if name != "tail" and (ratios := table.ratios(name, "tail", GOODPUT))
     }
@@ -189,10 +192,10 @@ def cost(table: Table) -> Finding | None:
     )
     full = [name for name in order if kept[name][least[name]] >= NEAR]
     text = (
-        f"The claim: short buffers cost no throughput. At least {NEAR:.0%} of the deep buffer's goodput at every place "
-        f"is kept by {len(full)} of {len(rows)} schemes{_listed(full)}."
+        f"The claim: short buffers cost no throughput. {len(full)} of {len(rows)} schemes keep at least {NEAR:.0%} of "
+        f"the deep buffer's goodput at every point{_listed(full)}."
     )
-    columns = ("scheme", "of the goodput under tail, mean", "least", "where")
+    columns = ("scheme", "of the goodput with tail, mean", "least", "where")
     return Finding("What short delays cost", "", text, columns, rows)
 
 
@@ -208,15 +211,15 @@ def moved(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        f"5G-BDP over a plain queue leaves the call {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of the "
-        "deep buffer's delay: the law decides where packets wait, the queue discipline there how long."
+        f"With 5G-BDP and a plain queue the call has {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of "
+        "the deep buffer's delay. The sizing decides where packets wait, and the queue discipline decides how long."
     )
     columns = ("where", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
     return Finding("Sizing alone moves the queue", "", text, columns, tuple(rows))
 
 
 def shaped(table: Table) -> Finding | None:
-    """A UPF that shapes to a rate which the channel does not keep."""
+    """A UPF that shapes to a rate that the channel does not always have."""
     rows = [
         (_place(point), f"{aqm:.1f}", f"{inside:.1f}", f"{100 * rate / best:.0f} %")
         for point in table.points
@@ -230,10 +233,11 @@ def shaped(table: Table) -> Finding | None:
     ratios = table.ratios("upf_aqm", "fq_codel", DELAY)
     far = [point for point, ratio in ratios.items() if ratio > FAR]
     text = (
-        "The claim: the operator's router can do it. FQ-CoDel in a UPF that sends at a fixed rate, against the same "
-        f"queue in the RLC: the call's delay is {_range(ratios, 1, '')} times as long"
+        "The claim: the operator's router can solve the problem. With FQ-CoDel in a UPF that sends at a fixed rate, "
+        f"compared with the same queue in the RLC, the call's delay is {_range(ratios, 1, '')} times as long"
         + (f", more than {FAR:g} times at {'; '.join(_place(point) for point in far)}" if far else "")
-        + ". Where the radio falls below the UPF's rate the queue stands in the RLC, which nothing manages."
+        + ". Where the rate of the radio falls below the UPF's rate, packets wait in the RLC, which has no queue "
+        "management."
     )
     columns = ("where", "FQ-CoDel in the UPF (ms)", "FQ-CoDel in the RLC (ms)", "of the best goodput")
     return Finding("A queue in the UPF", "", text, columns, tuple(rows))
@@ -261,15 +265,15 @@ def marking(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        f"The claim: with marks there are short delays at full throughput. At {full} of {places} places of these "
-        f"schemes TCP comes to {NEAR:.0%} of the best goodput there."
+        f"The claim: marks give short delays at full throughput. At {full} of {places} points of these schemes TCP has "
+        f"{NEAR:.0%} of the best goodput."
     )
     columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
     return Finding("Marks instead of drops", "", text, columns, tuple(rows))
 
 
 def modes(table: Table) -> Finding | None:
-    """Unacknowledged against acknowledged mode."""
+    """Compares unacknowledged with acknowledged mode."""
     rows, longer = [], []
     for um in (point for point in table.points if "rlc=um" in point):
         am = um.replace("rlc=um", "rlc=am")
@@ -287,11 +291,11 @@ def modes(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        "Loss and goodput are means over the schemes, the delay is that of the best. What HARQ gives up is sent again "
-        "by AM; in UM it is lost, and PDCP's receiver holds back what came after it until t-Reordering ends. "
+        "Loss and goodput are means over the schemes; the delay is that of the best scheme. AM retransmits what HARQ "
+        "gives up. In UM it is lost, and PDCP's receiver holds back later packets until t-Reordering expires."
     )
     text += (
-        f"No scheme can mend that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
+        f"No scheme avoids that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
         if longer
         else "Here that makes no great difference to the shortest delay."
     )
@@ -326,7 +330,7 @@ def _place(point: str) -> str:
 
 
 def _within(values: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Names of the least first value and of those one percent from it, in the order of the second."""
+    """Names with the smallest first value and those within one percent, sorted by the second value."""
     least = min(first for first, _ in values.values())
     found = [name for name, (first, _) in values.items() if first <= least + 0.01 * abs(least)]
     return sorted(found, key=lambda name: values[name][1])

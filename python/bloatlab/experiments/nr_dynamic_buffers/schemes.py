@@ -1,4 +1,4 @@
-"""Ways to keep a radio bearer's buffer short, each as what it sets of the cell and of the transfers."""
+"""Schemes that keep the buffer of a radio bearer short: settings of the cell and of the transfers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 UNMANAGED = "infinite"
-"""A queue that only the RLC's buffer bounds."""
+"""A queue without a limit except the RLC's buffer."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,17 @@ class Scheme:
     rlc: Any = UNMANAGED
     """Queue in front of the RLC's transmitter."""
     buffer: str = "buffer"
-    """Parameter that says how many bytes the RLC holds."""
+    """Name of the parameter with the RLC's buffer size in bytes."""
     sdap: Mapping[str, Any] | None = None
-    """Queue in SDAP, and what lets packets on into the RLC."""
+    """Queue in SDAP, and what decides when packets enter the RLC."""
     upf: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the backhaul: the UPF's queue and pacer."""
     is_shaped: bool = False
-    """Whether the UPF sends at the rate for which the channel is taken."""
+    """Whether the UPF sends at the expected rate of the channel."""
     marks: bool = False
     """Whether packets are marked as they enter the RLC."""
     cca: str | None = None
-    """Congestion control that it is made for; `None`: the experiment's."""
+    """Congestion control that the scheme needs; `None`: that of the experiment."""
     ecn: bool = False
 
 
@@ -65,7 +65,7 @@ SCHEMES: Mapping[str, Scheme] = {
 
 
 def apply(scheme: Scheme, cell: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    """The cell as the scheme wants it."""
+    """The cell with the settings of the scheme."""
     backhaul = {**cell["backhaul"], **scheme.upf}
     if scheme.is_shaped:
         backhaul["rate"] = params["upf_rate"]
@@ -80,5 +80,5 @@ def apply(scheme: Scheme, cell: dict[str, Any], params: Mapping[str, Any]) -> di
 
 
 def transfers(scheme: Scheme, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Congestion control and connection settings of TCP under the scheme."""
+    """Congestion control and connection settings of TCP for the scheme."""
     return {"cca": scheme.cca or params["cca"], "tcp": {"ecn": True} if scheme.ecn else {}}

@@ -1,4 +1,4 @@
-"""Bufferbloat in the RLC buffer of a 5G cell, and CoDel in the RLC (ns-3 and 5G-LENA): to the packet, and beyond."""
+"""Bufferbloat in the RLC buffer of a 5G cell, and CoDel in the RLC (ns-3 and 5G-LENA)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 LOADS = (15_000, 16_000, 20_000, 25_000, 30_000, 35_000, 40_000)
-"""Packets/s that are swept unless the user says otherwise."""
+"""Default axis of the load, packets/s."""
 USUAL = 20_000
 HIGHEST = 1_000_000
 BY_TCP = ("cca", "workload")
-"""Parameters that may make the elephant TCP, which has no rate."""
+"""Parameters that can make the elephant a TCP flow, which has no rate."""
 
 
 def _queue(value: Any) -> Any:
-    """Tail drop, or a queue of the registry."""
+    """Reads tail drop or a queue of the registry."""
     return TAIL if value in (TAIL, "vanilla") else read.algorithm("queues")(value)
 
 
 def _cca(value: Any) -> Any:
-    """UDP, or a congestion control of the registry."""
+    """Reads UDP or a congestion control of the registry."""
     return UDP if value == UDP else read.algorithm("congestion_controls")(value)
 
 
@@ -44,9 +44,9 @@ class NrRlc(Experiment):
     name = "nr-rlc"
     title = "Bufferbloat in a 5G RLC buffer"
     summary = (
-        "A flow of one packet a second (mice) and one of many thousands (elephant) cross one 5G cell to one UE through the same "
-        "RLC buffer: what the elephant's rate, the buffer and a queue discipline in the RLC do to the delay of both. The cell is "
-        "5G-LENA's, slot by slot."
+        "A flow of one packet per second (mice) and one of many thousands (elephant) cross one 5G cell to one UE "
+        "through the same RLC buffer. How do the elephant's rate, the buffer and a queue discipline in the RLC change "
+        "the delay of both? The cell is 5G-LENA's, slot by slot."
     )
     source = SOURCE
     compared = ("queue", "rlc", "cca")
@@ -61,7 +61,7 @@ class NrRlc(Experiment):
         Parameter(
             "lambda", None, "packets/s",
             allowed=f"1 to {HIGHEST}",
-            help=f"packets that the elephant sends in a second over UDP (when not given {USUAL}); of no effect over TCP",
+            help=f"packets per second that the elephant sends over UDP (when not given {USUAL}); no effect over TCP",
             read=read.number(1, HIGHEST), published="15000 to 40000",
         ),
         Parameter(
@@ -74,7 +74,7 @@ class NrRlc(Experiment):
         ),
         Parameter(
             "buffer", UNBOUNDED, "bytes",
-            allowed="bytes such as 10000000B or 10MB", help="what the RLC holds; what arrives beyond it is dropped",
+            allowed="bytes such as 10000000B or 10MB", help="size of the RLC's buffer; packets that do not fit are dropped",
             read=read.size, published="999999999B, 10 to 100 MB",
         ),
         Parameter(
@@ -91,27 +91,28 @@ class NrRlc(Experiment):
         ),
         Parameter(
             "mice", "udp", "", allowed="udp, tcp",
-            help="`tcp`: the mice too are a greedy TCP flow, with `cca`, which then must not be udp",
+            help="`tcp`: the mice are also a greedy TCP flow with the congestion control `cca`, which must not be udp",
             read=read.choice("udp", "tcp"), published="udp",
         ),
         Parameter(
             "workload", PUBLISHED, "", allowed=f"{PUBLISHED}, {MIXED}",
-            help=f"`{MIXED}`: a page of 500 kB fetched again and again, a ping and a call beside the mice and a TCP elephant",
+            help=f"`{MIXED}`: besides the mice and a TCP elephant, a page of 500 kB that is fetched repeatedly, a ping "
+                 "and a call",
             read=read.choice(PUBLISHED, MIXED), published=PUBLISHED,
         ),
         Parameter(
             "framing", "lena", "", allowed="lena, nr",
-            help="how packets are laid into transport blocks: as ns-3's RLC and PDCP do, or as TS 38.322 and 38.323 say",
+            help="framing of packets in transport blocks: as in ns-3's RLC and PDCP, or after TS 38.322 and 38.323",
             read=read.choice("lena", "nr"), published="lena",
         ),
         Parameter(
             "rule", "lena", "", allowed="lena, 3gpp",
-            help="by whose rule transport blocks are sized: 5G-LENA's or TS 38.214's",
+            help="rule for the size of transport blocks: 5G-LENA's or TS 38.214's",
             read=read.choice("lena", "3gpp"), published="lena",
         ),
         Parameter(
             "sounding_offset", SOUNDING, "slots", allowed="0 to 79",
-            help="slot of the period of 80 in which the UE sounds the channel, which costs a symbol; 5G-LENA draws it",
+            help="slot of the period of 80 in which the UE sounds the channel, which takes a symbol; 5G-LENA draws it",
             read=read.whole(0, 79), published="not stated; 50 fits all runs but one, which 0 fits",
         ),
         Parameter(
@@ -119,19 +120,19 @@ class NrRlc(Experiment):
         ),
         Parameter(
             "start_jitter", "0s", "s", allowed=shared.A_DURATION,
-            help="each flow's start is put off by a time drawn below this: without it, all hangs on the phase of two constant "
-            "intervals",
+            help="each start is delayed by a random time below this; without it, results depend on the phase of two "
+                 "constant intervals",
             read=read.duration, published="0s",
         ),
         shared.stop("10s"),
     )  # fmt: skip
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """Every load under every queue."""
+        """Every load with every queue."""
         return {"lambda": LOADS, "queue": QUEUES}
 
     def all_axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """The axes; over TCP there is no load to sweep."""
+        """The axes; TCP has no load to sweep."""
         axes = super().all_axes(base, given)
         is_tcp = any(name in base or name in given for name in BY_TCP)
         return {
@@ -139,7 +140,7 @@ class NrRlc(Experiment):
         }
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The elephant's rate over UDP, its congestion control in the mixed workload."""
+        """Fills in the elephant's rate for UDP, or its congestion control in the mixed workload."""
         if values["workload"] == MIXED and values["cca"] == UDP:
             values["cca"] = "cubic"
         if values["cca"] != UDP:
@@ -147,7 +148,7 @@ class NrRlc(Experiment):
         elif values["lambda"] is None:
             values["lambda"] = float(USUAL)
         if values["mice"] == "tcp" and values["cca"] == UDP:
-            raise ParameterError("mice: are tcp with a congestion control; give `cca`")
+            raise ParameterError("mice: tcp needs a congestion control; set `cca`")
         return values
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,11 +161,11 @@ class NrRlc(Experiment):
         }
 
     def findings(self, cases: Cases) -> list[Finding]:
-        """What our runs say of the published conclusions."""
+        """Our runs and the published conclusions."""
         return findings(cases)
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
-        """The flow monitor's text and, of a run whose packets were recorded, the RLC's log."""
+        """The text of the flow monitor and, if packets were recorded, the RLC's log."""
         own = {name: run.parameters[name] for name in ("lambda", "queue", "buffer", "rlc", "cca")}
         usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
         return files.of_run(run, files.name(own, run.seed, "" if usual else run.run_id[:6]))

@@ -1,4 +1,4 @@
-"""The runs that a reproduction makes: every published row, and what the findings on them need besides."""
+"""The runs of a reproduction: every published row, and runs for the findings."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from bloatlab.experiments.base import PublishedRun
 from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, OTHER_SOUNDING, TAIL
 
 BUFFERS = (10, 30, 40, 50, 70, 100)
-"""MB of RLC buffer whose delays are published at 30,000 packets/s."""
+"""RLC buffers in MB with published delays at 30,000 packets/s."""
 LOADS = (15, 20, 25, 30, 35, 40)
-"""Thousands of packets/s of the published figures."""
+"""Loads of the published figures, thousands of packets/s."""
 RERUN = (16, 25, 30)
-"""Those of the tail drop that were run again."""
+"""Loads of tail drop for which we have runs of the authors' code."""
 QUEUES = (TAIL, AUTHORS_CODEL, "codel", "fq_codel", "pie")
-"""What is compared: the authors' two, and the standards'."""
+"""The compared queues: the two of the authors, and those of standards."""
 TCP_QUEUES = (*QUEUES, "dualpi2")
 PHASES = 10
-"""Starts that are drawn for each of the queues that are compared fairly."""
+"""Number of random starts per queue of the fair comparison."""
 PHASED = (TAIL, AUTHORS_CODEL, "codel")
 JITTER = "1ms"
-"""What the starts are drawn from: several intervals of the elephant."""
+"""Range of the random starts: several intervals of the elephant."""
 CCA = "cubic"
 SEED = 42
 
@@ -32,7 +32,7 @@ def load(queue: str, thousands: float) -> str:
 
 
 def buffered(megabytes: int) -> str:
-    """Name of the run with a buffer of so many MB."""
+    """Name of the run with a buffer of this many MB."""
     return f"{TAIL}, 30k, {megabytes} MB"
 
 
@@ -47,7 +47,7 @@ def tcp(queue: str) -> str:
 
 
 def phased(queue: str, thousands: float, phase: int) -> str:
-    """Name of a run with starts that are drawn."""
+    """Name of a run with random starts."""
     return f"{load(queue, thousands)}, start {phase + 1}"
 
 
@@ -57,7 +57,7 @@ def _udp(queue: str, thousands: float, **more: Any) -> PublishedRun:
 
 CASES: Mapping[str, PublishedRun] = {
     **{load(TAIL, thousands): _udp(TAIL, thousands) for thousands in sorted({*LOADS, *RERUN}) if thousands != 20},
-    # Its count needs another slot of the sounding than all others.
+    # Its count needs another sounding slot than all other runs.
     load(TAIL, 20): _udp(TAIL, 20, sounding_offset=OTHER_SOUNDING),
     **{buffered(megabytes): _udp(TAIL, 30, buffer=f"{megabytes}000000B") for megabytes in BUFFERS},
     **{acknowledged(thousands): _udp(TAIL, thousands, rlc="am") for thousands in (15, 30)},

@@ -1,4 +1,4 @@
-"""What is published of the runs, held against ours: counts exact, delays to hundredths of a millisecond."""
+"""Published values of the runs, compared with ours: exact counts, and delays to 0.01 ms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def metric(case: str, flow: str, name: str) -> Callable[[Cases], float | None]:
 
 
 def dropped(case: str) -> Callable[[Cases], float | None]:
-    """What the AQM dropped of both flows."""
+    """Packets of both flows that the AQM dropped."""
     return lambda cases: sum(float(cases[case]["flow_metrics"][flow]["dropped_aqm"]) for flow in (MICE, ELEPHANT))
 
 

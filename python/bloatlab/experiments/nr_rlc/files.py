@@ -1,4 +1,4 @@
-"""The files that the authors' runs left: the flow monitor's text and the RLC's log."""
+"""Files in the form of the authors' runs: the text of the flow monitor and the RLC's log."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ IP_UDP = 28
 """Bytes of IP's and UDP's headers."""
 BEARER = "ue_1"
 LCID = 4
-"""Logical channel of the one data bearer: 1 to 3 are for signalling (TS 38.331), and 5G-LENA counts likewise."""
+"""Logical channel of the one data bearer: 1 to 3 are for signalling (TS 38.331), also in 5G-LENA."""
 PORT = 5001
-"""Where the receivers listen, as in the pcap."""
+"""Port of the receivers, as in the pcap."""
 
 
 def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
-    """What a run's files begin with: `tail-20000-999999999B-um-42`.
+    """Prefix of the names of a run's files, such as `tail-20000-999999999B-um-42`.
 
     Args:
         own: The parameters `lambda`, `queue`, `buffer`, `rlc` and `cca`.
         seed: The run's seed.
-        mark: What tells a run with other settings apart; empty: none.
+        mark: Text that distinguishes a run with other settings; empty if there are none.
     """
     queue = own["queue"]
     kind = queue.get("kind", "queue") if isinstance(queue, Mapping) else str(queue).split()[0].rpartition(":")[2]
@@ -44,7 +44,7 @@ def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
 
 
 def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
-    """What writes each file, by its name; the RLC's log only where packets were recorded."""
+    """The writer of each file by name; the RLC's log needs recorded packets."""
 
     def monitor(path: Path) -> None:
         path.write_text(flow_monitor(run), encoding="utf-8")
@@ -60,9 +60,9 @@ def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
 
 
 def flow_monitor(run: Result) -> str:
-    """Every UDP flow as 5G-LENA's examples print what ns-3's flow monitor saw, on the IP layer.
+    """Every UDP flow in the form in which 5G-LENA's examples print ns-3's flow monitor (IP layer).
 
-    They divide the sum of the jitter by the packets received (from memory), of which there is one more than differences.
+    They divide the sum of the jitter by the number of received packets (from memory), not by the number of differences.
     """
     blocks = []
     delays, rates = [], []
@@ -95,9 +95,9 @@ def flow_monitor(run: Result) -> str:
 
 
 def rlc_log(packets: pl.DataFrame) -> Iterator[str]:
-    """A line a packet that is put into the RLC's buffer: LCID, what was added, and what then waits: buffers and bytes.
+    """One line per packet that enters the RLC's buffer: LCID, bytes added, and waiting buffers and bytes.
 
-    A packet that has been sent in part waits no more; ns-3 counts what is left of it.
+    A packet that was sent in part does not count here; ns-3 counts its rest.
 
     Args:
         packets: Table `packets` of the run.
@@ -112,14 +112,14 @@ def rlc_log(packets: pl.DataFrame) -> Iterator[str]:
         packet = tuple(key)
         if event == "enqueue":
             if (then, next_event, next_key) == (at, "drop", key):
-                # Refused, by the buffer or the queue's law.
+                # Refused by the buffer or by the queue's algorithm.
                 continue
             buffers, total = buffers + 1, total + size + PDCP
             held[packet] = held.get(packet, 0) + 1
             yield (
                 f"{at / 1e9:.9f} LCID {LCID} New packet added: {size + PDCP}, NumOfBuffers: {buffers}, BufferSize: {total}\n"
             )
-        # What is lost on air waited before, and is counted once.
+        # A packet that is lost on air has waited before, and counts once.
         elif event in ("dequeue", "drop") and held.get(packet):
             buffers, total = buffers - 1, total - size - PDCP
             held[packet] -= 1

@@ -1,4 +1,4 @@
-"""Five conclusions of the source, and what our runs say of each."""
+"""Five conclusions of the source, and the results of our runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHORT = {TAIL: "tail drop", AUTHORS_CODEL: "the authors' CoDel"}
 
 
 def findings(cases: Cases) -> list[Finding]:
-    """All five, in the order of the source's conclusions."""
+    """All five findings, in the order of the source's conclusions."""
     read = _Reader(cases)
     return [_mislabelled(read), _mice(read), _survivors(read), _buffers(read), _phase(read)]
 
@@ -60,18 +60,18 @@ def _ms(value: float) -> str:
 
 
 def _fall(before: float, after: float) -> float:
-    """By how many percent a value fell."""
+    """Decrease of a value in percent."""
     return 100 * (before - after) / before
 
 
 def _spread(values: Sequence[float], show: Callable[[float], str]) -> str:
-    """Mean, and from the lowest to the highest."""
+    """Mean and range as text."""
     mean = math.fsum(values) / len(values)
     return f"{show(mean)} ({show(min(values))} to {show(max(values))})"
 
 
 def _range(values: Sequence[int]) -> str:
-    """From the lowest to the highest."""
+    """Range as text."""
     low, high = min(values), max(values)
     return f"{low}" if low == high else f"{low} to {high}"
 
@@ -98,9 +98,9 @@ def _mislabelled(read: _Reader) -> Finding:
     return Finding(
         "The block printed as CoDel is a run without CoDel",
         "at 20,000 packets/s CoDel lets 8 mice and 152,679 packets of the elephant through.",
-        f"These are the counts of tail drop ({read.got(tail, MICE)} and {read.got(tail, ELEPHANT):,}). With the authors' CoDel "
-        f"{read.got(codel, MICE)} mice arrive and {read.got(codel, ELEPHANT):,} packets of the elephant, and the law drops "
-        f"{read.both(codel, 'dropped_aqm'):,}.",
+        f"These are the counts of tail drop ({read.got(tail, MICE)} and {read.got(tail, ELEPHANT):,}). With the "
+        f"authors' CoDel {read.got(codel, MICE)} mice and {read.got(codel, ELEPHANT):,} packets of the elephant arrive, "
+        f"and the AQM drops {read.both(codel, 'dropped_aqm'):,}.",
         (
             "run at 20,000 packets/s",
             "mice received",
@@ -110,8 +110,8 @@ def _mislabelled(read: _Reader) -> Finding:
             "AQM drops",
         ),
         tuple(rows),
-        "Our run of tail drop has sounding_offset 0, all others 50: see the claim. 5G-LENA draws it; with 50 the elephant gets "
-        "one packet less.",
+        "Our run of tail drop has sounding_offset 0, all others have 50 (see the claim). 5G-LENA draws it; with 50 the "
+        "elephant gets one packet less.",
     )
 
 
@@ -140,9 +140,10 @@ def _mice(read: _Reader) -> Finding:
     return Finding(
         "The figures over lambda show at most ten packets, and what still waits counts as lost",
         f"packet loss grows to 60 % with lambda, from {LOADS[0]},000 to {LOADS[-1]},000 packets/s.",
-        f"The points are those of the mice, of whom {', '.join(map(str, mice))} of 10 arrive. Tail drop with this buffer drops "
-        f"{dropped or 'nothing'} in any of these runs: what is missing still waits in the RLC when the run ends, at "
-        f"{LOADS[-1]},000 packets/s {waiting:,} packets. The delays are those of the packets that arrived before the end.",
+        f"The points of the figures are those of the mice, of which {', '.join(map(str, mice))} of 10 arrive. Tail drop "
+        f"with this buffer drops {dropped or 'nothing'} in any of these runs. The missing packets still wait in the RLC "
+        f"when the run ends: {waiting:,} packets at {LOADS[-1]},000 packets/s. The delays are those of packets that "
+        "arrived before the end.",
         ("lambda", "flow", "sent", "received", "dropped", "waiting at the end", "missing", "mean delay (ms)"),
         tuple(rows),
     )
@@ -178,25 +179,23 @@ def _survivors(read: _Reader) -> Finding:
     return Finding(
         "CoDel halves the delay only of the mice that survive; an AQM helps where senders listen",
         "CoDel halves the delay.",
-        f"The elephant's delay falls by {fall(20, ELEPHANT):.1f} % at 20,000 packets/s and by {fall(30, ELEPHANT):.1f} % at "
-        "30,000. "
-        f"The mice's mean falls by {fall(20, MICE):.0f} and {fall(30, MICE):.0f} % because the late ones are no longer in it: at "
-        f"20,000 packets/s {read.got(codel, MICE)} arrive instead of {read.got(tail, MICE)}. Constant UDP above the cell's rate "
-        f"does not slow down: of {sent:,} packets at 20,000 packets/s {sent - carried:,} are too many, and laws that space their "
-        f"drops drop {read.both(codel, 'dropped_aqm'):,} (the authors') and {read.both(load('codel', 20), 'dropped_aqm'):,} (RFC "
-        f"8289's). PIE, whose probability may rise to any height, drops {read.both(load('pie', 20), 'dropped_aqm'):,}, mice "
-        "among "
-        f"them ({read.got(load('pie', 20), MICE)} of 10 arrive), and holds the elephant at "
-        f"{_ms(read.delay(load('pie', 20), ELEPHANT))} "
-        f"ms; a queue of their own keeps the mice at {_ms(read.delay(load('fq_codel', 30), MICE))} ms even at 30,000 packets/s "
-        f"(fq_codel). With one {CCA} flow instead every AQM helps: the mice take {_ms(mice[TAIL])} ms behind tail drop, "
-        f"{_ms(mice[AUTHORS_CODEL])} ms with the authors' CoDel, "
-        f"{_ms(mice['codel'])} ms with RFC 8289's and {_ms(mice[best])} ms with {best}, and the flow gets {rate[TAIL]:.0f}, "
-        f"{rate[AUTHORS_CODEL]:.0f}, {rate['codel']:.0f} and {rate[best]:.0f} Mbit/s.",
+        f"The elephant's delay falls by {fall(20, ELEPHANT):.1f} % at 20,000 packets/s and by {fall(30, ELEPHANT):.1f} "
+        f"% at 30,000. The mice's mean delay falls by {fall(20, MICE):.0f} and {fall(30, MICE):.0f} % because late mice "
+        f"are dropped: at 20,000 packets/s {read.got(codel, MICE)} arrive instead of {read.got(tail, MICE)}. Constant "
+        f"UDP above the cell's rate does not slow down. Of {sent:,} packets at 20,000 packets/s {sent - carried:,} are "
+        f"too many, and algorithms that space their drops drop {read.both(codel, 'dropped_aqm'):,} (the authors') and "
+        f"{read.both(load('codel', 20), 'dropped_aqm'):,} (RFC 8289's). PIE's drop probability has no such bound: it "
+        f"drops {read.both(load('pie', 20), 'dropped_aqm'):,}, mice among them ({read.got(load('pie', 20), MICE)} of 10 "
+        f"arrive), and keeps the elephant's delay at {_ms(read.delay(load('pie', 20), ELEPHANT))} ms. With a queue per "
+        f"flow (fq_codel) the mice's delay is {_ms(read.delay(load('fq_codel', 30), MICE))} ms even at 30,000 "
+        f"packets/s. With one {CCA} flow instead, every AQM helps: the mice's delay is {_ms(mice[TAIL])} ms with tail "
+        f"drop, {_ms(mice[AUTHORS_CODEL])} ms with the authors' CoDel, {_ms(mice['codel'])} ms with RFC 8289's and "
+        f"{_ms(mice[best])} ms with {best}. The flow gets {rate[TAIL]:.0f}, {rate[AUTHORS_CODEL]:.0f}, "
+        f"{rate['codel']:.0f} and {rate[best]:.0f} Mbit/s.",
         ("elephant", "queue", "its delay (ms)", "its Mbit/s", "mice: delay (ms)", "mice received", "AQM drops"),
         tuple(rows),
-        "The elephant's delay is one-way over UDP and the time in the RLC over TCP. Buffers are 999,999,999 B; the TCP sender's "
-        "socket holds 4 MB, which bounds the queue.",
+        "The elephant's delay is one-way over UDP, and the sojourn time in the RLC over TCP. Buffers have 999,999,999 "
+        "B. The TCP sender's socket has 4 MB, which bounds the queue.",
     )
 
 
@@ -222,12 +221,11 @@ def _buffers(read: _Reader) -> Finding:
     return Finding(
         "Delay is proportional to the buffer, not inversely",
         "buffer size is inversely proportional to delay.",
-        f"The longest wait is {min(slopes):.2f} to {max(slopes):.2f} ms for every 10^6 B of buffer, from {BUFFERS[0]} to "
-        f"{BUFFERS[-1]} MB: what the buffer holds at 194 Mbit/s. The mean delay grows too, from "
-        f"{_ms(read.delay(buffered(BUFFERS[0]), ELEPHANT))} to {_ms(read.delay(buffered(BUFFERS[-1]), ELEPHANT))} ms, and "
-        "stops at "
-        f"{_ms(read.delay(whole, ELEPHANT))} ms only because the run ends before a larger buffer is full or what is in it "
-        "arrives.",
+        f"The longest sojourn time is {min(slopes):.2f} to {max(slopes):.2f} ms for every 10^6 B of buffer, from "
+        f"{BUFFERS[0]} to {BUFFERS[-1]} MB, which is the time to send the buffer at 194 Mbit/s. The mean delay grows "
+        f"too, from {_ms(read.delay(buffered(BUFFERS[0]), ELEPHANT))} to "
+        f"{_ms(read.delay(buffered(BUFFERS[-1]), ELEPHANT))} ms. It stops at {_ms(read.delay(whole, ELEPHANT))} ms only "
+        "because the run ends before a larger buffer is full, or before its packets arrive.",
         (
             "buffer (MB)",
             "elephant: mean delay (ms)",
@@ -266,18 +264,17 @@ def _phase(read: _Reader) -> Finding:
     fixed = load(AUTHORS_CODEL, 20)
     before = _fall(read.delay(load(TAIL, 20), MICE), read.delay(fixed, MICE))
     return Finding(
-        "The authors' variant is not CoDel, and its numbers hang on the phase of constant intervals",
+        "The authors' variant is not CoDel, and its numbers depend on the phase of constant intervals",
         "the AQM of the source is CoDel.",
-        "It drops at the tail, with target and interval both 100 ms, and spaces its drops by whole milliseconds; here it is "
-        f"{AUTHORS_CODEL}, beside RFC 8289's codel, which drops at the head. Whether it drops a mouse hangs on where the "
-        "mice's "
-        f"period falls on the elephant's: as published {read.got(fixed, MICE)} of 10 mice arrive at 20,000 packets/s, after "
-        f"{_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less than behind tail drop. With starts drawn below a millisecond "
-        f"{_range([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive, after {_ms(mean(AUTHORS_CODEL))} ms in the "
-        "mean, "
-        f"{_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than behind tail drop; with RFC 8289's "
-        f"{_range([read.got(run, MICE) for run in drawn('codel')])}, after {_ms(mean('codel'))} ms. Compare over drawn starts: "
-        f"--set start_jitter=1ms --replications {PHASES}.",
+        "It drops at the tail, its target and interval are both 100 ms, and it spaces drops by whole milliseconds. "
+        f"Here it is {AUTHORS_CODEL}, and codel is RFC 8289's, which drops at the head. Whether it drops a mouse "
+        f"depends on the phase between the mice's and the elephant's intervals. As published, {read.got(fixed, MICE)} "
+        f"of 10 mice arrive at 20,000 packets/s with a delay of {_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less "
+        "than with tail drop. With random starts below a millisecond "
+        f"{_range([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive with a mean delay of "
+        f"{_ms(mean(AUTHORS_CODEL))} ms, {_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than with tail drop. With "
+        f"RFC 8289's CoDel {_range([read.got(run, MICE) for run in drawn('codel')])} arrive with {_ms(mean('codel'))} "
+        f"ms. A fair comparison needs random starts: --set start_jitter=1ms --replications {PHASES}.",
         (
             "lambda",
             "queue",
@@ -288,5 +285,5 @@ def _phase(read: _Reader) -> Finding:
             "mice without jitter",
         ),
         tuple(rows),
-        f"Means over {PHASES} starts, and from the lowest to the highest.",
+        f"Means over {PHASES} random starts, with their ranges.",
     )

@@ -19,31 +19,31 @@ MICE, ELEPHANT = "mice", "elephant"
 PAYLOAD = 1500
 """Bytes of UDP payload in every packet."""
 SDU = 1530
-"""Bytes of such a packet in the RLC: 8 of UDP, 20 of IP and 2 of PDCP more."""
+"""Bytes of such a packet in the RLC: with 8 of UDP, 20 of IP and 2 of PDCP."""
 TAIL, UDP, PUBLISHED, MIXED = "tail", "udp", "published", "mixed"
 UNBOUNDED = "999999999B"
-"""What the authors call an infinite buffer."""
+"""The authors' infinite buffer."""
 AUTHORS_CODEL = "rlc_codel_2022"
 SOUNDING = 50
-"""Slot of the period of 80 in which the UE sounds the channel; 5G-LENA draws it at random, and this one fits all re-runs."""
+"""Slot of the period of 80 in which the UE sounds the channel; 5G-LENA draws it, and 50 fits all but one run."""
 OTHER_SOUNDING = 0
-"""One of those that fit the published run at 20,000 packets/s."""
+"""A slot that fits the published run at 20,000 packets/s."""
 LIMITS = ("limit", "memory_limit", "memlimit")
-"""Parameters by which queues bound themselves."""
+"""Names of the parameters with a queue's limit."""
 
 
 def interval(packets_per_second: float) -> int:
-    """Nanoseconds between two packets: ns-3 keeps whole ones."""
+    """Nanoseconds between two packets, an integer as in ns-3."""
     return round(1e9 / packets_per_second)
 
 
 def rate(packets_per_second: float) -> str:
-    """The rate of payload that has ns-3's interval."""
+    """The rate of payload with ns-3's interval."""
     return f"{round(8 * PAYLOAD * 1e9 / interval(packets_per_second))}bit/s"
 
 
 def queue(chosen: Any, buffer: str) -> Any:
-    """The queue in the RLC, bounded by the RLC's buffer alone unless the user sets its limit."""
+    """The queue in the RLC; unless the user sets its limit, only the RLC's buffer bounds it."""
     if chosen == TAIL:
         return "infinite"
     is_name = isinstance(chosen, str) and ":" not in chosen and not read.is_tc(chosen)
@@ -52,7 +52,7 @@ def queue(chosen: Any, buffer: str) -> Any:
         return chosen
     known = described().get(str(table.get("kind")), {})
     held = math.ceil(units.size(buffer))
-    # Most count in either unit, some in one.
+    # Most queues count packets or bytes, some only one of them.
     for limit in (f"{held}B", f"{max(1, held // SDU)}p"):
         own = {name: f"{held}B" if known[name]["type"] == "bytes" else limit for name in LIMITS if name in known}
         if is_accepted({**own, **table}):
@@ -64,7 +64,8 @@ def cell(params: Mapping[str, Any]) -> dict[str, Any]:
     """The network: a host, the UPF, the backhaul and the cell."""
     lena = params["framing"] == "lena"
     return {
-        # PPP's header and that of Ethernet, IP, UDP and GTP-U: the first packet reaches the RLC 7.00135 ms after it is sent.
+        # Headers of PPP, and of Ethernet, IP, UDP and GTP-U. The first packet reaches the RLC 7.00135 ms after it is
+        # sent.
         "wire": {"rate": "10Gbit/s", "delay": "5ms", "overhead": 2},
         "backhaul": {"rate": "100Gbit/s", "delay": "2ms", "overhead": 38},
         "queue": queue(params["queue"], params["buffer"]),
@@ -75,7 +76,7 @@ def cell(params: Mapping[str, Any]) -> dict[str, Any]:
             "numerology": 1,
             "rule": params["rule"],
             "rlc": {"mode": params["rlc"], "framing": params["framing"]},
-            # ns-3's PDCP has 12 bits, no SDAP above it, and does not put in order.
+            # ns-3's PDCP has 12 bits and no SDAP above it, and does not reorder.
             "pdcp": {"sn_bits": 12, "sdap_header": False, "out_of_order": True} if lena else {},
             "sounding_offset": params["sounding_offset"],
             "ues": [{"kind": "scenario"}],

@@ -1,4 +1,4 @@
-"""What the experiments after RFC 7928 share: the dumbbell, the congestion levels, the criteria of its section 2."""
+"""Shared by the experiments after RFC 7928: dumbbell, levels of congestion, and criteria of its section 2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bloatlab.experiments.queues import MTU, bdp_packets, comparable
 LEVELS = {"mild": 0.001, "medium": 0.005, "heavy": 0.01}
 """RFC 7928 sections 8.2.2 to 8.2.4: the loss rate that a drop-tail queue would have."""
 SMALLEST = 10
-"""Packets: a bandwidth-delay product below one initial window holds none."""
+"""Smallest buffer in packets: a smaller bandwidth-delay product would not hold an initial window."""
 
 LONG_FLOWS: tuple[Criterion, ...] = (
     *criteria.delay(),
@@ -28,13 +28,13 @@ LONG_FLOWS: tuple[Criterion, ...] = (
     criteria.synchronization(),
     criteria.start_up(),
 )
-"""RFC 7928 section 2 for long flows."""
+"""Criteria of RFC 7928 section 2 for long flows."""
 
 
 def common(
     *own: Parameter, rate: str = "10Mbit/s", rtt: str = "100ms", stop: str = "60s", warmup: str = "10s"
 ) -> tuple[Parameter, ...]:
-    """The parameters that all have, with an experiment's own between them."""
+    """The shared parameters, with those of an experiment between them."""
     return (
         shared.queue(),
         shared.rate(rate),
@@ -48,7 +48,7 @@ def common(
 
 
 def congestion(default: str = "medium") -> tuple[Parameter, Parameter]:
-    """The level of congestion, and the number of flows that follows from it."""
+    """The level of congestion and the resulting number of flows."""
     level = Parameter(
         "congestion", default, "",
         allowed=", ".join(LEVELS),
@@ -57,19 +57,19 @@ def congestion(default: str = "medium") -> tuple[Parameter, Parameter]:
     )  # fmt: skip
     flows = Parameter(
         "flows", None, "flows",
-        allowed="1 to 10000", help="long flows; when not given as many as the level of congestion asks for",
+        allowed="1 to 10000", help="number of long flows; when not given, from the level of congestion",
         read=read.whole(1, 10000),
     )  # fmt: skip
     return level, flows
 
 
 def case(cases: Sequence[str], help_: str) -> Parameter:
-    """One of the cases of a table of the RFC."""
+    """The case of a table of the RFC."""
     return Parameter("case", cases[0], "", allowed=", ".join(cases), help=help_, read=read.choice(*cases))
 
 
 def flows_at(level: str, params: Mapping[str, Any]) -> int:
-    """RFC 7928 section 8.2.1: l = 0.76 N^2 / S^2, S being packets in the pipe and in the buffer."""
+    """RFC 7928 section 8.2.1: l = 0.76 N^2 / S^2, S is the number of packets in flight and in the buffer."""
     limit = params["qlen"]
     held = int(limit.removesuffix("p")) if limit.endswith("p") else units.size(limit) // MTU
     pipe = bdp_packets(params["rate"], params["rtt"]) + held
@@ -77,7 +77,7 @@ def flows_at(level: str, params: Mapping[str, Any]) -> int:
 
 
 class Rfc7928(Experiment):
-    """One scenario of the guidelines; a subclass says who sends."""
+    """Base class of the scenarios of the guidelines; a subclass defines the flows."""
 
     figures = (
         "goodput_ellipses", "delay_ranges", "goodput_delay", "criteria", "time_series", "operating_point", "queue",
@@ -87,15 +87,15 @@ class Rfc7928(Experiment):
     criteria: ClassVar[tuple[Criterion, ...]] = LONG_FLOWS
     section: ClassVar[str]
     own_axes: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """What the RFC varies besides the queue."""
+    """Axes of the RFC besides the queue."""
 
     def __init_subclass__(cls) -> None:
-        """The source is the section."""
+        """Sets the source to the section of the RFC."""
         super().__init_subclass__()
         cls.source = f"RFC 7928 {cls.section}"
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """Every queue that stands by itself, and what the RFC varies."""
+        """Every queue except wrappers, and the axes of the RFC."""
         return {"queue": comparable(), **self.own_axes}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -140,12 +140,12 @@ def bulk(
 
 
 def in_ms(seconds: float) -> str:
-    """A duration as a scenario writes it, to the millisecond."""
+    """A duration for a scenario, rounded to milliseconds."""
     return f"{round(seconds * 1000)}ms"
 
 
 def web(params: Mapping[str, Any]) -> dict[str, Any]:
-    """RFC 7928 section 7.2: a page comes over six connections at once with an initial window of 10, then the next.
+    """RFC 7928 section 7.2: pages are fetched over six connections with an initial window of 10.
 
     Each connection carries a sixth of the page as one object.
     """
@@ -164,7 +164,7 @@ def cbr(rate: str = "1Mbit/s") -> dict[str, Any]:
 
 
 def video(frame: int = 10_000, per_second: int = 25) -> dict[str, Any]:
-    """Frames sent as bursts of datagrams at 100 Mbit/s, as a camera's encoder hands them on."""
+    """Video frames sent as bursts of datagrams at 100 Mbit/s."""
     burst_us = frame * 8 // 100
     period_us = 1_000_000 // per_second
     return {

@@ -1,4 +1,4 @@
-"""TCP-friendly senders: as many as a level of congestion asks for, and short ones with small and large first windows."""
+"""TCP-friendly senders: long flows by level of congestion, and short flows with small and large initial windows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Bulk(Rfc7928):
     name = "rfc7928-bulk"
     title = "Long flows at mild, medium and heavy congestion"
     summary = (
-        "TCP-friendly flows with the same first window keep the bottleneck busy: how much delay each queue lets stand, "
-        "what it loses, and whether flows lose together."
+        "TCP-friendly flows with the same initial window keep the bottleneck busy: how long is the delay of each "
+        "queue, how many packets are lost, and do flows lose packets together?"
     )
     section = "sections 5.1.1 and 8.2.2 to 8.2.4"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         *congestion(),
         shared.cca("newreno", published="newreno"),
-        shared.count("initial_window", 3, "segments", "first window of the flows", low=1, high=1000),
+        shared.count("initial_window", 3, "segments", "initial window of the flows", low=1, high=1000),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"congestion": list(LEVELS)}
 
@@ -34,20 +34,22 @@ class Bulk(Rfc7928):
 
 
 class InitialWindow(Rfc7928):
-    """A long flow, and short ones whose first window is 3 or 10."""
+    """A long flow, and short flows with an initial window of 3 or 10."""
 
     name = "rfc7928-initial-congestion-window"
     title = "Short flows that start with 3 or 10 segments"
     summary = (
-        "One long flow holds the queue in its steady state; short flows of 50 segments begin one after the other: "
-        "how long they take when their first window is small and when it is a burst."
+        "One long flow keeps the queue in its steady state, and short flows of 50 segments start one after the other. "
+        "How long do they take with a small initial window, and with one that is a burst?"
     )
     section = "section 5.1.2"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         shared.cca("newreno", published="newreno"),
-        shared.count("iw", 10, "segments", "first window of the short flows; the long one's is 3", low=1, high=1000),
+        shared.count(
+            "iw", 10, "segments", "initial window of the short flows; that of the long flow is 3", low=1, high=1000
+        ),
         shared.count("size", 50, "segments", "length of a short flow; the RFC asks for more than 10 and at most 100"),
-        shared.count("shorts", 10, "flows", "short flows, evenly over the run", low=1, high=1000),
+        shared.count("shorts", 10, "flows", "number of short flows, evenly spread over the run", low=1, high=1000),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"iw": [3, 10]}
     criteria = (
@@ -61,8 +63,8 @@ class InitialWindow(Rfc7928):
     )
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The long flow and the short ones."""
-        # Evenly over the measured part of the run, the last with as much time left as lies between two.
+        """The long flow and the short flows."""
+        # Evenly spread over the measured part of the run. After the last start one interval is left.
         from_, until = units.duration(params["warmup"]), units.duration(params["stop"])
         apart = (until - from_) / (params["shorts"] + 1)
         short = {
@@ -79,11 +81,14 @@ class InitialWindow(Rfc7928):
 
 
 class Ecn(Rfc7928):
-    """The same with and without marking."""
+    """The scenario of rfc7928-bulk with and without marking."""
 
     name = "rfc7928-ecn"
     title = "Marking instead of dropping"
-    summary = "The long flows of rfc7928-bulk without ECN and with it: what marking saves in losses, and what it costs in delay."
+    summary = (
+        "The long flows of rfc7928-bulk with and without ECN: how many losses does marking avoid, and what does it "
+        "cost in delay?"
+    )
     section = "section 4.5"
     parameters: ClassVar[tuple[Parameter, ...]] = common(*congestion(), shared.cca("newreno"))
     own_axes: ClassVar[Mapping[str, Any]] = {"ecn": ["off", "on"]}

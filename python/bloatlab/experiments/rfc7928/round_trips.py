@@ -1,4 +1,4 @@
-"""Flows with unequal round trips, and links whose round trips are long."""
+"""Flows with different RTTs, and links with a long RTT."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def _evenness(metrics: Metrics) -> float | None:
 
 
 class RttFairness(Rfc7928):
-    """Flows of 100 ms beside flows of 5 to 560 ms."""
+    """Flows with an RTT of 100 ms beside flows with 5 to 560 ms."""
 
     name = "rfc7928-rtt-fairness"
-    title = "Flows with unequal round trips"
+    title = "Flows with different RTTs"
     summary = (
-        "Flows with an RTT of 100 ms share the bottleneck with flows whose RTT is shorter or longer: how the queue "
-        "divides the capacity between them."
+        "Flows with an RTT of 100 ms share the bottleneck with flows with a shorter or longer RTT. How does the queue "
+        "divide the capacity between them?"
     )
     section = "section 6"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
@@ -41,8 +41,8 @@ class RttFairness(Rfc7928):
     own_axes: ClassVar[Mapping[str, Any]] = {"rtt_2": ["5ms", "20ms", "200ms", "560ms"]}
     criteria: ClassVar[tuple[Criterion, ...]] = (
         Criterion(
-            "evenness", "evenness of the categories", "", "higher", "fairness",
-            "goodput of the category that gets less / of the one that gets more", _evenness,
+            "evenness", "fairness between the categories", "", "higher", "fairness",
+            "smaller goodput of the two categories / larger goodput", _evenness,
         ),
         criteria.fairness(),
         *criteria.delay(),
@@ -58,7 +58,7 @@ class RttFairness(Rfc7928):
         return values
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The two categories."""
+        """The flows of the two categories."""
         return [
             bulk(params, params["flows"], params["cca"], f"bulk_{name}", rtt=rtt)
             for name, rtt in (("first", params["rtt"]), ("second", params["rtt_2"]))
@@ -66,13 +66,13 @@ class RttFairness(Rfc7928):
 
 
 class Rural(Rfc7928):
-    """Little bandwidth and a long way."""
+    """A slow link with a long RTT."""
 
     name = "rfc7928-rural"
     title = "A slow link over a satellite"
     summary = (
-        "A call, pages and two long flows over a link with little bandwidth and a round trip of 560 ms, where a full "
-        "packet alone takes as long as some queues' whole target."
+        "A call, pages and two long flows use a slow link with an RTT of 560 ms. To send one full packet takes as long "
+        "as the target delay of some queues."
     )
     section = "section 6.2 (560 ms, a satellite's round trip); rates and traffic are ours"
     parameters: ClassVar[tuple[Parameter, ...]] = common(

@@ -24,8 +24,8 @@ class VaryingCongestion(Rfc7928):
     name = "rfc7928-varying-congestion"
     title = "Congestion that grows and falls"
     summary = (
-        "Long flows come and go so that congestion is mild, medium, heavy and mild again, a quarter of the run each: "
-        "whether the queue follows, and what its delay is on the way."
+        "Long flows start and stop so that congestion is mild, medium, heavy and mild again, for a quarter of the run "
+        "each. Does the queue adapt, and how long is its delay meanwhile?"
     )
     section = "section 8.2.5"
     parameters: ClassVar[tuple[Parameter, ...]] = common(stop="80s", warmup="5s")
@@ -37,7 +37,7 @@ class VaryingCongestion(Rfc7928):
     )
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The mild level's flows throughout, and for each further level those that it adds, until the fourth phase."""
+        """The flows of the mild level for the whole run, and those that each further level adds."""
         counts = {level: flows_at(level, params) for level in LEVELS}
         phase = units.duration(params["stop"]) / PHASES
         found = [bulk(params, counts["mild"], name="bulk_mild")]
@@ -53,14 +53,14 @@ MOST_STEPS = 10_000
 
 
 class VaryingBandwidth(Rfc7928):
-    """A rate that jumps between two values, slowly and quickly."""
+    """A rate that alternates between two values, slowly and quickly."""
 
     name = "rfc7928-varying-bandwidth"
-    title = "A link whose rate jumps"
+    title = "A link with an alternating rate"
     summary = (
-        "The bottleneck's rate falls to a tenth and comes back, every 20 s and every 100 ms: what stands in the queue "
-        "when the capacity is gone, and what is used when it is there again. A token bucket (htb) in front of the link "
-        "makes the steps; the queue under test is inside."
+        "The bottleneck's rate falls to a tenth and rises again, every 20 s or every 100 ms. How long is the queue "
+        "after the fall, and how much of the capacity is used after the rise? A token bucket (htb) in front of the "
+        "link makes the steps; the queue under test is inside it."
     )
     section = "section 8.2.6"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
@@ -88,7 +88,7 @@ class VaryingBandwidth(Rfc7928):
     )
 
     def dumbbell(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The queue under test inside a token bucket whose rate changes."""
+        """The queue under test inside a token bucket with a changing rate."""
         if units.rate(params["low_rate"]) > units.rate(params["rate"]):
             raise ParameterError(f"low_rate: {params['low_rate']} is above the bottleneck's {params['rate']}")
         network = super().dumbbell(params)

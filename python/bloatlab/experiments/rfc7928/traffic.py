@@ -1,4 +1,4 @@
-"""Bursts, mixes of applications, and traffic both ways."""
+"""Bursts, mixes of applications, and traffic in both directions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ MIX_CASES = {"I": (0, 0, 0), "II": (0, 0, 1), "III": (0, 0, 5), "IV": (1, 0, 5),
 
 
 class Bursts(Rfc7928):
-    """Pages and frames that come in bursts."""
+    """Bursts of pages and video frames."""
 
     name = "rfc7928-bursts"
     title = "Bursts of pages and video frames"
     summary = (
-        "Web pages over six connections with a first window of 10, datagrams at a constant rate, video frames that "
-        "come as bursts, with and without a long flow: whether the queue lets a burst pass."
+        "Web pages over six connections with an initial window of 10, datagrams at a constant rate, and video frames "
+        "in bursts, with and without a long flow. Does the queue accept a burst?"
     )
     section = "section 7"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
-        case(list(BURST_CASES), "who sends besides pages and datagrams: I none, II a bulk flow, III video, IV both"),
+        case(list(BURST_CASES), "senders besides pages and datagrams: I none, II a bulk flow, III video, IV both"),
         page(),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(BURST_CASES)}
@@ -52,7 +52,7 @@ class Bursts(Rfc7928):
 
 
 class Mix(Rfc7928):
-    """A call, pages, datagrams, video and transfers together."""
+    """A call, pages, datagrams, video and transfers at the same time."""
 
     name = "rfc7928-mix"
     title = "A mix of applications"
@@ -61,7 +61,7 @@ class Mix(Rfc7928):
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         case(
             list(MIX_CASES),
-            "who sends besides the call and the pages: I none, II a transfer, III five, IV five and datagrams, "
+            "senders besides the call and the pages: I none, II a transfer, III five, IV five and datagrams, "
             "V five and adaptive video",
         ),
         page(),
@@ -90,13 +90,13 @@ class Mix(Rfc7928):
 
 
 class Bidirectional(Rfc7928):
-    """Long flows both ways, so that ACKs wait with data."""
+    """Long flows in both directions, so that ACKs wait behind data."""
 
     name = "rfc7928-bidirectional"
     title = "Traffic both ways"
     summary = (
-        "Long flows and a call in each direction over links that both have the queue: ACKs of one direction wait "
-        "behind the data of the other."
+        "Long flows and a call in each direction over links with the same queue. ACKs of one direction wait behind the "
+        "data of the other."
     )
     section = "section 9.2"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
@@ -111,7 +111,7 @@ class Bidirectional(Rfc7928):
     own_axes: ClassVar[Mapping[str, Any]] = {"up": ["1Mbit/s", "10Mbit/s"]}
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
-        *criteria.delay("up", title="queueing delay upwards", group="delay upwards"),
+        *criteria.delay("up", title="queueing delay on the way back", group="delay upwards"),
         *criteria.voip(group="call"),
         criteria.goodput(),
         criteria.goodput("up", title="goodput upwards"),
@@ -125,7 +125,7 @@ class Bidirectional(Rfc7928):
         return {**there, "reverse_rate": params["up"], "reverse_queue": there["queue"]}
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Long flows and a call each way."""
+        """Long flows and a call in each direction."""
         return [
             bulk(params, params["flows"], params["cca"]),
             bulk(params, params["flows"], params["cca"], "up", direction="reverse"),

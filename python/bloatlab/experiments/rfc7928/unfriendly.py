@@ -1,4 +1,4 @@
-"""Senders that take more than a TCP-friendly one, and senders that do not listen at all."""
+"""Senders that are more aggressive than TCP, and senders without congestion control."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Aggressive(Rfc7928):
     name = "rfc7928-aggressive"
     title = "An aggressive flow beside a friendly one"
     summary = (
-        "A flow that grows faster than NewReno shares the bottleneck with one that does not: the delay it causes, and "
-        "what each queue leaves to the friendly flow."
+        "A flow that grows faster than NewReno shares the bottleneck with a NewReno flow. How long is the delay, and "
+        "which share does each queue leave to NewReno?"
     )
     section = "section 5.2; the friendly flow beside it is ours (friendly=0: the aggressive ones alone)"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
@@ -49,14 +49,14 @@ class Unresponsive(Rfc7928):
     """Datagrams faster than the link, alone and beside a TCP flow."""
 
     name = "rfc7928-unresponsive"
-    title = "A sender that does not listen"
+    title = "A sender without congestion control"
     summary = (
-        "Datagrams arrive faster than the link carries them, alone and beside a TCP flow: the delay of the queue, and "
-        "what is left to TCP."
+        "Datagrams arrive faster than the link carries them, alone and beside a TCP flow. How long is the delay of the "
+        "queue, and what share does TCP get?"
     )
     section = "section 5.3"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
-        shared.count("load", 120, "%", "rate of the datagrams, of the bottleneck's rate", low=1, high=1000),
+        shared.count("load", 120, "%", "rate of the datagrams, as a share of the bottleneck's rate", low=1, high=1000),
         shared.count("friendly", 1, "flows", "NewReno flows beside them"),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"friendly": [0, 1]}

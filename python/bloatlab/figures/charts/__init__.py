@@ -1,1 +1,1 @@
-"""The figures, one file each."""
+"""The figures; a file has one figure, or several that share code."""

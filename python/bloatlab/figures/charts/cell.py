@@ -1,4 +1,4 @@
-"""Delay and loss of the flows of many runs over the load and over the buffer."""
+"""Delay and loss of flows over the load and over the buffer, for many runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,23 +7,24 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
 COLOURED = "queue"
 APART = ("sounding_offset",)
-"""Parameters that may differ within a family: of no weight for what is drawn."""
+"""Parameters that may differ between the runs of a figure, because they hardly change its values."""
 QUANTITIES = ("tx_packets", "dropped_aqm", "dropped_overflow", "residue", "mean_delay")
 MEGABYTE = 1e6
 
 
 def family(tables: network.Tables, over: str) -> pl.DataFrame:
-    """The runs that differ in one parameter and the queue alone, as many values of it as there are; empty if there are not two.
+    """Runs that differ only in one parameter and the queue; empty if the parameter has fewer than two values.
 
     Returns:
-        A row a run and flow: `run_id`, `x` (the parameter as a number), `series`, `flow`, `QUANTITIES` and `longest` (ms that a
-        packet waited at most in the bearer on the way down).
+        One row per run and flow: `run_id`, `x` (the parameter as a number), `series`, `flow`, `QUANTITIES` and
+        `longest` (longest sojourn time in the downlink bearer, ms).
     """
     frame = sweep.values(tables)
     if not {over, COLOURED} <= set(frame.columns):
@@ -37,13 +38,13 @@ def family(tables: network.Tables, over: str) -> pl.DataFrame:
         return pl.DataFrame()
     most = sizes.sort("values", "len", descending=True, maintain_order=True)["rest"][0]
     kept = frame.filter(pl.col("rest") == most).select("run_id", "x", pl.col(COLOURED).alias("series"))
-    # A queue that is there at one place makes no curve.
+    # A queue with one value makes no curve.
     kept = kept.filter(pl.col("x").n_unique().over("series") > 1)
     return kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort("series", "x", "run_id")
 
 
 def _number(text: str | None) -> float | None:
-    """The number that a value begins with: `10000000B` is 1e7."""
+    """The number of a value with a unit: `10000000B` is 1e7."""
     try:
         return float((text or "").rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/ "))
     except ValueError:
@@ -59,12 +60,21 @@ def _flows(metrics: pl.DataFrame) -> pl.DataFrame:
     return wide.with_columns(missing).rename({"entity": "flow"}).join(longest, on="run_id", how="left")
 
 
-def load_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Mean delay of what arrived of each flow over `lambda`, a colour a queue.
+@as_figure(
+    title="Delay over the load",
+    caption="Mean one-way delay of the packets that arrived before the run ended: those of the elephant, and those of "
+    "at most ten mice. Where the load exceeds the capacity of the cell, the queue and with it the delay grow "
+    "until the run ends.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: prepare.has_values(family(tables, "lambda"), "mean_delay"),
+    of_runs=True,
+)
+def load_delay(tables: network.Tables, *, width: int) -> Any:
+    """Mean delay of the packets of each flow that arrived, over `lambda`; one colour per queue.
 
     Args:
         tables: `runs`, `parameters` and `metrics` of a store.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -74,8 +84,16 @@ def load_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _curves(frame, panels, "elephant (packets/s)", width)
 
 
-def load_loss(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Of what each flow sent, what was dropped and, apart from it, what still waited when the run ended.
+@as_figure(
+    title="Loss over the load",
+    caption="Shares of the packets that each flow sent. Dropped: by the queue's algorithm or because the buffer was "
+    "full. Still under way: waiting or in flight when the run ended, and not lost.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: prepare.has_values(family(tables, "lambda"), "tx_packets"),
+    of_runs=True,
+)
+def load_loss(tables: network.Tables, *, width: int) -> Any:
+    """Shares of the packets of each flow that were dropped, and that still waited when the run ended, over `lambda`.
 
     Args:
         tables: As for `load_delay`.
@@ -95,8 +113,17 @@ def load_loss(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _curves(frame, panels, "elephant (packets/s)", width)
 
 
-def buffer_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Mean delay of each flow, and the longest wait, over the buffer.
+@as_figure(
+    title="Delay over the buffer",
+    caption="Mean one-way delay of the packets that arrived before the run ended, and the longest sojourn time in the "
+    "RLC. The longest sojourn time is proportional to the buffer as long as the buffer fills before the run "
+    "ends.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: prepare.has_values(family(tables, "buffer"), "mean_delay"),
+    of_runs=True,
+)
+def buffer_delay(tables: network.Tables, *, width: int) -> Any:
+    """Mean delay of each flow, and the longest sojourn time, over the buffer.
 
     Args:
         tables: As for `load_delay`.
@@ -107,7 +134,7 @@ def buffer_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
     """
     frame = family(tables, "buffer").with_columns(pl.col("x") / MEGABYTE)
     panels = [(of, f"{of}: mean delay (ms)", pl.col("mean_delay")) for of in _names(frame.drop_nulls("mean_delay"))]
-    panels.append((_names(frame)[0], "longest wait in the RLC (ms)", pl.col("longest")))
+    panels.append((_names(frame)[0], "longest sojourn in the RLC (ms)", pl.col("longest")))
     return _curves(frame, panels, "buffer (MB)", width, log=True)
 
 
@@ -118,7 +145,7 @@ def _names(frame: pl.DataFrame) -> list[str]:
 
 
 def _y(values: pl.Series, title: str, log: bool) -> Any:
-    """A value's axis; of delays it is logarithmic where the other is, or where they reach over more than a decade."""
+    """The y axis; for delays it is logarithmic if the x axis is, or if they span more than a decade."""
     low, high = prepare.low(values), prepare.high(values)
     if "(ms)" not in title or low <= 0 or not (log or parts.wants_log(low, high)):
         return alt.Y("value:Q", axis=options(title=title, format=",.6~g"), scale=options(zero=True))

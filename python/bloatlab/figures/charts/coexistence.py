@@ -1,4 +1,4 @@
-"""Pairs of congestion controls as heat maps: the newcomer's share of the throughput, and the delay that the incumbent suffers."""
+"""Pairs of congestion controls as heat maps: the newcomer's share of the throughput, and the incumbent's delay."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare, sweep
-from bloatlab.figures.theme import FAINT, WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import FAINT, options, themed
 from bloatlab.store.text import readable
 
 ROLES = ("newcomer", "incumbent")
@@ -17,17 +18,17 @@ LABELS = 96
 
 
 def cells(tables: network.Tables) -> pl.DataFrame:
-    """Means over replications: a row a pair and place on the other axes.
+    """Means over replications: one row per pair and place on the other axes.
 
     Returns:
-        `newcomer`, `incumbent`, `place` (such as `queue fifo, depth 4`), `share` (0 to 1), `delay` (ms); no rows where
+        `newcomer`, `incumbent`, `place` (such as `queue fifo, depth 4`), `share` (0 to 1), `delay` (ms); no rows if
         the runs have no such roles.
     """
     roles = _roles(tables)
     if roles.is_empty():
         numbers = dict.fromkeys(("share", "delay"), pl.Float64)
         return pl.DataFrame(schema={**dict.fromkeys((*ROLES, "place"), pl.String), **numbers})
-    # In the order of the places.
+    # In the order of the other axes.
     joined = _places(tables).join(roles, on="run_id", maintain_order="left")
     joined = joined.join(_outcomes(tables), on="run_id", maintain_order="left")
     share = pl.col("mine") / (pl.col("mine") + pl.col("theirs"))
@@ -36,7 +37,7 @@ def cells(tables: network.Tables) -> pl.DataFrame:
 
 
 def _outcomes(tables: network.Tables) -> pl.DataFrame:
-    """Of each run the newcomers' and the incumbents' throughput, and the delay of the latter."""
+    """Throughput of the newcomers and of the incumbents, and the delay of the incumbents, for each run."""
     metrics = network.table(tables, "metrics").filter(pl.col("scope") == "flow")
     role = pl.col("entity").str.extract(rf"^({'|'.join(ROLES)})(?:_\d+)?$")
 
@@ -56,7 +57,7 @@ def _outcomes(tables: network.Tables) -> pl.DataFrame:
 
 
 def _places(tables: network.Tables) -> pl.DataFrame:
-    """Of each run its place on the axes that are not roles, nor follow from others."""
+    """Place of each run on the axes that are neither roles nor derived from others."""
     swept = sweep.read(tables)
     varying = [swept.coloured_by, *(axis.name for axis in swept.axes)]
     names = [name for name in varying if name not in (None, *ROLES, "qlen")]
@@ -76,15 +77,26 @@ def _roles(tables: network.Tables) -> pl.DataFrame:
 
 
 def order(pairs: pl.DataFrame) -> list[str]:
-    """Congestion controls, the one that takes most from the others first."""
+    """Congestion controls by their mean share as a newcomer, the largest first."""
     taken = pairs.filter(pl.col("newcomer") != pl.col("incumbent")).group_by("newcomer").agg(pl.col("share").mean())
     ranked = taken.sort("share", "newcomer", descending=[True, False])["newcomer"].to_list()
     rest = sorted({*pairs["newcomer"], *pairs["incumbent"]} - set(ranked))
     return [*ranked, *rest]
 
 
-def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A row a newcomer, a column an incumbent, a panel a place on the other axes: the newcomer's share of the throughput.
+@as_figure(
+    title="Share of the newcomer",
+    caption="Rows are the newcomer, columns the incumbent. Blue: the newcomer gets more than half. Rows are in the "
+    "order of their mean share, the largest first.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: cells(tables).height > 1,
+    of_runs=True,
+)
+def share_matrix(tables: network.Tables, *, width: int) -> Any:
+    """The newcomer's share of the throughput: one row per newcomer, one column per incumbent.
+
+    Each place on the other axes has a panel.
+
 
     Args:
         tables: `runs`, `parameters` and `metrics` of a store.
@@ -99,8 +111,15 @@ def share_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _matrix(tables, "share", scale, legend, "pct", dark, width)
 
 
-def delay_matrix(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """The same with the mean queueing delay of the incumbent's packets, in ms.
+@as_figure(
+    title="Delay of the incumbent",
+    caption="Mean queueing delay of the incumbent's packets (column) while the newcomer (row) sends.",
+    needs=("runs", "parameters", "metrics"),
+    when=lambda tables: cells(tables).height > 1,
+    of_runs=True,
+)
+def delay_matrix(tables: network.Tables, *, width: int) -> Any:
+    """As `share_matrix`, with the mean queueing delay of the incumbent's packets in ms.
 
     Args:
         tables: `runs`, `parameters` and `metrics` of a store.
@@ -119,7 +138,7 @@ def _matrix(tables: network.Tables, column: str, scale: Any, legend: Any, unit: 
     pairs = cells(tables).with_columns(dark.alias("dark"))
     names = order(pairs)
     places = pairs["place"].unique(maintain_order=True).to_list()
-    # Two panels side by side while their cells can still be told apart.
+    # Two panels side by side, if their cells are large enough.
     across = 2 if len(places) > 1 and (width / 2 - LABELS) / len(names) >= CELL[0] else 1
     side = int(max(CELL[0], min(CELL[1], (width / across - LABELS) / len(names))))
     panels = [

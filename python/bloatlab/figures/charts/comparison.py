@@ -1,4 +1,4 @@
-"""Runs side by side: throughput, utilisation, delay and retransmissions over what was swept."""
+"""Compares runs: throughput, utilisation, delay and retransmissions over the swept parameters."""
 
 from typing import Any
 
@@ -6,22 +6,37 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
 PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "retransmissions", "utilization")
 
 
-def comparison(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Metrics of many runs over the swept parameter, one colour a congestion control (or queue discipline).
+def _note(tables: network.Tables) -> str:
+    fixed = [f"{name} = {value} ({left} more in the table)" for name, value, left in held(tables)]
+    return f"Shown for {', '.join(fixed)}." if fixed else ""
 
-    The x axis is the numeric parameter with the most values. Points are means over the runs in the same place, the
-    bars behind them reach from the lowest to the highest. Further parameters are held at their first value.
+
+@as_figure(
+    title="Comparison over the sweep",
+    caption="Each point is the mean of the runs with the same values. The bar reaches from the lowest to the highest "
+    "of them.",
+    needs=("runs", "metrics"),
+    when=lambda tables: sweep.read(tables).frame.height > 1,
+    of_runs=True,
+    note=_note,
+)
+def comparison(tables: network.Tables, *, width: int) -> Any:
+    """Metrics of many runs over the swept parameter, one colour per congestion control (or queue discipline).
+
+    The x axis is the numeric parameter with the most values. Points are means over the runs with the same values;
+    bars reach from the lowest to the highest of them. Further parameters have their first value.
 
     Args:
         tables: `runs`, `parameters` and `metrics` of a store.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -31,7 +46,7 @@ def comparison(tables: network.Tables, *, width: int = WIDE) -> Any:
     for axis in swept.axes[1:]:
         frame = frame.filter(pl.col(axis.name) == axis.values[0])
     shown = [name for name in PANELS if prepare.has_values(frame, name)]
-    # Utilisation says again what throughput says, unless the rate is what varies.
+    # Utilisation adds nothing to throughput unless the rate varies.
     if len(shown) == 5:
         shown.remove("utilization" if frame["throughput_mbps"].null_count() < frame.height else "throughput_mbps")
     colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
@@ -45,7 +60,7 @@ def comparison(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def held(tables: network.Tables) -> list[tuple[str, str, int]]:
-    """Parameters that `comparison` holds still: name, value, number of values left out."""
+    """Parameters that `comparison` holds at their first value: name, value, number of other values."""
     return [(axis.name, axis.values[0], len(axis.values) - 1) for axis in sweep.read(tables).axes[1:]]
 
 

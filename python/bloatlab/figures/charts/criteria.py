@@ -1,4 +1,4 @@
-"""Every contender by each criterion that is one number."""
+"""Criteria that are single numbers, for every contender."""
 
 from typing import Any
 
@@ -6,21 +6,29 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, themed
 
 ROW = 17
 NARROW = 560
 NAMES = 90
 VALUES = 44
-"""Pixels that the numbers behind the bars take."""
+"""Width of the numbers beside the bars, pixels."""
 
 
-def criteria(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """One panel a criterion, one bar a contender in the order of the ranking, the best in full colour.
+@as_figure(
+    title="The other criteria",
+    caption="In the order of the ranking. The best contender has its full colour.",
+    needs=("ranking",),
+    when=lambda tables: bool(contenders.singles(network.table(tables, "ranking"))),
+    of_runs=True,
+)
+def criteria(tables: network.Tables, *, width: int) -> Any:
+    """One panel per criterion, one bar per contender in the order of the ranking, the best in full colour.
 
     Args:
         tables: `ranking`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -28,7 +36,7 @@ def criteria(tables: network.Tables, *, width: int = WIDE) -> Any:
     ranking = network.table(tables, "ranking")
     names = contenders.order(ranking)
     across = 1 if width < NARROW else 3
-    # The names stand once a row of panels.
+    # A row of panels has the names once.
     wide = (width - NAMES - 24) // across - VALUES - 20
     panels = [
         _panel(ranking.filter(pl.col("criterion") == name), names, wide, named=index % across == 0)

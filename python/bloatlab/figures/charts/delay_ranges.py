@@ -1,4 +1,4 @@
-"""Delays of every contender: median, 95th and 99th percentile as one bar."""
+"""Delays of every contender: median, 95th and 99th percentile in one bar."""
 
 from typing import Any
 
@@ -6,22 +6,31 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 ROW = 17
 NARROW = 560
 NAMES = 90
-"""Pixels that the names take."""
+"""Width of the names, pixels."""
 
 
-def delay_ranges(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """One panel a kind of delay, one row a contender in the order of the ranking.
+@as_figure(
+    title="Delay of every contender",
+    caption="In the order of the ranking. The dot is the median; the thick bar reaches to the 95th percentile, the "
+    "thin bar to the 99th.",
+    needs=("ranking",),
+    when=lambda tables: bool(contenders.stems(network.table(tables, "ranking"))),
+    of_runs=True,
+)
+def delay_ranges(tables: network.Tables, *, width: int) -> Any:
+    """One panel per kind of delay, one row per contender in the order of the ranking.
 
-    The dot is the median, the thick bar reaches to the 95th percentile, the thin one to the 99th.
+    The dot is the median; the thick bar reaches to the 95th percentile, the thin bar to the 99th.
 
     Args:
         tables: `ranking`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.

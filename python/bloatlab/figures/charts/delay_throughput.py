@@ -1,4 +1,4 @@
-"""Delay against throughput, one mark a run."""
+"""Delay against throughput, one mark per run."""
 
 from typing import Any
 
@@ -6,18 +6,27 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
 
 
-def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Mean queueing delay against throughput, one mark a run; the bar reaches to the 95th percentile of the delay.
+@as_figure(
+    title="Delay against throughput",
+    caption="One mark per run; better is up and to the right. Bars reach to the 95th percentile of the delay. "
+    "Ellipses show one standard deviation over runs that differ only in their seed.",
+    needs=("runs", "metrics"),
+    when=lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+    of_runs=True,
+)
+def delay_throughput(tables: network.Tables, *, width: int) -> Any:
+    """Mean queueing delay against throughput, one mark per run; the bar reaches to the 95th percentile of the delay.
 
-    Better is up and to the right. Runs that differ in their seed alone are joined by a covariance ellipse of one
-    standard deviation where there are at least three, and their bars are left out. The ellipse is the form of
-    Winstein and Balakrishnan, SIGCOMM 2013, figure 4.
+    Better is up and to the right. Runs that differ only in their seed share a covariance ellipse of one standard
+    deviation if there are at least three, and have no bars. The form is that of Winstein and Balakrishnan, SIGCOMM
+    2013, figure 4.
 
     Args:
         tables: `runs`, `parameters` and `metrics` of a store.
@@ -49,7 +58,7 @@ def delay_throughput(tables: network.Tables, *, width: int = WIDE) -> Any:
     x = alt.X("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
     low, high = prepare.low(rates), prepare.high(rates) or 1.0
-    # Points, unlike bars, need no zero; but less than a fifth of the scale would make much of nothing.
+    # Points need no zero on the axis, but the axis spans at least a fifth of the values.
     bottom = 0.98 * min(low, 0.8 * high) if low > 0.5 * high else 0.0
     y = alt.Y(
         "throughput_mbps:Q",

@@ -6,21 +6,29 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 190
 POINTS = 150
 NARROW = 560
 
 
-def ecdf(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Distribution of throughput and sRTT over samples",
+    caption="The share of samples at or below a value.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_samples(tables, "srtt_ms", "throughput_mbps"),
+    note=network.grouping_note,
+)
+def ecdf(tables: network.Tables, *, width: int) -> Any:
     """The share of samples at or below a throughput, and at or below an sRTT, per flow.
 
     Above eight flows the samples of all flows of a congestion control are pooled.
 
     Args:
         tables: `flow_series` and `flows`; `links` gives the reference lines.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -67,11 +75,11 @@ def ecdf(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def steps(series: pl.DataFrame, column: str, points: int = POINTS) -> pl.DataFrame:
-    """Corners of each label's eCDF: `label`, the column, `share`; at most about `points` a label."""
+    """Corners of the eCDF of each label: `label`, the column, `share`; about `points` per label."""
     curves = []
     for part in series.drop_nulls(column).partition_by("label", maintain_order=True):
         ranked = part.sort(column).select("label", column, ((pl.int_range(1, pl.len() + 1)) / pl.len()).alias("share"))
-        # Of equal values only the last, highest share is a corner.
+        # For equal values only the last and highest share is a corner.
         corners = ranked.unique(column, keep="last", maintain_order=True)
         thinned = prepare.sample(corners, points)
         ends = pl.concat([corners.head(1).with_columns(pl.lit(0.0).alias("share")), thinned, corners.tail(1)])

@@ -1,4 +1,4 @@
-"""Times of page fetches by the limit of the queue: each over time, and their distribution."""
+"""Times of page fetches by the limit of the queue: over time, and as a distribution."""
 
 from typing import Any
 
@@ -6,20 +6,32 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 NARROW = 560
 HEIGHT = 170
 SHARE = 0.62
-"""Of the width, for the panel over time."""
+"""Share of the width for the panel over time."""
 
 
-def fetch_times(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A row a router: fetches of the first run over time, and box, mean and standard deviation over all runs.
+@as_figure(
+    title="Times of fetches by the queue's limit",
+    caption="Left: each fetch of the first run. Right: the fetches of all runs. The box reaches from the first to the "
+    "third quartile, with a line at the median; the whisker reaches to the last value within 1.5 times the "
+    "height of the box. The dot is the mean, with one standard deviation to both sides, but not below the "
+    "fastest fetch.",
+    needs=("runs", "parameters", "probe_series"),
+    when=lambda tables: not limits.fetches(tables).is_empty(),
+    of_runs=True,
+    note=limits.left_out,
+)
+def fetch_times(tables: network.Tables, *, width: int) -> Any:
+    """One row per router: fetches of the first run over time, and box, mean and standard deviation over all runs.
 
     Args:
         tables: `runs`, `parameters` and `probe_series` of all runs, `run_id` first.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -67,7 +79,7 @@ def fetch_times(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def summary(fetches: pl.DataFrame) -> pl.DataFrame:
-    """A row a limit: quartiles, whiskers within 1.5 interquartile ranges, mean, and mean +- standard deviation.
+    """One row per limit: quartiles, whiskers within 1.5 interquartile ranges, mean, and mean +- standard deviation.
 
     Args:
         fetches: `label` (the limit), `value`.
@@ -87,7 +99,7 @@ def summary(fetches: pl.DataFrame) -> pl.DataFrame:
     joined = found.drop("value").join(ends, on="label", maintain_order="left")
     return (
         joined.join(least, on="label", maintain_order="left")
-        # Of a few slow fetches the deviation may reach below the fastest, on a logarithmic axis even below 0.
+        # With a few slow fetches, mean - deviation may be below the fastest fetch and even below 0.
         .with_columns(
             under=pl.max_horizontal(pl.col("mean") - pl.col("std"), "least"), over=pl.col("mean") + pl.col("std")
         )
@@ -96,7 +108,7 @@ def summary(fetches: pl.DataFrame) -> pl.DataFrame:
 
 
 def _all(ticks: list[float]) -> dict[str, Any]:
-    """What makes an axis show every tick that it is given."""
+    """Options that make an axis show all given ticks."""
     return options(tickCount=20, labelOverlap=False) if ticks else {}
 
 

@@ -6,31 +6,39 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 190
 NARROW = 560
 POINTS = 150
 FLOOR = 0.01
-"""ms; a logarithmic axis has no 0."""
+"""Smallest value of the logarithmic axis, ms."""
 FEW = 40
-"""Samples up to which a line has points."""
+"""Largest number of samples of a line with points."""
 
 
 def shown(tables: network.Tables) -> bool:
-    """Whether there are two flows or more, and few enough to have a line each, whose packets waited."""
+    """Whether the packets of at least two flows waited, and there are few enough flows for one line each."""
     series = network.table(tables, "flow_series")
     if not prepare.has_values(series, "sojourn_ms"):
         return False
     return series.drop_nulls("sojourn_ms")["flow"].n_unique() > 1 and not network.groups(tables).grouped
 
 
-def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Sojourn time by flow",
+    caption="How long the packets of each flow waited in queues. Over time: the mean of the packets that left in each "
+    "interval. As a distribution: the share of all packets that waited at most that long.",
+    needs=("flow_series", "flows"),
+    when=lambda tables: shown(tables),
+)
+def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
     """Mean time in queues of the packets that left them in each interval, and the distribution over all packets.
 
     Args:
         tables: `flow_series`, `flows` and `histograms`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -75,7 +83,7 @@ def flow_sojourn(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _waits(values: pl.Series) -> Any:
-    """The axis of what was waited, logarithmic where it reaches over more than a decade."""
+    """The axis of the sojourn time, logarithmic if it spans more than a decade."""
     low, high = prepare.low(values), prepare.high(values)
     if not parts.wants_log(low, high):
         return alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True))
@@ -89,7 +97,7 @@ def _waits(values: pl.Series) -> Any:
 
 
 def _shares(waits: pl.DataFrame) -> pl.DataFrame:
-    """Corners of the share of packets that waited at most `value`, for each `label`; at most about `POINTS` each."""
+    """Corners of the share of packets that waited at most `value`, for each `label`; about `POINTS` per label."""
     curves = []
     for part in waits.partition_by("label", maintain_order=True):
         merged = part.group_by("upper").agg(pl.col("weight").sum()).sort("upper")

@@ -10,16 +10,16 @@ from bloatlab.figures.theme import FAINT, INK, WIDE, options, themed
 
 ROW = 20
 MOST = 40
-"""Rows: of more the largest effects."""
+"""Largest number of rows; larger effects come first."""
 NARROW = 560
 BEYOND = "#D55E00"
 WITHIN = "#0072B2"
 STRAIGHT = 3.0
-"""Up to this effect the axis is about linear, beyond it logarithmic."""
+"""Up to this effect the axis is almost linear; beyond it, it is logarithmic."""
 
 
 def forest(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Hedges' g of each metric with its confidence interval; right of 0 is more in B. The axis is symlog.
+    """Hedges' g of each metric with its confidence interval; right of 0, B is larger. The axis is symlog.
 
     Args:
         tables: `differences`: `name`, `effect`, `low`, `high`, `differs`, the largest effect first.
@@ -60,6 +60,6 @@ def forest(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def ticks(most: float) -> list[float]:
-    """Values on either side of 0 that stand apart on the axis."""
+    """Ticks on both sides of 0 that do not overlap."""
     right = [value for value in (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e5, 1e6) if value <= most] or [most]
     return [-value for value in reversed(right)] + [0.0, *right]

@@ -1,4 +1,4 @@
-"""Goodput against delay at each point of an experiment that ranks: who wins where."""
+"""Goodput against delay at each point of an experiment with a ranking."""
 
 from typing import Any
 
@@ -7,17 +7,18 @@ import polars as pl
 
 from bloatlab.figures import contenders, network, palette, parts, prepare
 from bloatlab.figures.charts.goodput_delay import axes_of, pareto
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 210
 NARROW = 560
 PANELS = 12
 LABELS = 30
-"""Pixels to the right of a panel into which a name may reach."""
+"""Pixels to the right of a panel that a name may use."""
 
 
 def drawn_points(tables: network.Tables) -> list[str]:
-    """Points that have both a delay and a goodput: a panel each."""
+    """Points with both a delay and a goodput; each has a panel."""
     found = axes_of(tables)
     if found is None:
         return []
@@ -26,14 +27,29 @@ def drawn_points(tables: network.Tables) -> list[str]:
     return both.filter(pl.col("axes") == 2)["point"].to_list()
 
 
-def fronts(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A panel a point, a mark a contender. Bars reach from the median to the 99th percentile of the delay, where there are those.
+def _note(tables: network.Tables) -> str:
+    return contenders.points_note(len(drawn_points(tables)), PANELS)
 
-    Those that are named, joined by the dashed line, are the Pareto front. Better is up and to the right.
+
+@as_figure(
+    title="Goodput against delay at each point",
+    caption="One panel per point and one mark per contender. Bars reach from the median to the 99th percentile of the "
+    "delay. Contenders with a name, joined by the dashed line, are the Pareto front: no other contender has "
+    "both a shorter delay and a higher goodput at that point.",
+    needs=("ranking", "at_points"),
+    when=lambda tables: bool(drawn_points(tables)),
+    of_runs=True,
+    note=_note,
+)
+def fronts(tables: network.Tables, *, width: int) -> Any:
+    """One panel per point, one mark per contender.
+
+    Bars reach from the median to the 99th percentile of the delay, if the criteria include them. Contenders with a name,
+    joined by the dashed line, are the Pareto front. Better is up and to the right.
 
     Args:
         tables: `ranking`, `at_points`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -54,7 +70,7 @@ def fronts(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _wide(rows: pl.DataFrame, axes: tuple[str, str]) -> pl.DataFrame:
-    """A row a contender: `x` and `y`, and of the delay `low` and `high`, null where the percentiles are not there."""
+    """One row per contender: `x`, `y`, and the ends `low` and `high` of the bar, null without percentiles."""
     stem = axes[0].rpartition("_")[0]
     columns = {axes[0]: "x", axes[1]: "y", f"{stem}_p50": "low", f"{stem}_p99": "high"}
     found = rows.filter(pl.col("criterion").is_in(list(columns)))

@@ -1,4 +1,4 @@
-"""Goodput against delay of every contender, with those that none beats in both."""
+"""Goodput against delay of every contender, with the Pareto front."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 340
 LABELS = 60
-"""Pixels to the right of the plot into which a name may reach."""
+"""Pixels to the right of the plot that a name may use."""
 
 
 def axes_of(tables: network.Tables) -> tuple[str, str] | None:
-    """The criteria drawn: the first 95th percentile of a delay, and the first goodput."""
+    """The two criteria of the figure: the first 95th percentile of a delay, and the first goodput."""
     names = network.table(tables, "ranking")["criterion"].unique(maintain_order=True).to_list()
     delay = next((name for name in names if name.endswith("_delay_p95")), None)
     goodput = next((name for name in names if name.endswith("_goodput") or name == "utilization"), None)
@@ -22,7 +23,7 @@ def axes_of(tables: network.Tables) -> tuple[str, str] | None:
 
 
 def pareto(frame: pl.DataFrame) -> list[bool]:
-    """Of each row with `x` (less is better) and `y` (more is better): whether no other is at least as good in both."""
+    """Whether each row with `x` (less is better) and `y` (more is better) is Pareto-optimal."""
     rows = frame.select("x", "y").rows()
     return [
         not any(x2 <= x and y2 >= y and (x2, y2) != (x, y) for x2, y2 in rows)
@@ -30,8 +31,16 @@ def pareto(frame: pl.DataFrame) -> list[bool]:
     ]  # fmt: skip
 
 
-def goodput_delay(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A mark a contender; filled marks and the line are the Pareto front. Better is up and to the right.
+@as_figure(
+    title="Goodput against delay",
+    caption="Better is up and to the right. Filled marks, joined by the dashed line, are the Pareto front: no other "
+    "contender has both a shorter delay and a higher goodput.",
+    needs=("ranking",),
+    when=lambda tables: axes_of(tables) is not None,
+    of_runs=True,
+)
+def goodput_delay(tables: network.Tables, *, width: int) -> Any:
+    """One mark per contender; filled marks and the line are the Pareto front. Better is up and to the right.
 
     Args:
         tables: `ranking`.

@@ -1,4 +1,4 @@
-"""Goodput against queueing delay of long flows: means with ellipses of one standard deviation (RFC 7928 section 2.7)."""
+"""Goodput against queueing delay of long flows: means with covariance ellipses (RFC 7928 section 2.7)."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, palette, parts, prepare
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 300
 NARROW = 560
@@ -14,11 +15,11 @@ LABELS = 50
 PANELS = 4
 NAMES = 8
 FLOWS = "bulk"
-"""Long flows carry this name (`bulk`, `bulk_1`, `bulk_cubic`)."""
+"""Prefix of the names of long flows (`bulk`, `bulk_1`, `bulk_cubic`)."""
 
 
 def samples(tables: network.Tables) -> pl.DataFrame:
-    """A row a long flow and run: `contender`, `point`, `x` (mean queueing delay, ms), `y` (goodput, Mbit/s)."""
+    """One row per long flow and run: `contender`, `point`, `x` (mean queueing delay, ms), `y` (goodput, Mbit/s)."""
     metrics = network.table(tables, "metrics")
     own = metrics.filter((pl.col("scope") == "flow") & pl.col("entity").str.contains(rf"^{FLOWS}(_|$)"))
 
@@ -31,16 +32,32 @@ def samples(tables: network.Tables) -> pl.DataFrame:
 
 
 def points(tables: network.Tables) -> list[str]:
-    """Places on the axes that are not compared at which there are long flows: a panel each."""
+    """Points of the axes that are not compared, if they have long flows; each has a panel."""
     return samples(tables)["point"].unique(maintain_order=True).to_list()
 
 
-def goodput_ellipses(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """One panel a point, one ellipse a contender over its long flows and replications. Better is up and to the right.
+def _note(tables: network.Tables) -> str:
+    return contenders.points_note(len(points(tables)), PANELS)
+
+
+@as_figure(
+    title="Goodput against queueing delay, flow by flow",
+    caption="The dot is the mean over the long flows and replications. The ellipse shows one standard deviation "
+    "around it and needs three values. Better is up and to the right (RFC 7928 section 2.7).",
+    needs=("ranking", "contenders", "metrics"),
+    when=lambda tables: not samples(tables).is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def goodput_ellipses(tables: network.Tables, *, width: int) -> Any:
+    """One panel per point, one ellipse per contender over its long flows and replications.
+
+    Better is up and to the right.
+
 
     Args:
         tables: `contenders`, `ranking` and `metrics`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -48,7 +65,7 @@ def goodput_ellipses(tables: network.Tables, *, width: int = WIDE) -> Any:
     rows = samples(tables)
     names = contenders.order(network.table(tables, "ranking"))
     shown = points(tables)[:PANELS]
-    # Two panels side by side have no room for more names than this.
+    # Two panels side by side have room for this number of names.
     across = 1 if width < NARROW or len(shown) == 1 or len(names) > NAMES else 2
     wide = plot_width(width, across) - LABELS
     panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide) for point in shown]
@@ -86,7 +103,7 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
         scale=options(domain=down.domain, nice=False, zero=False),
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6),
     )
-    # Names stand beside the marks, so colours may come again.
+    # Marks have names beside them, so colours may repeat.
     tints = contenders.colours(names) if len(names) <= len(palette.PALETTE) else palette.in_order(names)
     colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
     layers = []

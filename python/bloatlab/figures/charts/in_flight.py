@@ -1,4 +1,4 @@
-"""RTT and throughput against what is in flight: Kleinrock's operating point."""
+"""RTT and throughput against the segments in flight, with Kleinrock's operating point."""
 
 from typing import Any
 
@@ -6,20 +6,29 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plot_width, themed
 
 SAMPLES = 500
 HEIGHT = 125
 
 
-def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
-    """SRTT and throughput of all flows together against segments in flight, with the ideal path's law.
+@as_figure(
+    title="In flight against the operating point",
+    caption="All flows together. The dashed line is an ideal path. To the right of the star (the bandwidth-delay "
+    "product), more segments in flight only add delay.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_pairs(tables, "srtt_ms", "in_flight"),
+    width=HALF,
+)
+def in_flight(tables: network.Tables, *, width: int) -> Any:
+    """SRTT and throughput of all flows together against segments in flight, with the lines of an ideal path.
 
-    An ideal path delivers `min(C, w / RTT)` and answers after `max(RTT, w / C)`, so nothing is won to the right of
-    the bandwidth-delay product (Kleinrock 1979; Cardwell et al., CACM 60(2), 2017, figure 1).
+    An ideal path delivers `min(C, w / RTT)` with the round-trip time `max(RTT, w / C)`. So to the right of the
+    bandwidth-delay product only the delay grows (Kleinrock 1979; Cardwell et al., CACM 60(2), 2017, figure 1).
 
     Args:
-        tables: `flow_series` and `flows`; `links` gives the law.
+        tables: `flow_series` and `flows`; `links` gives the lines of the ideal path.
         width: Width of the whole figure, pixels.
 
     Returns:
@@ -27,7 +36,7 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
     """
     path = network.path(tables)
     colours = network.groups(tables).range
-    # The dots are those of one algorithm or, with several, of none.
+    # The dots have the colour of the algorithm if there is only one.
     dot = colours[0] if len(colours) == 1 else NEUTRAL
     together = (
         network.table(tables, "flow_series")
@@ -60,8 +69,8 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
         layers = []
         if ideal:
             at_bdp = ideal[1]
-            law = parts.drawn(prepare.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
-            layers.append(law.encode(x=x, y=y))
+            line = parts.drawn(prepare.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+            layers.append(line.encode(x=x, y=y))
             layers.append(parts.drawn(prepare.Rows(values=[at_bdp]), "rule", color=NEUTRAL, strokeWidth=1).encode(x=x))
         layers.append(
             parts.drawn(prepare.values(dots.select("w", column), 3), "circle", size=12, opacity=0.35, color=dot).encode(
@@ -95,7 +104,7 @@ def in_flight(tables: network.Tables, *, width: int = HALF) -> Any:
 
 
 def _law(path: network.Path, right: float, column: str) -> list[dict[str, float]]:
-    """The ideal path's law from nothing in flight over the BDP to the right edge."""
+    """Points of the ideal path: from nothing in flight over the BDP to the right edge."""
     bdp, base, capacity = path.bdp_segments, path.base_rtt_ms, path.capacity_mbps
     if bdp is None or base is None or capacity is None:
         return []

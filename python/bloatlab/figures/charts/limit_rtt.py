@@ -1,4 +1,4 @@
-"""RTT against the limit of the queue, with the lines through it and what a full queue comes to."""
+"""RTT against the limit of the queue, with fitted lines and the delay of a full queue."""
 
 from statistics import linear_regression
 from typing import Any
@@ -8,7 +8,8 @@ import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING, base_ms, frame_ms
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import NEUTRAL, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
 NARROW = 560
 HEIGHT = 230
@@ -16,7 +17,7 @@ MEDIAN, LARGEST = "median", "largest"
 
 
 def read(tables: network.Tables) -> pl.DataFrame:
-    """A row a run and kind of RTT: `router`, `limit`, `kind` (median, largest), `value` (ms)."""
+    """One row per run and kind of RTT: `router`, `limit`, `kind` (median, largest), `value` (ms)."""
     runs = limits.placed(tables)
     everything = [int(limit) for limit in runs["limit"].unique().to_list()]
     pings = limits.joined(limits.probe(tables, runs, PING), runs, everything).drop_nulls("value")
@@ -28,7 +29,7 @@ def read(tables: network.Tables) -> pl.DataFrame:
 
 
 def fit(points: pl.DataFrame) -> tuple[float, float] | None:
-    """Slope (ms a buffer) and intercept (ms) of least squares over the means at each limit; none with fewer than two limits."""
+    """Slope (ms per buffer) and intercept (ms) of a fit to the means; `None` with fewer than two limits."""
     means = points.group_by("limit").agg(pl.col("value").mean()).sort("limit")
     if means.height < 2:
         return None
@@ -36,12 +37,20 @@ def fit(points: pl.DataFrame) -> tuple[float, float] | None:
     return found.slope, found.intercept
 
 
-def limit_rtt(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A panel a router, a mark a run and kind of RTT; solid lines are fits, the dashed one is base RTT and full buffers.
+@as_figure(
+    title="RTT against the queue's limit",
+    caption="One mark per run. Solid lines are least-squares fits to the means at each limit. Dashed: the base RTT, "
+    "and the time to send that many full buffers at the rate of the bottleneck.",
+    needs=("runs", "parameters", "probe_series"),
+    when=lambda tables: any(fit(part) for part in read(tables).partition_by("router")),
+    of_runs=True,
+)
+def limit_rtt(tables: network.Tables, *, width: int) -> Any:
+    """One panel per router, one mark per run and kind of RTT; lines are fits.
 
     Args:
         tables: `runs`, `parameters` and `probe_series` of all runs, `run_id` first.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -79,7 +88,7 @@ def _panel(points: pl.DataFrame, runs: pl.DataFrame, name: str, width: int, high
         found = fit(own.filter(pl.col("kind") == kind))
         if found:
             lines += [{"limit": at, "value": found[1] + found[0] * at, "kind": kind} for at in (0.0, float(end))]
-            words.append(f"{kind}: {found[0]:.3f} ms a buffer {'+' if found[1] >= 0 else '-'} {abs(found[1]):.1f} ms")
+            words.append(f"{kind}: {found[0]:.3f} ms per buffer {'+' if found[1] >= 0 else '-'} {abs(found[1]):.1f} ms")
     fits = pl.DataFrame(lines, schema={"limit": pl.Float64, "value": pl.Float64, "kind": pl.String})
     marks = own.select("limit", "kind", "value")
     layers = [

@@ -1,4 +1,4 @@
-"""Window, queue and RTT over time: a column a limit of the queue."""
+"""Window, queue and RTT over time: one column per limit of the queue."""
 
 from typing import Any
 
@@ -7,22 +7,32 @@ import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 
 NARROW = 560
 HEIGHT = 110
 ACROSS, DOWN, APART = 16, 14, 24
-"""Pixels between panels, and between limits that stand one below the other."""
+"""Pixels between panels, and between stacked limits."""
 LEFT = 66
-"""Pixels that titles and labels of the leftmost axes take."""
+"""Width of the titles and labels of the leftmost axes, pixels."""
 
 
-def limit_series(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """One panel a quantity and limit, the first run of each; a row has one axis for all limits, a router one colour.
+@as_figure(
+    title="Window, queue and RTT over time by the queue's limit",
+    caption="The long flow's congestion window, the packets in the router's queue and the RTT of the pings, for the "
+    "first run of each limit with a FIFO. All limits have the same scale.",
+    needs=("runs", "parameters", "flow_series", "link_series", "probe_series"),
+    when=lambda tables: limits.placed(tables).height > 0,
+    of_runs=True,
+    note=limits.left_out,
+)
+def limit_series(tables: network.Tables, *, width: int) -> Any:
+    """One panel per quantity and limit with its first run; one y axis per row, one colour per router.
 
     Args:
         tables: `runs`, `parameters`, `flow_series`, `link_series` and `probe_series` of all runs, `run_id` first.
-        width: Width of the whole figure, pixels; below 560 the limits stand one below the other.
+        width: Width of the whole figure, pixels; below 560 the limits are stacked.
 
     Returns:
         The chart.

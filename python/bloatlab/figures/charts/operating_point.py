@@ -7,17 +7,33 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import HALF, INK, STAR, options, plot_width, themed
 
 SAMPLES = 800
 HEIGHT = 290
 
 
-def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
+def _note(tables: network.Tables) -> str:
+    if network.groups(tables).grouped:
+        return "Each dot is the mean of one flow. The star is the fair share, the diamond the mean of the flows."
+    return "Dots are samples."
+
+
+@as_figure(
+    title="Throughput against sRTT",
+    caption="Better is up and to the right. The star is the optimum: the full bandwidth at the base RTT. The diamond "
+    "is the joint mean: the sum of the throughputs at the mean sRTT. Ellipses show one standard deviation.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_pairs(tables, "srtt_ms", "throughput_mbps"),
+    width=HALF,
+    note=_note,
+)
+def operating_point(tables: network.Tables, *, width: int) -> Any:
     """Samples of throughput against sRTT, their covariance ellipses and means, the joint point and the optimum.
 
     The delay axis runs from right to left, so that better is up and to the right. The joint point is the sum of the
-    flows' throughputs at the mean of their sRTTs. Above eight flows a dot is a flow's mean, not a sample, the joint
+    flows' throughputs at the mean of their sRTTs. With more than eight flows, a dot is the mean of a flow, the joint
     point is the mean of the flows, and the optimum is the fair share.
 
     Args:
@@ -33,7 +49,7 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
     )
     series = series.drop_nulls(["x", "y"])
     means = series.group_by("flow", "label", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
-    # Flows that were not there at an instant add nothing to its sum.
+    # A flow that was not active at an instant adds nothing to the sum.
     sums = (
         network.table(tables, "flow_series")
         .group_by("time_s", maintain_order=True)
@@ -42,7 +58,7 @@ def operating_point(tables: network.Tables, *, width: int = HALF) -> Any:
     joint = {"x": means["x"].mean(), "y": sums["throughput_mbps"].mean()}
     base, capacity = path.base_rtt_ms, path.capacity_mbps
     if groups.grouped:
-        # On the scale of the sum a hundred flows would all lie on the axis: everything is then per flow.
+        # On the scale of the sum the dots of many flows would lie on the axis. So all values are per flow.
         joint["y"] = means["y"].mean()
         capacity = capacity / groups.flows if capacity else None
     low = min(base or math.inf, prepare.low(series["x"]))

@@ -1,4 +1,4 @@
-"""The trials of a search: two objectives against each other, the front and what is recommended."""
+"""The trials of a search: two objectives, the Pareto front and the recommended trial."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ HEIGHT = 360
 
 
 def pareto(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A mark a trial; those with numbers, joined by the dashed line, are the Pareto front, the star is recommended.
+    """One mark per trial. Better is up and to the right.
 
-    Better is up and to the right.
+    Numbered trials, joined by the dashed line, are the Pareto front. The star is the recommended trial.
 
     Args:
-        tables: `trials`: `kind`, `x`, `y`, `place` (on the front, from 1; null elsewhere), `knee`; `objectives`: `title`,
-            `minimise`, of x and of y.
+        tables: `trials`: `kind`, `x`, `y`, `place` (on the front, from 1; null elsewhere), `knee`; `objectives`:
+            `title`, `minimise`, of x and of y.
         width: Width of the whole figure, pixels.
 
     Returns:
@@ -27,7 +27,7 @@ def pareto(tables: network.Tables, *, width: int = WIDE) -> Any:
     found = network.table(tables, "trials")
     titles, minimised = (network.table(tables, "objectives")[name].to_list()[:2] for name in ("title", "minimise"))
     wide = plot_width(width) - 10
-    # Pixels count from the left and from the top, so what is better has many of them across and few down.
+    # Pixels count from the left and from the top, so a better trial has a larger x and a smaller y.
     ends = [_axis(found["x"], wide, minimised[0]), _axis(found["y"], HEIGHT, not minimised[1])]
     x = alt.X("x:Q", scale=_scale(ends[0], minimised[0]), axis=_title(titles[0], "to the right", minimised[0]))
     y = alt.Y("y:Q", scale=_scale(ends[1], minimised[1]), axis=_title(titles[1], "up", minimised[1]))

@@ -6,15 +6,30 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 130
 
 
-def queue(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Queue length with its limit, sojourn time, and drops and marks where there are any, over time.
+def _note(tables: network.Tables) -> str:
+    shown = len(network.queueing_links(tables))
+    total = network.table(tables, "link_series")["link"].n_unique()
+    return f"{shown} of {total} links are shown: those with the longest queues." if shown < total else ""
 
-    Links where nothing ever waited are left out; of the others the four with the longest queues are drawn.
+
+@as_figure(
+    title="Queue over time",
+    caption="Queue length at each sample with the limit of the queue, the mean sojourn time per interval, and drops "
+    "and marks.",
+    needs=("link_series",),
+    when=lambda tables: prepare.has_values(network.table(tables, "link_series"), "queue_packets"),
+    note=_note,
+)
+def queue(tables: network.Tables, *, width: int) -> Any:
+    """Queue length with its limit, sojourn time, and drops and marks, over time.
+
+    The four links with the longest queues are drawn. Links without waiting packets are left out.
 
     Args:
         tables: `link_series`; `links` gives the limit.
@@ -60,7 +75,7 @@ def _time(end: float, titled: bool) -> Any:
 
 
 def _limits(tables: network.Tables, names: list[str], width: int, top: float) -> list[Any]:
-    # A limit far above the data (fq_codel's 10240) would flatten the picture: it is left to the table of links.
+    # A limit far above the data, such as fq_codel's 10240, would flatten the curve. The table of links has it.
     known = {name: network.queue_limit_packets(tables, name) for name in names}
     limits = {limit for limit in known.values() if limit is not None and limit <= 4 * max(top, 1)}
     return [
@@ -97,7 +112,7 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
             y=alt.Y(
                 "packets:Q",
                 axis=options(title=title if len(kinds) == 1 else "packets", tickCount=2),
-                # One packet stays visible beside the hundred of a slow start.
+                # One packet stays visible beside a hundred of a slow start.
                 scale=options(type="sqrt", zero=True),
             ),
             y2=alt.datum(0),

@@ -1,4 +1,4 @@
-"""How long packets waited and how long the queue was: distributions."""
+"""Distributions of the sojourn time and of the queue length."""
 
 from typing import Any
 
@@ -6,20 +6,28 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 190
 NARROW = 560
 BINS = 40
 
 
-def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
+@as_figure(
+    title="Distribution of sojourn time and queue length",
+    caption="Left or above: the share of all packets that waited longer than a given time, with a logarithmic axis "
+    "for the tail. Right or below: the distribution of the queue length.",
+    needs=("histograms",),
+    when=lambda tables: not histogram.of_quantity(tables, "sojourn", "link").is_empty(),
+)
+def queue_distribution(tables: network.Tables, *, width: int) -> Any:
     """The tail of the sojourn time over every packet, and the distribution of the queue length.
 
     Args:
         tables: `histograms` with the quantity `sojourn`; the queue length comes from the quantity `queue_packets`, or
             from the samples in `link_series`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -80,7 +88,7 @@ def queue_distribution(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _lengths(tables: network.Tables, names: list[str]) -> pl.DataFrame:
-    """Buckets of the queue length: exact where the engine kept them, else from the samples."""
+    """Buckets of the queue length: exact if the engine recorded them, else from the samples."""
     exact = histogram.of_quantity(tables, "queue_packets", "link")
     if not exact.is_empty():
         return exact.filter(pl.col("name").is_in(names)).select("name", "lower", "upper", "weight")

@@ -1,4 +1,4 @@
-"""RTT over time of runs that differ in their seed alone: each, and their mean with its confidence interval."""
+"""RTT over time of runs that differ only in their seed, and their mean with its confidence interval."""
 
 import math
 from typing import Any
@@ -6,24 +6,25 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from bloatlab.analysis.intervals import t_interval
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
+from bloatlab.statistics.intervals import t_interval
 
 NARROW = 560
 HEIGHT = 140
 SPAN = 1.0
-"""Seconds over which the pings of a run make one point."""
+"""Seconds of pings of a run that make one point."""
 SIZES = 2
 ACROSS, DOWN = 16, 16
 LEFT = 66
 
 
 def read(tables: network.Tables) -> pl.DataFrame:
-    """A row a run and span of `SPAN` seconds: `router`, `limit`, `seed`, `time_s` (its middle), `value` (mean RTT, ms).
+    """One row per run and `SPAN` seconds: `router`, `limit`, `seed`, `time_s` (middle), `value` (mean RTT, ms).
 
-    Only of routers and limits with two runs or more.
+    Only for routers and limits with at least two runs.
     """
     runs = limits.placed(tables)
     several = runs.filter(pl.col("run_id").len().over("router", "limit") > 1)
@@ -39,7 +40,7 @@ def read(tables: network.Tables) -> pl.DataFrame:
 
 
 def intervals(points: pl.DataFrame) -> pl.DataFrame:
-    """A row a span in which two runs or more have pings: `time_s`, `mean`, `low`, `high` (95 %, Student's t)."""
+    """One row per span with pings of at least two runs: `time_s`, `mean`, `low`, `high` (95 %, Student's t)."""
     rows = []
     for (time,), part in points.sort("time_s").partition_by("time_s", as_dict=True, maintain_order=True).items():
         values = part["value"].to_list()
@@ -49,12 +50,20 @@ def intervals(points: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(("time_s", "mean", "low", "high"), pl.Float64), orient="row")
 
 
-def replications(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A column a limit, a row a router: thin lines are runs, the thick one is their mean, the band its 95 % interval.
+@as_figure(
+    title="RTT of replications over time",
+    caption="Thin lines are runs that differ only in their seed; each is the mean of the pings of one second. The "
+    "thick line is the mean of the runs, the band its 95 % confidence interval (Student's t).",
+    needs=("runs", "parameters", "probe_series"),
+    when=lambda tables: not read(tables).is_empty(),
+    of_runs=True,
+)
+def replications(tables: network.Tables, *, width: int) -> Any:
+    """One column per limit, one row per router: runs, their mean, and its 95 % confidence interval.
 
     Args:
         tables: `runs`, `parameters` and `probe_series` of all runs, `run_id` first.
-        width: Width of the whole figure, pixels; below 560 the limits stand one below the other.
+        width: Width of the whole figure, pixels; below 560 the limits are stacked.
 
     Returns:
         The chart.
@@ -64,7 +73,7 @@ def replications(tables: network.Tables, *, width: int = WIDE) -> Any:
     names = [name for name in limits.routers(limits.placed(tables)) if name in points["router"]]
     across = len(sizes) if width >= NARROW else 1
     wide = max(90, (width - LEFT - ACROSS * (across - 1) - 10) // across)
-    # One scale of time for all; of the RTT one for each size, or the small queue's curves would lie on the axis.
+    # One time scale for all panels. Each limit has an RTT scale, or the curves of a small queue would lie on the axis.
     end = prepare.high(points["time_s"]) + SPAN / 2
     colours = palette.in_order(names)
     cells = []

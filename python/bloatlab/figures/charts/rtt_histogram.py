@@ -6,14 +6,22 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 180
 BINS = 60
 
 
-def rtt_histogram(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """The share of RTT samples per bin of a millisecond axis, over every sample the senders took.
+@as_figure(
+    title="Distribution of RTT samples",
+    caption="Every RTT sample that the senders took, before smoothing.",
+    needs=("histograms",),
+    when=lambda tables: not labelled(tables).is_empty(),
+    note=network.grouping_note,
+)
+def rtt_histogram(tables: network.Tables, *, width: int) -> Any:
+    """The share of RTT samples per bin, over all samples that the senders took.
 
     Above eight flows the samples of all flows of a congestion control are pooled.
 
@@ -61,7 +69,7 @@ def labelled(tables: network.Tables) -> pl.DataFrame:
 
 
 def _with_zeros(bins: pl.DataFrame, step: float) -> pl.DataFrame:
-    """Add the empty bins, where a step line must come down to zero, and the end of the last one."""
+    """Adds empty bins, where the step line goes down to zero, and the end of the last bin."""
     lines = []
     for part in bins.with_columns((pl.col("start") / step).round().cast(pl.Int64).alias("index")).partition_by("label"):
         first, last = int(prepare.low(part["index"])), int(prepare.high(part["index"]))

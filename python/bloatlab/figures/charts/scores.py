@@ -1,4 +1,4 @@
-"""Every contender's place in every experiment of a suite, or at every point of an experiment."""
+"""Rank of every contender in every experiment of a suite, or at every point of an experiment."""
 
 from typing import Any
 
@@ -6,18 +6,26 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 
 ROW = 22
 NAMES = 90
-"""Pixels for the contenders' names."""
+"""Width of the contenders' names, pixels."""
 HEADS = 180
-"""Most pixels above the plot for the columns' names, which stand on end."""
+"""Largest height of the vertical names of the columns, pixels."""
 NARROW = 560
 
 
-def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A heat map: a row a contender, a column an experiment of a suite.
+@as_figure(
+    title="Rank by experiment",
+    caption="One row per contender in the order of the ranking, one column per experiment. The number is the rank by "
+    "the score in that experiment; 1 is the best, and equal scores share the mean of their ranks.",
+    needs=("overall",),
+    of_runs=True,
+)
+def scores(tables: network.Tables, *, width: int) -> Any:
+    """A heat map: one row per contender, one column per experiment of a suite.
 
     Args:
         tables: `overall`.
@@ -29,8 +37,15 @@ def scores(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _places(network.table(tables, "overall"), width)
 
 
-def places(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A heat map: a row a contender, a column a point of the experiment's other axes.
+@as_figure(
+    title="Rank by point",
+    caption="One row per contender in the order of the ranking, one column per point. The number is the rank by the "
+    "score at that point; 1 is the best, and equal scores share the mean of their ranks.",
+    needs=("places",),
+    of_runs=True,
+)
+def places(tables: network.Tables, *, width: int) -> Any:
+    """A heat map: one row per contender, one column per point of the experiment's other axes.
 
     Args:
         tables: `places`.

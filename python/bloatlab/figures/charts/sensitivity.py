@@ -1,4 +1,4 @@
-"""Sensitivity of metrics to what is varied: Sobol's indices or Morris' effects as bars."""
+"""Sensitivity of metrics to the varied inputs: Sobol's indices or Morris' effects as bars."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ COLOURS = ("#56B4E9", "#0072B2")
 
 
 def sensitivity(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A panel a metric, two bars an input, with their confidence intervals where there are those.
+    """One panel per metric, two bars per input, with their confidence intervals if they have one.
 
     Args:
         tables: `sensitivity`: `metric`, `input`, `index`, `value`, `low`, `high`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.

@@ -1,4 +1,4 @@
-"""sRTT over time of many runs: a row a queue, a column a link scenario, the link's rate above."""
+"""sRTT over time of many runs: one row per queue, one column per link scenario, the link's rate above."""
 
 import math
 from typing import Any
@@ -7,31 +7,32 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
-from bloatlab.figures.theme import NEUTRAL, WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import NEUTRAL, options, themed
 
 ROWS, COLUMNS = "queue", "scenario"
-"""The parameters that place a run."""
+"""The parameters of the rows and columns."""
 MOST = 10
-"""Rows that are drawn."""
+"""Largest number of rows."""
 NARROW = 560
 HEIGHT, RATE_HEIGHT = 84, 44
 ACROSS, DOWN, APART = 16, 16, 24
-"""Pixels between panels, and between scenarios that stand one below the other."""
+"""Pixels between panels, and between stacked scenarios."""
 LEFT = 78
-"""Pixels that titles and labels of the leftmost axes take."""
+"""Width of the titles and labels of the leftmost axes, pixels."""
 SPANS = 150
-"""Spans of time of which a panel shows the lowest and the highest value."""
+"""Number of time spans per panel; each shows its lowest and its highest value."""
 FLOOR = 0.1
-"""ms; a logarithmic axis has no 0."""
+"""Smallest value of the logarithmic axis, ms."""
 TICKS = tuple(step * decade for decade in (0.1, 1.0, 10.0, 100.0, 1000.0) for step in (1, 3))
 """ms"""
 _EMPTY = pl.DataFrame(schema=dict.fromkeys(("run_id", "row", "column"), pl.String))
 
 
 def placed(tables: network.Tables) -> pl.DataFrame:
-    """A row a panel: `run_id`, `row` and `column`, in the order of the experiment's axes.
+    """One row per panel: `run_id`, `row` and `column`, in the order of the experiment's axes.
 
-    Of runs in one place one is drawn: the first by seed and the other parameters that vary.
+    A panel draws one run: the first by seed and by the other varied parameters.
     """
     if network.table(tables, "parameters").is_empty():
         return _EMPTY
@@ -51,20 +52,31 @@ def placed(tables: network.Tables) -> pl.DataFrame:
 
 
 def left_out(tables: network.Tables) -> str:
-    """What of the runs is not drawn, in a sentence; empty if nothing."""
+    """Says which runs are not drawn; empty if all are."""
     shown = placed(tables)
     queues, runs = shown["row"].n_unique(), sweep.read(tables).frame.height
     said = [f"The first {MOST} of {queues} queues are drawn."] if queues > MOST else []
-    said += [f"Of {runs} runs the first in each place is drawn."] if runs > shown.height else []
+    said += [f"A panel shows the first of its runs ({runs} runs in all)."] if runs > shown.height else []
     return " ".join(said)
 
 
-def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """One panel a queue and link scenario, all with the same axes: the median over the flows, and the range of them.
+@as_figure(
+    title="sRTT over time by queue and link scenario",
+    caption="One row per queue and one column per link scenario, with the rate of the link above. The line is the "
+    "median over the flows; the band reaches from the lowest to the highest. All panels have the same "
+    "logarithmic axis.",
+    needs=("runs", "parameters", "flow_series", "link_series"),
+    when=lambda tables: not placed(tables).is_empty(),
+    of_runs=True,
+    note=left_out,
+)
+def srtt_grid(tables: network.Tables, *, width: int) -> Any:
+    """One panel per queue and link scenario, with the same axes: the median over the flows, and their range.
 
     Args:
-        tables: `runs`, `parameters`, `flow_series` and `link_series` of all runs, `run_id` first; `own_axes` gives the order.
-        width: Width of the whole figure, pixels; below 560 the scenarios stand one below the other.
+        tables: `runs`, `parameters`, `flow_series` and `link_series` of all runs, `run_id` first; `own_axes` gives
+            the order.
+        width: Width of the whole figure, pixels; below 560 the scenarios are stacked.
 
     Returns:
         The chart.
@@ -83,7 +95,7 @@ def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
         rate=1.2 * (prepare.maximum(rates["rate_mbps"]) or 1.0),
         width=max(90, (width - LEFT - ACROSS * (across - 1) - 10) // across),
     )
-    # Whatever order joins leave rows in, the picture is the same.
+    # Sorted, because joins do not keep the order of rows.
     series, rates = series.sort("time_s", "flow"), rates.sort("time_s")
     blocks = []
     for index, column in enumerate(columns):
@@ -93,7 +105,7 @@ def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
         for number, queue in enumerate(queues):
             panels.append(grid.srtt(mine.filter(pl.col("row") == queue), queue, first, number == len(queues) - 1))
         blocks.append(panels)
-    # Plots are aligned, whatever their labels take.
+    # Plots are aligned for any width of their labels.
     aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
     if across == 1:
         stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]
@@ -103,7 +115,7 @@ def srtt_grid(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 class _Grid:
-    """What all panels have in common."""
+    """What all panels share."""
 
     def __init__(self, colours: dict[str, str], end: float, low: float, high: float, rate: float, width: int) -> None:
         self.colours, self.end, self.low, self.high, self.rate, self.width = colours, end, low, high, rate, width
@@ -121,7 +133,7 @@ class _Grid:
         return alt.Y(f"{field}:Q", scale=scale, axis=axis)
 
     def rates(self, link: pl.DataFrame, column: str, first: bool) -> Any:
-        """The link's rate; a sample is the mean of the interval before it."""
+        """The rate of the link; a sample is the mean of the interval before it."""
         of_one = link.filter(pl.col("run_id") == link["run_id"][0]) if link.height else link
         light = prepare.thin(of_one.select("time_s", "rate_mbps"), "time_s", "rate_mbps", points=2 * SPANS)
         scale = options(domain=[0, self.rate], nice=False)
@@ -155,7 +167,7 @@ class _Grid:
 
 
 def spans(flows: pl.DataFrame, end: float) -> pl.DataFrame:
-    """`time_s`, `low` and `high` over the flows in each of `SPANS` spans of time that has any, at its middle."""
+    """`time_s` (the middle), `low` and `high` over the flows for each of `SPANS` time spans with values."""
     span = end / SPANS
     return (
         flows.with_columns((((pl.col("time_s") / span).ceil().clip(1, SPANS) - 0.5) * span).alias("time_s"))

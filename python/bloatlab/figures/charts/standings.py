@@ -7,19 +7,20 @@ import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
 from bloatlab.figures.charts.goodput_delay import axes_of
-from bloatlab.figures.theme import WIDE, options, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import options, themed
 
 ROW = 20
 NAMES = 106
-"""Pixels for the contenders' names."""
+"""Width of the contenders' names, pixels."""
 HEADS = 200
 NARROW = 560
 FACTOR = 8.0
-"""Times the best at which a cell is darkest."""
+"""A cell this many times worse than the best has the darkest colour."""
 
 
 def drawn_criteria(tables: network.Tables) -> list[str]:
-    """Criteria with a panel each: the tail of the first delay, the goodput, and the tail of a page if pages are fetched."""
+    """The criteria with a panel: the tail of the first delay, the goodput, and the tail of page fetches."""
     found = axes_of(tables)
     if found is None:
         return []
@@ -28,12 +29,20 @@ def drawn_criteria(tables: network.Tables) -> list[str]:
     return [tail if tail in names else found[0], found[1], *(name for name in names if name == "web_p95")]
 
 
-def standings(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """A panel a criterion, a row a contender in the order of the ranking, a column a point; pale is the best of its column.
+@as_figure(
+    title="Delay and goodput at every point",
+    caption="One row per contender in the order of the ranking, one column per point. The best value of a column is "
+    "bold and has the lightest cell. The darkest cells are eight times worse, or more.",
+    needs=("ranking", "at_points"),
+    when=lambda tables: bool(drawn_criteria(tables)),
+    of_runs=True,
+)
+def standings(tables: network.Tables, *, width: int) -> Any:
+    """One panel per criterion, one row per contender in the order of the ranking, one column per point.
 
     Args:
         tables: `ranking`, `at_points`.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -57,7 +66,7 @@ def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float,
     higher = rows["better"][0] == "higher"
     value = pl.col("value")
     best = (value.max() if higher else value.min()).over("point")
-    # How many times worse than the best; where that is 0, the others are far off.
+    # How many times worse than the best; infinite if the best is 0.
     apart = (best / value if higher else value / best).fill_nan(1.0).clip(1.0, FACTOR)
     found = rows.drop_nulls("value").with_columns(apart.log(FACTOR).alias("shade"), (value == best).alias("best"))
     found = found.with_columns(
@@ -85,7 +94,7 @@ def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float,
 
 
 def _short(value: float) -> str:
-    """Three digits, and seconds of delays in thousands of ms are told in thousands."""
+    """Three digits; from 10,000 on in thousands (`k`)."""
     if value >= 10_000:
         return f"{value / 1000:.0f}k"
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

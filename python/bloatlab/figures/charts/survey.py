@@ -1,4 +1,4 @@
-"""The charts of aqm-survey's slides: metrics along its axes, bars at the base point, shares against fairness, the score table."""
+"""Charts after the slides of aqm-survey: metrics along its axes, the base point, shares against fairness, scores."""
 
 import math
 from collections.abc import Sequence
@@ -12,24 +12,49 @@ from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIO, SLI
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, scores
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
 from bloatlab.figures import network, palette, parts, prepare, survey
-from bloatlab.figures.theme import INK, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 120
 NARROW = 560
 MOST = 3
-"""Congestion controls that have a column each."""
+"""Largest number of congestion controls; each has a column."""
 X_TITLES = {"cap": "CAP (Mbit/s)", "buf": "BUF (packets)", "wld": "WLD (of 10 flows TCP)"}
 ROW = 34
 LOGARITHMIC = ("qlen",)
-"""Metrics that reach over decades."""
+"""Metrics that span decades."""
 
 
-def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Every metric over CAP: a row of panels a metric, a column a congestion control, a colour a queue.
+ALONG = (
+    "After slides 7 to 14 and 16 to 19: means over the runs, with bars from the lowest to the highest. The other axes "
+    "of the survey are at the base point (CAP 4 Mbit/s, BUF 400, WLD 5)."
+)
+
+
+def _note(tables: network.Tables) -> str:
+    ccps = survey.runs(tables)["ccp"].n_unique() - MOST
+    queues = survey.left_out(tables)
+    left = [
+        f"The first {MOST} congestion controls are shown; {ccps} more are in the table of runs." if ccps > 0 else "",
+        f"{queues} queues with other parameters are only in the table of runs." if queues else "",
+    ]
+    return " ".join(filter(None, left))
+
+
+@as_figure(
+    title="Every metric over CAP",
+    caption=ALONG,
+    needs=("measured",),
+    when=lambda tables: not survey.over(tables, "cap").is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_capacity(tables: network.Tables, *, width: int) -> Any:
+    """Every metric over CAP: one row of panels per metric, one column per congestion control, one colour per queue.
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -37,8 +62,16 @@ def survey_capacity(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _along(survey.over(tables, "cap"), "cap", width)
 
 
-def survey_buffer(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """The same over BUF.
+@as_figure(
+    title="Every metric over BUF",
+    caption=f"{ALONG} DRR and SFQ appear a second time where they were also run with BUF as their limit.",
+    needs=("measured",),
+    when=lambda tables: not survey.over(tables, "buf").is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_buffer(tables: network.Tables, *, width: int) -> Any:
+    """Every metric over BUF, as `survey_capacity`.
 
     Args:
         tables: As for `survey_capacity`.
@@ -50,8 +83,16 @@ def survey_buffer(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _along(survey.over(tables, "buf"), "buf", width)
 
 
-def survey_workload(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """The same over WLD.
+@as_figure(
+    title="Every metric over WLD",
+    caption=ALONG,
+    needs=("measured",),
+    when=lambda tables: not survey.over(tables, "wld").is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_workload(tables: network.Tables, *, width: int) -> Any:
+    """Every metric over WLD, as `survey_capacity`.
 
     Args:
         tables: As for `survey_capacity`.
@@ -64,7 +105,7 @@ def survey_workload(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def shown_ccps(frame: pl.DataFrame) -> list[str]:
-    """The congestion controls that have a column."""
+    """The congestion controls with a column."""
     return survey.ordered(frame["ccp"], CCPS)[:MOST]
 
 
@@ -74,7 +115,7 @@ def _along(frame: pl.DataFrame, axis: str, width: int) -> Any:
     across = 1 if width < NARROW else 3
     names = survey.ordered(frame["series"], QUEUES)
     panels = [_lines(frame.drop_nulls(name), name, axis, ccps, names, width, across) for name in MEASURES]
-    # Several congestion controls are a row of facets already.
+    # Several congestion controls already make a row of facets.
     return _grid(panels, across if len(ccps) == 1 else 1)
 
 
@@ -117,12 +158,24 @@ def _lines(
     return chart
 
 
-def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """Bars at the base point: a panel a metric, a group of bars a queue, a bar a congestion control; dashes are slide 15.
+@as_figure(
+    title="The base point",
+    caption="Every metric of every queue, after slide 15: the mean over the runs, with a line from the lowest to the "
+    "highest. Dashes are the values of slide 15, with LEDBAT.",
+    needs=("measured",),
+    when=lambda tables: not at_base(tables).is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_base(tables: network.Tables, *, width: int) -> Any:
+    """Bars at the base point: one panel per metric, one group of bars per queue, one bar per congestion control.
+
+    Dashes are the values of slide 15.
+
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -172,17 +225,27 @@ def survey_base(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def at_base(tables: network.Tables) -> pl.DataFrame:
-    """The runs at the base point, of whatever queue and congestion control."""
+    """The runs at the base point of all queues and congestion controls."""
     frame = survey.runs(tables)
     return frame if frame.is_empty() else survey.held(frame)
 
 
-def survey_shares(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """TCP's share against the fairness of all flows at the base point, a panel a congestion control.
+@as_figure(
+    title="TCP's share against fairness",
+    caption="After the scatter plot of the slides: small marks are runs at the base point, large marks their means. "
+    "An AQM that gives both classes the same priority is at the right, at 50 %. An AQM that keeps the low "
+    "priority is above.",
+    needs=("measured",),
+    when=lambda tables: prepare.has_values(at_base(tables), "tcp_share"),
+    of_runs=True,
+    note=_note,
+)
+def survey_shares(tables: network.Tables, *, width: int) -> Any:
+    """TCP's share against the fairness of all flows at the base point, one panel per congestion control.
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -218,12 +281,21 @@ def survey_shares(tables: network.Tables, *, width: int = WIDE) -> Any:
     return _grid(panels, across)
 
 
-def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """The score table: a panel of the slides', and one of ours a congestion control; places, and what they are places by.
+@as_figure(
+    title="The score table",
+    caption="After the score table of the slides: ranks by TCP%, by F_TCP + F_CCP (F sum) and by D_TCP / D_CCP (D "
+    "ratio), with the values behind them. The score is the sum of the ranks; lower is better.",
+    needs=("measured",),
+    when=lambda tables: not score_rows(tables).is_empty(),
+    of_runs=True,
+    note=_note,
+)
+def survey_scores(tables: network.Tables, *, width: int) -> Any:
+    """The score table: one panel with the slides' values, and one per congestion control with ours; ranks and values.
 
     Args:
         tables: `measured`, as `figures.of_runs` gives it.
-        width: Width of the whole figure, pixels; below 560 the panels stand one above the other.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
 
     Returns:
         The chart.
@@ -267,7 +339,7 @@ def survey_scores(tables: network.Tables, *, width: int = WIDE) -> Any:
 def score_rows(tables: network.Tables) -> pl.DataFrame:
     """The cells of the score tables: `panel`, `queue`, `column`, `place` (1 is best), `text`, `value`, `dark`.
 
-    Empty where there is one queue alone.
+    Empty if there is only one queue.
     """
     frame = at_base(tables)
     if frame.is_empty():
@@ -304,7 +376,7 @@ def _values(share: float, fairness: float, ratio: float) -> tuple[str, str, str]
 
 def _row(panel: str, queue: str, ranks: Sequence[int], values: Sequence[str], worst: int) -> list[dict[str, Any]]:
     cells = [*zip(("TCP%", "F sum", "D ratio"), ranks, map(float, ranks), values, strict=True)]
-    # The score is shaded as the mean of its places.
+    # The shade of the score is that of the mean of its ranks.
     cells.append(("score", sum(ranks), sum(ranks) / len(CRITERIA), ""))
     return [
         {
@@ -330,7 +402,7 @@ def _axis(name: str, domain: list[float]) -> dict[str, Any]:
 
 
 def _domain(frame: pl.DataFrame, name: str) -> list[float]:
-    """From the lowest to the highest, with a little room; a share of nothing but 100 % too."""
+    """The domain from the lowest to the highest value with a margin, even if all values are equal."""
     low, high = prepare.low(frame[name].drop_nulls()), prepare.high(frame[name].drop_nulls())
     if name in LOGARITHMIC:
         return [max(low, 0.1) / 1.2, max(high, 1.0) * 1.2]
@@ -339,7 +411,7 @@ def _domain(frame: pl.DataFrame, name: str) -> list[float]:
 
 
 def _colours(names: list[str]) -> dict[str, str]:
-    """A queue keeps its kind's colour, with equal limits too."""
+    """A queue has the colour of its kind, also with equal limits."""
     kinds = {called: kind for kind, called in QUEUES.items()}
     own = [name.partition(",")[0] for name in names]
     assigned = palette.assign(kinds.get(name, name) for name in own)
@@ -347,7 +419,7 @@ def _colours(names: list[str]) -> dict[str, str]:
 
 
 def _grid(panels: list[Any], across: int) -> Any:
-    # One level of panels, set in place: each further one would copy them all again.
+    # One level of panels: every further level would copy all panels again.
     joined = alt.concat(*panels, columns=across, spacing=options(row=10, column=14))
     joined.resolve = options(legend={"color": "shared", "shape": "shared"})
     return themed(joined)

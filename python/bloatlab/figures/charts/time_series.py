@@ -6,16 +6,32 @@ import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
-from bloatlab.figures.theme import NEUTRAL, WIDE, options, plot_width, themed
+from bloatlab.figures.figure import as_figure
+from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
 HEIGHT = 130
 
 
-def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
+def _note(tables: network.Tables) -> str:
+    grouped = network.grouping_note(tables)
+    return (
+        f"{grouped} Lines are medians across flows; bands reach from the 5th to the 95th percentile." if grouped else ""
+    )
+
+
+@as_figure(
+    title="Window, sRTT and throughput over time",
+    caption="Segments in flight with the congestion window, the smoothed RTT, and the throughput of the payload. "
+    "Dashed lines: bandwidth-delay product, base RTT and capacity.",
+    needs=("flow_series",),
+    when=lambda tables: network.has_samples(tables, "in_flight", "cwnd", "srtt_ms", "throughput_mbps"),
+    note=_note,
+)
+def time_series(tables: network.Tables, *, width: int) -> Any:
     """In flight with cwnd, sRTT and throughput over time, one panel each on the same time axis.
 
-    Up to eight flows have a line each. More are drawn as one group a congestion control: the median and the band
-    from the 5th to the 95th percentile across its flows, and a panel with the sum of the throughputs.
+    Up to eight flows have a line each. More flows are drawn as one group per congestion control, with the median and
+    the band from the 5th to the 95th percentile across its flows. A further panel has the sum of the throughputs.
 
     Args:
         tables: `flow_series` and `flows`; `links` gives the reference lines.
@@ -46,7 +62,7 @@ def time_series(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _reference(value: float, text: str, width: int, top: float) -> list[Any]:
-    # Below the line the label is clear of the data, unless the line lies on the axis.
+    # The label is below the line, away from the data, unless the line is near the axis.
     return parts.level(value, text, width, above=value < 0.2 * max(top, value))
 
 
@@ -59,7 +75,7 @@ class _Axis:
     def panel(
         self, series: pl.DataFrame, column: str, title: str, rules: list[Any], extra: list[Any] | None = None
     ) -> Any:
-        """A panel still to be told whether it carries the legend and the title of the time axis."""
+        """A function that draws the panel with or without the legend and the title of the time axis."""
 
         def draw(legend: bool, titled: bool) -> Any:
             layers = [*self.lines(series, column, title, legend, titled), *(extra or []), *rules]
@@ -80,7 +96,7 @@ class _Axis:
         y_axis = options(title=title)
         if not self.groups.grouped:
             light = prepare.thin(series.select("time_s", "label", column), "time_s", column, by="label")
-            # A lone sample has no line; a dot shows it.
+            # A single sample makes no line, so dots show few samples.
             few = light.height <= 20 * max(1, len(self.groups.labels))
             return [
                 parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(

@@ -12,10 +12,11 @@ HEIGHT = 220
 
 
 def trace_rate(tables: network.Tables, *, width: int = WIDE) -> Any:
-    """The rate as a line of steps, its mean as a dashed one, and the dips as grey bands.
+    """The rate as a step line, its mean as a dashed line, and the dips as grey bands.
 
     Args:
-        tables: `trace` with `time_s` and `rate_mbps` (each rate holds until the next row); `dips` with `begin_s` and `end_s`.
+        tables: `trace` with `time_s` and `rate_mbps` (each rate holds until the next row); `dips` with `begin_s` and
+            `end_s`.
         width: Width of the whole figure, pixels.
 
     Returns:
@@ -44,7 +45,7 @@ def trace_rate(tables: network.Tables, *, width: int = WIDE) -> Any:
 
 
 def _thinned(trace: pl.DataFrame, points: int = 4000) -> pl.DataFrame:
-    """At most so many rows: of each stretch its first, least and greatest rate, so that no dip is lost."""
+    """At most `rows` rows: the first, smallest and largest rate of each time span, so that dips are kept."""
     if trace.height <= points:
         return trace
     stretch = pl.int_range(pl.len()) * (points // 3) // pl.len()

@@ -112,7 +112,7 @@ fn filtered(mode: &str, arrivals: &[Option<u32>]) -> Vec<u64> {
     }
     let acks = stat(queue.as_ref(), "ack_drop");
     assert_eq!(acks, log.dropped.len() as f64);
-    assert!(log.dropped.iter().all(|(_, why)| *why == DropReason::Law));
+    assert!(log.dropped.iter().all(|(_, why)| *why == DropReason::Aqm));
     assert_eq!(queue.packets() as usize, arrivals.len() - log.dropped.len());
     log.dropped_ids()
 }

@@ -245,8 +245,8 @@ fn overdue_drops_leave_the_last_packet() {
     // An hour of drops is due: many more than are queued.
     let late = 3_600_000 * MILLISECOND;
     assert_eq!(queue.dequeue(late, &mut log).unwrap().id, 39);
-    let law = DropReason::Law;
+    let controller = DropReason::Aqm;
     assert!(log.dropped_ids().into_iter().eq(1..39));
-    assert!(log.dropped.iter().all(|(_, why)| *why == law));
+    assert!(log.dropped.iter().all(|(_, why)| *why == controller));
     assert_eq!(stat(queue.as_ref(), "tin0_drops"), 38.0);
 }

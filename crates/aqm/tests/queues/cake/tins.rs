@@ -66,20 +66,20 @@ fn settings_are_those_of_the_manual() {
 fn low_rates_stretch_target_and_interval() {
     let settings = Diffserv::Diffserv3.settings(Some(Rate(1_000_000)), 100 * MILLISECOND, 1500);
     // 1500 bytes take 12 ms: target 18, interval 100 + 18 - 5.
-    let law = settings[1].law;
+    let controller = settings[1].controller;
     assert_eq!(
-        (law.target, law.interval),
+        (controller.target, controller.interval),
         (18 * MILLISECOND, 113 * MILLISECOND)
     );
     // 192 ms at a sixteenth: target 288, interval twice that, which is above 383.
-    let law = settings[0].law;
+    let controller = settings[0].controller;
     assert_eq!(
-        (law.target, law.interval),
+        (controller.target, controller.interval),
         (288 * MILLISECOND, 576 * MILLISECOND)
     );
     let lan = Diffserv::Besteffort.settings(None, MILLISECOND, 1500);
     assert_eq!(
-        (lan[0].law.target, lan[0].law.interval),
+        (lan[0].controller.target, lan[0].controller.interval),
         (50 * MICROSECOND, MILLISECOND)
     );
 }

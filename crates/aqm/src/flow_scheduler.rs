@@ -1,0 +1,103 @@
+//! Deficit round robin that serves new flows first, without the queues: the scheduler of RFC 8290 section 4.
+
+use std::hint::select_unpredictable;
+
+use crate::list::{Linked, List};
+
+/// A flow that the scheduler serves.
+pub trait ScheduledFlow: Linked {
+    /// Whether its deficit is used up.
+    fn is_spent(&self) -> bool;
+    /// Adds a quantum to its deficit.
+    fn refill(&mut self, quantum: i64);
+}
+
+/// The lists of active flows: new flows are served before old ones.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowScheduler {
+    new: List,
+    old: List,
+    quantum: i64,
+}
+
+impl FlowScheduler {
+    /// Creates a scheduler without flows, with a quantum in bytes.
+    pub fn new(quantum: i64) -> Self {
+        Self {
+            new: List::default(),
+            old: List::default(),
+            quantum,
+        }
+    }
+
+    /// The quantum, bytes.
+    #[inline]
+    pub fn quantum(&self) -> i64 {
+        self.quantum
+    }
+
+    /// Number of new flows.
+    pub fn new_len(&self) -> u32 {
+        self.new.len()
+    }
+
+    /// Number of old flows.
+    pub fn old_len(&self) -> u32 {
+        self.old.len()
+    }
+
+    /// RFC 8290 section 4.1: adds a flow that was idle to the new flows.
+    #[inline]
+    pub fn begin<T: Linked>(&mut self, flows: &mut [T], place: u32) {
+        self.new.push(flows, place);
+    }
+
+    /// Adds a flow that was taken out to the end of the old flows.
+    #[inline]
+    pub fn resume<T: Linked>(&mut self, flows: &mut [T], place: u32) {
+        self.old.push(flows, place);
+    }
+
+    /// The flow to serve. It reads both lists, and `take_out` writes both, so that no access waits until it is known which of them is served.
+    #[inline]
+    fn first(&self) -> Option<u32> {
+        let (new, old) = (self.new.first(), self.old.first());
+        select_unpredictable(new.is_some(), new, old)
+    }
+
+    /// The flow to serve. RFC 8290 section 4.2: a flow whose deficit is used up gets another quantum and moves behind the old flows.
+    #[inline]
+    pub fn current<T: ScheduledFlow>(&mut self, flows: &mut [T]) -> Option<u32> {
+        loop {
+            let current = self.first()?;
+            let flow = &mut flows[current as usize];
+            if !flow.is_spent() {
+                return Some(current);
+            }
+            flow.refill(self.quantum);
+            self.take_out(flows, current);
+            self.old.push(flows, current);
+        }
+    }
+
+    /// Takes `current`, the flow that is being served, out of its list.
+    #[inline]
+    pub fn take_out<T: Linked>(&mut self, flows: &mut [T], current: u32) {
+        let is_new = !self.new.is_empty();
+        let second = *flows[current as usize].next();
+        self.new.advance_if(second, is_new);
+        self.old.advance_if(second, !is_new);
+    }
+
+    /// Handles that `current`, the flow being served, has nothing to send. Returns whether it leaves the lists. RFC 8290 section 4.2: a new flow
+    /// first moves to the old flows, otherwise sparse flows could starve the old ones.
+    #[inline]
+    pub fn is_over<T: Linked>(&mut self, flows: &mut [T], current: u32) -> bool {
+        let is_new = !self.new.is_empty();
+        self.take_out(flows, current);
+        if is_new {
+            self.old.push(flows, current);
+        }
+        !is_new
+    }
+}

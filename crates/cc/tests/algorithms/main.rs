@@ -1,0 +1,31 @@
+//! The congestion controls compared with numbers computed by hand, with invariants, and with their golden tables.
+
+mod bbr;
+mod bbr3;
+mod bic;
+mod cdg;
+mod compound;
+mod copa;
+mod cubic;
+mod dctcp;
+mod fixed_rate;
+mod golden;
+mod harness;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod hystart;
+mod illinois;
+mod ledbat;
+mod ledbat_plus_plus;
+mod lp;
+mod nice;
+mod prague;
+mod registry;
+mod reno;
+mod scalable;
+mod vegas;
+mod veno;
+mod vivace;
+mod westwood;
+mod yeah;

@@ -1,0 +1,31 @@
+//! From parameters to a generator of values over time.
+
+use bloatlab_units::{Duration, Nanos, Rng, SECOND};
+
+use crate::source::Source;
+
+/// The longest period, ns.
+pub(crate) const HOUR: Nanos = 3600 * SECOND;
+
+/// What the parameters of a generator give.
+pub(crate) trait Factory {
+    /// Refuses values out of range, as `parameter: reason`.
+    fn validate(&self) -> Result<(), String>;
+
+    /// The least and the greatest value there can be, given the constant one.
+    fn bounds(&self, nominal: f64) -> (f64, f64);
+
+    /// The changes.
+    fn source(&self, nominal: f64, rng: Rng) -> Box<dyn Source>;
+}
+
+/// Refuses a duration out of range.
+pub(crate) fn between(name: &str, value: Duration, low: Nanos, high: Nanos) -> Result<(), String> {
+    if (low..=high).contains(&value.0) {
+        return Ok(());
+    }
+    let (low, high) = (Duration(low), Duration(high));
+    Err(format!(
+        "{name}: must be between {low} and {high}, not {value}"
+    ))
+}

@@ -1,0 +1,123 @@
+//! Averages over time of values that change at instants.
+
+use bloatlab_units::{Nanos, float};
+
+/// The mean over time of a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeMean {
+    value: u64,
+    /// When it begins, which may be later than now, and up to when time has been taken in.
+    began: Nanos,
+    since: Nanos,
+    sum: f64,
+}
+
+impl TimeMean {
+    /// Starts with this value at this instant.
+    pub fn start(now: Nanos, value: u64) -> Self {
+        Self {
+            value,
+            began: now,
+            since: now,
+            sum: 0.0,
+        }
+    }
+
+    /// The value is this from now on.
+    #[inline]
+    pub fn set(&mut self, now: Nanos, value: u64) {
+        if value != self.value {
+            self.advance(now);
+            self.value = value;
+        }
+    }
+
+    /// Takes in the time up to now, for who wants the mean, since a value that is set again takes in nothing; gives the value times that time.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) -> f64 {
+        if now <= self.since {
+            return 0.0;
+        }
+        let weighted = float(self.value) * float(now - self.since);
+        self.sum += weighted;
+        self.since = now;
+        weighted
+    }
+
+    /// The value in force.
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+
+    fn time(&self) -> Nanos {
+        self.since - self.began
+    }
+
+    /// The mean up to the last change or advance; None if no time has passed.
+    pub fn mean(&self) -> Option<f64> {
+        (self.time() > 0).then(|| self.sum / self.time() as f64)
+    }
+}
+
+/// The same, and how far the value strays from it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeSpread {
+    mean: TimeMean,
+    squares: f64,
+}
+
+impl TimeSpread {
+    /// Starts with this value at this instant.
+    pub fn start(now: Nanos, value: u64) -> Self {
+        Self {
+            mean: TimeMean::start(now, value),
+            squares: 0.0,
+        }
+    }
+
+    /// The value is this from now on.
+    #[inline]
+    pub fn set(&mut self, now: Nanos, value: u64) {
+        if value != self.mean.value {
+            self.advance(now);
+            self.mean.value = value;
+        }
+    }
+
+    /// Takes in the time up to now.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) {
+        self.squares += self.mean.advance(now) * float(self.mean.value);
+    }
+
+    /// The mean up to the last change or advance; None if no time has passed.
+    pub fn mean(&self) -> Option<f64> {
+        self.mean.mean()
+    }
+
+    /// Standard deviation over mean.
+    pub fn cov(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let variance = (self.squares / self.mean.time() as f64 - mean * mean).max(0.0);
+        (mean > 0.0).then(|| libm::sqrt(variance) / mean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_means_weigh_by_duration() {
+        let mut m = TimeMean::start(0, 2);
+        let mut s = TimeSpread::start(0, 2);
+        for (now, value) in [(10, 8), (12, 8)] {
+            m.set(now, value);
+            s.set(now, value);
+        }
+        m.advance(15);
+        s.advance(15);
+        assert_eq!((m.mean(), s.mean()), (Some(4.0), Some(4.0)));
+        assert!((s.cov().unwrap() - 8.0_f64.sqrt() / 4.0).abs() < 1e-12);
+    }
+}
