@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from bloatlab import scenario
-from bloatlab.engines import engine
+from bloatlab import language, scenario
 from conftest import REAL
 
 pytestmark = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
@@ -212,7 +211,7 @@ def of_boxes() -> dict[str, Any]:
 )
 def test_builders_give_the_document_that_a_user_writes(text: str, built: Callable[[], dict[str, Any]]) -> None:
     assert built() == tomllib.loads(text)
-    normalised = json.loads(engine().normalise(json.dumps(built())))
+    normalised = json.loads(language.normalise(json.dumps(built())))
     assert normalised["duration"] == tomllib.loads(text)["duration"]
 
 
@@ -221,7 +220,7 @@ def keys(table: Mapping[str, Any]) -> set[str]:
 
 
 def test_builders_have_every_key_of_the_schema() -> None:
-    schema = json.loads(engine().schema())
+    schema = json.loads(language.schema())
     tables = schema["$defs"]
     networks = {"dumbbell", "parking_lot", "cell", "boxes"}
     assert keys(schema) - networks == parameters(scenario.document) - {"network"}
@@ -242,7 +241,7 @@ def parameters(builder: Callable[..., Any]) -> set[str]:
 
 def test_a_value_that_is_not_allowed_is_refused_with_its_path() -> None:
     document = scenario.document(scenario.dumbbell("1Mbit/s", "1ms", forward_share=2), [scenario.flow()], duration="1s")
-    with pytest.raises(engine().ScenarioError, match=r"dumbbell\.forward_share: "):
-        engine().normalise(json.dumps(document))
+    with pytest.raises(language.ScenarioError, match=r"dumbbell\.forward_share: "):
+        language.normalise(json.dumps(document))
     with pytest.raises(TypeError, match="forward_shares"):
         scenario.dumbbell("1Mbit/s", "1ms", forward_shares=0.5)  # type: ignore[call-arg]

@@ -111,6 +111,14 @@ def test_what_an_engine_cannot_run_is_named_by_its_key(capsys: pytest.CaptureFix
     )
 
 
+def test_an_engine_cannot_pass_for_the_simulator() -> None:
+    class Disguised(fluid_engine.Fluid):
+        name = "sim"
+
+    with pytest.raises(bl.EngineError, match="is the name of a built-in engine"):
+        bl.run(DOCUMENT, engine=Disguised())
+
+
 def test_an_engine_that_cannot_run_here_says_why() -> None:
     class Absent(fluid_engine.Fluid):
         def available(self) -> str | None:

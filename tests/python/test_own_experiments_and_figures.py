@@ -157,7 +157,8 @@ def test_a_plan_that_names_an_experiment_outside_the_package_needs_permission(ru
     with pytest.raises(ParameterError, match="--allow-plugins"):
         bl.sweep(Plan(experiment="users_experiments:Ours"), out="results")
     assert not imported()
-    assert len(Plan(experiment="users_experiments:Ours").runs(AllowedPlugins(all=True))) == 1
+    plan = Plan(experiment="users_experiments:Ours")
+    assert len(plan.runs(plan.source(AllowedPlugins(all=True)))) == 1
     assert run("sweep", "plan.toml", "--allow-plugins", "--out", "results")[0] == 0
     assert Store("results").runs().height == 2
 

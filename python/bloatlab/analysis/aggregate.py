@@ -38,10 +38,10 @@ def summary(
         seed: Seed of the bootstrap.
 
     Returns:
-        `point`, `experiment`, `engine`, `engine_version`, the parameters in which points differ (as text), `scope`,
-        `entity`, `metric`, `unit`, `n` (replications that have the metric), `mean`, `sd`, `low` and `high` (Student's t
-        interval); `bootstrap_low` and `bootstrap_high` where asked for. With one replication `sd` and the intervals are
-        null.
+        `point`, `experiment`, `engine`, `engine_version`, the parameters in which points differ (as text), `scope`, `entity`,
+        `metric`, `unit`, `n` (replications that have the metric), `mean`, `sd`, `low` and `high` (Student's t
+        interval); `bootstrap_low` and `bootstrap_high` where asked for. With one replication `sd` and the intervals
+        are null.
 
     Raises:
         ParameterError: The confidence is not between 0 and 1.

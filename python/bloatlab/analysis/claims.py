@@ -139,5 +139,4 @@ def answers_of_store(store: Store, experiment: Experiment | None) -> list[Findin
     if experiment is None or type(experiment).answers is Experiment.answers:
         return []
     done = store.runs().filter(experiment=experiment.name, status="done")["run_id"].to_list()
-    # A page imports no plugin. So a run with a plugin can be read only if its tables were kept.
     return experiment.answers([store.run(run_id) for run_id in done if store.has_tables(run_id)])

@@ -148,7 +148,7 @@ def _side(name: str, store: Store) -> Side:
     heads = found.unique("point", keep="first", maintain_order=True)
     names = ("experiment", "engine", "engine_version")
     for point, *values in heads.select("point", *names).iter_rows():
-        # As JSON, like any parameter.
+        # As JSON, like all parameters.
         parameters[point] |= {name: canonical(value) for name, value in zip(names, values, strict=True)}
     return Side(name, store, parameters, found.select("run_id", "point", "seed", "repetition"))
 
@@ -290,7 +290,7 @@ def _seeds(side: Side) -> dict[int, set[Replication]]:
 
 
 def _values(side: Side, kept: Sequence[int]) -> dict[int, dict[tuple[str, str, str, str], dict[Replication, float]]]:
-    """By point, by metric, by seed and repetition."""
+    """Values by point, metric, seed and repetition."""
     import polars as pl
 
     runs = side.runs.filter(pl.col("point").is_in(list(kept)))

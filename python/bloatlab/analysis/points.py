@@ -18,8 +18,8 @@ def points(store: Store) -> pl.DataFrame:
     """One row per finished run, in the order in which the runs ended.
 
     `run_id`, `point` (from 0), `experiment`, `engine`, `engine_version`, `seed`, `repetition` (of the seed), `stored`
-    (the store's own number of the scenario). Runs of the same scenario by the same engine are one point, even if their
-    parameters have other names.
+    (the store's own number of the scenario). Runs of the same scenario with the same engine are one point, even if
+    their parameters have other names.
     """
     import polars as pl
 

@@ -30,6 +30,10 @@ def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
         ParameterError: `module:Class` cannot be imported.
     """
     engine = _imported(name, allowed) if isinstance(name, str) else name
+    home = BUILT_IN.get(engine.name)
+    # Its results would pass for those of the built-in engine.
+    if home is not None and not isinstance(engine, load(home)):
+        raise EngineError(f"engine {engine.name}: is the name of a built-in engine; give yours another `name`")
     if why := engine.available():
         raise EngineError(f"engine {engine.name}: cannot run on this machine ({why})")
     return engine

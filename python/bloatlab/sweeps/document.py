@@ -66,7 +66,8 @@ class Plan(BaseModel):
             engine: What runs them; absent: the plan's own.
 
         Raises:
-            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment, or one that may not be imported.
+            ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment, or one that may not be
+                imported.
             EngineError: The plan's engine may not be imported, or cannot run on this machine.
         """
         engine = engine or find(self.engine, plugins)

@@ -4,7 +4,7 @@ use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::numerology::SYMBOLS;
+use crate::resource_block::SYMBOLS;
 
 /// Numbers of symbols of a slot that carry data. Control symbols are excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
