@@ -23,13 +23,14 @@ test-rust:
 test-python: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m pytest --hypothesis-seed=$(SEED)
 
-lint: $(VENV)/.dev $(VENV)/.built site
+lint: $(VENV)/.dev $(VENV)/.built
 	rustfmt --edition 2024 --check $$(git ls-files '*.rs')
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+	@$(MAKE) --no-print-directory site
 
 format: $(VENV)/.dev
 	rustfmt --edition 2024 $$(git ls-files '*.rs')

@@ -31,6 +31,7 @@ def document(
     name: str | None = None,
     sample_interval: str | None = None,
     warmup: str | None = None,
+    timeline: Iterable[Table] | None = None,
 ) -> Document:
     """A whole scenario.
 
@@ -41,9 +42,11 @@ def document(
         name: Name of the scenario.
         sample_interval: Time between two samples of a series (default `"100ms"`).
         warmup: Start of the time that metrics count (default `"0s"`).
+        timeline: What changes during the run, in the order of time: tables with `at`, `key` and `value`.
     """
     head = _given(name=name, duration=duration, sample_interval=sample_interval, warmup=warmup)
-    return head | dict(network) | {"flows": [dict(one) for one in flows]}
+    changes = None if timeline is None else [dict(one) for one in timeline]
+    return head | dict(network) | {"flows": [dict(one) for one in flows]} | _given(timeline=changes)
 
 
 def dumbbell(
