@@ -1,11 +1,12 @@
-//! Nanoseconds a packet, in and out, of every queue beside `fifo`, as JSON: `cargo run --release --example queues [-- --rounds N] [--kind K] [--flows F]`.
+//! Measures the nanoseconds per packet, in and out, of every queue relative to `fifo`, and prints them as JSON: `cargo run --release --example queues
+//! [-- --rounds N] [--kind K] [--flows F]`.
 //!
-//! All queues run in one process and take turns, so that what slows the machine for a while slows all, and the distance from `fifo` is
-//! taken within a round; Criterion measures one benchmark after the other and has no paired differences, so it is not used here.
+//! All queues run alternately in one process, so that a temporary slowdown of the machine affects all of them, and the difference from `fifo` is
+//! taken within a round. Criterion is not used here because it measures one benchmark after the other and has no paired differences.
 //!
-//! A queue stands before a link that is always busy, its clock is paced by that link, and arrivals refill it to a level of two packets a flow
-//! that rises and falls about the laws' targets (5 to 15 ms). Arrivals respond: every drop or mark lowers the level, and it recovers
-//! slowly, so that laws signal now and then, and never to more than a packet in some hundred.
+//! A queue feeds a link that is always busy and whose rate paces the clock. Arrivals refill the queue to a level of two packets per flow, which rises
+//! and falls around the targets of the AQMs (5 to 15 ms). The level responds to signals: every drop or mark lowers it, and it recovers slowly. The
+//! AQMs therefore signal occasionally, and at most for one packet in a few hundred.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,21 +19,21 @@ const FLOWS: [u32; 3] = [1, 100, 1000];
 const SIZE: u32 = 1500;
 const ORDER: usize = 4096;
 
-/// Departures of one turn, few enough that most turns pass undisturbed; and those before it, which fill the caches.
+/// Number of departures in one measurement, small enough that most measurements are undisturbed, and the number before it, which warm up the caches.
 const TURN: u32 = 5_000;
 const WARM: u32 = 2_000;
 
-/// What the queues may hold.
+/// Capacity of the queues.
 const ROOM: &str = "10240p";
 
-/// How long the level takes to rise and fall.
+/// Period in which the level rises and falls.
 const PERIOD: Nanos = 1 << 29;
 
-/// A signal takes this part of the level, and a departure gives this part back: balanced at a signal to 200 departures.
+/// Fraction of the level that a signal removes, and fraction that a departure restores. They balance at one signal per 200 departures.
 const CUT: f64 = 1.0 / 32.0;
 const RECOVERY: f64 = CUT / 200.0;
 
-/// A packet of one cache line, packed like the simulator's.
+/// A packet of one cache line, with the same layout as the simulator's.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line {
@@ -92,20 +93,20 @@ struct Bench {
     kind: &'static str,
     flows: u32,
     queue: Box<dyn Qdisc<Line>>,
-    /// Flows in the order in which their packets arrive.
+    /// The flows, in the order in which their packets arrive.
     order: Vec<u32>,
     at: usize,
-    /// Packets that stand in the queue on average, if nothing is signalled.
+    /// Average queue length in packets if the queue never signals.
     mean: u64,
-    /// What responses have left of the level.
+    /// Fraction of the level that remains after responses.
     allowed: f64,
     signals: u64,
-    /// Time that the link takes for a packet.
+    /// Time that the link needs to send a packet.
     slot: Nanos,
     now: Nanos,
     alarm: Nanos,
     count: Count,
-    /// Departures so far, and nanoseconds a departure in each turn.
+    /// Number of departures so far, and the nanoseconds per departure in each measurement.
     departures: u64,
     turns: Vec<f64>,
 }
@@ -139,7 +140,7 @@ impl Bench {
         })
     }
 
-    /// Packets that should be queued now: from a quarter of the mean (4 ms of the link) to 7 quarters (28 ms) and back.
+    /// Target queue length now: it varies between 1/4 of the mean (4 ms on the link) and 7/4 (28 ms).
     #[inline]
     fn level(&self) -> u64 {
         let phase = self.now % PERIOD;
@@ -148,7 +149,7 @@ impl Bench {
         most.min(self.allowed as u64)
     }
 
-    /// The senders respond to what was signalled since they last did.
+    /// The senders respond to the signals since their last response.
     #[inline]
     fn respond(&mut self) {
         let signals = self.count.drops + self.count.marks;
@@ -156,7 +157,7 @@ impl Bench {
             self.allowed *= 1.0 - CUT;
             self.signals = signals;
         }
-        // A packet at least, for a queue that is never empty forgets nothing; and not much more than the level can be.
+        // At least one packet, because a queue that is never empty keeps its state, and not much more than the maximum level.
         self.allowed = (self.allowed * (1.0 + RECOVERY)).clamp(1.0, 2.0 * self.mean as f64);
     }
 
@@ -181,7 +182,8 @@ impl Bench {
         }
     }
 
-    /// So many departures; arrivals keep the level. A queue may refuse what arrives: it is offered two packets for one at most.
+    /// Performs this many departures while arrivals maintain the level. Because a queue may refuse arrivals, it is offered at most two packets per
+    /// departure.
     fn run(&mut self, departures: u32) {
         for _ in 0..departures {
             self.respond();
@@ -196,11 +198,11 @@ impl Bench {
                     break packet;
                 }
                 if self.queue.packets() == 0 {
-                    // What arrived was refused (by a policer): time must pass.
+                    // A policer refused the arrivals: time must pass.
                     self.now += self.slot;
                     self.arrive();
                 } else {
-                    // It holds its packets back.
+                    // The queue holds its packets back.
                     self.alarm = self.alarm.min(self.queue.next_wake().unwrap_or(NEVER));
                     self.now = self.now.max(self.alarm);
                     self.wake_until(self.now);
@@ -222,7 +224,7 @@ impl Bench {
     }
 }
 
-/// The kind's defaults, but with room for the level, and for its flows where their number is limited; a policer lets all but a few pass.
+/// The kind's defaults, but with capacity for the level, and for the flows if their number is limited. A policer lets almost all packets pass.
 fn roomy(config: &QueueConfig) -> QueueConfig {
     let fifo = json!({ "kind": "fifo", "limit": ROOM });
     let mut roomy = match config.kind() {
@@ -266,7 +268,8 @@ fn main() {
         .filter_map(|(config, flows)| Bench::new(config, flows))
         .filter(chosen)
         .collect();
-    // Rings grow, laws and responses settle: from a few packets, at a part in 6,400 each time, the level takes 35,000 departures to 2,000.
+    // Warm-up, in which rings grow, and AQMs and responses settle. The level starts at a few packets and grows by 1/6400 per departure, so it takes
+    // 35,000 departures to reach 2,000.
     benches
         .iter_mut()
         .for_each(|bench| bench.run(50_000 + (2 * PERIOD / bench.slot) as u32));

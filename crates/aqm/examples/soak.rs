@@ -1,7 +1,7 @@
-//! Drives every queue with very many operations: `cargo run --release --example soak -- --operations 10000000 [--kind K] [--seed S]`.
+//! Long random test of every queue: `cargo run --release --example soak -- --operations 10000000 [--kind K] [--seed S]`.
 //!
-//! Each kind runs episodes of the operation model, by default and with random valid parameters, until it has had so many operations. A broken
-//! promise ends with a failure: the least episode that still breaks it is shown, and the command that repeats it (`--replay`).
+//! Each kind runs episodes of the operation model, with default and with random valid parameters, until it has performed this many operations. If an
+//! episode violates a property, the test fails and shows a minimal failing episode and the command that repeats it (`--replay`).
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -14,7 +14,7 @@ use bloatlab_units::Streams;
 
 const USAGE: &str = "usage: soak [--operations N] [--kind K] [--seed S] [--replay EPISODE]";
 
-/// What was asked for.
+/// The command-line options.
 struct Options {
     operations: u64,
     kind: Option<String>,
@@ -22,7 +22,7 @@ struct Options {
     replay: Option<u64>,
 }
 
-/// What became of one kind.
+/// The statistics of one kind.
 #[derive(Default)]
 struct Total {
     stats: EpisodeStats,
@@ -31,7 +31,7 @@ struct Total {
 }
 
 thread_local! {
-    /// Where and why the last panic was.
+    /// Place and message of the last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -56,20 +56,20 @@ fn options() -> Option<Options> {
     Some(options)
 }
 
-/// The episode of this number: short ones are many, long ones let laws settle.
+/// The episode with this number. Most are short; the long ones let AQMs reach a steady state.
 fn episode(kind: usize, name: &str, seed: u64, number: u64) -> Episode {
     let mut rng = Streams::new(seed).stream(&format!("{name} {number}"));
     let operations = [100, 1_000, 5_000, 20_000][rng.below(4) as usize];
     Episode::draw(kind as u8, operations, &mut rng)
 }
 
-/// Runs it; a broken promise as text. Every eighth runs twice, to be the same.
+/// Runs the episode, and returns the violated property as text. Every eighth episode runs twice, and both runs must agree.
 fn attempt(episode: &Episode) -> Result<EpisodeStats, String> {
     let run = || episode.run(episode.seed.is_multiple_of(8));
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| PANIC.take())
 }
 
-/// Shows the least episode that breaks a promise, and how to repeat it.
+/// Shows a minimal episode that violates a property, and how to repeat it.
 fn report(name: &str, seed: u64, number: u64, episode: Episode, message: &str) {
     println!("\n{name}: {message}");
     let least = shrink(episode, |episode| attempt(episode).is_err());
@@ -80,7 +80,7 @@ fn report(name: &str, seed: u64, number: u64, episode: Episode, message: &str) {
     );
 }
 
-/// Runs a kind's episodes; false at a finding.
+/// Runs a kind's episodes. Returns false if one fails.
 fn soak(kind: usize, name: &str, options: &Options) -> bool {
     let began = Instant::now();
     let mut total = Total::default();

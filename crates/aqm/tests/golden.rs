@@ -1,6 +1,6 @@
-//! What each queue makes of one small overload, as a table kept in `snapshots/`: a change of behaviour shows in the diff.
+//! The behaviour of each queue under one short overload, as a table in `snapshots/`. Changes in behaviour appear in the diff.
 //!
-//! `INSTA_UPDATE=always cargo test -p bloatlab-aqm --test golden` writes the tables anew; read the diff before you commit it.
+//! `INSTA_UPDATE=always cargo test -p bloatlab-aqm --test golden` rewrites the tables. Read the diff before you commit it.
 
 mod common;
 
@@ -11,7 +11,7 @@ use bloatlab_units::{MICROSECOND, Nanos, Rate, SECOND};
 use common::{Log, TestPacket, build, packet};
 use serde_json::json;
 
-/// A flow of equal packets at equal distances.
+/// A flow of equal packets at equal intervals.
 struct Source {
     name: &'static str,
     every: Nanos,
@@ -19,7 +19,7 @@ struct Source {
     ecn: Ecn,
 }
 
-/// 130 % of the link: a heavy flow with ECN, a lighter one without, and a sparse one of small packets.
+/// A load of 130 %: a heavy flow with ECN, a lighter one without, and a sparse one of small packets.
 const SOURCES: [Source; 3] = [
     Source {
         name: "heavy, ECN",
@@ -41,7 +41,7 @@ const SOURCES: [Source; 3] = [
     },
 ];
 
-/// Sojourn times of the packets that each source got through.
+/// Sojourn times of each source's packets that reached the link.
 fn run(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, end: Nanos) -> [Vec<Nanos>; 3] {
     let link = Rate(12_000_000);
     let mut sojourns = [Vec::new(), Vec::new(), Vec::new()];
@@ -71,7 +71,7 @@ fn run(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, end: Nanos) -> [Vec<Nan
                 sojourns[packet.flow as usize].push(now - packet.enqueued_at);
                 free_at = now + link.transmit(u64::from(packet.size), 0).0;
             } else if queue.packets() > 0 {
-                // The link asks again after the wake-up that the queue asks for.
+                // The link requests a packet again after the queue's next wake-up.
                 free_at = queue.next_wake().unwrap();
             }
         } else {
@@ -159,7 +159,7 @@ fn every_queue_does_what_it_did() {
         if has("ecn") {
             table_of["ecn"] = json!(config_ecn(config).is_some_and(|on| !on));
             if has("redflowlimit") {
-                // sfq marks by RED only.
+                // sfq marks only with RED.
                 table_of["redflowlimit"] = json!("60kB");
             }
             insta::assert_snapshot!(format!("{}_ecn_flipped", config.kind()), table(table_of));
@@ -167,7 +167,7 @@ fn every_queue_does_what_it_did() {
     }
 }
 
-/// The default of the parameter `ecn`.
+/// The default value of the parameter `ecn`.
 fn config_ecn(config: &QueueConfig) -> Option<bool> {
     serde_json::to_value(config).ok()?["ecn"].as_bool()
 }

@@ -1,9 +1,9 @@
-//! Every queue of the registry, with any parameters its schema allows, under any operations.
+//! Tests every queue of the registry, with any valid parameters, under any sequence of operations.
 
 use bloatlab_aqm_model::{Episode, Operation};
 use proptest::prelude::*;
 
-/// Any operation; arrivals prevail a little, so that queues fill.
+/// Any operation, with slightly more arrivals than departures, so that queues fill.
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         2 => any::<(u8, u8, bool)>().prop_map(|(mantissa, scale, asks)| Operation::Wait { mantissa, scale, asks }),

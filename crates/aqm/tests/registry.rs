@@ -1,4 +1,4 @@
-//! What a user may write for a queue, and what is said of what may not be written.
+//! The configurations that a user may write for a queue, and the error messages for invalid ones.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -45,7 +45,7 @@ fn every_algorithm_survives_writing_and_reading_and_its_own_schema() {
         for alias in description.aliases {
             let named = read(json!(alias)).unwrap();
             assert_eq!(read(json!({ "kind": alias })), Ok(named.clone()));
-            // A name of tc's may bring defaults of its own: `bfifo` counts bytes.
+            // An alias from tc may have its own defaults: `bfifo` counts bytes.
             let mut tc = config.tc().iter();
             if tc.any(|tc| tc.name == *alias && !tc.presets.is_empty()) {
                 assert_eq!(named.kind(), kind);
@@ -224,7 +224,7 @@ fn wrappers_refuse_what_makes_no_sense() {
     assert!(prio("queues", json!(["fifo"])).starts_with("queues: has 1 queues, but must have 3"));
 }
 
-/// A link does not dequeue from an empty queue that does not observe idleness, so such a call must change nothing.
+/// A link does not dequeue from an empty queue that does not observe idleness, so such a call must have no effect.
 #[test]
 fn queues_that_do_not_observe_idleness_ignore_a_dequeue_while_empty() {
     for config in QueueConfig::all() {

@@ -1,4 +1,4 @@
-//! The cell: when blocks go, how large they are, and who is served.
+//! The cell: when transport blocks are sent, how large they are, and which bearer is served.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn rig(params: &CellParams, seed: u64) -> Rig {
 #[test]
 fn a_packet_takes_what_radio_md_says() {
     let mut rig = rig(&lena(), 1);
-    // One packet a second: the first block of all goes at MCS 0, whose 523 B hold a third of it.
+    // One packet per second: the first block is sent with MCS 0, whose 523 B hold a third of the packet.
     for second in 0..4 {
         rig.enter(second * SECOND + 7_001_350, 0, 1530);
     }
@@ -52,8 +52,8 @@ fn a_saturated_downlink_carries_what_ns_3_measured() {
 #[test]
 fn an_uplink_packet_asks_first() {
     let mut rig = rig(&lena(), 1);
-    // As ACKs of what was received 64 us into a slot: asked for in the next slot, granted three later, sent four after that, at the slot's end. The first
-    // goes at MCS 0, whose symbol does not hold it.
+    // ACKs of packets that were received 64 us into a slot: requested in the next slot, granted three slots later, sent four slots after that, and
+    // received at the end of the slot. The first is sent with MCS 0, whose symbol is too small for it.
     let at = |second: u64| second * SECOND + 64_282;
     for second in 1..4 {
         rig.enter(at(second), 1, 54);
@@ -65,7 +65,7 @@ fn an_uplink_packet_asks_first() {
         .map(|(second, (now, _))| now - second * SECOND)
         .collect();
     assert_eq!(arrivals[1..], [whole; 2]);
-    // Its rest was reported and granted in the slot after the first part.
+    // The rest was reported and granted in the slot after the first part.
     assert_eq!(arrivals[0], whole + 5 * 500_000);
 }
 
@@ -108,14 +108,14 @@ fn throughput_follows_the_snr_as_5g_lena_s_table() {
             rig.enter(0, 0, 1530);
         }
         rig.run(SECOND);
-        // The first six go at MCS 0, the last two of the second are not on air yet.
+        // The first six are sent with MCS 0; the last two of the second are not yet transmitted.
         let blocks = rig.ends.blocks[0] as f64;
         let expected = 1992.0 * bytes + 6.0 * 523.0;
         assert!(
             (blocks / expected - 1.0).abs() < 1e-3,
             "{threshold} dB: {blocks}"
         );
-        // At the first two many blocks fail and come again.
+        // With the first two schemes, many blocks fail and are retransmitted.
         let received = rig.ends.delivered[0].len() as f64 * 1528.0 * 8e-6;
         if place >= 2 {
             assert!(
@@ -131,9 +131,9 @@ fn throughput_follows_the_snr_as_5g_lena_s_table() {
 #[test]
 fn blocks_that_fail_come_again_five_slots_later() {
     let mut params = lena();
-    // About half of what is sent with MCS 0 fails here.
+    // About half of the blocks with MCS 0 fail here.
     params.ues = vec![fixed(-1.5)];
-    // Whole packets have no number to wait for.
+    // Whole packets have no sequence number to wait for.
     params.rlc = RlcParams::default();
     params.harq.retransmissions = 3;
     let mut lossy = rig(&params, 3);
@@ -169,7 +169,7 @@ fn two_ues_share_a_slot() {
         };
         let [a, b] = of(Policy::RoundRobin, [89.0, 89.0]);
         assert!((a / b - 1.0).abs() < 0.02, "{access:?} {a} {b}");
-        // Equal time in round robin and proportional fair; all of it for the best in max rate.
+        // Round robin and proportional fair give equal time; max rate gives all of it to the UE with the best channel.
         let [near, far] = of(Policy::RoundRobin, [89.0, 9.8]);
         assert!(near / far > 3.5, "{access:?} {near} {far}");
         let [near, far] = of(Policy::ProportionalFair, [89.0, 9.8]);
@@ -196,7 +196,7 @@ fn tdd_leaves_the_downlink_its_slots() {
     }
     rig.run(SECOND);
     let tdd = rig.ends.blocks[0] as f64;
-    // 3 x 13 + 9 symbols of 5 x 12 that pattern F has.
+    // 3 x 13 + 9 of the 5 x 12 symbols of pattern F.
     assert!(
         (tdd / (2000.0 * 12_212.0) - 48.0 / 60.0).abs() < 0.01,
         "{tdd}"
@@ -208,7 +208,7 @@ fn a_bearer_of_higher_priority_is_in_the_next_block_however_much_waits_on_anothe
     let params = lena();
     let mut rig = rig_of(&params, &[1, 16].map(|p| prioritised(&params, p)), 1);
     for _ in 0..30_000 {
-        // The second bearer, down and up.
+        // The second bearer, downlink and uplink.
         rig.enter(0, 2, 1530);
         rig.enter(0, 3, 1530);
     }
@@ -221,11 +221,12 @@ fn a_bearer_of_higher_priority_is_in_the_next_block_however_much_waits_on_anothe
         let arrivals = (1..).zip(&rig.ends.delivered[bearer]);
         arrivals.map(|(n, (at, _))| at - n * SECOND / 10).collect()
     };
-    // The next slot's block goes two slots later, to the end of the downlink's part: the uplink leaves it half of the slot, 6 symbols after the first.
+    // The block in the next slot is sent two slots later, up to the end of the downlink part. The uplink leaves it half of the slot, 6 symbols after
+    // the first.
     assert_eq!(since(0), [3 * 500_000 + 7 * 35_714 + 100_000; 3]);
-    // A grant is there for every slot.
+    // Every slot has a grant.
     assert_eq!(since(1), [500_000 + 13 * 35_714; 3]);
-    // All that went on air is accounted for: together what one bearer has alone.
+    // All transmitted bytes are accounted for: the sum is what a single bearer gets.
     let mut alone = rig_one(&params);
     alone.run(SECOND);
     let blocks = |ends: &Ends, direction: usize| -> u64 {
@@ -238,7 +239,7 @@ fn a_bearer_of_higher_priority_is_in_the_next_block_however_much_waits_on_anothe
     assert!((rig.ends.share - alone.ends.share).abs() < 1e-6);
 }
 
-/// One bearer that always has something to send, both ways.
+/// One bearer that is always backlogged, in both directions.
 fn rig_one(params: &CellParams) -> Rig {
     let mut rig = rig(params, 1);
     for _ in 0..30_000 {
@@ -268,7 +269,7 @@ fn equal_bearers_share_and_a_rate_is_kept_below_a_full_higher_priority() {
     let mut guaranteed = prioritised(&params, 16);
     guaranteed.channel.prioritised_bit_rate = OrInfinite::Finite(Rate(24_000_000));
     let [high, low] = delivered(&[prioritised(&params, 1), guaranteed]);
-    // 3 MB/s of PDUs of 1501 bytes, less what is under way.
+    // 3 MB/s of PDUs of 1501 bytes, less those still being transmitted.
     assert!((1990..=1999).contains(&low), "{low}");
     assert!(high > 5 * low, "{high}");
 }

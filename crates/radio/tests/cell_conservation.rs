@@ -1,4 +1,4 @@
-//! In a cell nothing is lost or invented, and packets keep their order.
+//! A cell loses and invents nothing, and packets keep their order.
 
 mod common;
 
@@ -21,7 +21,7 @@ use serde_json::json;
 fn acknowledged_bearers_deliver_all_in_order_however_much_is_lost() {
     for framing in ["nr", "lena"] {
         let mut params = lena();
-        // About half of what is sent with MCS 0 fails here, and HARQ does nothing about it.
+        // About half of the blocks with MCS 0 fail here, and there is no HARQ.
         params.ues = vec![fixed(-1.5)];
         params.harq.retransmissions = 0;
         params.rlc = serde_json::from_value(
@@ -61,7 +61,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Bearers of all modes, priorities and rates.
+/// Bearers with all modes, priorities and rates.
 fn bearers() -> impl Strategy<Value = Vec<BearerParams>> {
     let bearer = (rlcs(), 1_u8..=16, 0_u64..60_000_000).prop_map(|(rlc, priority, rate)| {
         let channel = LogicalChannel {
@@ -136,7 +136,7 @@ fn cells() -> impl Strategy<Value = CellParams> {
 }
 
 proptest! {
-    // The same cells at every run; PROPTEST_CASES and PROPTEST_RNG_SEED ask for more and for others.
+    // Each run tests the same cells; PROPTEST_CASES and PROPTEST_RNG_SEED select more and others.
     #![proptest_config(config())]
 
     #[test]
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// Runs packets through a cell, each with the time since the one before it, its bearer and its size.
+/// Sends packets through a cell. Each is given by the time since the previous one, its bearer and its size.
 fn conserved(
     params: &CellParams,
     given: &[BearerParams],
@@ -188,10 +188,10 @@ fn conserved(
         let mut all = [came.clone(), rig.ends.lost[bearer].clone()].concat();
         all.sort_unstable();
         all.dedup();
-        // What a receiver still waits for, or has given up in parts that all arrived, is neither.
+        // This excludes SDUs that a receiver still waits for, or abandoned although all their parts arrived.
         prop_assert!(all.iter().all(|item| entered.contains(item)));
         if acknowledged && gets_through(params) {
-            // Without HARQ, or nearly so, the RLC may take longer than PDCP waits.
+            // Without HARQ, or with few attempts, the RLC may take longer than PDCP waits.
             prop_assert_eq!(&all, entered, "bearer {}", bearer);
         } else if !acknowledged && rig.ends.lost[bearer].is_empty() {
             prop_assert_eq!(came.len(), entered.len());
@@ -203,7 +203,7 @@ fn conserved(
     Ok(())
 }
 
-/// Whether the weakest UE is heard more often than not.
+/// Whether most transmissions of the weakest UE succeed.
 fn gets_through(params: &CellParams) -> bool {
     let heard =
         |ue: &ChannelParams| matches!(ue, ChannelParams::Fixed(fixed) if fixed.snr_db > 0.0);

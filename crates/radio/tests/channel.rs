@@ -1,4 +1,4 @@
-//! Channels computed from a scenario: the link budget of the experiment, and what holds along any way.
+//! Channels computed from a scenario: the link budget of the experiment, and properties along any trajectory.
 
 use bloatlab_link::Disk;
 use bloatlab_radio::channel::blockage::{Angular, Blockage, Crossing};
@@ -25,7 +25,7 @@ fn channel_in(band: Band, params: Params, seed: u64) -> Channel {
     Channel::new(&loaded, band, Streams::new(seed).stream("channel"))
 }
 
-/// A user who drives, with everything that varies.
+/// A user in a car, with all effects that vary.
 fn busy() -> Params {
     Params {
         condition: Condition::Probabilistic,
@@ -88,7 +88,7 @@ fn shadowing_is_spread_over_users_as_the_scenario_says() {
 
 #[test]
 fn shadowing_follows_the_way_and_forgets_it() {
-    // To and fro 1 m in 2 s: hardly anything changes; 370 m on, ten correlation lengths, everything has.
+    // 1 m back and forth in 2 s: hardly any change. 370 m further, ten correlation lengths, everything has changed.
     let driving = |length_m| Params {
         shadowing: true,
         position_m: [1000.0, 0.0],
@@ -136,14 +136,14 @@ fn a_line_of_sight_is_as_likely_as_the_scenario_says() {
 
 #[test]
 fn what_is_added_never_shifts_the_rest() {
-    // With blockers that take nothing and fading that hardly fades, shadowing is as without.
+    // With blockers that attenuate nothing and almost constant fading, shadowing is the same as without them.
     let plain = Params {
         blockage: Blockage::None,
         fading: None,
         ..busy()
     };
     let with = Params {
-        // One person in a thousand seconds, who takes nothing: a hair, above whom the path goes.
+        // One person per thousand seconds, 1 cm tall, far below the path, who attenuates nothing.
         blockage: Blockage::B(Crossing {
             gap: Duration(1000 * SECOND),
             height_m: 0.01,

@@ -1,4 +1,4 @@
-//! Logical-channel prioritisation against traces made by hand from TS 38.321 section 5.4.3.1, and what must hold of any block.
+//! Tests logical-channel prioritisation against traces computed by hand from TS 38.321 section 5.4.3.1, and properties of any block.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,14 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rate};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// MAC's subheader, and nothing else, is laid around an SDU or a segment of one.
+/// Adds only MAC's subheader to an SDU or segment.
 const SUBHEADER: u32 = 3;
 
-/// A UE with queues of SDUs, and who sent how much in the last block.
+/// A UE with queues of SDUs, and the bytes that each channel sent in the last block.
 struct Ue {
     channels: Prioritisation,
     queues: Vec<VecDeque<u32>>,
-    /// Channel and bytes of PDU, in the order of the block.
+    /// Channel and bytes of each PDU, in the order of the block.
     block: Vec<(usize, u32)>,
 }
 
@@ -41,7 +41,7 @@ impl Ue {
         self.queues[channel].extend(std::iter::repeat_n(sdu, count));
     }
 
-    /// One block at this millisecond.
+    /// Fills one block at this millisecond.
     fn send(&mut self, ms: Nanos, room: u32) -> Vec<(usize, u32)> {
         let Self {
             channels,
@@ -59,7 +59,7 @@ impl Ue {
     }
 }
 
-/// Whole SDUs until it is enough, a segment where the room ends.
+/// Whole SDUs until the quota is reached, and a segment where the block ends.
 fn transmit(
     place: usize,
     offer: Opportunity,
@@ -99,20 +99,20 @@ fn buckets_are_served_first_and_may_fall_below_zero() {
     let mut ue = Ue::new(&[channel(1, 80_000, 100), channel(2, 160_000, 50)]);
     ue.enter(0, 400, 99);
     ue.enter(1, 400, 99);
-    // At 100 ms both buckets hold 1000 B: three SDUs each, 200 B overdrawn. What is left is the first one's.
+    // At 100 ms, both buckets hold 1000 B: three SDUs each, which overdraws them by 200 B. The rest of the block goes to the first channel.
     let (high, low) = ((0, 400), (1, 400));
     assert_eq!(
         ue.send(100, 4000),
         [high, high, high, low, low, low, high, high, high, (0, 370)]
     );
-    // 10 ms later -100 and 0: nothing is guaranteed.
+    // 10 ms later, the buckets hold -100 and 0: nothing is guaranteed.
     assert_eq!(ue.send(110, 436), [(0, 30), high]);
-    // At 120 ms 0 and 200 B: the lower priority's guarantee comes before what the higher one has beyond its own. What it gets beyond is not
-    // taken off its bucket.
+    // At 120 ms, the buckets hold 0 and 200 B. The guarantee of the lower priority precedes what the higher one gets beyond its own. Bytes beyond the
+    // guarantee are not subtracted from the bucket.
     assert_eq!(ue.send(120, 1209), [low, high, high]);
     // -200 + 200 and 100 B.
     assert_eq!(ue.send(130, 806), [high, high]);
-    // Another 0.1 s on they are full again, not fuller.
+    // After another 0.1 s, the buckets are full again, and not more than full.
     assert_eq!(ue.send(330, 2418), [high, high, high, low, low, low]);
 }
 
@@ -136,7 +136,7 @@ fn equal_priorities_take_turns_by_what_they_had() {
         ue.enter(place, sdu, 99);
     }
     let [a, b, c] = [(0, 400), (1, 400), (2, 800)];
-    // Had of the block: 403 403 803, 806 806, 1606, 1209 1209, 1612 1612; 170 are left, and the third has least.
+    // Bytes of each in the block: 403 403 803, 806 806, 1606, 1209 1209, 1612 1612. 170 bytes remain, and the third channel has the fewest.
     assert_eq!(ue.send(1, 5000), [a, b, c, a, b, c, a, b, a, b, (2, 167)]);
     // 1612, 1612, 1776.
     assert_eq!(ue.send(2, 809), [a, b]);
@@ -151,7 +151,7 @@ fn who_comes_back_has_no_claim_on_what_it_did_not_need() {
     }
     ue.enter(0, 400, 99);
     let order: Vec<usize> = (50..60).map(|ms| ue.send(ms, 403)[0].0).collect();
-    // A block's worth at most, the last in which the other was alone.
+    // It gains at most one block, for the last one in which the other was served alone.
     assert_eq!(order, [0, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
 }
 
@@ -161,17 +161,17 @@ fn what_does_not_fit_leaves_the_room_to_others() {
     let mut asked = Vec::new();
     channels.fill(0, 10, |place, offer| {
         asked.push((place, offer.room));
-        // The first one has something for which there is no room; the second one 7 bytes.
+        // The first channel has data that does not fit; the second has 7 bytes.
         let room = if (place, offer.room) == (1, 10) { 7 } else { 0 };
         Served { room, pdus: 0 }
     });
-    // Each is asked until it uses nothing.
+    // Each channel is asked until it uses nothing.
     assert_eq!(asked, [(0, 10), (1, 10), (1, 3)]);
 }
 
 #[test]
 fn a_channel_could_have_had_what_lower_priorities_took_beyond_their_rate() {
-    // At 100 ms the lower one's bucket holds 100 B.
+    // At 100 ms, the bucket of the lower priority holds 100 B.
     let mut ue = Ue::new(&[channel(1, 0, 100), channel(2, 8_000, 100)]);
     ue.enter(0, 400, 1);
     ue.enter(1, 400, 9);
@@ -192,7 +192,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// The room of each block, and the SDUs that each channel gets before it.
+/// The size of each block, and the SDUs that each channel receives before it.
 type Blocks = Vec<(u32, Vec<Vec<u32>>)>;
 
 fn blocks(channels: usize) -> impl Strategy<Value = Blocks> {
@@ -226,7 +226,7 @@ proptest! {
             prop_assert!(room - used <= SUBHEADER || left.iter().all(|&bytes| bytes == 0), "{used} of {room}");
             for &(place, length) in &block {
                 sent[place] += u64::from(length);
-                // Who is served though a higher priority waits took nothing from it: that one has sent all.
+                // A channel served before a waiting one of higher priority took no bytes from it, because that one has sent all it could.
                 let before = (0..channels.len()).filter(|&other| priorities[other] < priorities[place]);
                 for other in before {
                     prop_assert_eq!(left[other], 0, "{:?} {:?}", &block, &priorities);
@@ -246,7 +246,7 @@ proptest! {
     ) {
         let channels: Vec<LogicalChannel> = given.iter().map(|&(p, rate)| channel(p, rate, 50)).collect();
         let mut ue = Ue::new(&channels);
-        // A block each millisecond with room for all rates, for an SDU more of each, and for subheaders (3 bytes on 40 at worst).
+        // One block per millisecond, with room for all rates, one additional SDU per channel, and the subheaders (at most 3 bytes per 40).
         let rates: u64 = given.iter().map(|(_, rate)| rate / 8000).sum();
         let room = (rates as u32 + 4 * 1600) * 11 / 10 + extra;
         let mut sent = vec![0_u64; channels.len()];
@@ -261,7 +261,7 @@ proptest! {
         for (place, (_, rate)) in given.iter().enumerate() {
             prop_assert!(sent[place] >= rate / 8 / 5, "{place} of {given:?}: {}", sent[place]);
         }
-        // Channels set alike get the same, but for an SDU each.
+        // Channels with the same parameters get the same, up to one SDU each.
         for (a, b) in (0..given.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
             if given[a] == given[b] {
                 let wire = |place: usize| sent[place] as f64 * (1.0 + f64::from(SUBHEADER) / f64::from(sdus[place]));

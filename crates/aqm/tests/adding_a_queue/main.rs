@@ -1,4 +1,4 @@
-//! Proves `docs/adding-a-queue.md`: the page's file, under the crate's own registry, is a queue by that one line.
+//! Tests `docs/adding-a-queue.md`: the file on that page, with one line in the crate's own registry, is a working queue.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -6,7 +6,7 @@ mod common;
 #[path = "../../src/registry.rs"]
 mod registry;
 
-// What `crate::` offers to a file of the crate, it offers to the page's file here.
+// Provides the `crate::` paths that a file of the crate uses, for the page's file here.
 use bloatlab_aqm::{
     Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark, tc,
 };

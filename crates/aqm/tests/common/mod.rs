@@ -1,4 +1,4 @@
-//! What the tests of queues share: a packet, and a sink that remembers.
+//! Shared by the tests of queues: a packet, and a sink that records drops and marks.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use bloatlab_aqm::{Context, DropReason, Ecn, Packet, PureAck, Qdisc, QueueConfig, Sink};
@@ -64,7 +64,7 @@ pub fn packet(id: u64, flow: u64) -> TestPacket {
     }
 }
 
-/// Puts in a full-sized packet of each flow, with identities from `first` on.
+/// Enqueues a full-sized packet of each flow, with identities from `first`.
 pub fn enqueue(
     queue: &mut dyn Qdisc<TestPacket>,
     log: &mut Log,
@@ -77,7 +77,7 @@ pub fn enqueue(
     }
 }
 
-/// Puts in, at time 0, packets of these flows and sizes, with identities from `first` on.
+/// Enqueues packets of these flows and sizes at time 0, with identities from `first`.
 pub fn enqueue_sized(
     queue: &mut dyn Qdisc<TestPacket>,
     log: &mut Log,
@@ -101,7 +101,7 @@ pub fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, n: usize) -> Vec<
         .collect()
 }
 
-/// Remembers what was dropped and marked, in order.
+/// Records the dropped and marked packets, in order.
 #[derive(Debug, Default)]
 pub struct Log {
     pub dropped: Vec<(TestPacket, DropReason)>,
@@ -130,19 +130,19 @@ impl Sink<TestPacket> for Log {
     }
 }
 
-/// A place before a link of 100 Mbit/s whose largest packet has 1500 bytes; flow `n` joins hosts `2 n` and `2 n + 1`.
+/// A context with a link of 100 Mbit/s and an MTU of 1500 bytes. Flow `n` is between hosts `2 n` and `2 n + 1`.
 pub fn context(seed: u64) -> Context {
     Context::new(Streams::new(seed).stream("queue"), 1500, Rate(100_000_000))
 }
 
-/// The queue that a scenario's JSON describes, on a link whose largest packet has 1500 bytes.
+/// The queue that a scenario's JSON describes, for an MTU of 1500 bytes.
 pub fn build(config: serde_json::Value) -> Box<dyn Qdisc<TestPacket>> {
     let config: QueueConfig = serde_json::from_value(config).unwrap();
     config.validate().unwrap();
     config.build(context(1)).unwrap()
 }
 
-/// A reported value by its name.
+/// A statistic by its name.
 pub fn stat(queue: &dyn Qdisc<TestPacket>, name: &str) -> f64 {
     let stats = queue.stats();
     stats
@@ -152,7 +152,7 @@ pub fn stat(queue: &dyn Qdisc<TestPacket>, name: &str) -> f64 {
         .unwrap()
 }
 
-/// Milliseconds, to the nanosecond.
+/// Converts milliseconds to nanoseconds.
 pub fn ms(time: f64) -> Nanos {
     (time * MILLISECOND as f64).round() as Nanos
 }

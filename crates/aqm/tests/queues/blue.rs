@@ -1,4 +1,4 @@
-//! BLUE against Feng et al. 2002, with the steps worked out by hand.
+//! Tests BLUE against Feng et al. 2002, with the expected steps computed by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::blue::{BlueController, BlueState, Params};
@@ -41,7 +41,7 @@ fn an_idle_link_lowers_it_once_a_freeze_time() {
     state.idle(ms(520.0));
     controller.arrival(&mut state, ms(750.0));
     assert!(close(state.prob(), 0.04 - 3.0 * 0.002));
-    // Frozen until 800 ms, whatever comes.
+    // Frozen until 800 ms, whatever arrives.
     controller.lost(&mut state, ms(799.0));
     state.idle(ms(780.0));
     controller.arrival(&mut state, ms(790.0));
@@ -51,7 +51,7 @@ fn an_idle_link_lowers_it_once_a_freeze_time() {
     // An arrival without an idle time before it changes nothing.
     controller.arrival(&mut state, ms(5000.0));
     assert!(close(state.prob(), 0.054));
-    // Idle while frozen: the first step waits for the thaw at 900 ms, the second follows at 1000 ms.
+    // Idle while frozen: the first step follows when the freeze ends at 900 ms, the second at 1000 ms.
     state.idle(ms(850.0));
     controller.arrival(&mut state, ms(1000.0));
     assert!(close(state.prob(), 0.05));
@@ -79,7 +79,7 @@ fn a_loss_makes_it_signal_and_an_idle_link_makes_it_stop() {
     assert_eq!(log.marked.len(), 1);
     let count = |name| stat(queue.as_ref(), name);
     assert_eq!([count("early"), count("marked"), count("pdrop")], [1.0; 3]);
-    // The link drains the queue and asks in vain.
+    // The link drains the queue, and then finds it empty.
     (0..3).for_each(|n| assert_eq!(queue.dequeue(ms(200.0), &mut log).is_some(), n < 2));
     queue.enqueue(ms(201.0), packet(5, 0), &mut log);
     assert_eq!((stat(queue.as_ref(), "prob"), queue.packets()), (0.0, 1));

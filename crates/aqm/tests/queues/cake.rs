@@ -1,4 +1,4 @@
-//! CAKE against its paper and tc-cake(8), part by part, with the numbers worked out by hand.
+//! Tests CAKE against its paper and tc-cake(8), part by part, with the expected numbers computed by hand.
 
 mod acks;
 mod flows;
@@ -11,7 +11,7 @@ use bloatlab_aqm::{Context, Hosts, Qdisc, QueueConfig};
 use bloatlab_units::Nanos;
 use serde_json::{Value, json};
 
-/// A CAKE with these parameters at this place.
+/// A CAKE with these parameters in this context.
 pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<TestPacket>> {
     params["kind"] = json!("cake");
     let config: QueueConfig = serde_json::from_value(params).unwrap();
@@ -19,12 +19,12 @@ pub(crate) fn at(mut params: Value, context: Context) -> Box<dyn Qdisc<TestPacke
     config.build(context).unwrap()
 }
 
-/// A CAKE with these parameters, every flow between hosts of its own.
+/// A CAKE with these parameters, where every flow is between its own two hosts.
 pub(crate) fn cake(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     at(params, crate::common::context(1))
 }
 
-/// A CAKE whose flows join these hosts.
+/// A CAKE whose flows are between these hosts.
 pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdisc<TestPacket>> {
     let context = Context {
         hosts: Hosts::new(hosts),
@@ -33,7 +33,7 @@ pub(crate) fn between(params: Value, hosts: fn(u64) -> [u32; 2]) -> Box<dyn Qdis
     at(params, context)
 }
 
-/// The next packet and when it may leave, from `now` on: the queue is woken as it asks.
+/// The next packet and the time when it may leave, from `now`. The queue is woken at the times it requests.
 pub(crate) fn next(
     queue: &mut dyn Qdisc<TestPacket>,
     now: &mut Nanos,

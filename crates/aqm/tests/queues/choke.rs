@@ -1,4 +1,4 @@
-//! CHOKe against Pan, Prabhakar, Psounis 2000, with the steps worked out by hand.
+//! Tests CHOKe against Pan, Prabhakar, Psounis 2000, with the expected steps computed by hand.
 
 use crate::common::{Log, TestPacket, build, context, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
@@ -20,7 +20,7 @@ fn five(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log) {
 fn a_flow_that_draws_itself_loses_both_packets() {
     let (mut queue, mut log) = (build(config()), Log::default());
     five(queue.as_mut(), &mut log);
-    // The sixth sees 0.25 * 5 + 0.75 * 1.94921875 = 2.7, above min, and draws one of its own.
+    // The sixth sees 0.25 * 5 + 0.75 * 1.94921875 = 2.7, above min, and draws a packet of its own flow.
     queue.enqueue(ms(2.0), packet(5, 7), &mut log);
     assert_eq!(queue.packets(), 3 + 1);
     assert_eq!(queue.bytes(), 6000);
@@ -34,10 +34,10 @@ fn a_flow_that_draws_itself_loses_both_packets() {
     );
     assert_eq!(stat(queue.as_ref(), "matched"), 1.0);
     assert_eq!(stat(queue.as_ref(), "early"), 0.0);
-    // Another flow never draws itself.
+    // A packet of another flow never matches.
     queue.enqueue(ms(2.0), packet(6, 8), &mut log);
     assert_eq!((queue.packets(), log.dropped.len()), (5, 2));
-    // The rest leave in order.
+    // The others leave in order.
     let left: Vec<u64> = std::iter::from_fn(|| queue.dequeue(ms(3.0), &mut log))
         .map(|p| p.id)
         .collect();
@@ -77,7 +77,7 @@ fn ecn_does_not_save_the_drawn_and_marks_above_max() {
     };
     (0..6).for_each(|id| queue.enqueue(0, capable(id, 7), &mut log));
     assert_eq!((log.dropped.len(), log.marked.len()), (2, 0));
-    // 0.25 * 4 + 0.75 * 2.7119 = 3.03: above max, another flow's packets are marked if they can be.
+    // 0.25 * 4 + 0.75 * 2.7119 = 3.03: above max, packets of another flow are marked if they are ECN-capable.
     queue.enqueue(0, capable(6, 8), &mut log);
     queue.enqueue(0, packet(7, 9), &mut log);
     assert_eq!(log.marked.iter().map(|p| p.id).collect::<Vec<_>>(), [6]);
@@ -102,6 +102,6 @@ fn an_unresponsive_flow_gets_little_through() {
         }
         sent[queue.dequeue(now, &mut log).unwrap().flow as usize] += 1;
     }
-    // A FIFO would give the light flow a fifth of the link, 4000 of its 10 000 packets; sharing equally, all of them.
+    // With a FIFO, the light flow would get a fifth of the link, 4000 of its 10 000 packets; with equal shares, all of them.
     assert!(sent[1] > 6000, "{sent:?}");
 }

@@ -1,4 +1,4 @@
-//! COBALT against its paper, step by step, with the times worked out by hand.
+//! Tests COBALT against its paper, step by step, with the expected times computed by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
@@ -18,7 +18,7 @@ fn rng() -> Rng {
     Streams::new(1).stream("queue")
 }
 
-/// What the controller says of packets that leave at these times (ms) after a sojourn like this.
+/// The controller's decisions for packets that leave at these times (ms) after such a sojourn time.
 fn judge(state: &mut CobaltState, sojourn: Nanos, markable: bool, times: &[f64]) -> Vec<Verdict> {
     let mut rng = rng();
     times
@@ -27,7 +27,7 @@ fn judge(state: &mut CobaltState, sojourn: Nanos, markable: bool, times: &[f64])
         .collect()
 }
 
-/// A state three signals up: entered at 0, signals at 100 and 170.71 ms, the next due at 228.445 704 ms.
+/// A state with three signals: entered at 0, signals at 100 and 170.71 ms, the next due at 228.445 704 ms.
 fn at_three() -> CobaltState {
     let mut state = CobaltState::default();
     // count = 1: due at 0 + 100 / sqrt(1).
@@ -61,7 +61,7 @@ fn the_count_decays_on_the_schedule_on_which_it_grew() {
     assert_eq!(state.count(), 2);
     judge(&mut state, SHORT, false, &[299.156_382]);
     assert_eq!((state.count(), state.drop_next()), (1, ms(399.156_382)));
-    // Several steps at once after a pause: at rest, and active for an interval.
+    // Several steps at once after a pause: back at rest, but active for one interval.
     judge(&mut state, SHORT, false, &[10_000.0]);
     assert_eq!((state.count(), state.drop_next()), (0, ms(10_100.0)));
     assert!(!state.at_rest(ms(10_099.0)) && state.at_rest(ms(10_100.0)));
@@ -71,7 +71,7 @@ fn the_count_decays_on_the_schedule_on_which_it_grew() {
 fn the_rate_resumes_where_the_decay_has_left_it() {
     let mut state = at_three();
     judge(&mut state, SHORT, false, &[229.0]);
-    // Entered again with count = 2: the first signal 100 / sqrt(2) later, not a whole interval.
+    // Entered again with count = 2: the first signal follows 100 / sqrt(2) later instead of a whole interval.
     assert_eq!(
         judge(&mut state, LONG, false, &[230.0, 300.710_677, 300.710_678]),
         [Forward, Forward, Drop]
@@ -131,7 +131,7 @@ fn blue_steps_at_most_once_a_target() {
     assert_eq!(state.p_drop(), 1.0 / 256.0);
     assert!(!controller.overflowed(&mut state, ms(15.0)));
     assert_eq!(state.p_drop(), 2.0 / 256.0);
-    // An overflow makes a signal due at once.
+    // An overflow makes the next signal due at once.
     assert_eq!(
         (state.dropping(), state.count(), state.drop_next()),
         (true, 1, ms(15.0))
@@ -163,7 +163,7 @@ fn blue_drops_at_its_probability_and_does_not_mark() {
         controller.overflowed(&mut state, n * 5 * MILLISECOND);
     }
     assert_eq!(state.p_drop(), 0.25);
-    // Far from any signal of CoDel's: packets that stayed briefly.
+    // CoDel does not signal here, because sojourn times are short.
     let verdicts: Vec<Verdict> = (0..10_000)
         .map(|_| controller.judge(&mut state, ms(10_000.0), SHORT, 0, true, &mut rng))
         .collect();

@@ -1,4 +1,4 @@
-//! CoDel against RFC 8289, step by step, with the times worked out by hand.
+//! Tests CoDel against RFC 8289, step by step, with the expected times computed by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward};
@@ -21,7 +21,7 @@ fn controller() -> CodelController {
     )
 }
 
-/// What the controller says of packets that leave a deep queue at these times (ms) after 50 ms in it.
+/// The controller's decisions for packets that leave a long queue at these times (ms) after 50 ms in it.
 fn judge(state: &mut CodelState, times: &[f64]) -> Vec<Verdict> {
     times
         .iter()
@@ -32,9 +32,9 @@ fn judge(state: &mut CodelState, times: &[f64]) -> Vec<Verdict> {
 #[test]
 fn drops_follow_the_inverse_square_root() {
     let state = &mut CodelState::default();
-    // Above the target from t = 0: one interval of patience.
+    // Above the target from t = 0: CoDel waits for one interval.
     assert_eq!(judge(state, &[0.0, 50.0, 99.999_999]), [Forward; 3]);
-    // count = 1: the next is due at 100 + 100 / sqrt(1); the packet behind the dropped one passes.
+    // count = 1: the next is due at 100 + 100 / sqrt(1). The packet behind the dropped one passes.
     assert_eq!(
         judge(state, &[100.0, 100.0, 199.999_999]),
         [Drop, Forward, Forward]
@@ -80,7 +80,7 @@ fn one_packet_below_the_target_ends_dropping_and_patience_starts_anew() {
     assert_eq!(judge(state, &[260.0]), [Drop]);
 }
 
-/// Enters dropping at 100 ms and leaves it at 330 ms with count 4, three more than on entry, the next drop due at 378.4 ms.
+/// Enters dropping at 100 ms and leaves it at 330 ms with count 4, which is three more than on entry. The next drop is due at 378.4 ms.
 fn after_four_drops(state: &mut CodelState) {
     judge(state, &[0.0, 100.0, 100.0, 330.0, 330.0, 330.0, 330.0]);
     assert_eq!(controller().judge(state, ms(340.0), SHORT, DEEP), Forward);

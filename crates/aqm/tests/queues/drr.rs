@@ -63,7 +63,7 @@ fn an_emptied_queue_keeps_no_deficit_and_returns_at_the_end() {
         &[(1, 200), (2, 500), (2, 500), (2, 500)],
     );
     assert_eq!(sent(queue.as_mut(), &mut log, 1), [(1, 200)]);
-    // With the 300 left over, flow 1 could send this in its next turn.
+    // With the remaining 300, flow 1 could send this in its next round.
     enqueue_sized(queue.as_mut(), &mut log, 4, &[(1, 700)]);
     let rest = [(2, 500), (2, 500), (1, 700), (2, 500)];
     assert_eq!(sent(queue.as_mut(), &mut log, 9), rest);
@@ -79,7 +79,7 @@ fn a_small_quantum_takes_more_rounds_and_is_as_fair() {
     for _ in 0..1500 {
         let packet = queue.dequeue(0, &mut log).unwrap();
         bytes[packet.flow as usize] += i64::from(packet.size);
-        // Lemma 2: never further apart than the quantum and the largest packet.
+        // Lemma 2: the difference never exceeds the quantum plus the largest packet.
         assert!((bytes[1] - bytes[2]).abs() <= 250 + 1500, "{bytes:?}");
     }
 }
@@ -91,10 +91,10 @@ fn overflow_takes_the_oldest_packet_of_the_queue_with_the_most_bytes() {
     enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 4]);
     enqueue_sized(queue.as_mut(), &mut log, 4, &[(2, 100); 7]);
     assert_eq!(log.dropped_ids(), [0]);
-    // Three and a half packets' worth of flow 1 make room for one packet of flow 2 each.
+    // Each packet of flow 2 evicts packets of flow 1, which has three and a half packets' worth.
     enqueue_sized(queue.as_mut(), &mut log, 11, &[(2, 100); 2]);
     assert_eq!(log.dropped_ids(), [0, 1, 2]);
-    // Now flow 1 has 1500 bytes in one packet, flow 2 900 in nine; then flow 1 has none and flow 2 pays itself.
+    // Now flow 1 has 1500 bytes in one packet, and flow 2 has 900 in nine. Then flow 1 has none, and flow 2 loses its own packets.
     enqueue_sized(queue.as_mut(), &mut log, 13, &[(2, 100); 2]);
     assert_eq!(log.dropped_ids(), [0, 1, 2, 3, 4]);
     assert_eq!(
@@ -141,7 +141,7 @@ fn as_in_ns_2_sources_share_and_bytes_limit() {
     )
     .unwrap();
     let mut place = context(1);
-    // Flows 1 and 2 leave the same host.
+    // Flows 1 and 2 have the same source host.
     place.hosts = Hosts::new(|flow| [if flow == 3 { 1 } else { 0 }, 7]);
     let mut queue = config.build::<TestPacket>(place).unwrap();
     let mut log = Log::default();
@@ -166,7 +166,7 @@ fn as_in_linux_each_class_has_its_own_limit() {
     let mut log = Log::default();
     enqueue_sized(queue.as_mut(), &mut log, 0, &[(1, 1500); 101]);
     enqueue_sized(queue.as_mut(), &mut log, 101, &[(2, 1500); 100]);
-    // The arrival is dropped, and flow 1's full class does not hurt flow 2's.
+    // The arrival is dropped; the full class of flow 1 does not affect flow 2.
     assert_eq!(log.dropped_ids(), [100]);
     assert_eq!(
         (queue.packets(), stat(queue.as_ref(), "drop_flow_limit")),
@@ -182,7 +182,7 @@ fn exact_classes_do_not_collide_until_they_run_out() {
     let mut log = Log::default();
     for (classifier, buckets, active) in [("exact", 100, 100.0), ("exact", 40, 40.0)] {
         let mut queue = drr(json!({ "classifier": classifier, "buckets": buckets }));
-        // As the engine numbers the flows of one direction.
+        // Flow numbers as the engine assigns them in one direction.
         let packets: Vec<_> = (0..100).map(|n| (2 * n, 1500)).collect();
         enqueue_sized(queue.as_mut(), &mut log, 0, &packets);
         assert_eq!(stat(queue.as_ref(), "active"), active);

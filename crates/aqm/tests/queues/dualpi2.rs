@@ -1,4 +1,4 @@
-//! DualPI2 against RFC 9332: the controller's numbers, the coupling, the step, and who is served when.
+//! Tests DualPI2 against RFC 9332: the controller's numbers, the coupling, the step, and the scheduling.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc};
@@ -38,7 +38,7 @@ fn the_base_probability_is_that_of_the_pi_controller() {
         (0.032, 0.032)
     );
     assert_eq!(queue.next_wake(), Some(ms(48.0)));
-    // Emptied: 0.16 * -15 ms + 3.2 * -32 ms = -0.1048.
+    // Empty: 0.16 * -15 ms + 3.2 * -32 ms = -0.1048.
     while queue.dequeue(ms(32.0), &mut log).is_some() {}
     queue.wake(ms(48.0));
     assert!((stat(queue.as_ref(), "prob") - 0.00048).abs() < 1e-12);
@@ -88,7 +88,7 @@ fn overload_drops_both_classes_by_the_square() {
         while queue.dequeue(ms(250.0), &mut log).is_some() {}
         let dropped = log.dropped.len() as f64 / 20_000.0;
         assert!((dropped - expected).abs() < 0.014, "{dropped}");
-        // What is not dropped is marked; the last packet, with less than two behind it, by the step.
+        // Packets that are not dropped are marked; the last, with less than two packets behind it, is marked by the step.
         assert_eq!(log.dropped.len() + log.marked.len(), 20_000);
         assert!(
             log.dropped
@@ -112,7 +112,7 @@ fn the_step_marks_what_waited_longer() {
         (stat(queue.as_ref(), "step_marks"), log.marked.len()),
         (2.0, 2)
     );
-    // As packets: more than one behind.
+    // In packets: more than one behind it.
     let mut queue = build(json!({ "kind": "dualpi2", "step_packets": 1 }));
     arrive(queue.as_mut(), &mut log, Ecn::Ect1, 0..4);
     let marks: Vec<Ecn> =
@@ -126,7 +126,7 @@ fn classic_traffic_keeps_its_share() {
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, Ecn::NotEct, 0..200);
     arrive(queue.as_mut(), &mut log, Ecn::Ect1, 200..1_200);
-    // Credit starts at 1500 (10 - 90) = -120 000; each L4S packet adds 15 000, so that the tenth turn is the classic queue's.
+    // The credit starts at 1500 (10 - 90) = -120 000, and each L4S packet adds 15 000, so the classic queue gets the tenth departure.
     let first: Vec<u64> = (0..10)
         .map(|_| queue.dequeue(0, &mut log).unwrap().id)
         .collect();

@@ -1,4 +1,4 @@
-//! FIFO and head drop: what a full queue does, in each unit of its limit.
+//! FIFO and head drop: the behaviour of a full queue, for each unit of its limit.
 
 use bloatlab_aqm::Qdisc;
 use bloatlab_units::Nanos;
@@ -56,7 +56,7 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
         &mut log,
     );
     assert_eq!(log.dropped_ids(), [9]);
-    // 3000 + 3000 > 4000, and 1500 + 3000 > 4000: both must go.
+    // 3000 + 3000 > 4000, and 1500 + 3000 > 4000: both packets must be dropped.
     queue.enqueue(
         0,
         TestPacket {
@@ -68,7 +68,7 @@ fn head_drop_does_not_empty_itself_for_a_packet_that_can_never_fit() {
     assert_eq!(log.dropped_ids(), [9, 0, 1]);
 }
 
-/// Puts in packets of flow 0 that their host handed over together, with identities from `first` on.
+/// Enqueues packets of flow 0 that their host sent as one buffer, with identities from `first`.
 fn together(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos, first: u64, count: u64) {
     for id in first..first + count {
         let packet = TestPacket {
@@ -83,15 +83,15 @@ fn together(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos, first:
 fn a_buffer_holds_what_its_host_hands_over_and_is_free_when_its_last_packet_left() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "2buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();
-    // Three, three, and one too many.
+    // Three packets, three more, and one too many.
     together(queue.as_mut(), &mut log, 0, 0, 7);
     assert_eq!(log.dropped_ids(), [6]);
-    // One packet of the first buffer has left: it still is a buffer.
+    // After one packet of the first buffer has left, it still counts as a buffer.
     queue.dequeue(1, &mut log);
     assert_eq!(stat(queue.as_ref(), "buffers"), 2.0);
     together(queue.as_mut(), &mut log, 2, 7, 1);
     assert_eq!(log.dropped_ids(), [6, 7]);
-    // The whole first buffer has left: three more fit, in one buffer.
+    // After the whole first buffer has left, three more packets fit, in one buffer.
     queue.dequeue(3, &mut log);
     queue.dequeue(3, &mut log);
     assert_eq!(stat(queue.as_ref(), "buffers"), 1.0);
@@ -103,7 +103,7 @@ fn a_buffer_holds_what_its_host_hands_over_and_is_free_when_its_last_packet_left
 fn what_was_handed_over_apart_has_buffers_apart() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "4buffers", "segments_per_buffer": 2 }));
     let mut log = Log::default();
-    // Two by two of flow 0, one of flow 1 between, and one of flow 0 that no longer comes right after its own.
+    // Two pairs of flow 0, with one packet of flow 1 between them, and one of flow 0 that does not directly follow its predecessor.
     together(queue.as_mut(), &mut log, 0, 0, 1);
     together(queue.as_mut(), &mut log, 0, 1, 1);
     queue.enqueue(0, packet(2, 1), &mut log);
@@ -125,7 +125,7 @@ fn a_buffer_enters_whole_or_not_at_all() {
     together(queue.as_mut(), &mut log, 0, 1, 1);
     together(queue.as_mut(), &mut log, 0, 2, 2);
     assert_eq!(log.dropped_ids(), [2, 3]);
-    // There is room again, but what belongs to the refused buffer stays out; the next buffer enters.
+    // There is room again, but the rest of the refused buffer is still dropped. The next buffer is accepted.
     queue.dequeue(1, &mut log);
     let rest = |id| TestPacket {
         follows: true,
@@ -148,7 +148,7 @@ fn what_follows_into_an_empty_queue_is_a_buffer() {
         follows: true,
         ..packet(id, 0)
     };
-    // The first of the three is being sent; the other two wait in one buffer.
+    // The first of the three is being sent; the other two are queued in one buffer.
     (1..4).for_each(|id| queue.enqueue(1, rest(id), &mut log));
     assert_eq!(log.dropped_ids(), [3]);
 }

@@ -1,4 +1,4 @@
-//! Linux's fair queue: turns, limits, and when a flow under `maxrate` may send.
+//! Linux's fair queue: rounds, limits, and departure times of a flow under `maxrate`.
 
 use crate::common::{Log, TestPacket, build, enqueue, ms, packet, stat};
 use bloatlab_aqm::{Ecn, Qdisc};
@@ -13,14 +13,14 @@ fn fq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     build(table)
 }
 
-/// Wakes the queue and takes what it gives at once: identities, and when it wants to be woken again.
+/// Wakes the queue and dequeues all available packets. Returns their identities and the next wake-up time.
 fn wake(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos) -> (Vec<u64>, Option<Nanos>) {
     queue.wake(now);
     let ids = std::iter::from_fn(|| queue.dequeue(now, log).map(|packet| packet.id)).collect();
     (ids, queue.next_wake())
 }
 
-/// Flows of the packets that may leave at once.
+/// Flows of the packets that may leave now.
 fn flows(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos) -> Vec<u64> {
     std::iter::from_fn(|| queue.dequeue(now, log).map(|packet| packet.flow)).collect()
 }
@@ -90,7 +90,7 @@ fn flows_share_as_many_queues_as_the_mask_has() {
 
 #[test]
 fn above_the_threshold_a_flow_waits_for_its_turns() {
-    // A quantum, two packets, takes 2 ms.
+    // A quantum of two packets takes 2 ms.
     let mut queue = fq(json!({ "maxrate": "12Mbit/s" }));
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 8]);
@@ -98,9 +98,9 @@ fn above_the_threshold_a_flow_waits_for_its_turns() {
     assert_eq!(wake(queue, log, 0), (vec![0, 1], Some(ms(2.0))));
     assert_eq!(stat(queue, "throttled_flows"), 1.0);
     assert_eq!(wake(queue, log, ms(2.0)), (vec![2, 3], Some(ms(4.0))));
-    // Half a millisecond late: it is made up for.
+    // Half a millisecond late: the delay is compensated.
     assert_eq!(wake(queue, log, ms(4.5)), (vec![4, 5], Some(ms(6.0))));
-    // Three milliseconds late: half of the wait is made up for, no more.
+    // Three milliseconds late: only half of the wait is compensated.
     assert_eq!(wake(queue, log, ms(9.0)).0, [6, 7]);
     enqueue(queue, log, ms(9.0), 8, &[1]);
     assert_eq!(wake(queue, log, ms(9.0)), (vec![], Some(ms(10.0))));
@@ -157,7 +157,7 @@ fn a_flow_that_rested_has_a_quantum_again() {
     let mut log = Log::default();
     for (rest, order) in [(40.0, [1, 2, 2, 1]), (40.001, [1, 1, 2, 2])] {
         let mut queue = fq(json!({}));
-        // 100 bytes of credit are left when flow 1 falls silent.
+        // 100 bytes of credit remain when flow 1 stops sending.
         for size in [1500, 1400] {
             queue.enqueue(
                 0,
@@ -187,7 +187,7 @@ fn only_a_delay_beyond_pacing_is_marked() {
     }
     let (queue, log) = (queue.as_mut(), &mut log);
     wake(queue, log, 0);
-    // It waited 25 ms for its time, and 5 more.
+    // It waited 25 ms for its departure time, and 5 ms more.
     assert_eq!(wake(queue, log, ms(30.0)), (vec![1], Some(ms(50.0))));
     assert!(log.marked.is_empty());
     wake(queue, log, ms(55.000_001));

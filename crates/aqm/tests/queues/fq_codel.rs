@@ -1,4 +1,4 @@
-//! FQ-CoDel against RFC 8290: who is served when, and who pays for overflow.
+//! Tests FQ-CoDel against RFC 8290: the scheduling, and which flow loses packets on overflow.
 
 use crate::common::{Log, TestPacket, build, context, enqueue_sized, flows, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn};
@@ -22,9 +22,9 @@ fn new_flows_are_served_first_and_then_take_turns() {
         ],
     );
     assert_eq!(stat(queue.as_ref(), "new_flows_len"), 2.0);
-    // Each spends its quantum on one packet and joins the old flows.
+    // Each spends its quantum on one packet and moves to the old flows.
     assert_eq!(flows(queue.as_mut(), &mut log, 2), [1, 2]);
-    // Flow 3 is new: it goes ahead of both, once.
+    // Flow 3 is new: it is served once before both.
     enqueue_sized(queue.as_mut(), &mut log, 6, &[(3, 1500), (3, 1500)]);
     assert_eq!(flows(queue.as_mut(), &mut log, 5), [3, 1, 2, 3, 1]);
     assert_eq!(flows(queue.as_mut(), &mut log, 5), [2]);
@@ -47,12 +47,12 @@ fn a_sparse_flow_cannot_starve_the_others() {
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
     enqueue_sized(queue.as_mut(), &mut log, 6, &[(2, 100)]);
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [2]);
-    // Flow 2 has quantum left and sends again at once; but found empty, it must pass through the old flows first.
+    // Flow 2 has quantum left and sends again at once. Because it was found empty, it must first pass through the old flows.
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
     enqueue_sized(queue.as_mut(), &mut log, 7, &[(2, 100)]);
     assert_eq!(stat(queue.as_ref(), "new_flows_len"), 0.0);
     assert_eq!(flows(queue.as_mut(), &mut log, 2), [2, 1]);
-    // Found empty among the old flows, it is forgotten; its next packet is a new flow's.
+    // Once found empty among the old flows, it is removed; its next packet starts a new flow.
     assert_eq!(flows(queue.as_mut(), &mut log, 1), [1]);
     enqueue_sized(queue.as_mut(), &mut log, 8, &[(2, 100)]);
     assert_eq!(stat(queue.as_ref(), "new_flows_len"), 1.0);
@@ -78,7 +78,7 @@ fn turns_are_equal_in_bytes_whatever_the_packet_sizes() {
         let packet = queue.dequeue(0, &mut log).unwrap();
         sent[packet.flow as usize] += i64::from(packet.size);
     }
-    // Shreedhar and Varghese 1995, lemma 2: never further apart than the quantum plus the largest packet.
+    // Shreedhar and Varghese 1995, lemma 2: the difference never exceeds the quantum plus the largest packet.
     for pair in [(1, 2), (2, 3), (1, 3)] {
         assert!(
             (sent[pair.0] - sent[pair.1]).abs() <= 300 + 1500,
@@ -161,7 +161,7 @@ fn each_flow_has_its_own_codel() {
 
 #[test]
 fn codel_sees_the_backlog_of_all_flows() {
-    // Twenty flows with a packet each, as Linux counts a standing queue: each leaves 20 ms after it came.
+    // Twenty flows with one packet each, which Linux counts as a standing queue: each packet leaves 20 ms after its arrival.
     let mut queue = build(json!({ "kind": "fq_codel", "ecn": false }));
     let mut log = Log::default();
     for time in 0..400_u64 {

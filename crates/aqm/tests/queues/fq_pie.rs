@@ -1,4 +1,4 @@
-//! FQ-PIE: who is served when, and each flow under a PIE of its own.
+//! FQ-PIE: the scheduling, and the PIE controller of each flow.
 
 use crate::common::{Log, TestPacket, build, flows, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Qdisc};
@@ -26,13 +26,14 @@ fn only_the_flow_that_waits_is_dropped() {
     let mut queue = build(json!({ "kind": "fq_pie", "quantum": "1500B" }));
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 1, 2_000);
-    // One packet of flow 1 every 15 ms: its delay rises far beyond the target.
+    // One packet of flow 1 every 15 ms: its delay rises far above the target.
     for n in 1..=200 {
         let now = ms(15.0) * n;
         queue.dequeue(now, &mut log).unwrap();
         queue.wake(now);
     }
-    // The delay rose by 15 ms an update: +2 % each above 0.1, and +2 % more above 250 ms, until all is dropped.
+    // The delay rises by 15 ms per update. The probability rises by 2 % each time above 0.1 and by 2 % more above 250 ms, until all packets are
+    // dropped.
     assert_eq!(stat(queue.as_ref(), "prob"), 1.0);
     arrive(queue.as_mut(), &mut log, 1, 100);
     assert!(

@@ -1,4 +1,4 @@
-//! Global Synchronization Protection against Lautenschlaeger and Francini 2016, with the steps worked out by hand.
+//! Tests Global Synchronization Protection against Lautenschlaeger and Francini 2016, with the expected steps computed by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::gsp::{GspController, GspState, Params};
@@ -9,7 +9,7 @@ use serde_json::json;
 fn one_drop_above_the_threshold_and_then_none_for_an_interval() {
     let config = json!({ "kind": "gsp", "threshold": "2p", "adaptive": false });
     let (mut queue, mut log) = (build(config), Log::default());
-    // The fourth finds three packets, which is above two.
+    // The fourth packet finds three, which is above two.
     (0..6).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
     assert_eq!(log.dropped, [(packet(3, 0), DropReason::Aqm)]);
     for (id, at) in [(6, 199.9), (7, 200.0), (8, 200.0), (9, 399.9), (10, 400.0)] {
@@ -28,13 +28,13 @@ fn the_interval_shrinks_with_time_above_the_threshold() {
         controller.observe(&mut state, ms(at), above);
         controller.interval(&state)
     };
-    // Below for a second: no debt.
+    // Below for a second: the surplus stays 0.
     assert_eq!(until(1000.0, true), 200_000_000);
     // Above for a second counts twice: 200 / (1 + 2) ms.
     assert_eq!(until(2000.0, false), 66_666_666);
     // Below for a second counts once: 200 / (1 + 1) ms.
     assert_eq!(until(3000.0, true), 100_000_000);
-    // At most 60 s are remembered: 200 / 61 ms.
+    // The surplus is at most 60 s: 200 / 61 ms.
     assert_eq!(until(100_000.0, true), 3_278_688);
     // Half of that is gone after 30 s below: 200 / 31 ms.
     assert_eq!(until(100_000.0, false), 3_278_688);
@@ -63,7 +63,7 @@ fn the_drain_after_an_overflow_does_not_count() {
     controller.overflowed(&mut state, 0);
     controller.observe(&mut state, ms(1000.0), false);
     assert_eq!(controller.interval(&state), 66_666_666);
-    // Below, then empty, then below again: the surplus stays.
+    // Below, then empty, then below again: the surplus is unchanged.
     controller.count(&mut state, ms(2000.0));
     controller.emptied(&mut state);
     controller.observe(&mut state, ms(3000.0), true);
@@ -91,10 +91,10 @@ fn without_a_threshold_the_delay_decides() {
     queue.enqueue(ms(16.0), capable(101), &mut log);
     queue.enqueue(ms(17.0), packet(102, 0), &mut log);
     assert_eq!(log.marked.iter().map(|p| p.id).collect::<Vec<_>>(), [101]);
-    // 200 ms later, by now less 2 * 201 ms of surplus; a packet that cannot be marked is dropped.
+    // 200 ms later, the surplus is smaller by 2 * 201 ms. A packet that cannot be marked is dropped.
     queue.enqueue(ms(217.0), packet(103, 0), &mut log);
     assert_eq!(log.dropped_ids(), [103]);
-    // A queue left empty has no delay.
+    // An empty queue has no delay.
     while queue.dequeue(ms(1000.0), &mut log).is_some() {}
     (104..110).for_each(|id| queue.enqueue(ms(2000.0), packet(id, 0), &mut log));
     assert_eq!((queue.packets(), log.dropped.len()), (6, 1));

@@ -1,4 +1,4 @@
-//! The heavy-hitter filter: who is found, who is forgotten, who is served and who pays.
+//! The heavy-hitter filter: detection, expiry, scheduling and drops.
 
 use crate::common::{Log, TestPacket, build, enqueue, ms, stat};
 use bloatlab_aqm::{HeavyHitters, Qdisc};
@@ -13,7 +13,7 @@ fn hhf(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     build(table)
 }
 
-/// Identities of all packets, in the order in which they leave.
+/// Identities of all packets in the order of their departure.
 fn ids(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log) -> Vec<u64> {
     std::iter::from_fn(|| queue.dequeue(0, log).map(|packet| packet.id)).collect()
 }
@@ -24,7 +24,7 @@ fn a_flow_is_heavy_when_it_sends_more_than_admitted_in_a_period() {
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 10]);
     assert_eq!(stat(queue.as_ref(), "hh_tot_count"), 0.0);
-    // Another period: the counters start again.
+    // A new period begins: the counters are reset.
     enqueue(queue.as_mut(), &mut log, ms(40.0) + 1, 10, &[1; 10]);
     assert_eq!(stat(queue.as_ref(), "hh_tot_count"), 0.0);
     // The period is not over.
@@ -42,7 +42,7 @@ fn a_flow_is_heavy_when_it_sends_more_than_admitted_in_a_period() {
 fn the_others_go_first_and_have_twice_the_turn() {
     let mut queue = hhf(json!({ "admit_bytes": "1500B" }));
     let mut log = Log::default();
-    // Packet 0 is admitted, 1 to 4 are a heavy hitter's.
+    // Packet 0 is admitted; 1 to 4 belong to a heavy hitter.
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 5]);
     enqueue(queue.as_mut(), &mut log, 0, 10, &[2, 3, 4, 5, 6]);
     assert_eq!(stat(queue.as_ref(), "hh_tot_count"), 1.0);
@@ -58,7 +58,7 @@ fn heavy_hitters_pay_for_overflow_first() {
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 3]);
     enqueue(queue.as_mut(), &mut log, 0, 10, &[2, 3, 4, 5, 6]);
-    // The oldest of the heavy hitter, both of them, and then the oldest of the others.
+    // Both packets of the heavy hitter, oldest first, and then the oldest of the others.
     assert_eq!(log.dropped_ids(), [1, 2, 0]);
     assert_eq!(stat(queue.as_ref(), "drop_overlimit"), 3.0);
     assert_eq!(ids(queue.as_mut(), &mut log), [10, 11, 12, 13, 14]);
@@ -76,7 +76,7 @@ fn a_silent_heavy_hitter_is_forgotten() {
         enqueue(queue, &mut log, now, 200, &[light]);
         ids(queue, &mut log)[0]
     };
-    // A second after its last packet it is still known, and that packet counts.
+    // A second after its last packet, the flow is still in the table, and that packet counts.
     assert_eq!(serves_first(SECOND, 2), 200);
     assert_eq!(serves_first(2 * SECOND, 3), 200);
     assert_eq!(serves_first(3 * SECOND + 1, 4), 100);
@@ -111,7 +111,7 @@ fn conservative_update_spares_flows_that_share_counters() {
     assert!(!filter.heavy(0, flow, 1000));
     assert!(!filter.heavy(0, inner, 100));
     assert!(!filter.heavy(0, outer, 100));
-    // All four of the flow's counters were touched by another; none rose.
+    // Another flow changed all four of the flow's counters; none of them rose.
     assert!(!filter.heavy(0, flow, 50));
     assert!(filter.heavy(0, flow, 1));
 }
@@ -133,17 +133,17 @@ fn heavy_hitters_are_shielded_from_the_counters() {
 #[test]
 fn expired_entries_are_used_again_or_leave() {
     let mut filter = filter();
-    // These share a list of the table.
+    // These flows share a list of the table.
     let (first, second) = (0, 1 << 10);
     for flow in [first, second] {
         assert!(filter.heavy(0, flow, 2000));
     }
     assert_eq!((filter.current, filter.total), (2, 2));
-    // The second stays awake; meeting the first, expired, on the way to it, drops it.
+    // The second entry remains valid. The search for it passes the first, which has expired, and removes it.
     assert!(filter.heavy(SHORT, second, 1));
     assert!(filter.heavy(SHORT + 1, second, 1));
     assert_eq!(filter.current, 1);
-    // Both expired: the last of the list is kept, and its entry is the next heavy hitter's.
+    // Both have expired: the last entry of the list remains and is reused for the next heavy hitter.
     assert!(!filter.heavy(3 * SHORT, first, 1));
     assert_eq!(filter.current, 1);
     assert!(filter.heavy(3 * SHORT, first, 2000));

@@ -1,4 +1,4 @@
-//! The queue without limit.
+//! The unlimited queue.
 
 use crate::common::{Log, build, packet};
 use serde_json::json;

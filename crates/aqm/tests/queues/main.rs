@@ -1,4 +1,5 @@
-//! Each queue against its source, with the numbers worked out by hand: a file a queue. One binary, so that they are linked once.
+//! Tests of each queue against its source, with the expected numbers computed by hand, in one file per queue. All are one binary, so that they are
+//! linked only once.
 
 #[path = "../common/mod.rs"]
 mod common;

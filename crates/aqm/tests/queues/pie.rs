@@ -1,4 +1,4 @@
-//! PIE against RFC 8033, with the steps worked out by hand.
+//! Tests PIE against RFC 8033, with the expected steps computed by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::Verdict::{self, Drop, Forward, Mark};
@@ -13,7 +13,7 @@ fn rng() -> Rng {
     Streams::new(1).stream("pie")
 }
 
-/// A controller without patience for bursts, and its state after updates at these delays (seconds).
+/// The state of a controller without burst allowance after updates at these delays (seconds).
 fn after(params: Params, delays: &[f64]) -> (PieController, PieState) {
     let params = Params {
         max_burst: Duration(0),
@@ -35,7 +35,7 @@ fn steps_grow_with_the_probability_as_the_table_says() {
     // 20 ms after 0: 0.125 * 0.005 + 1.25 * 0.02 = 0.025625, over 2048 because p is 0.
     let (controller, mut state) = after(Params::default(), &[0.020]);
     assert!(close(state.prob(), 0.025625 / 2048.0));
-    // From then on the delay stands still at 20 ms, so a step is 0.125 * 0.005 = 0.000625 over the divisor of p's decade.
+    // From then on the delay stays at 20 ms, so each step is 0.125 * 0.005 = 0.000625, divided by the divisor of p's decade.
     let table = [
         (1e-6, 2048.0),
         (1e-5, 512.0),
@@ -58,7 +58,7 @@ fn steps_grow_with_the_probability_as_the_table_says() {
     }
     seen.dedup();
     assert_eq!(seen, [128.0, 32.0, 8.0, 2.0, 1.0]);
-    // The decades below, with alpha 0: each millisecond more is 1.25 * 0.001 over the divisor.
+    // The lower decades, with alpha 0: each additional millisecond contributes 1.25 * 0.001, divided by the divisor.
     let (controller, mut state) = after(
         Params {
             alpha: 0.0,
@@ -92,7 +92,7 @@ fn above_a_tenth_a_step_is_at_most_two_hundredths() {
     // 0.125 * 0.185 + 1.25 * 0.18 = 0.248125: capped.
     controller.update(&mut state, 0.200);
     assert!(close(state.prob(), before + 0.02));
-    // Above 250 ms two hundredths more: 0.125 * 0.285 + 1.25 * 0.1 is capped as well.
+    // Above 250 ms, 0.02 is added: 0.125 * 0.285 + 1.25 * 0.1 is capped as well.
     controller.update(&mut state, 0.300);
     assert!(close(state.prob(), before + 0.02 + 0.04));
 }
@@ -101,18 +101,18 @@ fn above_a_tenth_a_step_is_at_most_two_hundredths() {
 fn an_idle_queue_forgets() {
     let (controller, mut state) = at_a_tenth();
     let before = state.prob();
-    // 0.125 * -0.015 + 1.25 * -0.02 = -0.026875; no decay yet, because the last delay was not 0.
+    // 0.125 * -0.015 + 1.25 * -0.02 = -0.026875. There is no decay yet, because the previous delay was not 0.
     controller.update(&mut state, 0.0);
     let first = before - 0.026875;
     assert!(close(state.prob(), first));
-    // Now 0.125 * -0.015 / 2 = -0.0009375, and then times 0.98.
+    // Now 0.125 * -0.015 / 2 = -0.0009375, and the result is multiplied by 0.98.
     controller.update(&mut state, 0.0);
     assert!(close(state.prob(), (first - 0.0009375) * 0.98));
     (0..1000).for_each(|_| controller.update(&mut state, 0.0));
     assert_eq!(state.prob(), 0.0);
 }
 
-/// Judges `n` full packets at a deep queue.
+/// The decisions for `n` full-sized packets at a long queue.
 fn arrivals(controller: &PieController, state: &mut PieState, n: usize) -> Vec<Verdict> {
     let mut rng = rng();
     (0..n)
@@ -124,7 +124,7 @@ fn arrivals(controller: &PieController, state: &mut PieState, n: usize) -> Vec<V
 fn a_burst_passes_for_150_ms_and_again_after_a_calm() {
     let params = Params::default();
     let (controller, mut state) = (PieController::new(&params, 1500), PieState::new(&params));
-    // Ten updates of 15 ms use the allowance up; the probability is near 1 long before.
+    // Ten updates of 15 ms use up the burst allowance. The probability approaches 1 much earlier.
     for update in 1..=10 {
         assert!(
             !arrivals(&controller, &mut state, 1000).contains(&Drop),
@@ -133,7 +133,7 @@ fn a_burst_passes_for_150_ms_and_again_after_a_calm() {
         controller.update(&mut state, 2.0 + f64::from(update));
     }
     assert!(arrivals(&controller, &mut state, 1000).contains(&Drop));
-    // Calm: probability 0, and this and the last delay below half the target.
+    // Without congestion: probability 0, and both this and the previous delay below half the target.
     (0..2000).for_each(|_| controller.update(&mut state, 0.0));
     assert_eq!(state.prob(), 0.0);
     controller.update(&mut state, 5.0);
@@ -154,7 +154,7 @@ fn drops_keep_their_distance() {
     // p is 0.1002: the sum first reaches 0.85 at the 9th packet and 8.5 at the 85th.
     assert_eq!(gaps.clone().min(), Some(9));
     assert!(gaps.clone().max() <= Some(85));
-    // Nine certain misses less one, then a geometric wait: 8 + 1 / p = 18 packets on average.
+    // Eight packets that are certainly not dropped, then a geometric wait: 8 + 1 / p = 18 packets on average.
     let mean = gaps.sum::<usize>() as f64 / (drops.len() - 1) as f64;
     assert!((mean - 18.0).abs() < 0.6, "{mean}");
 }
@@ -210,13 +210,14 @@ fn in_byte_mode_small_packets_are_dropped_less() {
             .filter(|_| controller.judge(&mut state, DEEP, size, &mut rng) == Drop)
             .count()
     };
-    // 18 packets apart at p = 0.1; 84 + 1 / 0.01 = 184 apart at a tenth of the size.
+    // Drops are 18 packets apart at p = 0.1, and 84 + 1 / 0.01 = 184 apart at a tenth of the packet size.
     let (large, small) = (drops(1500), drops(150));
     assert!((1600..1740).contains(&large), "{large}");
     assert!((130..200).contains(&small), "{small}");
 }
 
-/// Twice what the link carries (a packet a millisecond), for this long; woken as asked. Gives the mean length in the second half.
+/// Offers twice the link rate (one packet per millisecond) for this time, and wakes the queue as requested. Returns the mean length in the second
+/// half.
 fn overload(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, milliseconds: u64) -> f64 {
     let mut lengths = 0;
     for time in 0..milliseconds {
@@ -249,7 +250,7 @@ fn the_delay_settles_at_the_target_with_timestamps_and_with_the_departure_rate()
         assert_eq!(queue.next_wake(), Some(ms(15.0)));
         let mut log = Log::default();
         let length = overload(queue.as_mut(), &mut log, 60_000);
-        // Unresponsive load of twice the rate: half is dropped, and the queue stands at 15 packets, 15 ms.
+        // Unresponsive load of twice the rate: half of it is dropped, and the queue stabilizes at 15 packets, 15 ms.
         let prob = stat(queue.as_ref(), "prob");
         assert!((length - 15.0).abs() <= 8.0, "{length} with {estimator}");
         assert!((0.5..0.95).contains(&prob), "{prob}");

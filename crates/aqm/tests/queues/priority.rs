@@ -1,4 +1,4 @@
-//! Strict priority: which code point goes where, and who waits for whom.
+//! Strict priority: the mapping from DSCPs to bands, and the order of service.
 
 use crate::common::{Log, TestPacket, build, packet, stat};
 use bloatlab_aqm::Qdisc;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const CODE_POINTS: std::ops::Range<u8> = 0..64;
 
-/// Enqueues one packet of each of these code points; the code points in the order in which they leave.
+/// Enqueues one packet of each of these DSCPs. Returns the DSCPs in the order of departure.
 fn order(queue: &mut dyn Qdisc<TestPacket>, code_points: impl IntoIterator<Item = u8>) -> Vec<u8> {
     let mut log = Log::default();
     for (id, dscp) in (0..).zip(code_points) {
@@ -36,7 +36,7 @@ fn interactive_goes_before_best_effort_before_bulk() {
     let mixed = [1, 8, 0, 26, 24, 32, 34, 44, 46, 48, 56];
     let expected = [32, 34, 44, 46, 48, 56, 0, 26, 24, 1, 8];
     assert_eq!(order(queue.as_mut(), mixed), expected);
-    // With two bands, bulk shares the second.
+    // With two bands, bulk traffic uses the second.
     let mut queue = priority("bands", json!(2));
     let expected = [32, 34, 44, 46, 48, 56, 1, 8, 0, 26, 24];
     assert_eq!(order(queue.as_mut(), mixed), expected);
@@ -68,7 +68,7 @@ fn a_band_waits_while_those_before_it_have_packets() {
 
 #[test]
 fn linux_map_reads_three_bits() {
-    // tc-prio(8): minimum delay (0x10) to band 0 but with throughput (0x18) to band 1, throughput alone (0x08) to band 2.
+    // tc-prio(8): minimum delay (0x10) maps to band 0, minimum delay with throughput (0x18) to band 1, and throughput alone (0x08) to band 2.
     let mut queue = priority(
         "priomap",
         json!([1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]),
@@ -102,7 +102,7 @@ fn each_band_has_its_own_queue_and_limit() {
     }
     assert_eq!((queue.packets(), queue.bytes()), (6, 9_000));
     assert_eq!(log.dropped_ids(), [3, 6, 7, 9, 10, 11]);
-    // Of one name, the sum.
+    // Statistics with the same name are added.
     assert_eq!(stat(queue.as_ref(), "buffers"), 6.0);
     let mut queue = priority("queue", limit(1));
     let sent = order(queue.as_mut(), [8, 0, 46]);

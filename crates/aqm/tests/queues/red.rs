@@ -1,4 +1,5 @@
-//! RED against Floyd and Jacobson 1993, its gentle and adaptive variants, ns-2's set-up and Linux's, worked out by hand.
+//! Tests RED against Floyd and Jacobson 1993, its gentle and adaptive variants, and the automatic settings of ns-2 and Linux, with numbers computed
+//! by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::red::{Auto, Params, RedController, RedState, Signal};
@@ -14,7 +15,7 @@ fn place(rate: u64) -> Context {
     Context::new(rng(), 1500, Rate(rate))
 }
 
-/// Thresholds of 10 and 30 packets, max_p 0.1, and an average that is the queue.
+/// Thresholds of 10 and 30 packets, max_p 0.1, and an average that equals the queue length.
 fn plain() -> Params {
     Params {
         min: Some(Limit::Packets(10)),
@@ -36,7 +37,8 @@ fn close(a: f64, b: f64) -> bool {
 
 #[test]
 fn sets_itself_up_for_the_link_as_ns2_does() {
-    // Half of 5 ms at 10 Mbit/s is 3125 B, less than 5 packets; at 50 Mbit/s 15 625 B, 10.4166 packets. Weights as ns-2 printed them.
+    // Half of 5 ms at 10 Mbit/s is 3125 B, less than 5 packets; at 50 Mbit/s it is 15 625 B, 10.4166 packets. The weights are those that ns-2
+    // printed.
     for (rate, min, weight) in [
         (4_000_000, 7500.0, 0.002_995_504_496_626_999_5),
         (10_000_000, 7500.0, 0.001_199_280_287_913_606_6),
@@ -59,7 +61,7 @@ fn sets_itself_up_for_the_link_as_ns2_does() {
     assert!((RedController::new(&Params::default(), &far).weight() - expected).abs() < 1e-12);
 }
 
-/// Linux's RED with these words, by the table that says how tc writes it.
+/// Linux's RED with these tc arguments, read with the table that also defines how they are written.
 fn linux(words: Value) -> Params {
     let QueueConfig::Red(default) = serde_json::from_value(json!("red")).unwrap() else {
         panic!("red is RED");
@@ -91,9 +93,9 @@ fn linux_finds_the_weight_from_the_burst() {
     assert_eq!(weight(words("12500B", "37500B", "1000B", 21)), 1.0 / 16.0);
     // 417 + 1 - 250 = 168: 128 (1 - (127/128)^417) = 123 is less, 256 (1 - (255/256)^417) = 206 is not.
     assert_eq!(weight(words("250kB", "750kB", "1000B", 417)), 1.0 / 256.0);
-    // 31 + 1 - 30 = 2: 2 (1 - (1/2)^31) is less by a hair.
+    // 31 + 1 - 30 = 2: 2 (1 - (1/2)^31) is slightly less.
     assert_eq!(weight(words("45420B", "46934B", "1514B", 31)), 1.0 / 4.0);
-    // Only limit and avpkt: max 30000, min 10000, burst 50000 / 3000 = 16; 17 - 10 = 7 is just below 8 (1 - (7/8)^16) = 7.06.
+    // Only limit and avpkt: max 30000, min 10000, burst 50000 / 3000 = 16; 17 - 10 = 7 is slightly below 8 (1 - (7/8)^16) = 7.06.
     let params = linux(json!({ "limit": "120kB", "avpkt": "1kB" }));
     let controller = RedController::new(&params, &place(10_000_000));
     assert_eq!(controller.thresholds(), (10_000.0, 30_000.0));
@@ -122,7 +124,7 @@ fn the_average_moves_by_its_weight_and_decays_while_the_link_idles() {
         state.avg()
     };
     assert_eq!([sees(8), sees(8), sees(0)], [2.0, 3.5, 2.625]);
-    // 12 Mbit/s is one packet of 1500 B a millisecond: three of them would have found the queue empty.
+    // 12 Mbit/s is one packet of 1500 B per millisecond: during the idle time, three of them could have been sent.
     state.idle(ms(10.0));
     state.idle(ms(12.0));
     controller.average(&mut state, ms(13.0), 0, 0);
@@ -131,7 +133,7 @@ fn the_average_moves_by_its_weight_and_decays_while_the_link_idles() {
         "{}",
         state.avg()
     );
-    // The idle time is over: the next arrival is a sample again.
+    // After the idle time, the next arrival is a normal sample again.
     let before = state.avg();
     controller.average(&mut state, ms(20.0), 4, 0);
     assert!(close(state.avg(), before + 0.25 * (4.0 - before)));
@@ -175,7 +177,7 @@ fn the_probability_follows_the_curve() {
     ];
     table(true, &below);
     table(false, &below);
-    // Gentle: from 0.1 at 30 in a line to 1 at 60.
+    // Gentle: linear from 0.1 at 30 to 1 at 60.
     table(
         true,
         &[
@@ -190,7 +192,7 @@ fn the_probability_follows_the_curve() {
     table(false, &[(30, 1.0), (45, 1.0)]);
 }
 
-/// How many packets of a size lie between signals, where the probability is 0.1.
+/// Numbers of packets of a given size between signals, where the probability is 0.1.
 fn distances(params: Params, size: u32) -> Vec<usize> {
     let (controller, mut state) = controller(&Params {
         probability: 0.2,
@@ -228,9 +230,9 @@ fn distances_between_signals_are_uniform() {
         ..plain()
     };
     assert_uniform(&distances(uniform.clone(), 1500), 1, 10);
-    // From 1 / p to 2 / p, the last excluded: the first packet of a distance counts as its predecessor's, as in ns-2.
+    // From 1 / p to 2 / p, exclusive. As in ns-2, the first packet of an interval counts as belonging to the previous one.
     assert_uniform(&distances(plain(), 1500), 10, 19);
-    // Packets of a tenth of the average size in byte mode: ten times as many.
+    // In byte mode, packets of a tenth of the average size: ten times as many.
     let bytes = Params {
         bytemode: true,
         ..uniform
@@ -241,7 +243,7 @@ fn distances_between_signals_are_uniform() {
 
 #[test]
 fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
-    // Probability 1 just below max: after the first packet, every one is signalled to.
+    // Probability 1 just below max: after the first packet, every packet is signalled.
     let (controller, mut state) = controller(&Params {
         probability: 1.0,
         wait: false,
@@ -263,7 +265,7 @@ fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
 
 #[test]
 fn a_packet_that_finds_the_queue_empty_is_spared() {
-    // An average far beyond twice max, and a queue that has drained.
+    // An average far above twice max, and an empty queue.
     let verdict = |params: Params, packets| {
         let (controller, mut state) = controller(&params);
         controller.average(&mut state, 0, 1_000, 1_500_000);
@@ -308,7 +310,7 @@ fn the_probability_adapts_to_keep_the_average_in_the_middle() {
     assert!(close(adapted(0.1, 17), 0.09));
     assert!(close(adapted(0.01, 17), 0.009));
     assert!(close(adapted(0.009, 17), 0.009));
-    // The queue does so twice a second, and only if asked.
+    // The queue adapts twice a second, and only if that is configured.
     let mut queue = build(json!({ "kind": "red", "adaptive": true }));
     assert_eq!(queue.next_wake(), Some(500 * MILLISECOND));
     queue.wake(500 * MILLISECOND);
@@ -317,7 +319,7 @@ fn the_probability_adapts_to_keep_the_average_in_the_middle() {
     assert_eq!(build(json!("red")).next_wake(), None);
 }
 
-/// What becomes of an ECN-capable and of another packet that see four packets, with max at 4: passed, dropped and marked identities.
+/// The treatment of an ECN-capable packet and another packet that find four packets, with max at 4: passed, dropped and marked identities.
 fn at_the_top(options: Value) -> (u64, Vec<u64>, Vec<u64>) {
     let mut config = json!({ "kind": "red", "min": "2p", "max": "4p", "weight": 1.0, "probability": 0.0, "gentle": false });
     for (name, value) in options.as_object().unwrap() {

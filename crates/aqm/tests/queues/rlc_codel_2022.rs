@@ -1,11 +1,11 @@
-//! The RLC's CoDel by hand: when arrivals are dropped.
+//! Tests the RLC's CoDel, with the expected drops of arrivals computed by hand.
 
 use crate::common::{Log, TestPacket, build, ms, packet};
 use bloatlab_aqm::{DropReason, Qdisc};
 use bloatlab_units::Nanos;
 use serde_json::json;
 
-/// A queue whose head was seen to wait 101 ms, at 200 ms.
+/// A queue whose head packet had waited 101 ms at 200 ms.
 fn standing(log: &mut Log) -> Box<dyn Qdisc<TestPacket>> {
     let mut queue = build(json!({ "kind": "rlc_codel_2022", "limit": "1000000p" }));
     for id in 0..3 {
@@ -15,7 +15,7 @@ fn standing(log: &mut Log) -> Box<dyn Qdisc<TestPacket>> {
     queue
 }
 
-/// Milliseconds of the drops among arrivals every millisecond.
+/// Times of the drops, in milliseconds, for one arrival per millisecond.
 fn drops(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, from: u64, to: u64) -> Vec<u64> {
     let mut dropped = Vec::new();
     for at in from..to {
@@ -32,7 +32,8 @@ fn drops(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, from: u64, to: u64) -
 fn drops_come_at_whole_milliseconds_ever_closer() {
     let mut log = Log::default();
     let mut queue = standing(&mut log);
-    // Above from 200 ms on; the first drop more than 100 ms later; then 100, 70.7, 57.7, 50, 44.7 ms, cut to whole ones.
+    // Above the target from 200 ms on. The first drop follows more than 100 ms later; then the intervals are 100, 70.7, 57.7, 50, 44.7 ms, truncated
+    // to whole milliseconds.
     let dropped = drops(queue.as_mut(), &mut log, 200, 640);
     assert_eq!(dropped, [301, 401, 471, 528, 578, 622]);
     assert!(
@@ -57,12 +58,12 @@ fn a_short_wait_ends_it() {
     let mut log = Log::default();
     let mut queue = standing(&mut log);
     assert_eq!(drops(queue.as_mut(), &mut log, 200, 310), [301]);
-    // Packets that leave at one instant are of one opportunity: its first counts.
+    // Packets that leave at the same time belong to one transmission opportunity, of which only the first packet counts.
     for at in [ms(310.0), ms(310.0)] {
         queue.dequeue(at, &mut log).unwrap();
     }
     queue.dequeue(ms(311.0), &mut log).unwrap();
-    // That one had waited 111 ms; drain to a young one.
+    // That packet had waited 111 ms. Dequeues until the head packet is recent.
     let mut now: Nanos = ms(312.0);
     while queue
         .dequeue(now, &mut log)

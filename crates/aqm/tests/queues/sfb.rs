@@ -1,4 +1,4 @@
-//! Stochastic Fair BLUE against tc-sfb(8) and Feng et al. 2001, with the steps worked out by hand.
+//! Tests Stochastic Fair BLUE against tc-sfb(8) and Feng et al. 2001, with the expected steps computed by hand.
 
 use crate::common::{Log, TestPacket, build, context, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
@@ -32,7 +32,7 @@ fn a_flow_may_hold_max_packets_and_max_follows_from_target() {
                 .iter()
                 .all(|(_, reason)| *reason == DropReason::Aqm)
         );
-        // Another flow finds an empty bin of its own on some level.
+        // Another flow finds an empty bin of its own in some level.
         queue.enqueue(0, packet(100, 1), &mut log);
         assert_eq!(queue.packets(), held + 1);
         held
@@ -62,7 +62,7 @@ fn bins_learn_from_arrivals() {
         queue.enqueue(0, capable(0, 0), &mut log);
         stat(queue, "maxprob")
     };
-    // The bins hold 0, 1, 2 and 3 packets; up to one half, ECN-capable packets are marked or let pass.
+    // The bins hold 0, 1, 2 and 3 packets. Up to a probability of one half, ECN-capable packets are marked or pass.
     assert_eq!(
         [(); 4].map(|()| arrive(queue.as_mut())),
         [0.0, 0.0, 0.25, 0.5]
@@ -74,7 +74,7 @@ fn bins_learn_from_arrivals() {
     (0..4).for_each(|_| assert!(queue.dequeue(0, &mut log).is_some()));
     assert_eq!(stat(queue.as_ref(), "maxqlen"), 0.0);
     assert_eq!(arrive(queue.as_mut()), 0.375);
-    // One packet is less than the target, and not none.
+    // One packet is less than the target, but more than none.
     assert_eq!(arrive(queue.as_mut()), 0.375);
 }
 
@@ -95,7 +95,7 @@ fn above_one_half_marks_do_not_help() {
     let (mut marks, mut drops) = (0, 0);
     for seed in 0..2000 {
         let (mut queue, mut log) = (config.build(context(seed)).unwrap(), Log::default());
-        // The second arrival meets 0.3 and is marked if it is drawn; the third meets 0.6 and is dropped.
+        // The second arrival finds probability 0.3 and may be marked; the third finds 0.6 and is dropped.
         (0..2).for_each(|id| queue.enqueue(0, capable(id, 0), &mut log));
         assert_eq!(queue.packets(), 2);
         marks += log.marked.len();
@@ -114,17 +114,17 @@ fn above_one_half_marks_do_not_help() {
 fn flows_that_do_not_answer_are_held_to_the_penalty_rate() {
     let (mut queue, mut log) =
         queue(json!({ "target": 2, "max": 50, "increment": 1.0, "penalty_burst": 2 }));
-    // Two enter freely, two by the burst.
+    // Two are admitted, and two more by the burst.
     (0..6).for_each(|id| queue.enqueue(0, capable(id, 0), &mut log));
     assert_eq!(log.dropped_ids(), [4, 5]);
     assert_eq!(stat(queue.as_ref(), "penaltydrop"), 2.0);
     assert_eq!(stat(queue.as_ref(), "maxprob"), 1.0);
-    // 10 packets a second: one at 100 ms, and the 50 ms left over at 150 ms count for 200 ms.
+    // At 10 packets per second, one is admitted at 100 ms, and the remaining 50 ms at 150 ms count for the next one at 200 ms.
     for (id, at) in [(6, 99.0), (7, 100.0), (8, 150.0), (9, 199.0), (10, 200.0)] {
         queue.enqueue(ms(at), capable(id, 0), &mut log);
     }
     assert_eq!(log.dropped_ids(), [4, 5, 6, 8, 9]);
-    // However long it was silent, two at once.
+    // After any idle time, two are admitted at once.
     (11..15).for_each(|id| queue.enqueue(ms(60_000.0), capable(id, 0), &mut log));
     assert_eq!(log.dropped_ids()[5..], [13, 14]);
 }
@@ -134,14 +134,14 @@ fn a_second_set_of_bins_is_warmed_up_and_takes_over() {
     for (db, warm) in [("100ms", true), ("0s", false)] {
         let (mut queue, mut log) =
             queue(json!({ "target": 1, "max": 50, "increment": 1.0, "rehash": "1s", "db": db }));
-        // Flow 0 reaches probability 1 at once, and again before the second set learns: that knows nothing of these two.
+        // Flow 0 reaches probability 1 at once, and again before the second set of bins learns; the second set does not count these two.
         (0..2).for_each(|id| queue.enqueue(0, capable(id, 0), &mut log));
-        // It learns from 900 ms on: an empty bin, and then one that holds a packet.
+        // The second set learns from 900 ms on: first an empty bin, then one that holds a packet.
         for (id, at) in [(2, 899.0), (3, 950.0), (4, 960.0)] {
             queue.enqueue(ms(at), capable(id, 0), &mut log);
         }
         assert_eq!((queue.packets(), stat(queue.as_ref(), "maxqlen")), (5, 5.0));
-        // Another flow's arrival at 1 s exchanges the sets; of flow 0, the two warm packets are known.
+        // At 1 s, an arrival of another flow swaps the sets. Of flow 0, the new set knows the two packets of its warm-up.
         queue.enqueue(ms(1000.0), packet(5, 1), &mut log);
         assert_eq!(
             stat(queue.as_ref(), "maxprob"),
@@ -152,7 +152,7 @@ fn a_second_set_of_bins_is_warmed_up_and_takes_over() {
         // Each packet leaves the bins that it entered.
         (0..6).for_each(|id| assert_eq!(queue.dequeue(ms(1001.0), &mut log).unwrap().id, id));
         assert_eq!(stat(queue.as_ref(), "maxqlen"), 0.0);
-        // The retired set comes back empty-headed, under another hash.
+        // The retired set returns in its initial state, with another hash.
         queue.enqueue(ms(2000.0), packet(6, 2), &mut log);
         assert_eq!(stat(queue.as_ref(), "maxprob"), 0.0);
     }

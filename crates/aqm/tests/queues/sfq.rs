@@ -1,11 +1,11 @@
-//! Stochastic fairness queueing: Linux's turns and drops, and ns-2's.
+//! Stochastic fairness queueing, with the scheduling and drops of Linux and of ns-2.
 
 use crate::common::{Log, TestPacket, build, enqueue, flows, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc, QueueConfig};
 use bloatlab_units::SECOND;
 use serde_json::{Value, json};
 
-/// A queue whose flows have queues of their own, in order of appearance.
+/// A queue where each flow has its own internal queue, in the order of appearance.
 fn sfq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
     let mut table = json!({ "kind": "sfq", "classifier": "exact", "quantum": "1500B" });
     for (name, value) in params.as_object().unwrap() {
@@ -17,7 +17,8 @@ fn sfq(params: Value) -> Box<dyn Qdisc<TestPacket>> {
 #[test]
 fn a_new_flow_waits_behind_the_old_ones() {
     let mut log = Log::default();
-    // By bytes a queue goes behind the others when its next turn comes, by packets as soon as it has sent: behind or ahead of flow 3.
+    // With byte allotments, a queue moves behind the others when its next round begins; with packets, as soon as it has sent. It is then behind or
+    // before flow 3.
     for (service, order) in [("bytes", [2, 3, 1, 2]), ("packets", [2, 1, 3, 2])] {
         let mut queue = sfq(json!({ "service": service }));
         enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 2, 2]);
@@ -44,7 +45,7 @@ fn turns_are_equal_in_bytes_or_in_packets() {
                 &mut log,
             );
         }
-        // Three turns of the flow of large packets, and three of the other.
+        // Three rounds of the flow with large packets, and three of the other.
         let mut large = 0;
         let mut others = 0;
         while large < 3 || others < small {
@@ -63,7 +64,7 @@ fn a_turn_taken_too_far_is_paid_back() {
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 9]);
     enqueue(queue.as_mut(), &mut log, 0, 9, &[2; 9]);
-    // Allot 1000, -500, 500 (may send), -1000, 0 (may not), 1000: turns of 1, 1, 0 packets each.
+    // Allotments 1000, -500, 500 (may send), -1000, 0 (may not), 1000: rounds of 1, 1 and 0 packets each.
     let order = flows(queue.as_mut(), &mut log, 6);
     assert_eq!(order, [1, 2, 1, 2, 1, 2]);
     let mut mixed = sfq(json!({ "quantum": "1000B" }));
@@ -104,7 +105,7 @@ fn of_queues_equally_long_the_last_to_become_so_pays() {
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 2, 2, 3]);
     assert_eq!(log.dropped_ids(), [3]);
-    // Flow 1 is now alone in having two.
+    // Now only flow 1 has two.
     enqueue(queue.as_mut(), &mut log, 0, 5, &[4]);
     assert_eq!(log.dropped_ids(), [3, 1]);
 }
@@ -138,7 +139,7 @@ fn no_more_queues_are_in_use_than_allowed() {
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 2, 3, 1]);
     assert_eq!(log.dropped_ids(), [2]);
     assert_eq!(flows(queue.as_mut(), &mut log, 2), [1, 2]);
-    // Flow 2 has given its queue back.
+    // Flow 2 has released its queue.
     enqueue(queue.as_mut(), &mut log, 0, 4, &[3]);
     assert_eq!(flows(queue.as_mut(), &mut log, 9), [1, 3]);
     assert_eq!(stat(queue.as_ref(), "drop_flows"), 1.0);
@@ -154,7 +155,7 @@ fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
     let mut in_use = vec![stat(queue.as_ref(), "flows")];
     let mut last = [0; 16];
     for round in 1..=5 {
-        // Just before the time nothing happens; afterwards each period counts once, however late.
+        // Nothing happens just before the period ends. Afterwards, each period counts once, however late it is processed.
         for (now, perturbations) in [
             (10 * round * SECOND - 1, round - 1),
             (10 * round * SECOND, round),
@@ -168,7 +169,7 @@ fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
     }
     assert_eq!((queue.packets(), log.dropped.len()), (86, 0));
     assert!(in_use.iter().any(|flows| *flows != in_use[0]), "{in_use:?}");
-    // Long silence: one perturbation stands for all, and the next comes at a whole period.
+    // After a long idle time, one perturbation replaces all missed ones, and the next follows at a whole period.
     queue.dequeue(ms(97_300.0), &mut log);
     queue.dequeue(ms(99_999.0), &mut log);
     assert_eq!(stat(queue.as_ref(), "perturbations"), 6.0);
@@ -180,7 +181,7 @@ fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
 fn what_collides_after_a_perturbation_must_fit() {
     let mut queue = build(json!({ "kind": "sfq", "divisor": 2, "perturb": "1s", "depth": 6 }));
     let mut log = Log::default();
-    // Five packets each, however many queues they share.
+    // Five packets each, however many flows share a queue.
     let (mut now, mut id) = (0, 0);
     while log.dropped.is_empty() {
         assert!(now < 100 * SECOND, "two flows on two queues collide soon");
@@ -191,7 +192,7 @@ fn what_collides_after_a_perturbation_must_fit() {
                 id += 1;
             }
             if stat(queue.as_ref(), "flows") < 2.0 {
-                // They share a queue already: the next hash is another one.
+                // They already share a queue; the next hash is a different one.
                 log.dropped.clear();
                 while queue.dequeue(now, &mut log).is_some() {}
             }
@@ -200,7 +201,7 @@ fn what_collides_after_a_perturbation_must_fit() {
         queue.enqueue(now, packet(id, 1), &mut log);
         id += 1;
     }
-    // Flow 1 had its turn first and keeps its five packets; one of flow 2 finds room; then comes the new one of flow 1.
+    // Flow 1 is served first and keeps its five packets. One packet of flow 2 is accepted, and then the new one of flow 1.
     let dropped: Vec<u64> = log.dropped.iter().map(|(packet, _)| packet.flow).collect();
     assert_eq!(dropped, [2, 2, 2, 2, 1]);
     assert_eq!((queue.packets(), stat(queue.as_ref(), "flows")), (6, 1.0));
@@ -232,14 +233,14 @@ fn as_in_ns_2_ten_flows_hold_ten_twelfths() {
     enqueue(queue.as_mut(), &mut log, 0, 0, &all);
     // 33 each and three more; then 67 are left, and half of that is 33.
     assert_eq!(queue.packets(), 333);
-    // Fewer places than queues: one packet each.
+    // A limit below the number of queues: one packet each.
     let mut small = ns2(13);
     enqueue(small.as_mut(), &mut log, 0, 0, &all);
     assert_eq!(small.packets(), 10);
 }
 
-/// Linux's words: `redflowlimit 100k min 3000 max 9000 avpkt 1500 burst 4`. With equation 3 of Floyd and Jacobson 1993, 4 packets and a
-/// half as weight leave 4 + 1 - (1 - 1/16) * 2 = 3.1 packets on average, above the 2 of `min`; so the weight is not less than a half.
+/// Linux's arguments `redflowlimit 100k min 3000 max 9000 avpkt 1500 burst 4`. By equation 3 of Floyd and Jacobson 1993, 4 packets with a weight of
+/// one half give an average of 4 + 1 - (1 - 1/16) * 2 = 3.1 packets, above the 2 of `min`. The weight is therefore not below one half.
 fn red(more: Value) -> Box<dyn Qdisc<TestPacket>> {
     let mut table = json!({
         "redflowlimit": "100kB", "min": "3000B", "max": "9000B", "avpkt": "1500B", "burst": 4, "probability": 1.0
@@ -267,7 +268,7 @@ fn averages(signalled: f64) -> usize {
 
 #[test]
 fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
-    // With probability 0.000001 at `max` only the forced signals remain.
+    // With probability 0.000001 at `max`, only forced signals remain.
     let mut queue = red(json!({ "probability": 0.000_001 }));
     let mut log = Log::default();
     let passed = averages(9000.0);
@@ -281,10 +282,10 @@ fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
     );
     assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
     assert_eq!(stat(queue.as_ref(), "prob_drop"), 0.0);
-    // Another flow's average is its own.
+    // Each flow has its own average.
     enqueue(queue.as_mut(), &mut log, 0, 100, &[2; 5]);
     assert_eq!(stat(queue.as_ref(), "forced_drop"), 3.0);
-    // A queue that was empty starts anew.
+    // A queue that was empty restarts its average.
     assert_eq!(flows(queue.as_mut(), &mut log, 30).len(), 17);
     enqueue(queue.as_mut(), &mut log, 0, 200, &[1; 12]);
     assert_eq!(log.dropped.len(), 3);
@@ -294,7 +295,8 @@ fn red_drops_whatever_comes_to_a_queue_that_is_too_long_on_average() {
 fn red_drops_some_of_what_comes_between_the_thresholds() {
     let mut queue = red(json!({ "limit": "10p" }));
     let mut log = Log::default();
-    // At `min` the first signal's distance is drawn; probability 1 at `max` brings it at the latest when the average is there.
+    // At `min`, the distance to the first signal is drawn. Because the probability at `max` is 1, the signal occurs at the latest when the average
+    // reaches it.
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 12]);
     let (first, dropped) = (averages(3000.0) as u64, log.dropped_ids());
     assert!(!dropped.is_empty() && dropped[0] > first, "{dropped:?}");

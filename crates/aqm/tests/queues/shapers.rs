@@ -1,11 +1,11 @@
-//! Token buckets by hand: what a shaper sends when, and what a policer lets pass.
+//! Token buckets computed by hand: departure times of a shaper, and packets that a policer passes.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
 use bloatlab_aqm::{DropReason, Ecn, Qdisc};
 use bloatlab_units::{Nanos, SECOND};
 use serde_json::json;
 
-/// Enqueues packets of these sizes, all of one flow, numbered from 0.
+/// Enqueues packets of these sizes, all of one flow, with identities from 0.
 fn arrive(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos, sizes: &[u32]) {
     for (id, &size) in (0..).zip(sizes) {
         queue.enqueue(
@@ -19,7 +19,7 @@ fn arrive(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos, sizes: &
     }
 }
 
-/// When each packet leaves if an endlessly fast link asks at `now` and then whenever the queue wakes it.
+/// Departure times of the packets if an infinitely fast link requests packets at `now` and at every wake-up.
 fn departures(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, mut now: Nanos) -> Vec<Nanos> {
     let mut times = Vec::new();
     while queue.packets() > 0 {
@@ -37,20 +37,20 @@ fn departures(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, mut now: Nanos) 
 
 #[test]
 fn tbf_sends_its_burst_at_once_and_then_at_its_rate() {
-    // 8 Mbit/s: 1 us a byte.
+    // 8 Mbit/s: 1 us per byte.
     let mut queue = build(json!({ "kind": "tbf", "rate": "8Mbit/s", "burst": "3000B" }));
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 0, &[1500, 1500, 1500, 500, 1500]);
     let times = departures(queue.as_mut(), &mut log, 0);
     assert_eq!(times, [0, 0, ms(1.5), ms(2.0), ms(3.5)]);
     assert_eq!(stat(queue.as_ref(), "overlimits"), 3.0);
-    // At 3.5 ms it is empty; 2 ms later there are tokens for 2000 bytes.
+    // Empty at 3.5 ms; 2 ms later there are tokens for 2000 bytes.
     arrive(queue.as_mut(), &mut log, ms(5.5), &[1500, 1500]);
     assert_eq!(
         departures(queue.as_mut(), &mut log, ms(5.5)),
         [ms(5.5), ms(6.5)]
     );
-    // An hour gathers no more than the burst.
+    // The tokens gathered in an hour do not exceed the burst.
     let later = 3600 * SECOND;
     arrive(queue.as_mut(), &mut log, later, &[1500; 3]);
     assert_eq!(
@@ -65,7 +65,7 @@ fn tbf_keeps_fractions_of_a_nanosecond_at_odd_rates() {
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 0, &[1500; 502]);
     let times = departures(queue.as_mut(), &mut log, 0);
-    // The n-th packet after the burst: n 12000 bits at 9 999 991 bit/s, rounded up once and not n times.
+    // The n-th packet after the burst leaves after n * 12000 bits at 9 999 991 bit/s, rounded up once rather than n times.
     for (n, &at) in (1_u128..).zip(&times[2..]) {
         assert_eq!(
             u128::from(at),
@@ -91,7 +91,7 @@ fn tbf_drops_what_there_can_never_be_tokens_for() {
 
 #[test]
 fn the_peak_rate_spaces_a_burst() {
-    // 0.5 us a byte at the peak, 1 us a byte otherwise.
+    // 0.5 us per byte at the peak rate, 1 us per byte otherwise.
     let mut queue = build(json!({
         "kind": "tbf", "rate": "8Mbit/s", "burst": "4000B", "peakrate": "16Mbit/s", "mtu": "1000B",
     }));
@@ -130,7 +130,7 @@ fn tbf_limits_bytes_or_the_time_that_they_wait() {
     // tc-tbf(8): 20 ms at 8 Mbit/s, and the burst.
     assert_eq!(tbf("latency", "20ms"), 21_000);
     assert_eq!(tbf("mpu", "0B"), 100_000);
-    // The peak allows 20 ms at 10 Mbit/s and one mtu: more. At 20 ms and 100 B burst of the peak: 25 100.
+    // The peak rate allows 20 ms at 10 Mbit/s plus one mtu, which is more. At 20 ms and a peak burst of 100 B: 25 100.
     let peak = json!({
         "kind": "tbf", "rate": "8Mbit/s", "burst": "9kB", "peakrate": "10Mbit/s", "mtu": "100B", "latency": "20ms",
     });
@@ -139,7 +139,7 @@ fn tbf_limits_bytes_or_the_time_that_they_wait() {
 
 #[test]
 fn htb_pays_afterwards() {
-    // 1600 bytes at the start: the first packet leaves 100, the second takes them into debt by 1400 bytes, 1.4 ms.
+    // 1600 bytes at the start: the first packet leaves 100; the second causes a debt of 1400 bytes, which takes 1.4 ms.
     let mut queue = build(json!({ "kind": "htb", "rate": "8Mbit/s" }));
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 0, &[1500; 5]);
@@ -152,7 +152,7 @@ fn htb_pays_afterwards() {
 
 #[test]
 fn the_ceil_spaces_what_the_burst_allows() {
-    // ceil 16 Mbit/s, 0.5 us a byte: debts of 1400, 1500, ... bytes; rate 8 Mbit/s with 6000 bytes at the start.
+    // ceil 16 Mbit/s, 0.5 us per byte: debts of 1400, 1500, ... bytes; rate 8 Mbit/s with 6000 bytes at the start.
     let mut queue =
         build(json!({ "kind": "htb", "rate": "8Mbit/s", "ceil": "16Mbit/s", "burst": "6000B" }));
     let mut log = Log::default();
@@ -174,7 +174,8 @@ fn a_rate_step_takes_effect_while_a_packet_waits() {
     let mut queue = build(config);
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 0, &[1500; 5]);
-    // Two at once, then 1500 bytes of debt: 500 by 0.5 ms, 750 by 2 ms at 2 us a byte, 250 by 2.125 ms at 0.5 us a byte.
+    // Two leave at once, then there is a debt of 1500 bytes: 500 are paid by 0.5 ms, 750 by 2 ms at 2 us per byte, 250 by 2.125 ms at 0.5 us per
+    // byte.
     let times = departures(queue.as_mut(), &mut log, 0);
     assert_eq!(times, [0.0, 0.0, 2.125, 2.875, 3.625].map(ms));
 }
@@ -190,14 +191,14 @@ fn a_rate_step_counts_while_nothing_waits() {
     arrive(queue.as_mut(), &mut log, 0, &[5000, 5000, 5000]);
     let now = 0;
     assert!((0..3).all(|_| queue.dequeue(now, &mut log).is_some()));
-    // 5000 bytes of debt: 1000 by 1 ms, 100 a ms from then on.
+    // 5000 bytes of debt: 1000 are paid by 1 ms, and 100 per millisecond from then on.
     arrive(queue.as_mut(), &mut log, ms(31.0), &[1500]);
     assert_eq!(departures(queue.as_mut(), &mut log, ms(31.0)), [ms(41.0)]);
 }
 
 #[test]
 fn the_inner_queue_rules_over_what_waits() {
-    // CoDel under a shaper drops by the time that packets wait for tokens.
+    // CoDel inside a shaper also counts the time that packets wait for tokens.
     let mut queue = build(json!({ "kind": "htb", "rate": "1Mbit/s", "queue": "codel" }));
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 0, &[1500; 100]);
@@ -248,7 +249,7 @@ fn a_shaper_in_a_shaper_sends_at_the_slower_rate() {
 fn the_policer_drops_what_there_are_no_tokens_for() {
     let mut queue = build(json!({ "kind": "policer", "rate": "8Mbit/s", "burst": "3000B" }));
     let mut log = Log::default();
-    // 3000 tokens: two pass; the third does not, and the small one finds none either.
+    // 3000 tokens: two packets pass; the third does not, and the small one finds no tokens either.
     arrive(queue.as_mut(), &mut log, 0, &[1500, 1500, 1500, 40]);
     assert_eq!(log.dropped_ids(), [2, 3]);
     assert!(
@@ -256,7 +257,7 @@ fn the_policer_drops_what_there_are_no_tokens_for() {
             .iter()
             .all(|(_, reason)| *reason == DropReason::Aqm)
     );
-    // 1 ns early, and in time: what is dropped takes no tokens.
+    // 1 ns too early, and in time. Dropped packets take no tokens.
     log.dropped.clear();
     arrive(queue.as_mut(), &mut log, ms(1.5) - 1, &[1500]);
     assert_eq!(log.dropped_ids(), [0]);
@@ -270,7 +271,7 @@ fn the_policer_drops_what_there_are_no_tokens_for() {
         ),
         (3.0, 3.0)
     );
-    // It holds nothing back.
+    // A policer holds nothing back.
     assert!((0..3).all(|_| queue.dequeue(ms(1.5), &mut log).is_some()));
 }
 
@@ -330,7 +331,7 @@ fn what_an_inner_queue_waited_for_may_come_while_tokens_are_short() {
     // fq holds both flows back: the first until 1.2 ms, the second until 0.2048 ms.
     assert_eq!([next(0), next(0), next(0)], [Some(0), Some(2), None]);
     assert_eq!(next(ms(0.2048)), Some(3));
-    // 2600 B cost 20.8 ms, of which the burst paid 16. The first flow's time has come, but it cannot be served.
+    // 2600 B take 20.8 ms, of which the burst covered 16. The first flow's departure time has come, but it cannot be served.
     assert_eq!(next(ms(2.0)), None);
     assert_eq!(queue.next_wake(), Some(ms(4.8)));
 }

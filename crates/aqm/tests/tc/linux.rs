@@ -1,4 +1,4 @@
-//! The tc of this machine, where it has one: it takes what is printed, and refuses what is refused here.
+//! Tests against this machine's tc, if there is one: it accepts what is printed here, and refuses what is refused here.
 
 use std::process::Command;
 
@@ -6,10 +6,10 @@ use bloatlab_aqm::{Form, QueueConfig, Tc, Word};
 
 use crate::{CONFIGURED, read};
 
-/// Runs commands in a network namespace of their own; a namespace that cannot be made is the reason to skip.
+/// Runs commands in their own network namespace. If that cannot be created, the test is skipped.
 fn in_namespace(script: &str) -> Result<String, String> {
     let script = format!("ip link set lo up || exit 77\n{script}");
-    // A file, because many commands are more than an argument may hold.
+    // Passed as a file, because many commands may exceed the maximum length of an argument.
     let file = std::env::temp_dir().join(format!(
         "bloatlab-tc-{}-{:?}.sh",
         std::process::id(),
@@ -31,7 +31,7 @@ fn in_namespace(script: &str) -> Result<String, String> {
     }
 }
 
-/// What tc says to each text of commands; empty if its reading of it went well.
+/// The output of tc for each text of commands; empty if tc could parse it.
 fn tcs_complaints(commands: &[&str]) -> Result<Vec<String>, String> {
     let lines = commands.iter().map(|lines| {
         format!("echo @\n{{ {lines}\n}} 2>&1\ntc qdisc del dev lo root 2>/dev/null\n")
@@ -39,7 +39,7 @@ fn tcs_complaints(commands: &[&str]) -> Result<Vec<String>, String> {
     let script: String = lines.collect();
     let told = in_namespace(&format!("{script}tc -Version"))?;
     let told = told.split('@').skip(1).map(|told| {
-        // Words that tc took reach the kernel, which may lack the qdisc.
+        // Arguments that tc accepted are passed to the kernel, which may lack the qdisc.
         let fine = |line: &&str| {
             [
                 "tc utility",
@@ -73,7 +73,7 @@ fn tc_takes_what_is_printed() {
                     let mut names = config.tc().iter();
                     let named = names.any(|tc| shown.contains(&format!("qdisc {} ", tc.name)));
                     assert!(named, "{lines:?}: {shown}");
-                    // Linux says back what it was told.
+                    // Linux reports the configuration that it was given.
                     let fifo = lines[0].split_once("pfifo limit ");
                     if let Some((_, limit)) = fifo {
                         let limit = format!("limit {limit}p");
@@ -176,7 +176,7 @@ fn tc_takes_and_refuses_the_same() {
     }
 }
 
-/// What a qdisc wants beside the word in question.
+/// The other arguments that a qdisc requires.
 fn beside(tc: &Tc, word: &Word) -> String {
     let wanted: &[(&str, &str)] = match tc.name {
         "red" => &[
@@ -205,7 +205,7 @@ fn beside(tc: &Tc, word: &Word) -> String {
         .collect()
 }
 
-/// Each word of each qdisc, with values of every sort: what tc refuses is refused here, and what cannot be read here tc cannot read.
+/// Tests each argument of each qdisc with values of all kinds: what tc refuses is refused here, and what cannot be read here, tc cannot read.
 #[test]
 fn tc_finds_the_same_values_illegal() {
     let values = [
@@ -263,7 +263,7 @@ fn tc_finds_the_same_values_illegal() {
     };
     let mut differences = Vec::new();
     for ((word, value, text), complaint) in texts.iter().zip(complaints) {
-        // A newer tc has more qdiscs and words.
+        // A newer tc has more qdiscs and arguments.
         if complaint.contains("Unknown qdisc") || complaint.contains("What is") {
             continue;
         }
@@ -282,15 +282,15 @@ fn tc_finds_the_same_values_illegal() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What tc takes and turns into another value than the one that is written: here it is refused.
+/// Values that tc accepts but changes into others. They are refused here.
 fn is_lax(word: &Word, value: &str) -> bool {
     let timed = matches!(word.form, Form::Time | Form::Unused(&Form::Time));
     match value {
-        // Below zero, it becomes the largest that the integer holds or none.
+        // A negative value becomes the largest one of the integer type, or none.
         "-3" => timed || matches!(word.form, Form::Rate | Form::Rate32 | Form::Seconds),
-        // More microseconds than 32 bits hold.
+        // More microseconds than fit into 32 bits.
         "70000000000" => timed,
-        // A fraction ends at the first stranger.
+        // A fraction ends at the first character that is not a digit.
         _ => matches!(word.form, Form::Number(_) | Form::Probability),
     }
 }

@@ -1,4 +1,4 @@
-//! Linux's own words for a queue: what is read, what is refused, what is printed, and that both are each other's inverse.
+//! Linux's arguments for a queue: which are read, which are refused, how they are printed, and that reading and printing are inverse.
 
 mod linux;
 mod round_trip;
@@ -7,7 +7,7 @@ use bloatlab_aqm::{QueueConfig, codel, fifo, fq_codel, head_drop, pie};
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND};
 use serde_json::json;
 
-/// What a scenario says of a queue in tc's words, checked as a scenario is.
+/// The configuration that a scenario gives for a queue in tc's arguments, with the same checks as a scenario.
 pub fn read(text: &str) -> Result<QueueConfig, String> {
     let config: QueueConfig =
         serde_json::from_value(json!(text)).map_err(|error| error.to_string())?;
@@ -15,7 +15,7 @@ pub fn read(text: &str) -> Result<QueueConfig, String> {
     Ok(config)
 }
 
-/// Each qdisc as somebody may want it, beside its defaults.
+/// Typical configurations of each qdisc besides its defaults.
 pub const CONFIGURED: &[&str] = &[
     "pfifo limit 100",
     "bfifo limit 30k",
@@ -94,7 +94,7 @@ fn words_set_parameters_and_the_rest_is_tcs_default() {
         read("pfifo_head_drop limit 3"),
         Ok(QueueConfig::HeadDrop(wanted))
     );
-    // The last word counts, as in tc.
+    // If an argument is repeated, the last one counts, as in tc.
     let wanted = codel::Params {
         limit: Limit::Packets(20),
         ..Default::default()
@@ -311,7 +311,7 @@ fn what_differs_from_tcs_default_is_printed_or_everything() {
     );
     let plain = |text: &str| print(&read(text).unwrap()).unwrap();
     assert_eq!(plain("codel"), "tc qdisc replace dev eth0 root codel");
-    // The default is the device's, so it is always said.
+    // The default depends on the device, so it is always printed.
     assert_eq!(
         plain("pfifo"),
         "tc qdisc replace dev eth0 root pfifo limit 1000"

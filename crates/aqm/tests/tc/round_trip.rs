@@ -1,4 +1,4 @@
-//! What is printed is read back as the same queue, for every kind that Linux has and every word it knows.
+//! Printed commands are read back as the same queue, for every kind that Linux has and every argument it accepts.
 
 use bloatlab_aqm::{Form, QueueConfig, Tc, Word};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn qdiscs() -> Vec<&'static Tc> {
     all.flat_map(|config| config.tc()).collect()
 }
 
-/// Something to write for a word.
+/// A possible value of an argument.
 fn text(word: &'static Word) -> BoxedStrategy<String> {
     let tc = word.tc;
     let with = move |value: String| format!("{tc} {value}");
@@ -70,7 +70,7 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
     }
 }
 
-/// Some of a qdisc's words in any order, those of it and those of its class.
+/// Some of a qdisc's arguments and of those of its class, in any order.
 fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
     let one = |word: &'static Word| {
         let alternative = |words: &&str| words.split('|').any(|one| one == word.tc);
@@ -94,7 +94,7 @@ fn words(tc: &'static Tc) -> impl Strategy<Value = [Vec<String>; 2]> {
     })
 }
 
-/// Lines for a qdisc, with another inside if it holds any.
+/// The lines for a qdisc, including one inside it if it holds any.
 fn lines(
     tc: &'static Tc,
 ) -> impl Strategy<Value = (&'static Tc, [Vec<String>; 2], Option<String>)> {
@@ -109,7 +109,7 @@ fn lines(
         .prop_map(move |(tc, words, inner)| (tc, words, inner.filter(|_| holds)))
 }
 
-/// The commands, with only those words that are allowed beside the ones before them.
+/// The commands, reduced to the arguments that are valid together with the previous ones.
 fn configure(tc: &Tc, words: &[Vec<String>; 2], inner: Option<&str>) -> Option<QueueConfig> {
     let class = tc.words.iter().any(|word| word.of_class);
     let name = tc.name;
@@ -162,7 +162,7 @@ proptest! {
         all in any::<bool>(),
     ) {
         let config = configure(tc, &words, inner.as_deref());
-        // Required words may be given values that go together with none.
+        // Required arguments may get values that are invalid together.
         let Some(config) = config else {
             prop_assume!(!tc.required.is_empty());
             return Ok(());
@@ -231,7 +231,7 @@ fn every_kind_that_linux_has_is_printed_and_read_back() {
             assert!(complaint.is_some_and(|why| why.starts_with(&wanted)));
             continue;
         };
-        // Without what tc wants, or where its default is none of ours, there is no default.
+        // If tc requires an argument, or has a default that is not supported here, there is no default.
         let wanted = complaint.is_some();
         let other = !tc.required.is_empty() || !tc.presets.is_empty();
         assert!(!wanted || other, "{}: {complaint:?}", tc.name);
@@ -247,7 +247,7 @@ fn every_kind_that_linux_has_is_printed_and_read_back() {
     }
 }
 
-/// The queues of the runs on real Linux that results are compared with, as they were typed there.
+/// The queues of the runs on real Linux that results are compared with, as they were configured there.
 const REFERENCE: &[&str] = &[
     "bfifo limit 250000",
     "cake unlimited besteffort",

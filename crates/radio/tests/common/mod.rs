@@ -1,4 +1,4 @@
-//! A cell between queues without limit and what comes out of them.
+//! A cell between unlimited queues, and a record of its output.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use bloatlab_radio::rlc::Sdu;
 use bloatlab_units::{Frequency, Nanos, Streams};
 use serde_json::json;
 
-/// Queues without limit, and what came out.
+/// Unlimited queues, and the packets that came out.
 #[derive(Default)]
 pub struct Ends {
     pub queues: Vec<VecDeque<Sdu<u64>>>,
@@ -119,7 +119,7 @@ pub fn lena() -> CellParams {
     }
 }
 
-/// A bearer of this priority, and what the cell's bearers have else.
+/// A bearer with this priority, and otherwise as the cell's bearers.
 pub fn prioritised(params: &CellParams, priority: u8) -> BearerParams {
     let channel = LogicalChannel {
         priority,

@@ -1,10 +1,10 @@
-//! Acknowledged mode over any air: every SDU exactly once and in order.
+//! Acknowledged mode over any channel: every SDU is delivered exactly once and in order.
 
 use bloatlab_radio::rlc::{AmParams, Framing, RlcParams, Transmitter};
 use bloatlab_units::{Duration, MILLISECOND};
 use proptest::prelude::*;
 
-use crate::air::{Air, Queue, SLOT, Weather};
+use crate::air::{Air, AirParams, Queue, SLOT};
 
 fn settings() -> impl Strategy<Value = (AmParams, u64)> {
     let times = (0_u64..60, 5_u64..80, 0_u64..40);
@@ -16,7 +16,7 @@ fn settings() -> impl Strategy<Value = (AmParams, u64)> {
             (true, false) => (Framing::Nr, 12, 2048),
             (false, _) => (Framing::Lena, 10, 512),
         };
-        // Where polls go unanswered for longer than the link is given, it fails for ever.
+        // If polls remain unanswered longer than allowed, the link fails permanently.
         let most = most.max((times.2 + 30) as u32 / times.1 as u32 + 1);
         let params = AmParams {
             framing,
@@ -32,15 +32,15 @@ fn settings() -> impl Strategy<Value = (AmParams, u64)> {
     })
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+fn air_params() -> impl Strategy<Value = AirParams> {
     let size = prop_oneof![30_u64..200, 200_u64..15_000];
     (any::<u64>(), 0.0..1.0, 1_u64..5, size, 0_u64..4000).prop_map(
-        |(seed, loss, attempts, room, storm)| Weather {
+        |(seed, loss, attempts, room, lossy_slots)| AirParams {
             seed,
             loss,
             attempts,
             room,
-            storm,
+            lossy_slots,
             drops: if seed % 2 == 0 { 0.1 } else { 0.0 },
         },
     )
@@ -51,8 +51,8 @@ fn sizes(small: bool) -> impl Strategy<Value = Vec<u32>> {
     proptest::collection::vec(1_u32..most, 1..300)
 }
 
-fn run(params: AmParams, window: u64, sizes: &[u32], weather: Weather) -> Air {
-    let mut air = Air::new(&RlcParams::Am(params), sizes, window, weather);
+fn run(params: AmParams, window: u64, sizes: &[u32], air_params: AirParams) -> Air {
+    let mut air = Air::new(&RlcParams::Am(params), sizes, window, air_params);
     air.settle(400_000);
     let all: Vec<u64> = (0..air.queue.next).collect();
     assert_eq!(air.from_pdcp, all);
@@ -63,13 +63,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_sdu_arrives_once_and_in_order((params, window) in settings(), sizes in sizes(false), weather in weather()) {
-        run(params, window, &sizes, weather);
+    fn every_sdu_arrives_once_and_in_order((params, window) in settings(), sizes in sizes(false), air_params in air_params()) {
+        run(params, window, &sizes, air_params);
     }
 
     #[test]
-    fn small_sdus_too((params, window) in settings(), sizes in sizes(true), weather in weather()) {
-        run(params, window, &sizes, weather);
+    fn small_sdus_too((params, window) in settings(), sizes in sizes(true), air_params in air_params()) {
+        run(params, window, &sizes, air_params);
     }
 }
 
@@ -82,15 +82,15 @@ fn a_link_that_fails_is_established_anew_and_loses_nothing() {
             ..AmParams::default()
         };
         let window = if framing == Framing::Nr { 131_072 } else { 512 };
-        let weather = Weather {
+        let air_params = AirParams {
             seed: 7,
             loss: 0.7,
             attempts: 1,
             room: 4000,
-            storm: 3000,
+            lossy_slots: 3000,
             drops: 0.0,
         };
-        let air = run(params, window, &[1500; 400], weather);
+        let air = run(params, window, &[1500; 400], air_params);
         assert!(air.failures > 3, "{} failures", air.failures);
         assert_eq!(air.transmitter.counts().failures, air.failures);
         assert!(air.pdcp.discarded() > 0 && air.pdcp.skipped() == 0);
@@ -105,22 +105,22 @@ fn nothing_is_repeated_where_nothing_is_lost() {
             ..AmParams::default()
         };
         let window = if framing == Framing::Nr { 131_072 } else { 512 };
-        let weather = Weather {
+        let air_params = AirParams {
             seed: 1,
             loss: 0.0,
             attempts: 1,
             room: 12_212,
-            storm: 0,
+            lossy_slots: 0,
             drops: 0.0,
         };
-        let air = run(params, window, &[1530; 500], weather);
+        let air = run(params, window, &[1530; 500], air_params);
         let counts = air.transmitter.counts();
         assert_eq!((counts.new_bytes, counts.repeated_bytes), (500 * 1530, 0));
         assert_eq!(air.receiver.counts().discarded, 0);
     }
 }
 
-/// A storm long enough to fill the window, after which all of it is put right.
+/// A loss burst long enough to fill the window, after which everything is recovered.
 #[test]
 fn a_full_window_is_recovered() {
     for (framing, sn_bits, window, room) in [
@@ -135,21 +135,21 @@ fn a_full_window_is_recovered() {
             t_poll_retransmit: Some(Duration(200 * MILLISECOND)),
             ..AmParams::default()
         };
-        let weather = Weather {
+        let air_params = AirParams {
             seed: 3,
             loss: 0.97,
             attempts: 1,
             room,
-            storm: 3000,
+            lossy_slots: 3000,
             drops: 0.0,
         };
-        let air = run(params, window, &[60; 8000], weather);
+        let air = run(params, window, &[60; 8000], air_params);
         assert_eq!(air.widest, window.min(8000), "{framing:?} {sn_bits}");
         assert_eq!(air.failures, 0);
     }
 }
 
-/// Without reports the transmitter stops at its window, and offers its latest SDU each time that the poll goes unanswered.
+/// Without status reports, the transmitter stops at its window, and retransmits its latest SDU each time a poll remains unanswered.
 #[test]
 fn the_window_is_never_exceeded() {
     for (framing, sn_bits, window) in [(Framing::Nr, 12, 2048), (Framing::Lena, 10, 512)] {
@@ -162,7 +162,7 @@ fn the_window_is_never_exceeded() {
         let mut sender = RlcParams::Am(params).transmitter::<u64>();
         let mut queue = Queue::new(&[100; 3000]);
         let mut out = Vec::new();
-        // Room for one SDU of 100 bytes, and for nothing of the next.
+        // Room for one SDU of 100 bytes, and for nothing of the next one.
         for slot in 0..3000 {
             sender.transmit(slot * SLOT, 107, &mut queue, &mut out);
         }
@@ -188,7 +188,7 @@ fn the_window_is_never_exceeded() {
                     .all(|pdu| pdu.sn == window - 1 && pdu.poll && pdu.again)
             );
         }
-        // The first repetition counts 0 (TS 38.322 section 5.3.2).
+        // The first retransmission counts as 0 (TS 38.322 section 5.3.2).
         assert_eq!(repeats, 3);
         assert_eq!(sender.report(&queue), 0);
         assert_eq!(sender.next_timer(), None);

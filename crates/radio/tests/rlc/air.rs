@@ -1,4 +1,5 @@
-//! A model of what carries the PDUs: slots, transport blocks of any size, losses, repetitions by HARQ. A run is a function of its seed.
+//! A model of the channel that carries the PDUs: slots, transport blocks of any size, losses, and HARQ retransmissions. A run depends only on its
+//! seed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +10,7 @@ use bloatlab_units::{Nanos, Rng, Streams};
 /// Half a millisecond.
 pub const SLOT: Nanos = 500_000;
 
-/// SDUs in a row, numbered as they leave; some are dropped on the way, as an AQM does.
+/// Consecutive SDUs, numbered as they leave. Some are dropped in the queue, as by an AQM.
 pub struct Queue {
     pub waiting: VecDeque<(u32, Nanos)>,
     pub next: u64,
@@ -64,25 +65,25 @@ impl Upper<u64> for Queue {
     }
 }
 
-/// What the air does.
+/// The parameters of the channel.
 #[derive(Clone, Copy, Debug)]
-pub struct Weather {
+pub struct AirParams {
     pub seed: u64,
-    /// Chance that an attempt fails, while the storm lasts.
+    /// Probability that an attempt fails during the loss burst.
     pub loss: f64,
-    /// HARQ attempts of a transport block, five slots apart.
+    /// HARQ attempts per transport block, five slots apart.
     pub attempts: u64,
-    /// The largest transport block.
+    /// Maximum size of a transport block.
     pub room: u64,
-    /// Slots after which nothing is lost any more.
-    pub storm: u64,
-    /// Chance that the queue drops.
+    /// Number of slots after which nothing is lost any more.
+    pub lossy_slots: u64,
+    /// Probability that the queue drops an SDU.
     pub drops: f64,
 }
 
-/// A bearer, its air, and what came out.
+/// A bearer, its channel, and a record of the output.
 pub struct Air {
-    pub weather: Weather,
+    pub air_params: AirParams,
     pub transmitter: Transmitter<u64>,
     pub receiver: Receiver<u64>,
     pub pdcp: PdcpReceiver<u64>,
@@ -94,19 +95,19 @@ pub struct Air {
     back: BTreeMap<u64, Vec<Status>>,
     /// Bytes of each SDU that have arrived, and those sent so far.
     pub arrived: Vec<u64>,
-    /// SDUs in the order in which the RLC gave them up, and in which PDCP did.
+    /// SDUs in the order in which the RLC delivered them, and in which PDCP did.
     pub from_rlc: Vec<u64>,
     pub from_pdcp: Vec<u64>,
     pub failures: u64,
     window: u64,
-    /// The most numbers that were ever outstanding.
+    /// Maximum number of outstanding sequence numbers.
     pub widest: u64,
-    /// Of `from_rlc`, handed to PDCP.
+    /// Number of SDUs in `from_rlc` that were passed to PDCP.
     taken: usize,
 }
 
 impl Air {
-    pub fn new(rlc: &RlcParams, sizes: &[u32], window: u64, weather: Weather) -> Self {
+    pub fn new(rlc: &RlcParams, sizes: &[u32], window: u64, air_params: AirParams) -> Self {
         let pdcp = PdcpParams {
             t_reordering: match rlc {
                 RlcParams::Am(_) => Timer::Infinite,
@@ -115,13 +116,13 @@ impl Air {
             ..PdcpParams::default()
         };
         Self {
-            weather,
+            air_params,
             transmitter: rlc.transmitter(),
             receiver: rlc.receiver(),
             pdcp: PdcpReceiver::new(&pdcp),
-            queue: Queue::dropping(sizes, weather.drops, weather.seed),
+            queue: Queue::dropping(sizes, air_params.drops, air_params.seed),
             slot: 0,
-            rng: Streams::new(weather.seed).stream("air"),
+            rng: Streams::new(air_params.seed).stream("air"),
             down: BTreeMap::new(),
             back: BTreeMap::new(),
             arrived: vec![0; sizes.len()],
@@ -138,11 +139,11 @@ impl Air {
         self.slot * SLOT
     }
 
-    /// When something sent now arrives, if it does.
+    /// Time of arrival of a transmission that starts now, if it succeeds.
     fn arrival(&mut self) -> Option<u64> {
-        let calm = self.slot >= self.weather.storm;
-        let attempt =
-            (0..self.weather.attempts).find(|_| calm || !self.rng.chance(self.weather.loss))?;
+        let calm = self.slot >= self.air_params.lossy_slots;
+        let attempt = (0..self.air_params.attempts)
+            .find(|_| calm || !self.rng.chance(self.air_params.loss))?;
         Some(self.slot + 2 + 5 * attempt)
     }
 
@@ -166,7 +167,7 @@ impl Air {
         self.deliver(now);
         if self.transmitter.failed() {
             self.failures += 1;
-            // What is on the air stays there: it is of another era.
+            // PDUs in transmission are kept, but belong to an earlier era.
             self.transmitter.reestablish();
             self.receiver.reestablish(&mut self.from_rlc);
         }
@@ -187,7 +188,7 @@ impl Air {
     }
 
     fn send(&mut self, now: Nanos) {
-        let room = self.rng.below(self.weather.room + 1) as u32;
+        let room = self.rng.below(self.air_params.room + 1) as u32;
         let mut block = Vec::new();
         let used = (self.transmitter).transmit(now, room, &mut self.queue, &mut block);
         assert!(used <= room, "{used} bytes in {room}");
@@ -231,11 +232,11 @@ impl Air {
         }
     }
 
-    /// Runs until nothing moves any more, or panics.
+    /// Runs until no data is left, or panics.
     pub fn settle(&mut self, slots: u64) {
         for _ in 0..slots {
             self.step();
-            let quiet = self.slot > self.weather.storm
+            let quiet = self.slot > self.air_params.lossy_slots
                 && self.queue.waiting.is_empty()
                 && self.transmitter.report(&self.queue) == 0
                 && self.transmitter.next_timer().is_none()

@@ -1,4 +1,4 @@
-//! Radio link control and packet data convergence, from the outside.
+//! Radio link control and packet data convergence, tested through their public interfaces.
 
 mod acknowledged;
 mod air;

@@ -1,4 +1,4 @@
-//! Packet data convergence: numbers, discards and order.
+//! Packet data convergence: sequence numbers, discards and order.
 
 use bloatlab_radio::pdcp::{PdcpParams, PdcpReceiver, PdcpTransmitter, Timer};
 use bloatlab_units::{Duration, MILLISECOND};
@@ -15,7 +15,7 @@ fn a_discard_leaves_no_gap() {
         ..PdcpParams::default()
     };
     let mut sender = PdcpTransmitter::new(&params);
-    // The second waits for its whole 50 ms, the others not.
+    // The second waits for its full 50 ms, the others do not.
     let waits = [(0, 30), (10, 60), (40, 70)];
     let numbers: Vec<u64> = waits
         .into_iter()
@@ -37,7 +37,7 @@ fn what_is_missing_holds_up_the_rest_for_t_reordering() {
         receiver.receive(ms * MILLISECOND, number, number, &mut up);
     }
     assert_eq!((&up[..], receiver.waiting()), (&[0][..], 3));
-    // It was started by 2: then 1 is given up, and 4 and 5 are waited for.
+    // The timer was started by 2: then 1 is abandoned, and 4 and 5 are awaited.
     assert_eq!(receiver.next_timer(), Some(41 * MILLISECOND));
     receiver.on_timer(41 * MILLISECOND, &mut up);
     assert_eq!(up, [0, 2, 3]);

@@ -1,4 +1,4 @@
-//! What goes into a transport block, byte by byte, computed by hand from the formats.
+//! The contents of a transport block, byte by byte, computed by hand from the formats.
 
 use bloatlab_radio::rlc::{AmParams, Framing, Nack, Pdu, RlcParams, Status, UmParams, Upper};
 
@@ -19,7 +19,7 @@ fn am(framing: Framing, sn_bits: u8) -> RlcParams {
     })
 }
 
-/// SDU, number, offset, bytes of it, bytes on the wire.
+/// SDU, sequence number, offset, bytes of the SDU, bytes in the block.
 fn lines(block: &[Pdu<u64>]) -> Vec<(u64, u64, u32, u32, u32)> {
     let line = |pdu: &Pdu<u64>| (pdu.item, pdu.sn, pdu.offset, pdu.length, pdu.bytes);
     block.iter().map(line).collect()
@@ -40,7 +40,7 @@ fn unacknowledged_5g() {
     block.clear();
     assert_eq!(sender.transmit(9, 10, &mut queue, &mut block), 10);
     assert_eq!(lines(&block), [(1, 0, 892, 4, 10)]);
-    // Not a byte would fit, and nothing is taken up.
+    // Not even one byte would fit, and no SDU is dequeued.
     assert_eq!(sender.transmit(9, 6, &mut queue, &mut block), 0);
     block.clear();
     assert_eq!(sender.transmit(9, 645, &mut queue, &mut block), 641);
@@ -55,7 +55,7 @@ fn unacknowledged_5g() {
     block.clear();
     assert_eq!(sender.transmit(9, 4, &mut queue, &mut block), 0);
     assert_eq!(queue.packets(), 1);
-    // The next segmented SDU has the next number.
+    // The next segmented SDU has the next sequence number.
     assert_eq!(sender.transmit(9, 5, &mut queue, &mut block), 5);
     assert_eq!(lines(&block), [(2, 1, 0, 1, 5)]);
 }
@@ -116,7 +116,7 @@ fn unacknowledged_lena() {
     );
 }
 
-/// It stops with 2 bytes left, and goes on with 3: a length indicator, and one byte of the next SDU.
+/// With 2 bytes left, the block ends; with 3, a length indicator and one byte of the next SDU follow.
 #[test]
 fn lena_leaves_two_bytes() {
     let block = |room| {
@@ -130,7 +130,7 @@ fn lena_leaves_two_bytes() {
     assert_eq!(block(1538), (1538, vec![1530, 1]));
     assert_eq!(block(1535), (1535, vec![1530]));
     assert_eq!(block(1534), (1534, vec![1529]));
-    // A PDU of up to 127 bytes has a subheader of 2, though 3 were kept for it.
+    // A PDU of up to 127 bytes has a subheader of 2 bytes, although 3 were reserved for it.
     assert_eq!(block(130), (129, vec![125]));
     assert_eq!(block(131), (131, vec![126]));
     assert_eq!(block(6), (5, vec![1]));
@@ -163,7 +163,7 @@ fn acknowledged_5g() {
             lines(&block),
             [(1, 1, cut, 1530 - cut, rest), (2, 2, 0, 50, third)]
         );
-        // Nothing is left: the last one polls.
+        // No data is left, so the last PDU polls.
         assert_eq!(
             block.iter().map(|pdu| pdu.poll).collect::<Vec<_>>(),
             [false, true]
@@ -171,7 +171,7 @@ fn acknowledged_5g() {
         assert_eq!(sender.next_timer(), Some(45_000_000));
         assert_eq!(sender.report(&queue), 0);
 
-        // The second SDU is reported to lack bytes 500 to 999, the third all of it.
+        // The status report says that bytes 500 to 999 of the second SDU are missing, and all of the third.
         let nack = |sn, part| Nack { sn, count: 1, part };
         sender.on_status(
             1,
@@ -185,7 +185,7 @@ fn acknowledged_5g() {
         assert_eq!(sender.next_timer(), Some(45_000_001));
         assert_eq!(sender.report(&queue), 550 + 2 * (each + 2));
         block.clear();
-        // What was lost goes before what is new, in segments that fit.
+        // Retransmissions precede new data, in segments that fit.
         let mut queue = Queue::new(&[70]);
         queue.next = 3;
         // 300 bytes take 3 of MAC, and 293 or 292 of the 500; the other 207 or 208 have a subheader of 2.
@@ -221,7 +221,7 @@ fn acknowledged_5g() {
     }
 }
 
-/// Header 4 bytes: of 12,212, 12,205 - 11 = 7 * 1530 + 1484. Each PDU polls, and what is not acknowledged counts in the report.
+/// Headers of 4 bytes: of 12,212 bytes, 12,205 - 11 = 7 * 1530 + 1484. Each PDU polls, and unacknowledged data counts in the buffer status report.
 #[test]
 fn acknowledged_lena() {
     let mut sender = am(Framing::Lena, 10).transmitter();
@@ -240,7 +240,7 @@ fn acknowledged_lena() {
     assert_eq!(sender.report(&queue), 9 * 1530);
     assert_eq!(sender.transmit(0, 9, &mut queue, &mut block), 0);
 
-    // Sent again in a smaller block: 5000 - 3 - 4 - 2 - 1 - 2 = 4988 = 3 * 1530 + 398; then the rest, 1132 + 3 * 1530 + 1484.
+    // Retransmitted in a smaller block: 5000 - 3 - 4 - 2 - 1 - 2 = 4988 = 3 * 1530 + 398; then the rest, 1132 + 3 * 1530 + 1484.
     sender.on_status(
         1,
         &Status {
@@ -263,7 +263,7 @@ fn acknowledged_lena() {
             .all(|pdu| pdu.sn == 0 && pdu.again && !pdu.last)
     );
     block.clear();
-    // Nothing else goes with it: 1132 + 3 * 1530 + 1484 = 7206, 4 of header, 2 + 1 + 2 + 1 of indicators, 3 of MAC.
+    // No other data goes in it: 1132 + 3 * 1530 + 1484 = 7206, 4 of header, 2 + 1 + 2 + 1 of indicators, 3 of MAC.
     assert_eq!(
         sender.transmit(1, 12_212, &mut queue, &mut block),
         7206 + 13
@@ -273,7 +273,7 @@ fn acknowledged_lena() {
         !block[0].begins && block[0].ends && block[4].begins && !block[4].ends && block[4].last
     );
     assert_eq!(sender.counts().repeated_bytes, 12_194);
-    // Acknowledged, it leaves only what waits.
+    // Once it is acknowledged, only the queued data is left.
     sender.on_status(
         1,
         &Status {

@@ -1,4 +1,4 @@
-//! Status reports: what they say, when they go, and what they cost.
+//! Status reports: their contents, timing and size.
 
 use bloatlab_radio::rlc::{AmParams, AmReceiver, AmTransmitter, Framing, Nack, Pdu, Status};
 use bloatlab_units::{Duration, MILLISECOND};
@@ -12,7 +12,7 @@ fn params() -> AmParams {
     }
 }
 
-/// Five SDUs of 100 bytes, each in two segments: ten PDUs, of which the last polls.
+/// Five SDUs of 100 bytes, each in two segments: ten PDUs, the last of which polls.
 fn segments(sender: &mut AmTransmitter<u64>) -> Vec<Pdu<u64>> {
     let mut queue = Queue::new(&[100; 5]);
     let mut out = Vec::new();
@@ -29,14 +29,14 @@ fn what_is_missing_is_named_after_t_reassembly() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
     let pdus = segments(&mut sender);
     assert!(pdus[9].poll && pdus[..9].iter().all(|pdu| !pdu.poll));
-    // SDUs 1 and 2 are lost, of SDU 3 the first segment.
+    // SDUs 1 and 2 and the first segment of SDU 3 are lost.
     let mut up = Vec::new();
     for index in [0, 1, 7, 8, 9] {
         receiver.receive(0, &pdus[index], &mut up);
     }
     assert_eq!(up, [0, 4]);
     assert_eq!(receiver.window(), (1, 5));
-    // HARQ may still bring it: nothing is said yet, although the last PDU polls.
+    // HARQ may still deliver it, so nothing is reported yet, although the last PDU polls.
     assert_eq!(receiver.status_due(0), None);
     let end = 35 * MILLISECOND;
     assert_eq!(receiver.next_timer(), Some(end));
@@ -61,7 +61,7 @@ fn what_is_missing_is_named_after_t_reassembly() {
     assert_eq!(sender.window(), (1, 5));
     let mut queue = Queue::new(&[]);
     let mut out = Vec::new();
-    // Whole SDUs now, as the room allows it: 2 * (100 + 4) + 60 + 4.
+    // Now whole SDUs, as far as the room allows: 2 * (100 + 4) + 60 + 4.
     assert_eq!(sender.transmit(end, 1000, &mut queue, &mut out), 272);
     assert!(out[2].poll);
     up.clear();
@@ -69,7 +69,7 @@ fn what_is_missing_is_named_after_t_reassembly() {
         receiver.receive(end + MILLISECOND, pdu, &mut up);
     }
     assert_eq!(up, [1, 2, 3]);
-    // The poll can be answered, but for t-StatusProhibit.
+    // The poll could be answered, but t-StatusProhibit runs.
     let soon = end + 10 * MILLISECOND;
     assert_eq!(receiver.status_due(end + MILLISECOND), None);
     assert_eq!(receiver.next_timer(), Some(soon));
@@ -93,7 +93,7 @@ fn a_small_room_cuts_a_report() {
         receiver.receive(0, &pdus[index], &mut up);
     }
     receiver.on_timer(35 * MILLISECOND);
-    // 5 and 6 for the first part, not 6 for the second: the second SDU is not spoken of.
+    // 5 bytes of headers and 6 for the first gap fit, but not 6 more for the second, so the second SDU is not reported.
     let status = receiver
         .build_status(35 * MILLISECOND, 16)
         .unwrap_or_default();
@@ -117,7 +117,7 @@ fn an_unanswered_poll_is_repeated() {
     let end = 45 * MILLISECOND;
     assert_eq!(sender.next_timer(), Some(end));
     sender.on_timer(end, &queue);
-    // The latest SDU, whole: 100 + 2 + 2; the report counts headers of a segment.
+    // The latest SDU as a whole: 100 + 2 + 2. The buffer status report counts the headers of a segment.
     assert_eq!(sender.report(&queue), 100 + 2 + 3 + 2);
     assert_eq!(sender.transmit(end, 1000, &mut queue, &mut out), 104);
     assert_eq!((out[0].sn, out[0].poll, out[0].again), (4, true, true));
@@ -148,7 +148,7 @@ fn polls_come_by_pdus_and_by_bytes() {
     assert_eq!(polls(3, 450), [2, 5, 8, 11]);
 }
 
-/// The lena framing delivers in order; that of 5G leaves order to PDCP.
+/// The lena framing delivers in order; 5G's framing leaves the order to PDCP.
 #[test]
 fn order_is_the_framings() {
     for (framing, expected) in [(Framing::Nr, [1, 2, 0]), (Framing::Lena, [0, 1, 2])] {
@@ -171,7 +171,7 @@ fn order_is_the_framings() {
     }
 }
 
-/// The queue drops what made the last PDU not the last: nothing polls, and a silence as long as t-PollRetransmit ends in a poll.
+/// The queue drops the SDU that followed the last PDU, so that nothing polls. When nothing is sent for t-PollRetransmit, a poll is sent.
 #[test]
 fn a_tail_without_a_poll_is_asked_for() {
     let mut sender = AmTransmitter::new(&params());
@@ -187,7 +187,7 @@ fn a_tail_without_a_poll_is_asked_for() {
     assert_eq!(sender.transmit(end, 1000, &mut queue, &mut out), 104);
     assert_eq!((out[1].sn, out[1].poll, out[1].again), (0, true, true));
 
-    // While more goes out, the silence is none, and no poll comes of it.
+    // As long as PDUs are sent, no such poll occurs.
     let mut sender = AmTransmitter::new(&params());
     let mut queue = Queue::new(&[100; 3]);
     out.clear();
@@ -211,7 +211,7 @@ fn parts_of_an_sdu_that_do_not_fit_are_left_for_a_later_report() {
         receiver.receive(0, &out[index], &mut up);
     }
     receiver.on_timer(35 * MILLISECOND);
-    // 26 bytes in the first segment, then 24 each. One part fits: the SDU is missing, and nothing is said of the next.
+    // 26 bytes in the first segment, then 24 each. One gap fits: the SDU is reported missing, and the next is not reported.
     let status = receiver
         .build_status(35 * MILLISECOND, 16)
         .unwrap_or_default();
@@ -225,7 +225,7 @@ fn parts_of_an_sdu_that_do_not_fit_are_left_for_a_later_report() {
     assert_eq!(sender.window(), (0, 2));
 }
 
-/// Two parts in one report are one retransmission.
+/// Two gaps of one SDU in one report count as one retransmission.
 #[test]
 fn a_retransmission_counts_once() {
     let params = AmParams {
@@ -249,7 +249,7 @@ fn a_retransmission_counts_once() {
     };
     sender.on_status(0, &status);
     assert!(!sender.failed());
-    // What still waits is no new one; what was sent again and is missing still, is.
+    // A segment that still waits for retransmission is not counted again; one that was retransmitted and is still missing is counted.
     sender.on_status(0, &status);
     assert!(!sender.failed());
     sender.transmit(0, 1000, &mut queue, &mut out);
@@ -258,7 +258,7 @@ fn a_retransmission_counts_once() {
     assert_eq!(sender.transmit(0, 1000, &mut queue, &mut out), 0);
 }
 
-/// What t-Reassembly waited for has come, and the SDU behind it is only not all sent yet.
+/// The data that t-Reassembly waited for has arrived, and the next SDU is only incomplete because not all of it was sent.
 #[test]
 fn t_reassembly_stops_when_no_gap_is_left() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
@@ -272,7 +272,7 @@ fn t_reassembly_stops_when_no_gap_is_left() {
     assert_eq!((receiver.next_timer(), &up[..]), (None, &[0][..]));
 }
 
-/// What came to be missing while t-Reassembly ran is waited for as long.
+/// Data that is found missing while t-Reassembly runs is waited for in a further period of the same length.
 #[test]
 fn t_reassembly_starts_again_for_later_gaps() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
@@ -282,7 +282,7 @@ fn t_reassembly_starts_again_for_later_gaps() {
     receiver.receive(0, &pdus[1], &mut up);
     receiver.receive(9, &pdus[5], &mut up);
     receiver.on_timer(wait);
-    // Of SDU 0 a part is missing; SDU 1 may still come.
+    // A part of SDU 0 is missing; SDU 1 may still arrive.
     let status = receiver.build_status(wait, 100).unwrap_or_default();
     assert_eq!((status.ack_sn, status.nacks.len()), (1, 1));
     assert_eq!(receiver.next_timer(), Some(2 * wait));
@@ -291,7 +291,7 @@ fn t_reassembly_starts_again_for_later_gaps() {
     assert_eq!((status.ack_sn, status.nacks.len()), (3, 3));
 }
 
-/// What was on the air when a bearer started anew counts for nothing.
+/// PDUs in transmission when a bearer is re-established are ignored.
 #[test]
 fn what_is_from_another_era_is_ignored() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
@@ -306,7 +306,7 @@ fn what_is_from_another_era_is_ignored() {
     receiver.reestablish(&mut up);
     let mut queue = Queue::new(&[]);
     let mut out = Vec::new();
-    // All five are sent again, their arrival not being confirmed.
+    // All five are retransmitted, because none was confirmed.
     assert_eq!(sender.transmit(1, 1000, &mut queue, &mut out), 5 * 104);
     sender.on_status(1, &status);
     receiver.receive(1, &pdus[0], &mut up);

@@ -1,10 +1,10 @@
-//! Unacknowledged mode over any air: nothing twice, nothing made up, and each SDU delivered or accounted for.
+//! Unacknowledged mode over any channel: no duplicates, no invented data, and each SDU is delivered or accounted for.
 
 use bloatlab_radio::rlc::{Framing, RlcParams, UmParams, UmReceiver, UmTransmitter};
 use bloatlab_units::{Duration, MILLISECOND};
 use proptest::prelude::*;
 
-use crate::air::{Air, Queue, Weather};
+use crate::air::{Air, AirParams, Queue};
 
 fn settings(t_reassembly: impl Strategy<Value = u64>) -> impl Strategy<Value = (UmParams, u64)> {
     (t_reassembly, 0..3).prop_map(|(time, kind)| {
@@ -22,15 +22,15 @@ fn settings(t_reassembly: impl Strategy<Value = u64>) -> impl Strategy<Value = (
     })
 }
 
-fn weather(attempts: u64) -> impl Strategy<Value = Weather> {
+fn air_params(attempts: u64) -> impl Strategy<Value = AirParams> {
     let size = prop_oneof![60_u64..200, 200_u64..15_000];
     (any::<u64>(), 0.0..1.0, 1..=attempts, size, 0_u64..4000).prop_map(
-        |(seed, loss, attempts, room, storm)| Weather {
+        |(seed, loss, attempts, room, lossy_slots)| AirParams {
             seed,
             loss,
             attempts,
             room,
-            storm,
+            lossy_slots,
             drops: if seed % 2 == 0 { 0.1 } else { 0.0 },
         },
     )
@@ -40,11 +40,11 @@ fn sizes() -> impl Strategy<Value = Vec<u32>> {
     proptest::collection::vec(1_u32..1600, 1..300)
 }
 
-fn run(params: UmParams, window: u64, sizes: &[u32], weather: Weather) -> Air {
+fn run(params: UmParams, window: u64, sizes: &[u32], air_params: AirParams) -> Air {
     let framing = params.framing;
-    let mut air = Air::new(&RlcParams::Um(params), sizes, window, weather);
+    let mut air = Air::new(&RlcParams::Um(params), sizes, window, air_params);
     air.settle(400_000);
-    // Nothing twice, nothing of which a byte is missing.
+    // No SDU is delivered twice, or with a byte missing.
     let mut seen = vec![false; sizes.len()];
     for &item in &air.from_rlc {
         let size = u64::from(air.queue.sizes[item as usize]);
@@ -55,7 +55,7 @@ fn run(params: UmParams, window: u64, sizes: &[u32], weather: Weather) -> Air {
         );
     }
     let rising = |items: &[u64]| items.windows(2).all(|pair| pair[0] < pair[1]);
-    // In order: TS 36.322's receiver by itself, TS 38.322's with PDCP behind it.
+    // In order: TS 36.322's receiver ensures it by itself, TS 38.322's together with PDCP.
     assert!(rising(&air.from_pdcp));
     assert!(framing == Framing::Nr || rising(&air.from_rlc));
     assert_eq!(
@@ -70,15 +70,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_made_up_or_doubled((params, window) in settings(0..100_u64), sizes in sizes(), weather in weather(4)) {
-        run(params, window, &sizes, weather);
+    fn nothing_is_made_up_or_doubled((params, window) in settings(0..100_u64), sizes in sizes(), air_params in air_params(4)) {
+        run(params, window, &sizes, air_params);
     }
 
-    /// Where nothing overtakes, an SDU arrives if and only if all its bytes do, in order.
+    /// Without reordering, an SDU is delivered if and only if all its bytes arrive, in order.
     #[test]
-    fn each_sdu_is_delivered_or_lost_in_the_air((params, window) in settings(Just(200)), sizes in sizes(), weather in weather(1)) {
+    fn each_sdu_is_delivered_or_lost_in_the_air((params, window) in settings(Just(200)), sizes in sizes(), air_params in air_params(1)) {
         let framing = params.framing;
-        let air = run(params, window, &sizes, weather);
+        let air = run(params, window, &sizes, air_params);
         prop_assert!(air.from_rlc.windows(2).all(|pair| pair[0] < pair[1]));
         let whole: Vec<u64> = (0..air.queue.next)
             .filter(|&item| air.arrived[item as usize] == u64::from(air.queue.sizes[item as usize]))
@@ -92,7 +92,7 @@ proptest! {
     }
 }
 
-/// What is whole goes up when a bearer starts anew, what is not is gone on both sides.
+/// When a bearer is re-established, complete SDUs are delivered, and incomplete ones are discarded on both sides.
 #[test]
 fn a_new_start_forgets_what_is_incomplete() {
     for (framing, whole) in [(Framing::Nr, vec![0, 1, 2]), (Framing::Lena, vec![2])] {
@@ -103,7 +103,7 @@ fn a_new_start_forgets_what_is_incomplete() {
         let (mut sender, mut receiver) = (UmTransmitter::new(&params), UmReceiver::new(&params));
         let mut queue = Queue::new(&[100; 5]);
         let (mut out, mut up) = (Vec::new(), Vec::new());
-        // In the lena framing the second block is lost, and with it the end of SDU 0 and the start of SDU 1. SDU 3 is never sent whole.
+        // In the lena framing the second block is lost, and with it the end of SDU 0 and the start of SDU 1. SDU 3 is never sent as a whole.
         for room in [60, 60, 220, 60] {
             sender.transmit(0, room, &mut queue, &mut out);
         }
@@ -121,7 +121,7 @@ fn a_new_start_forgets_what_is_incomplete() {
             (None, (0, 0), None)
         );
         assert_eq!(up, whole);
-        // And all goes on from number 0.
+        // Everything continues with sequence number 0.
         out.clear();
         up.clear();
         sender.transmit(0, 60, &mut queue, &mut out);
@@ -129,7 +129,7 @@ fn a_new_start_forgets_what_is_incomplete() {
     }
 }
 
-/// The timer starts anew for what came to be missing after its start.
+/// The timer restarts for data that was found missing after its start.
 #[test]
 fn each_gap_has_its_own_t_reassembly() {
     let params = UmParams::default();
@@ -150,7 +150,7 @@ fn each_gap_has_its_own_t_reassembly() {
     receiver.receive(7, &out[7], &mut up);
     receiver.on_timer(wait + 6, &mut up);
     assert_eq!(receiver.window(), (2, 4));
-    // The third and the fourth have come to be missing after the start.
+    // The third and the fourth were found missing after the start.
     assert_eq!(receiver.next_timer(), Some(2 * wait + 6));
     receiver.receive(wait + 7, &out[2], &mut up);
     receiver.receive(wait + 7, &out[6], &mut up);

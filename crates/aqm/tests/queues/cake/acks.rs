@@ -28,10 +28,10 @@ fn sacking(number: u32, blocks: &[(u32, u32)]) -> PureAck {
 #[test]
 fn only_an_ack_that_says_more_supersedes() {
     assert!(superseded(&ack(100), &ack(200)));
-    // A duplicate ACK is a sign of its own.
+    // A duplicate ACK carries information of its own.
     assert!(!superseded(&ack(100), &ack(100)));
     assert!(!superseded(&ack(200), &ack(100)));
-    // The numbers wrap.
+    // The acknowledgement numbers wrap.
     assert!(superseded(&ack(u32::MAX - 10), &ack(10)));
     let echo = PureAck {
         ecn_flags: 0x40,
@@ -54,7 +54,7 @@ fn only_an_ack_that_says_more_supersedes() {
         },
         &echo
     ));
-    // Timestamps that would go back.
+    // Timestamps must not go backwards.
     let newer = PureAck {
         tsval: 2000,
         tsecr: 900,
@@ -80,7 +80,7 @@ fn only_an_ack_that_says_more_supersedes() {
 #[test]
 fn selective_acknowledgments_are_not_lost() {
     let older = sacking(100, &[(300, 400)]);
-    // The block again, grown, or acknowledged by the number; and the range must not shrink.
+    // The same block, either larger or covered by the acknowledgement number. The acknowledged range must not shrink.
     assert!(superseded(&older, &sacking(100, &[(300, 500)])));
     assert!(superseded(&older, &sacking(100, &[(600, 700), (300, 400)])));
     assert!(superseded(&older, &ack(400)));
@@ -92,13 +92,13 @@ fn selective_acknowledgments_are_not_lost() {
         &sacking(100, &[(300, 400), (500, 600)]),
         &sacking(200, &[(300, 400)])
     ));
-    // RFC 2883: reports of duplicates, below the number or inside the second block, must get through.
+    // Reports of duplicates (RFC 2883), below the acknowledgement number or inside the second block, must not be dropped.
     assert!(!superseded(&sacking(100, &[(50, 60)]), &ack(400)));
     let inside = sacking(100, &[(320, 330), (300, 400)]);
     assert!(!superseded(&inside, &ack(400)));
 }
 
-/// What is dropped when these come, by a filter like this; each is an ACK's number or data.
+/// The packets that such a filter drops from these arrivals, each an ACK's number or data.
 fn filtered(mode: &str, arrivals: &[Option<u32>]) -> Vec<u64> {
     let params = json!({ "ack_filter": mode, "diffserv": "besteffort" });
     let (mut queue, mut log) = (cake(params), Log::default());
@@ -121,10 +121,10 @@ fn filtered(mode: &str, arrivals: &[Option<u32>]) -> Vec<u64> {
 fn the_filter_leaves_two_and_the_aggressive_one_none() {
     let train = [Some(100), Some(200), Some(300), Some(400)];
     assert!(filtered("disabled", &train).is_empty());
-    // The third makes the first superfluous and leaves the second.
+    // The third makes the first redundant, but not the second.
     assert_eq!(filtered("enabled", &train), [0, 1]);
     assert_eq!(filtered("aggressive", &train), [0, 1, 2]);
-    // Data behind an ACK keeps the aggressive filter from it until there are two.
+    // Data behind an ACK protects it from the aggressive filter until there are two.
     let mixed = [Some(100), None, Some(200), None, Some(300)];
     assert_eq!(filtered("enabled", &mixed), [0]);
     assert_eq!(filtered("aggressive", &mixed), [0]);

@@ -1,4 +1,4 @@
-//! Flows and hosts: the places they get, and what they get of the link.
+//! Flows and hosts: their assignment to queues, and their shares of the link.
 
 use super::{between, cake};
 use crate::common::{Log, TestPacket, packet, stat};
@@ -10,7 +10,7 @@ use serde_json::json;
 #[test]
 fn eight_keys_of_one_set_get_places_of_their_own() {
     let mut ways = Ways::default();
-    // Keys whose hashes begin alike.
+    // Keys whose hashes select the same set.
     let ten = |key: u32| (10 << 22) + key;
     let mut used = [false; 1024];
     // All hash to 10: 10 to 15, then 8 and 9.
@@ -21,7 +21,7 @@ fn eight_keys_of_one_set_get_places_of_their_own() {
     }
     assert_eq!(ways.find(ten(0), |place| used[place]), (10, Found::Direct));
     assert_eq!(ways.find(ten(7), |place| used[place]), (9, Found::Indirect));
-    // The ninth shares the place it hashes to, and takes it over.
+    // The ninth shares the queue that it hashes to, and takes it over.
     assert_eq!(
         ways.find(ten(8), |place| used[place]),
         (10, Found::Collided)
@@ -31,14 +31,14 @@ fn eight_keys_of_one_set_get_places_of_their_own() {
         ways.find(ten(0), |place| used[place]),
         (10, Found::Collided)
     );
-    // A place that is free again is given away; its key, if it comes first, finds it still.
+    // A queue that is free again is reassigned, but if its former key arrives first, that still finds it.
     used[12] = false;
     assert_eq!(
         ways.find(ten(2), |place| used[place]),
         (12, Found::Indirect)
     );
     assert_eq!(ways.find(ten(9), |place| used[place]), (12, Found::Missed));
-    // Neighbouring sets are not touched.
+    // Other sets are unaffected.
     assert_eq!(
         ways.find((16 << 22) + 9, |place| used[place]),
         (16, Found::Missed)
@@ -58,18 +58,18 @@ fn collisions_are_counted_and_few() {
     assert_eq!(counted("sparse_flows"), 500.0 - counted("way_cols"));
 }
 
-/// Flows 0 to 7 come from host 1, flow 8 from host 2; to hosts of their own.
+/// Flows 0 to 7 come from host 1 and flow 8 from host 2. Each has its own destination host.
 fn two_sources(flow: u64) -> [u32; 2] {
     [if flow < 8 { 1 } else { 2 }, 100 + flow as u32]
 }
 
-/// The same towards the hosts.
+/// The same, with source and destination exchanged.
 fn two_destinations(flow: u64) -> [u32; 2] {
     let [source, destination] = two_sources(flow);
     [destination, source]
 }
 
-/// What flow 8 gets of 1800 packets, and what flow 0 gets, all backlogged all the time.
+/// Packets of flow 8 and of flow 0 among 1800, with all flows constantly backlogged.
 fn shares(mode: &str, hosts: fn(u64) -> [u32; 2]) -> [usize; 2] {
     let params = json!({ "flowmode": mode, "diffserv": "besteffort", "rtt": "1h" });
     let (mut queue, mut log) = (between(params, hosts), Log::default());
@@ -140,7 +140,7 @@ fn sparse_flows_go_first_and_their_state_is_kept_a_while() {
     for id in 0..20 {
         queue.enqueue(0, packet(id, 1), &mut log);
     }
-    // The first two packets use up the quantum of 1514 bytes; then the flow is bulk.
+    // The first two packets exhaust the quantum of 1514 bytes; then the flow is bulk.
     for _ in 0..3 {
         assert_eq!(queue.dequeue(0, &mut log).unwrap().flow, 1);
     }
@@ -150,7 +150,7 @@ fn sparse_flows_go_first_and_their_state_is_kept_a_while() {
     queue.enqueue(MILLISECOND, packet(100, 2), &mut log);
     assert_eq!(flows(queue.as_ref()), (1.0, 1.0));
     assert_eq!(queue.dequeue(MILLISECOND, &mut log).unwrap().flow, 2);
-    // Found empty, it decays for an interval: it counts as neither, and keeps its queue.
+    // Found empty, it decays for one interval: it counts as neither sparse nor bulk, and keeps its queue.
     assert_eq!(queue.dequeue(MILLISECOND, &mut log).unwrap().flow, 1);
     assert_eq!(flows(queue.as_ref()), (0.0, 1.0));
     queue.enqueue(2 * MILLISECOND, packet(101, 2), &mut log);
@@ -162,10 +162,10 @@ fn sparse_flows_go_first_and_their_state_is_kept_a_while() {
 fn flows_found_empty_are_new_again_and_bulk_waits_as_in_linux() {
     let (mut queue, mut log) = (cake(json!({ "diffserv": "besteffort" })), Log::default());
     (0..10).for_each(|id| queue.enqueue(0, packet(id, 7), &mut log));
-    // Two packets use up the first turn: from then on it is a bulk flow.
+    // Two packets exhaust the first quantum; from then on it is a bulk flow.
     (0..2).for_each(|id| assert_eq!(queue.dequeue(0, &mut log).unwrap().id, id));
     queue.enqueue(0, packet(10, 1), &mut log);
-    // Each of two flows has its next packet only once it has been found empty: neither has to stand behind the bulk.
+    // Each of two flows sends its next packet only after it was found empty, so neither waits behind the bulk flow.
     for n in 0..1000 {
         let sent = queue.dequeue(n, &mut log).unwrap();
         assert_eq!((sent.id, sent.flow), (10 + n, 1 + n % 2));
@@ -185,14 +185,14 @@ fn the_longest_queue_is_cut_from_its_head_and_blue_wakes() {
         queue.enqueue(MILLISECOND, packet(id, 2), &mut log);
     }
     assert!(log.dropped.is_empty(), "15 kB are held");
-    // Seven of flow 2 against three or more of flow 1: flow 2 loses its oldest.
+    // Seven packets of flow 2 and at least three of flow 1: flow 2 loses its oldest.
     for id in 3..5 {
         queue.enqueue(MILLISECOND, packet(id, 1), &mut log);
     }
     let over = DropReason::Overflow;
     assert_eq!(log.dropped_ids(), [10, 11]);
     assert!(log.dropped.iter().all(|(_, why)| *why == over));
-    // Five each: of equals, one is cut; then flow 3 brings one packet too many, and the other is longer.
+    // Five packets each: one of the two equal flows loses packets. Then flow 3 adds one packet too many, and the other flow is longer.
     queue.enqueue(MILLISECOND, packet(20, 3), &mut log);
     queue.enqueue(MILLISECOND, packet(21, 3), &mut log);
     let mut cut: Vec<u64> = log.dropped_ids()[2..].to_vec();
@@ -202,7 +202,7 @@ fn the_longest_queue_is_cut_from_its_head_and_blue_wakes() {
     assert_eq!(stat(queue.as_ref(), "drop_overlimit"), 4.0);
     assert_eq!(stat(queue.as_ref(), "unresponsive_flows"), 2.0);
     assert_eq!(stat(queue.as_ref(), "tin0_drops"), 4.0);
-    // The most that was held is what came in before the first cut.
+    // The maximum memory was used just before the first packet was dropped.
     assert_eq!(stat(queue.as_ref(), "memory_used"), 16_500.0);
 }
 
@@ -220,12 +220,13 @@ fn a_standing_queue_is_marked_and_its_last_packet_kept() {
             &mut log,
         );
     }
-    // Above the target at 10 ms: a new queue is signalled to at its next packet, and at the next since that was late; then 57.7 ms on.
+    // Above the target at 10 ms: a new queue signals its next packet, and then the one after, because that was late; the next signal follows 57.7 ms
+    // later.
     for (at, id) in [(10, 0), (109, 1), (110, 2), (181, 3)] {
         assert_eq!(queue.dequeue(at * MILLISECOND, &mut log).unwrap().id, id);
     }
     assert_eq!(log.marked_ids(), [1, 2, 3]);
-    // An hour later one mark is overdue, and the next due at once; marks do not catch up.
+    // After an hour, one mark is overdue and the next is due at once. Marks do not catch up.
     let late = 3_600_000 * MILLISECOND;
     let sent = std::iter::from_fn(|| queue.dequeue(late, &mut log)).count();
     assert_eq!(
@@ -242,7 +243,7 @@ fn overdue_drops_leave_the_last_packet() {
         queue.enqueue(0, packet(id, 1), &mut log);
     }
     assert_eq!(queue.dequeue(10 * MILLISECOND, &mut log).unwrap().id, 0);
-    // An hour of drops is due: many more than are queued.
+    // An hour's worth of drops is due: many more than are queued.
     let late = 3_600_000 * MILLISECOND;
     assert_eq!(queue.dequeue(late, &mut log).unwrap().id, 39);
     let controller = DropReason::Aqm;

@@ -1,4 +1,4 @@
-//! What packets cost on the links that tc-cake(8) names.
+//! The overhead of packets on the links that tc-cake(8) names.
 
 use bloatlab_aqm::cake::Params;
 use bloatlab_aqm::cake::overhead::Overhead;
@@ -9,12 +9,13 @@ fn overhead(params: Value, header: u32) -> Overhead {
     params.overhead(header)
 }
 
-/// Keyword, and what IP packets of 1500 and of 40 bytes become: cells are 53 bytes and carry 48, PTM adds a byte for every 64 begun.
+/// The keyword, and the sizes on the link of IP packets of 1500 and of 40 bytes. ATM cells have 53 bytes and carry 48; PTM adds a byte for each
+/// started 64 bytes.
 const LINKS: [(&str, u32, u32); 14] = [
     ("raw", 1500, 40),
     // 1548 = 32.25 cells, 88 = 1.8.
     ("conservative", 33 * 53, 2 * 53),
-    // 78 is below the least of 84.
+    // 78 is below the minimum of 84.
     ("ethernet", 1538, 84),
     ("docsis", 1518, 64),
     // 1530 / 64 = 23.9, 70 / 64 = 1.1.
@@ -60,7 +61,7 @@ fn overhead_counts_from_the_ip_packet_unless_raw() {
     assert_eq!(overhead(json!({ "overhead": 10 }), 14).adjust(1514), 1510);
     let raw = json!({ "link": "raw", "overhead": 10 });
     assert_eq!(overhead(raw, 14).adjust(1514), 1524);
-    // Framing and least size alone leave the size as it is reported: 1514 = 31.5 cells.
+    // Framing and minimum size alone leave the reported size unchanged: 1514 = 31.5 cells.
     assert_eq!(overhead(json!({ "atm": "atm" }), 14).adjust(1514), 32 * 53);
     assert_eq!(overhead(json!({ "mpu": 100 }), 14).adjust(54), 100);
 }

@@ -1,11 +1,11 @@
-//! The shaper: departures to the nanosecond.
+//! The shaper, with departure times exact to the nanosecond.
 
 use super::{cake, next};
 use crate::common::{Log, packet};
 use bloatlab_units::{MILLISECOND, Nanos};
 use serde_json::{Value, json};
 
-/// When packets of 1500 bytes leave that all came at `start`.
+/// Departure times of packets of 1500 bytes that all arrived at `start`.
 fn departures(params: Value, start: Nanos, packets: u64) -> Vec<Nanos> {
     let (mut queue, mut log, mut now) = (cake(params), Log::default(), start);
     for id in 0..packets {
@@ -21,7 +21,7 @@ fn departures(params: Value, start: Nanos, packets: u64) -> Vec<Nanos> {
 
 #[test]
 fn departures_are_exact_and_there_is_no_burst() {
-    // 12 000 bits at 7 Mbit/s: 1 714 285.714... ns each, whose fractions add up.
+    // 12 000 bits at 7 Mbit/s take 1 714 285.714... ns each, and the fractions accumulate.
     let expected = [
         0, 1_714_285, 3_428_571, 5_142_857, 6_857_142, 8_571_428, 10_285_714, 12_000_000,
     ];
@@ -45,7 +45,7 @@ fn idle_time_is_not_made_up_for_and_a_late_link_is() {
         queue.enqueue(0, packet(id, 1), &mut log);
     }
     assert!(queue.dequeue(0, &mut log).is_some());
-    // The link comes back at 5.5 ms: those due at 1, 2, 3, 4 and 5 ms leave at once.
+    // The link resumes at 5.5 ms: packets due at 1, 2, 3, 4 and 5 ms leave at once.
     let late = 5_500_000;
     let sent = std::iter::from_fn(|| queue.dequeue(late, &mut log)).count();
     assert_eq!((sent, queue.next_wake()), (5, Some(6 * MILLISECOND)));
@@ -61,7 +61,7 @@ fn idle_time_is_not_made_up_for_and_a_late_link_is() {
     assert_eq!(queue.next_wake(), Some(51 * MILLISECOND));
 }
 
-/// Wake-up times while four packets come at 0 to a buffer of two, at 12 Mbit/s.
+/// Wake-up times when four packets arrive at 0 at a buffer of two, at 12 Mbit/s.
 fn after_two_drops(ingress: bool) -> Vec<Nanos> {
     let params = json!({ "bandwidth": "12Mbit/s", "diffserv": "besteffort", "memlimit": "3000B", "ingress": ingress });
     let (mut queue, mut log, mut now) = (cake(params), Log::default(), 0);
@@ -81,6 +81,6 @@ fn after_two_drops(ingress: bool) -> Vec<Nanos> {
 #[test]
 fn drops_count_only_on_ingress_and_leave_two_thirds() {
     assert_eq!(after_two_drops(false), [MILLISECOND, 2 * MILLISECOND]);
-    // Two drops and one packet put the clock at 3 ms; the failsafe at two thirds of the rate is at 1.5 and then at 3 ms.
+    // Two drops and one packet advance the clock to 3 ms; the failsafe at two thirds of the rate is at 1.5 and then at 3 ms.
     assert_eq!(after_two_drops(true), [1_500_000, 3 * MILLISECOND]);
 }

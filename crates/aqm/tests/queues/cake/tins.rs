@@ -1,4 +1,4 @@
-//! Tins: code points, settings, priority and shares.
+//! Tins: DSCP mapping, parameters, priority and shares.
 
 use super::{cake, next};
 use crate::common::{Log, TestPacket, packet, stat};
@@ -6,7 +6,7 @@ use bloatlab_aqm::cake::tins::Diffserv;
 use bloatlab_units::{MICROSECOND, MILLISECOND, Rate};
 use serde_json::{Value, json};
 
-/// Code points in tins other than the usual one, as tc-cake(8) and RFC 8622 list them.
+/// DSCPs of the tins other than the default one, as tc-cake(8) and RFC 8622 list them.
 fn check(diffserv: Diffserv, usual: u8, others: &[(u8, &[usize])]) {
     let mut expected = [usual; 64];
     for (tin, code_points) in others {
@@ -55,7 +55,7 @@ fn settings_are_those_of_the_manual() {
     assert_eq!(of("interval_us"), [100_000.0; 3]);
     assert_eq!(of("quantum"), [300.0, 1514.0, 762.0]);
     assert_eq!(stat(queue.as_ref(), "memory_limit"), 5_000_000.0);
-    // Each of eight has seven eighths of the last.
+    // Each of the eight tins has seven eighths of the previous one's threshold.
     let queue = cake(json!({ "bandwidth": "8Mbit/s", "diffserv": "precedence" }));
     assert_eq!(stat(queue.as_ref(), "tin1_threshold_rate"), 7_000_000.0);
     assert_eq!(stat(queue.as_ref(), "tin2_threshold_rate"), 6_125_000.0);
@@ -102,7 +102,7 @@ fn below_its_threshold_a_tin_goes_first() {
         queue.enqueue(0, with_dscp(id, 1, 0), &mut log);
     }
     assert_eq!(queue.dequeue(0, &mut log).unwrap().id, 0);
-    // Voice (EF), video (CS3) and bulk (CS1) arrive later; they leave by priority, bulk with best effort's own clock behind it.
+    // Voice (EF), video (CS3) and bulk (CS1) arrive later. They leave by priority, and bulk after best effort's own shaper clock.
     for (id, dscp) in [(10, 8), (11, 24), (12, 46)] {
         queue.enqueue(1, with_dscp(id, id, dscp), &mut log);
     }
@@ -114,7 +114,7 @@ fn below_its_threshold_a_tin_goes_first() {
     assert_eq!(queue.packets(), 0);
 }
 
-/// Packets of each code point among 1000 that leave, all backlogged all the time.
+/// Departures by DSCP among 1000, with all constantly backlogged.
 fn shares<const N: usize>(params: Value, code_points: [u8; N]) -> [usize; N] {
     let mut params = params;
     params["rtt"] = json!("1h");
@@ -136,17 +136,17 @@ fn shares<const N: usize>(params: Value, code_points: [u8; N]) -> [usize; N] {
 #[test]
 fn above_their_thresholds_tins_share() {
     let four = json!({ "bandwidth": "10Mbit/s", "diffserv": "diffserv4" });
-    // Voice has a quarter, best effort the rest; bulk a sixteenth beside best effort.
+    // Voice has a quarter and best effort the rest; bulk has a sixteenth of best effort's share.
     let near = |value: usize, expected: usize| value.abs_diff(expected) <= 3;
     let [voice, best] = shares(four.clone(), [46, 0]);
     assert!(near(voice, 250) && near(best, 750), "{voice} {best}");
-    // Voice and video below their thresholds are three quarters together.
+    // Voice and video below their thresholds have three quarters together.
     let [voice, video, best] = shares(four.clone(), [46, 24, 0]);
     assert!(
         near(voice, 250) && near(video, 500) && near(best, 250),
         "{voice} {video} {best}"
     );
-    // Alone, a tin has everything, whatever its threshold.
+    // A single active tin gets the whole link, whatever its threshold.
     assert_eq!(shares(four, [8]), [1000]);
 }
 
