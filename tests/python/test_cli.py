@@ -271,7 +271,7 @@ def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
         ([file, "--queue", "codel"], "tc: give one of"),
         (["--queue", "codel", "--box", "x"], "tc: --set and --box go with"),
         ([file, "--box", "bottelneck"], "unknown box with a queue `bottelneck` (did you mean `bottleneck`?)"),
-        (["--queue", "codel foo"], "`foo` is no word of tc's `codel`"),
+        (["--queue", "codel foo"], "tc's `codel` has no option `foo`"),
     ]:
         code, out, err = run(capsys, "tc", *arguments)
         assert (code, out) == (2, "")

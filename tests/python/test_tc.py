@@ -46,7 +46,7 @@ def test_a_wrong_word_is_one_line_with_the_allowed_words(tmp_path: Path, capsys:
         code, out, err = run(capsys, command, str(file))
         assert (code, out) == (2, "")
         assert err == (
-            "bloatlab: dumbbell.queue: `tarjet` is no word of tc's `codel`; did you mean `target`? "
+            "bloatlab: dumbbell.queue: tc's `codel` has no option `tarjet`; did you mean `target`? "
             "(allowed: limit, target, interval, ecn, noecn, ce_threshold)\n"
         )
     file.write_text(json.dumps({**wrong, "dumbbell": {**wrong["dumbbell"], "queue": "codel target 10furlongs"}}))
@@ -62,7 +62,7 @@ def test_what_is_printed_is_what_was_meant(tmp_path: Path, capsys: pytest.Captur
     assert " flows 1024 quantum 1514 " in everything
     assert run(capsys, "tc", "--queue", everything)[1] == f"tc qdisc replace dev eth0 root {words}\n"
     code, _, err = run(capsys, "tc", "--queue", '{kind="codel", limit="30kB"}')
-    assert (code, err) == (2, "bloatlab: limit: tc counts it in packets, which 30000B is not (tc's `codel`)\n")
+    assert (code, err) == (2, "bloatlab: limit: tc requires a number of packets, not 30000B (tc's `codel`)\n")
 
 
 def test_words_leave_the_limit_to_tc_unless_it_is_asked_for() -> None:

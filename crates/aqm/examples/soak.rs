@@ -169,7 +169,7 @@ fn main() -> ExitCode {
         }
     }
     if findings > 0 {
-        println!("{findings} of the kinds broke a promise");
+        println!("{findings} of the kinds violated a property");
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_never_ends_in_a_hole() {
+    fn a_random_choice_never_selects_a_hole() {
         let mut queue = Holes::default();
         (0..16_u64).for_each(|n| queue.push(n));
         (1..15).for_each(|place| assert!(queue.take(place).is_some()));

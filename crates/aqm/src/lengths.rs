@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_last_to_come() {
+    fn of_equal_entries_the_last_added_is_found() {
         let mut lengths = Lengths::new(3);
         [0, 1, 2, 1, 0]
             .into_iter()

@@ -96,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn finds_what_a_look_at_all_finds(
+        fn finds_the_same_as_a_full_search(
             queues in 1_usize..20,
             steps in prop::collection::vec((0_usize..20, 0_u64..5, any::<bool>()), 1..300),
         ) {

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_it_can_hold_is_never_ready() {
+    fn more_than_its_capacity_is_never_available() {
         let bucket = TokenBucket::new(Rate(1_000), 100);
         assert_eq!(bucket.ready_at(TokenBucket::cost(100)), 0);
         assert_eq!(bucket.ready_at(TokenBucket::cost(101)), NEVER);

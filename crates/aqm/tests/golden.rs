@@ -143,7 +143,7 @@ fn table(config: serde_json::Value) -> String {
 }
 
 #[test]
-fn every_queue_does_what_it_did() {
+fn the_behaviour_of_every_queue_is_unchanged() {
     for (config, description) in QueueConfig::all().iter().zip(describe()) {
         let mut table_of = json!({ "kind": config.kind() });
         let has = |name: &str| {

@@ -35,7 +35,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn every_queue_keeps_the_promises_of_the_trait(episode in episode()) {
+    fn every_queue_has_the_properties_of_the_trait(episode in episode()) {
         episode.run(true);
     }
 }

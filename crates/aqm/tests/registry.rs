@@ -117,7 +117,7 @@ fn a_python_queue_is_carried_and_not_built() {
 }
 
 #[test]
-fn complaints_about_inner_queues_name_the_path() {
+fn errors_in_inner_queues_name_the_path() {
     let inner = |queue: Value| error(json!({ "kind": "htb", "queue": queue }));
     assert!(
         inner(json!("fifoo"))
@@ -146,7 +146,7 @@ fn complaints_about_inner_queues_name_the_path() {
 }
 
 #[test]
-fn python_stands_in_no_other_queue() {
+fn python_queues_cannot_be_nested() {
     let python = json!({ "kind": "python", "class": "mine:Queue" });
     let message =
         |name: &str| format!("{name}: a queue of kind `python` cannot stand inside another queue");
@@ -163,7 +163,7 @@ fn python_stands_in_no_other_queue() {
 }
 
 #[test]
-fn queues_stand_in_each_other_to_a_depth() {
+fn queues_are_nested_to_a_maximum_depth() {
     let nested = |levels: usize, name: &str| {
         (1..levels).fold(json!({ "kind": "fifo" }), |inner, _| match name {
             "queue" => json!({ "kind": "tbf", "queue": inner }),
@@ -184,7 +184,7 @@ fn queues_stand_in_each_other_to_a_depth() {
 }
 
 #[test]
-fn wrappers_refuse_what_makes_no_sense() {
+fn wrappers_refuse_invalid_combinations() {
     let tbf =
         |name: &str, value: Value| error(json!({ "kind": "tbf", "latency": "5ms", name: value }));
     assert!(tbf("limit", json!("5kB")).starts_with("latency: cannot be combined with `limit`"));

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lone_segments_are_suspect_where_others_come_in_pairs() {
+    fn single_segments_are_ambiguous_where_others_arrive_in_pairs() {
         let ack = |acked, delivered_now| Ack {
             acked,
             delivered_now,

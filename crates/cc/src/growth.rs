@@ -65,7 +65,7 @@ mod tests {
     use crate::slow_start::SlowStart;
 
     #[test]
-    fn savings_buy_one_segment_when_the_price_falls() {
+    fn saved_credit_adds_one_segment_when_the_price_falls() {
         let mut window = Window::new(1, 10);
         let mut growth = Growth::default();
         growth.avoid(&mut window, 10, 9);

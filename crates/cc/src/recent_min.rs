@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn stays_small() {
+    fn the_state_stays_small() {
         let mut min = RecentMin::default();
         for now in 0..100_000 {
             let least = min.update(now, 6400, now);

@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn so_are_those_of_several_bearers(
+    fn blocks_of_several_bearers_are_conserved_too(
         params in cells(),
         bearers in bearers(),
         seed in any::<u64>(),

@@ -87,7 +87,7 @@ fn shadowing_is_spread_over_users_as_the_scenario_says() {
 }
 
 #[test]
-fn shadowing_follows_the_way_and_forgets_it() {
+fn shadowing_depends_on_the_position_and_decorrelates() {
     // 1 m back and forth in 2 s: hardly any change. 370 m further, ten correlation lengths, everything has changed.
     let driving = |length_m| Params {
         shadowing: true,
@@ -135,7 +135,7 @@ fn a_line_of_sight_is_as_likely_as_the_scenario_says() {
 }
 
 #[test]
-fn what_is_added_never_shifts_the_rest() {
+fn additional_effects_do_not_change_the_others() {
     // With blockers that attenuate nothing and almost constant fading, shadowing is the same as without them.
     let plain = Params {
         blockage: Blockage::None,

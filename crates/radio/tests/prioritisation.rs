@@ -143,7 +143,7 @@ fn equal_priorities_take_turns_by_what_they_had() {
 }
 
 #[test]
-fn who_comes_back_has_no_claim_on_what_it_did_not_need() {
+fn a_returning_channel_is_not_compensated_for_idle_time() {
     let mut ue = Ue::new(&[channel(5, 0, 100); 2]);
     ue.enter(1, 400, 99);
     for ms in 0..50 {
@@ -156,7 +156,7 @@ fn who_comes_back_has_no_claim_on_what_it_did_not_need() {
 }
 
 #[test]
-fn what_does_not_fit_leaves_the_room_to_others() {
+fn a_channel_that_does_not_fit_leaves_the_room_to_others() {
     let mut channels = Prioritisation::new([channel(1, 0, 100), channel(2, 0, 100)]);
     let mut asked = Vec::new();
     channels.fill(0, 10, |place, offer| {
@@ -239,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn who_always_waits_gets_its_rate_whatever_its_priority(
+    fn a_backlogged_channel_gets_its_rate_whatever_its_priority(
         given in proptest::collection::vec((1_u8..=16, 0_u64..4_000_000), 2..5),
         sdus in proptest::collection::vec(40_u32..1600, 4),
         extra in 0_u32..4000,

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_acks_leave_the_most_that_fits() {
+    fn lost_acks_give_the_largest_possible_count() {
         // Appendix A.2: 20 segments and one step mean 1, 9 or 17 marks.
         let mut counter_reader = CounterReader::new();
         assert_eq!(
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_agree_on_what_both_understand() {
+    fn ends_agree_on_options_that_both_support() {
         use EcnFeedback::{Accurate, Classic, Dctcp, Off};
         let plan = |wanted| EcnPlan {
             wanted,

@@ -87,15 +87,15 @@ impl Printer<'_> {
 
     /// Tries the qdiscs of the kind in order, and returns the first that can express the queue.
     fn say<'q>(&self, kind: &Kind, queue: &'q Map<String, Value>) -> Result<Said<'q>, String> {
-        let mut complaints = Vec::new();
+        let mut errors = Vec::new();
         for tc in kind.tc {
             match self.say_as(tc, kind, queue) {
                 Ok(said) => return Ok(said),
-                Err(complaint) => complaints.push(complaint),
+                Err(error) => errors.push(error),
             }
         }
-        complaints.dedup();
-        Err(complaints.join("; "))
+        errors.dedup();
+        Err(errors.join("; "))
     }
 
     fn say_as<'q>(
@@ -158,8 +158,8 @@ impl Printer<'_> {
                         to.push(text);
                     }
                 }
-                Some(Err(complaint)) if *value != default(word.field) => {
-                    why.get_or_insert_with(|| format!("{}: {complaint}", word.field));
+                Some(Err(error)) if *value != default(word.field) => {
+                    why.get_or_insert_with(|| format!("{}: {error}", word.field));
                 }
                 _ => {}
             }
@@ -175,10 +175,10 @@ impl Printer<'_> {
             if field == "kind" || done.contains(&field.as_str()) || *value == default(field) {
                 continue;
             }
-            let complaint = why
+            let error = why
                 .as_ref()
                 .filter(|why| why.starts_with(&format!("{field}: ")));
-            return Err(complaint.map_or_else(
+            return Err(error.map_or_else(
                 || format!("{field}: tc's `{name}` cannot express {}", plain(value)),
                 |why| format!("{why} (tc's `{name}`)"),
             ));
@@ -223,10 +223,10 @@ fn written(word: &Word, value: &Value) -> Option<Result<String, String>> {
             let list = value.as_array()?;
             let words: Vec<String> = list.iter().map(Value::to_string).collect();
             let fits = (1..=most).contains(&list.len());
-            let complaint = || format!("tc takes up to {most} numbers");
+            let error = || format!("tc takes up to {most} numbers");
             Some(
                 fits.then(|| format!("{tc} {}", words.join(" ")))
-                    .ok_or_else(complaint),
+                    .ok_or_else(error),
             )
         }
         // The parameter is absent.

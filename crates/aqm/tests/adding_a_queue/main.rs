@@ -37,7 +37,7 @@ fn the_page_shows_this_file() {
 }
 
 #[test]
-fn the_line_makes_it_known() {
+fn the_registry_line_makes_it_known() {
     let read =
         |value| serde_json::from_value::<QueueConfig>(value).map_err(|error| error.to_string());
     assert_eq!(
@@ -99,7 +99,7 @@ fn it_marks_above_the_threshold() {
 
 proptest! {
     #[test]
-    fn it_keeps_the_promises_of_the_trait(seed in any::<u64>(), limit in 1_u64..100) {
+    fn it_has_the_properties_of_the_trait(seed in any::<u64>(), limit in 1_u64..100) {
         let config = json!({ "kind": "step", "limit": format!("{limit}p") });
         let episode = Episode::draw(0, 60, &mut Streams::new(seed).stream("episode"));
         let queue: QueueConfig = serde_json::from_value(config.clone()).unwrap();

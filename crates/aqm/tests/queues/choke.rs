@@ -17,7 +17,7 @@ fn five(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log) {
 }
 
 #[test]
-fn a_flow_that_draws_itself_loses_both_packets() {
+fn a_match_with_the_same_flow_drops_both_packets() {
     let (mut queue, mut log) = (build(config()), Log::default());
     five(queue.as_mut(), &mut log);
     // The sixth sees 0.25 * 5 + 0.75 * 1.94921875 = 2.7, above min, and draws a packet of its own flow.
@@ -49,7 +49,7 @@ fn a_flow_that_draws_itself_loses_both_packets() {
 }
 
 #[test]
-fn every_packet_of_the_queue_is_drawn_alike() {
+fn every_packet_of_the_queue_is_drawn_with_equal_probability() {
     let mut drawn = [0_u32; 5];
     for seed in 0..2000 {
         let config: QueueConfig = serde_json::from_value(config()).unwrap();
@@ -66,7 +66,7 @@ fn every_packet_of_the_queue_is_drawn_alike() {
 }
 
 #[test]
-fn ecn_does_not_save_the_drawn_and_marks_above_max() {
+fn drawn_packets_are_dropped_despite_ecn_and_ecn_marks_above_max() {
     let mut config = config();
     config["ecn"] = json!(true);
     config["max"] = json!("3p");

@@ -80,7 +80,7 @@ fn the_rate_resumes_where_the_decay_has_left_it() {
 }
 
 #[test]
-fn a_step_that_is_due_when_the_queue_stands_again_is_a_signal() {
+fn a_step_that_is_due_when_the_queue_is_long_again_is_a_signal() {
     let mut state = at_three();
     judge(&mut state, SHORT, false, &[200.0]);
     // 228.445 704 has passed: 240 + 100 / sqrt(3), then count = 4 and + 50.
@@ -89,7 +89,7 @@ fn a_step_that_is_due_when_the_queue_stands_again_is_a_signal() {
 }
 
 #[test]
-fn an_empty_queue_decays_by_one_step_a_look() {
+fn an_empty_queue_decays_by_one_step_per_check() {
     let mut state = at_three();
     assert!(!controller().emptied(&mut state, ms(228.0)));
     assert!(!state.dropping() && state.count() == 3);
@@ -221,7 +221,7 @@ fn long_sojourns_wake_blue_if_asked_to() {
 }
 
 #[test]
-fn the_threshold_marks_whatever_the_state() {
+fn the_threshold_marks_in_any_state() {
     let mut queue = build(json!({ "kind": "cobalt", "ce_threshold": "1ms" }));
     let mut log = Log::default();
     for (id, ecn) in [(0, Ecn::Ect1), (1, Ecn::NotEct), (2, Ecn::Ect0)] {

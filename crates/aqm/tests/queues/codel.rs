@@ -71,7 +71,7 @@ fn the_schedule_does_not_slip_when_packets_come_late() {
 }
 
 #[test]
-fn one_packet_below_the_target_ends_dropping_and_patience_starts_anew() {
+fn one_packet_below_the_target_ends_dropping_and_restarts_the_interval() {
     let state = &mut CodelState::default();
     assert_eq!(judge(state, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
     assert_eq!(controller().judge(state, ms(150.0), SHORT, DEEP), Forward);

@@ -194,7 +194,7 @@ fn exact_classes_do_not_collide_until_they_run_out() {
 }
 
 #[test]
-fn a_limit_of_a_queue_is_named_in_the_complaint() {
+fn a_limit_of_a_queue_is_named_in_the_error() {
     let config: QueueConfig =
         serde_json::from_value(json!({ "kind": "drr", "flow_limit": "3buffers" })).unwrap();
     assert!(

@@ -139,7 +139,7 @@ fn classic_traffic_keeps_its_share() {
 }
 
 #[test]
-fn code_points_choose_the_queue() {
+fn ecn_codepoints_select_the_queue() {
     for (class, in_l4s) in [("l4s_ect", 2.0), ("any_ect", 3.0)] {
         let mut queue = build(json!({ "kind": "dualpi2", "ecn_class": class }));
         let mut log = Log::default();

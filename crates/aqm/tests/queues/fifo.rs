@@ -17,7 +17,7 @@ fn a_full_fifo_refuses_the_newest() {
 }
 
 #[test]
-fn a_full_head_drop_queue_gives_up_the_oldest() {
+fn a_full_head_drop_queue_drops_the_oldest() {
     let mut queue = build(json!({ "kind": "head_drop", "limit": "3p" }));
     let mut log = Log::default();
     (0..5).for_each(|id| queue.enqueue(0, packet(id, 0), &mut log));
@@ -100,7 +100,7 @@ fn a_buffer_holds_what_its_host_hands_over_and_is_free_when_its_last_packet_left
 }
 
 #[test]
-fn what_was_handed_over_apart_has_buffers_apart() {
+fn packets_sent_separately_have_separate_buffers() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "4buffers", "segments_per_buffer": 2 }));
     let mut log = Log::default();
     // Two pairs of flow 0, with one packet of flow 1 between them, and one of flow 0 that does not directly follow its predecessor.
@@ -118,7 +118,7 @@ fn what_was_handed_over_apart_has_buffers_apart() {
 }
 
 #[test]
-fn a_buffer_enters_whole_or_not_at_all() {
+fn a_buffer_is_accepted_as_a_whole_or_refused() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "2buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();
     together(queue.as_mut(), &mut log, 0, 0, 1);
@@ -139,7 +139,7 @@ fn a_buffer_enters_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_follows_into_an_empty_queue_is_a_buffer() {
+fn a_following_packet_in_an_empty_queue_starts_a_buffer() {
     let mut queue = build(json!({ "kind": "fifo", "limit": "1buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();
     together(queue.as_mut(), &mut log, 0, 0, 1);
@@ -154,7 +154,7 @@ fn what_follows_into_an_empty_queue_is_a_buffer() {
 }
 
 #[test]
-fn head_drop_gives_up_a_whole_buffer() {
+fn head_drop_drops_a_whole_buffer() {
     let mut queue =
         build(json!({ "kind": "head_drop", "limit": "2buffers", "segments_per_buffer": 3 }));
     let mut log = Log::default();

@@ -89,7 +89,7 @@ fn flows_share_as_many_queues_as_the_mask_has() {
 }
 
 #[test]
-fn above_the_threshold_a_flow_waits_for_its_turns() {
+fn above_the_threshold_a_flow_waits_for_its_rounds() {
     // A quantum of two packets takes 2 ms.
     let mut queue = fq(json!({ "maxrate": "12Mbit/s" }));
     let mut log = Log::default();
@@ -109,7 +109,7 @@ fn above_the_threshold_a_flow_waits_for_its_turns() {
 }
 
 #[test]
-fn a_flow_held_back_holds_no_other_back() {
+fn a_flow_held_back_does_not_block_others() {
     let mut queue = fq(json!({ "maxrate": "12Mbit/s" }));
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 4]);
@@ -153,7 +153,7 @@ fn without_pacing_nothing_waits() {
 }
 
 #[test]
-fn a_flow_that_rested_has_a_quantum_again() {
+fn a_flow_that_was_idle_gets_a_full_quantum() {
     let mut log = Log::default();
     for (rest, order) in [(40.0, [1, 2, 2, 1]), (40.001, [1, 1, 2, 2])] {
         let mut queue = fq(json!({}));

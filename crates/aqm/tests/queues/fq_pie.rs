@@ -22,7 +22,7 @@ fn new_flows_are_served_first_and_then_take_turns() {
 }
 
 #[test]
-fn only_the_flow_that_waits_is_dropped() {
+fn only_the_flow_with_delay_loses_packets() {
     let mut queue = build(json!({ "kind": "fq_pie", "quantum": "1500B" }));
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 1, 2_000);
@@ -48,7 +48,7 @@ fn only_the_flow_that_waits_is_dropped() {
 }
 
 #[test]
-fn what_is_too_much_is_dropped_on_arrival() {
+fn excess_packets_are_dropped_on_arrival() {
     let mut log = Log::default();
     let mut queue = build(json!({ "kind": "fq_pie", "limit": "3p" }));
     arrive(queue.as_mut(), &mut log, 1, 5);

@@ -43,7 +43,7 @@ fn the_interval_shrinks_with_time_above_the_threshold() {
 }
 
 #[test]
-fn the_time_up_to_a_signal_counts_for_its_interval() {
+fn time_before_a_signal_counts_for_the_interval_that_it_starts() {
     let config = json!({ "kind": "gsp", "threshold": "1p" });
     let (mut queue, mut log) = (build(config), Log::default());
     // Above from 0 on, when the second packet came; the third starts an interval of 200 ms.

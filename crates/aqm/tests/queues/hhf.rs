@@ -39,7 +39,7 @@ fn a_flow_is_heavy_when_it_sends_more_than_admitted_in_a_period() {
 }
 
 #[test]
-fn the_others_go_first_and_have_twice_the_turn() {
+fn other_flows_are_served_first_with_twice_the_quantum() {
     let mut queue = hhf(json!({ "admit_bytes": "1500B" }));
     let mut log = Log::default();
     // Packet 0 is admitted; 1 to 4 belong to a heavy hitter.
@@ -53,7 +53,7 @@ fn the_others_go_first_and_have_twice_the_turn() {
 }
 
 #[test]
-fn heavy_hitters_pay_for_overflow_first() {
+fn heavy_hitters_lose_packets_first_on_overflow() {
     let mut queue = hhf(json!({ "admit_bytes": "1500B", "limit": "5p" }));
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 3]);
@@ -131,7 +131,7 @@ fn heavy_hitters_are_shielded_from_the_counters() {
 }
 
 #[test]
-fn expired_entries_are_used_again_or_leave() {
+fn expired_entries_are_reused_or_removed() {
     let mut filter = filter();
     // These flows share a list of the table.
     let (first, second) = (0, 1 << 10);

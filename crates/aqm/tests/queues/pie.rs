@@ -121,7 +121,7 @@ fn arrivals(controller: &PieController, state: &mut PieState, n: usize) -> Vec<V
 }
 
 #[test]
-fn a_burst_passes_for_150_ms_and_again_after_a_calm() {
+fn a_burst_passes_for_150_ms_and_again_after_congestion_ends() {
     let params = Params::default();
     let (controller, mut state) = (PieController::new(&params, 1500), PieState::new(&params));
     // Ten updates of 15 ms use up the burst allowance. The probability approaches 1 much earlier.

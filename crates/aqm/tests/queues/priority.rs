@@ -110,7 +110,7 @@ fn each_band_has_its_own_queue_and_limit() {
 }
 
 #[test]
-fn a_band_that_holds_its_packets_back_lets_the_next_send() {
+fn a_band_that_holds_packets_back_does_not_block_the_next() {
     let shaper = json!({ "kind": "tbf", "rate": "12Mbit/s", "burst": "1500B" });
     let mut queue = priority("queues", json!([shaper, "fifo", "fifo"]));
     // The second packet of the first band waits 1 ms for tokens.

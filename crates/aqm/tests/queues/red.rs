@@ -264,7 +264,7 @@ fn the_first_packet_above_min_starts_the_count_and_a_calm_ends_it() {
 }
 
 #[test]
-fn a_packet_that_finds_the_queue_empty_is_spared() {
+fn a_packet_that_finds_the_queue_empty_is_not_dropped() {
     // An average far above twice max, and an empty queue.
     let verdict = |params: Params, packets| {
         let (controller, mut state) = controller(&params);

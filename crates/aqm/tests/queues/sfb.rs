@@ -89,7 +89,7 @@ fn four_fifths_of_max_are_the_target() {
 }
 
 #[test]
-fn above_one_half_marks_do_not_help() {
+fn above_one_half_ecn_capable_packets_are_dropped_too() {
     let config = json!({ "kind": "sfb", "target": 1, "max": 50, "increment": 0.3 });
     let config: QueueConfig = serde_json::from_value(config).unwrap();
     let (mut marks, mut drops) = (0, 0);
@@ -111,7 +111,7 @@ fn above_one_half_marks_do_not_help() {
 }
 
 #[test]
-fn flows_that_do_not_answer_are_held_to_the_penalty_rate() {
+fn unresponsive_flows_are_limited_to_the_penalty_rate() {
     let (mut queue, mut log) =
         queue(json!({ "target": 2, "max": 50, "increment": 1.0, "penalty_burst": 2 }));
     // Two are admitted, and two more by the burst.

@@ -59,7 +59,7 @@ fn turns_are_equal_in_bytes_or_in_packets() {
 }
 
 #[test]
-fn a_turn_taken_too_far_is_paid_back() {
+fn a_quantum_that_is_exceeded_is_subtracted_later() {
     let mut queue = sfq(json!({ "quantum": "1000B" }));
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1; 9]);
@@ -100,7 +100,7 @@ fn overflow_takes_the_latest_or_the_oldest_packet_of_the_longest_queue() {
 }
 
 #[test]
-fn of_queues_equally_long_the_last_to_become_so_pays() {
+fn of_equally_long_queues_the_last_to_reach_that_length_loses_a_packet() {
     let mut queue = sfq(json!({ "limit": "4p" }));
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 1, 2, 2, 3]);
@@ -111,7 +111,7 @@ fn of_queues_equally_long_the_last_to_become_so_pays() {
 }
 
 #[test]
-fn when_all_hold_one_packet_the_one_whose_turn_it_is_pays() {
+fn if_all_hold_one_packet_the_flow_being_served_loses_it() {
     let mut queue = sfq(json!({ "limit": "3p" }));
     let mut log = Log::default();
     enqueue(queue.as_mut(), &mut log, 0, 0, &[1, 2, 3, 4]);
@@ -146,7 +146,7 @@ fn no_more_queues_are_in_use_than_allowed() {
 }
 
 #[test]
-fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
+fn perturbation_rehashes_queued_flows_and_keeps_their_order() {
     let mut queue =
         build(json!({ "kind": "sfq", "divisor": 16, "perturb": "10s", "quantum": "1500B" }));
     let mut log = Log::default();
@@ -178,7 +178,7 @@ fn perturbation_hashes_queued_flows_anew_and_keeps_their_order() {
 }
 
 #[test]
-fn what_collides_after_a_perturbation_must_fit() {
+fn flows_that_collide_after_a_perturbation_must_fit() {
     let mut queue = build(json!({ "kind": "sfq", "divisor": 2, "perturb": "1s", "depth": 6 }));
     let mut log = Log::default();
     // Five packets each, however many flows share a queue.

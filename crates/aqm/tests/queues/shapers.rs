@@ -76,7 +76,7 @@ fn tbf_keeps_fractions_of_a_nanosecond_at_odd_rates() {
 }
 
 #[test]
-fn tbf_drops_what_there_can_never_be_tokens_for() {
+fn tbf_drops_packets_larger_than_the_bucket() {
     let mut queue = build(json!({ "kind": "tbf", "rate": "8Mbit/s", "burst": "1499B" }));
     let mut log = Log::default();
     arrive(queue.as_mut(), &mut log, 0, &[1500, 1499]);
@@ -116,7 +116,7 @@ fn small_packets_take_the_tokens_of_mpu() {
 }
 
 #[test]
-fn tbf_limits_bytes_or_the_time_that_they_wait() {
+fn tbf_limits_bytes_or_their_delay() {
     let held = |config| {
         let (mut queue, mut log) = (build(config), Log::default());
         arrive(queue.as_mut(), &mut log, 0, &[100; 2000]);
@@ -138,7 +138,7 @@ fn tbf_limits_bytes_or_the_time_that_they_wait() {
 }
 
 #[test]
-fn htb_pays_afterwards() {
+fn htb_may_go_into_debt() {
     // 1600 bytes at the start: the first packet leaves 100; the second causes a debt of 1400 bytes, which takes 1.4 ms.
     let mut queue = build(json!({ "kind": "htb", "rate": "8Mbit/s" }));
     let mut log = Log::default();
@@ -197,7 +197,7 @@ fn a_rate_step_counts_while_nothing_waits() {
 }
 
 #[test]
-fn the_inner_queue_rules_over_what_waits() {
+fn the_inner_queue_manages_waiting_packets() {
     // CoDel inside a shaper also counts the time that packets wait for tokens.
     let mut queue = build(json!({ "kind": "htb", "rate": "1Mbit/s", "queue": "codel" }));
     let mut log = Log::default();
@@ -246,7 +246,7 @@ fn a_shaper_in_a_shaper_sends_at_the_slower_rate() {
 }
 
 #[test]
-fn the_policer_drops_what_there_are_no_tokens_for() {
+fn the_policer_drops_packets_without_tokens() {
     let mut queue = build(json!({ "kind": "policer", "rate": "8Mbit/s", "burst": "3000B" }));
     let mut log = Log::default();
     // 3000 tokens: two packets pass; the third does not, and the small one finds no tokens either.
@@ -276,7 +276,7 @@ fn the_policer_drops_what_there_are_no_tokens_for() {
 }
 
 #[test]
-fn the_policer_knows_sizes_and_a_peak() {
+fn the_policer_applies_mpu_overhead_and_a_peak_rate() {
     let config = json!({
         "kind": "policer", "rate": "8Mbit/s", "burst": "4000B", "peakrate": "16Mbit/s", "mtu": "1000B",
     });
@@ -291,7 +291,7 @@ fn the_policer_knows_sizes_and_a_peak() {
 }
 
 #[test]
-fn the_policer_marks_if_told_to() {
+fn the_policer_marks_if_configured() {
     let config =
         json!({ "kind": "policer", "rate": "8Mbit/s", "burst": "1500B", "exceed": "mark" });
     let mut queue = build(config);
@@ -314,7 +314,7 @@ fn the_policer_marks_if_told_to() {
 }
 
 #[test]
-fn what_an_inner_queue_waited_for_may_come_while_tokens_are_short() {
+fn an_inner_queue_may_become_ready_while_tokens_are_missing() {
     let mut queue = build(json!({
         "kind": "htb", "rate": "1Mbit/s", "burst": "2000B", "cburst": "2000B",
         "queue": { "kind": "fq", "maxrate": "10Mbit/s", "quantum": "256B", "initial_quantum": "100B" },

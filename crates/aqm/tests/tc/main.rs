@@ -296,7 +296,7 @@ fn a_pasted_command_is_read() {
 }
 
 #[test]
-fn what_differs_from_tcs_default_is_printed_or_everything() {
+fn differences_from_tcs_defaults_or_all_arguments_are_printed() {
     let config = read("fq_codel limit 5000 target 10ms noecn").unwrap();
     assert_eq!(
         print(&config).unwrap(),
@@ -332,37 +332,37 @@ fn what_differs_from_tcs_default_is_printed_or_everything() {
 
 #[test]
 fn what_tc_cannot_express_is_named() {
-    let complaint = |value: serde_json::Value| {
+    let error = |value: serde_json::Value| {
         let config: QueueConfig = serde_json::from_value(value).unwrap();
         print(&config).unwrap_err()
     };
     assert_eq!(
-        complaint(json!({ "kind": "codel", "limit": "30kB" })),
+        error(json!({ "kind": "codel", "limit": "30kB" })),
         "limit: tc requires a number of packets, not 30000B (tc's `codel`)"
     );
     assert_eq!(
-        complaint(json!({ "kind": "fifo", "limit": "20buffers" })),
+        error(json!({ "kind": "fifo", "limit": "20buffers" })),
         "limit: tc requires a number of packets, not 20buffers (tc's `pfifo`); \
          limit: tc requires a number of bytes, not 20buffers (tc's `bfifo`)"
     );
     assert_eq!(
-        complaint(json!({ "kind": "pie", "max_burst": "1ms" })),
+        error(json!({ "kind": "pie", "max_burst": "1ms" })),
         "max_burst: tc's `pie` cannot express 1ms"
     );
     assert_eq!(
-        complaint(json!({ "kind": "pie", "alpha": 0.13 })),
+        error(json!({ "kind": "pie", "alpha": 0.13 })),
         "alpha: tc takes whole numbers up to 32, and 0.13 would be 2.08 (tc's `pie`)"
     );
     assert_eq!(
-        complaint(json!({ "kind": "codel", "target": "1500ns" })),
+        error(json!({ "kind": "codel", "target": "1500ns" })),
         "target: tc requires whole microseconds, not 1500ns (tc's `codel`)"
     );
     assert_eq!(
-        complaint(json!({ "kind": "codel", "interval": "5min" , "target": "9000s" })),
+        error(json!({ "kind": "codel", "interval": "5min" , "target": "9000s" })),
         "target: tc cannot write 9000s (tc's `codel`)"
     );
     assert_eq!(
-        complaint(json!({ "kind": "python", "class": "mine:Queue" })),
+        error(json!({ "kind": "python", "class": "mine:Queue" })),
         "Linux has no `python`"
     );
     let device = read("codel limit 5").unwrap().to_tc("eth 0", false);

@@ -225,16 +225,16 @@ fn every_qdisc_names_words_once_and_parameters_that_exist() {
 fn every_kind_that_linux_has_is_printed_and_read_back() {
     let configured: Vec<QueueConfig> = CONFIGURED.iter().map(|text| read(text).unwrap()).collect();
     for config in QueueConfig::all() {
-        let complaint = config.to_tc("eth0", false).err();
+        let error = config.to_tc("eth0", false).err();
         let Some(tc) = config.tc().first() else {
             let wanted = format!("Linux has no `{}`", config.kind());
-            assert!(complaint.is_some_and(|why| why.starts_with(&wanted)));
+            assert!(error.is_some_and(|why| why.starts_with(&wanted)));
             continue;
         };
         // If tc requires an argument, or has a default that is not supported here, there is no default.
-        let wanted = complaint.is_some();
+        let wanted = error.is_some();
         let other = !tc.required.is_empty() || !tc.presets.is_empty();
-        assert!(!wanted || other, "{}: {complaint:?}", tc.name);
+        assert!(!wanted || other, "{}: {error:?}", tc.name);
         let same = |one: &&QueueConfig| one.kind() == config.kind();
         let own: Vec<_> = configured.iter().filter(same).collect();
         assert!(own.len() >= config.tc().len(), "{}", tc.name);

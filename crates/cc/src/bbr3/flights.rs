@@ -60,7 +60,7 @@ mod tests {
     use crate::RateSample;
 
     #[test]
-    fn finds_what_the_newest_segment_left_behind() {
+    fn finds_the_data_in_flight_when_the_newest_segment_was_sent() {
         let mut flights = Flights::default();
         let ack = |delivered, lost, prior_delivered| Ack {
             delivered,

@@ -47,7 +47,7 @@ fn a_loss_leaves_four_fifths() {
 }
 
 #[test]
-fn far_away_it_grows_by_the_largest_step() {
+fn far_from_the_maximum_it_grows_by_the_largest_step() {
     // A quarter of 101 is 25, above 16: 399 / 16 = 24 segments add one, 24 * 16 / 31 = 12.
     let mut d = after_loss(500);
     assert_eq!(price(&mut d), 12);

@@ -48,7 +48,7 @@ fn backing_off() -> Driver {
 }
 
 #[test]
-fn a_sure_gradient_takes_three_tenths_in_step_with_what_is_delivered() {
+fn a_certain_gradient_removes_three_tenths_in_step_with_deliveries() {
     let mut d = backing_off();
     // 724 / 1024 of 102 segments: 72.
     assert_eq!((d.window.ssthresh, d.window.cwnd), (72 * MSS, 102 * MSS));
@@ -61,7 +61,7 @@ fn a_sure_gradient_takes_three_tenths_in_step_with_what_is_delivered() {
 }
 
 #[test]
-fn a_falling_or_steady_delay_backs_off_never() {
+fn a_falling_or_constant_delay_never_backs_off() {
     for rtts in [[200, 100], [100, 100]] {
         let mut d = avoiding(SURE, rtts);
         acks(&mut d, 102, rtts[1]);

@@ -28,7 +28,7 @@ fn without_a_queue_it_grows_by_a_power_of_the_window() {
 }
 
 #[test]
-fn what_waits_in_the_queue_beyond_gamma_is_given_back() {
+fn the_window_is_reduced_by_the_queue_above_gamma() {
     let mut d = avoiding(r#""compound""#);
     for _ in 0..10 {
         round(&mut d, 100 * MS);

@@ -106,7 +106,7 @@ fn competes_when_the_queue_was_never_nearly_empty_for_five_round_trips() {
 }
 
 #[test]
-fn never_competes_if_told_so() {
+fn never_competes_if_disabled() {
     let mut d = steady(r#"{"kind": "copa", "competitive": false}"#);
     for _ in 0..20 {
         round(&mut d, 200 * MS);

@@ -78,7 +78,7 @@ fn a_loss_halves_down_to_two_segments() {
 }
 
 #[test]
-fn a_window_that_is_not_used_is_taken_back() {
+fn an_unused_window_is_reduced() {
     let mut d = at(50);
     let unused = Ack {
         cwnd_limited: false,

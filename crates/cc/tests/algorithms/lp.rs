@@ -47,7 +47,7 @@ fn a_second_sign_within_three_round_trips_leaves_one_segment() {
 }
 
 #[test]
-fn without_a_sign_it_rests_for_three_round_trips_and_grows_again() {
+fn without_a_second_sign_it_pauses_for_three_round_trips_and_grows_again() {
     let mut d = avoiding();
     (0..2).for_each(|_| ack(&mut d, 150));
     // 3 * 100 ms after the sign, with one ACK per millisecond.

@@ -80,7 +80,7 @@ fn an_unknown_name_gets_the_nearest_and_the_list() {
 }
 
 #[test]
-fn a_value_that_is_no_number_is_refused() {
+fn a_value_that_is_not_a_number_is_refused() {
     let cc = CcConfig::Cubic(cubic::Params {
         c: f64::NAN,
         ..cubic::Params::default()
@@ -150,11 +150,11 @@ fn algorithms_that_do_not_observe_sends_ignore_them() {
         base_rtt: 40 * MS,
         buffer: 20 * MSS,
     };
-    let mut heed = Vec::new();
+    let mut observing = Vec::new();
     for config in CcConfig::all() {
         let (mut told, mut untold) = (Driver::of(&config, 10), Driver::of(&config, 10));
         if told.cc.observes_sends() {
-            heed.push(config.kind());
+            observing.push(config.kind());
             continue;
         }
         for _ in 0..100 {
@@ -164,5 +164,5 @@ fn algorithms_that_do_not_observe_sends_ignore_them() {
             assert_eq!(told.window, untold.window, "{}", config.kind());
         }
     }
-    assert_eq!(heed, ["bbr", "bbr3", "vivace"]);
+    assert_eq!(observing, ["bbr", "bbr3", "vivace"]);
 }

@@ -10,7 +10,7 @@ fn avoiding(segments: u64) -> Driver {
 }
 
 #[test]
-fn a_hundred_segments_earn_one() {
+fn a_hundred_segments_add_one() {
     let mut d = avoiding(400);
     for _ in 0..99 {
         d.on_ack(MSS, 50 * MS);

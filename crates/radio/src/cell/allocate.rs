@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wait_for_gets_a_unit_under_any_policy() {
+    fn urgent_data_gets_a_unit_under_any_policy() {
         let mut candidates = [
             Candidate::new(0, 1, 4, 0.0),
             Candidate::new(1, 2, 99_999, 0.0),

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_granted_since_is_taken_off_a_report() {
+    fn later_grants_are_subtracted_from_a_report() {
         let mut requests = Requests::default();
         requests.ask(0);
         requests.granted(3, 100);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn screens_at_angles_forget_with_time_and_way() {
+    fn blocking_screens_decorrelate_with_time_and_distance() {
         // A horizontal path is blocked with probability 1 - (1 - 20/360)^4 = 0.204. After a correlation length of 10 m, this has often changed.
         let view = view([50.0, 0.0]);
         let (mut touched, mut by_time, mut by_way, mut unchanged) = (0, 0, 0, 0);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn values_out_of_range_are_named() {
         let wide = Blockage::B(Crossing {
             width_m: 0.0,
             ..Crossing::default()

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn faster_forgets_sooner() {
+    fn faster_movement_decorrelates_sooner() {
         // 10 m/s at 6 GHz: 200 Hz. After 1 ms, J0(2 pi 0.2) = 0.642 of the amplitude remains; after 0.05 ms nearly all.
         let fading = Fading {
             k_db: None,

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn values_out_of_range_are_named() {
         let walk = RandomWaypoint {
             min_speed_mps: 2.0,
             max_speed_mps: 1.0,

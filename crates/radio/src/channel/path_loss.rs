@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn farther_is_never_louder_and_an_obstacle_never_helps() {
+    fn distance_and_obstacles_never_raise_the_snr() {
         for scenario in [Scenario::Rma, Scenario::Uma, Scenario::Umi, Scenario::Inh] {
             let mut last = [0.0; 2];
             for d in 1..2000 {

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn values_out_of_range_are_named() {
         assert!(
             of(&[[0.0, 1.0]], Some(0.0))
                 .unwrap_err()

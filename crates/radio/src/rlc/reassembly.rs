@@ -289,7 +289,7 @@ mod tests {
 
     /// The end of an SDU whose middle is missing must not be taken for the end of an earlier SDU.
     #[test]
-    fn a_jump_closes_what_was_open() {
+    fn a_jump_of_the_window_discards_incomplete_sdus() {
         let mut store = Reassembly::new(Framing::Lena);
         let mut up = Vec::new();
         let mut pdu = pieces(&[10], 0, 10)[0];

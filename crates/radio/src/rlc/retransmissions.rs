@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_already_is_noted_once() {
+    fn retransmissions_already_queued_are_noted_once() {
         let mut again = Retransmissions::default();
         assert!(again.note(span(3, 10, 20)));
         assert!(again.note(span(3, 30, 40)));

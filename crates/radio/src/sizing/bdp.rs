@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_third_stands_ready_and_the_rest_follows_evenly() {
+    fn a_third_is_available_at_once_and_the_rest_is_paced() {
         let mut algorithm = Bdp::new(&Params::default(), MILLISECOND);
         algorithm.on_tti_end(10 * MILLISECOND, 24, 4);
         assert_eq!(algorithm.pace(), 20.0);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_slows_it_down() {
+    fn an_idle_time_lowers_the_rate() {
         let mut algorithm = Bdp::new(&Params::default(), MILLISECOND);
         algorithm.on_tti_end(0, 20, 0);
         // 5.6 TTIs plus the third are not more than 6; 6 plus the third are.

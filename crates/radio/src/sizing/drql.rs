@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_needed_is_taken_off_after_100_ms() {
+    fn unused_capacity_is_removed_after_100_ms() {
         let mut algorithm = Drql::new(&Params::default());
         // Emptied below the limit, so the window starts.
         algorithm.on_release(3);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tti_without_service_begins_the_window_anew() {
+    fn a_tti_without_service_restarts_the_window() {
         let mut algorithm = Drql::new(&Params::default());
         for at in 1..100 {
             tti(&mut algorithm, at, 10);

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_silence_costs_few_steps() {
+    fn a_long_idle_time_takes_few_steps() {
         let params = Params {
             interval: Duration(MILLISECOND),
             ..Params::default()

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn other_flows_are_marked_by_the_square_root_law_while_the_queue_is_long() {
+    fn classic_flows_are_marked_by_the_throughput_equation_while_the_queue_is_long() {
         let marker = marker();
         assert_eq!(marker.classic(225_000, 1, 1448, 20 * MILLISECOND), 0.0);
         // (1.75 x 1448/(2 x 2e6 x 0.02))^2 = (2534/80000)^2 = 0.0010033.

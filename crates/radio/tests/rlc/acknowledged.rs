@@ -68,13 +68,13 @@ proptest! {
     }
 
     #[test]
-    fn small_sdus_too((params, window) in settings(), sizes in sizes(true), air_params in air_params()) {
+    fn small_sdus_are_packed_as_well((params, window) in settings(), sizes in sizes(true), air_params in air_params()) {
         run(params, window, &sizes, air_params);
     }
 }
 
 #[test]
-fn a_link_that_fails_is_established_anew_and_loses_nothing() {
+fn a_failed_link_is_reestablished_and_loses_nothing() {
     for framing in [Framing::Nr, Framing::Lena] {
         let params = AmParams {
             framing,

@@ -9,7 +9,7 @@ fn after(ms: u64) -> Timer {
 }
 
 #[test]
-fn a_discard_leaves_no_gap() {
+fn a_discard_leaves_no_gap_in_the_sequence_numbers() {
     let params = PdcpParams {
         discard_timer: after(50),
         ..PdcpParams::default()
@@ -26,7 +26,7 @@ fn a_discard_leaves_no_gap() {
 }
 
 #[test]
-fn what_is_missing_holds_up_the_rest_for_t_reordering() {
+fn a_missing_sdu_delays_the_rest_for_t_reordering() {
     let params = PdcpParams {
         t_reordering: after(40),
         ..PdcpParams::default()

@@ -41,7 +41,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn what_is_not_allowed_is_named() {
+fn disallowed_values_are_named() {
     let refused = |value: serde_json::Value, with: &str| {
         let error = rlc(value).err().unwrap_or_default();
         assert!(error.contains(with), "{error}");

@@ -25,7 +25,7 @@ fn segments(sender: &mut AmTransmitter<u64>) -> Vec<Pdu<u64>> {
 }
 
 #[test]
-fn what_is_missing_is_named_after_t_reassembly() {
+fn missing_data_is_reported_after_t_reassembly() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
     let pdus = segments(&mut sender);
     assert!(pdus[9].poll && pdus[..9].iter().all(|pdu| !pdu.poll));
@@ -85,7 +85,7 @@ fn what_is_missing_is_named_after_t_reassembly() {
 }
 
 #[test]
-fn a_small_room_cuts_a_report() {
+fn a_small_room_truncates_a_report() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
     let pdus = segments(&mut sender);
     let mut up = Vec::new();
@@ -173,7 +173,7 @@ fn order_is_the_framings() {
 
 /// The queue drops the SDU that followed the last PDU, so that nothing polls. When nothing is sent for t-PollRetransmit, a poll is sent.
 #[test]
-fn a_tail_without_a_poll_is_asked_for() {
+fn a_tail_without_a_poll_is_polled_later() {
     let mut sender = AmTransmitter::new(&params());
     let mut queue = Queue::new(&[100; 2]);
     let mut out = Vec::new();
@@ -293,7 +293,7 @@ fn t_reassembly_starts_again_for_later_gaps() {
 
 /// PDUs in transmission when a bearer is re-established are ignored.
 #[test]
-fn what_is_from_another_era_is_ignored() {
+fn pdus_of_an_earlier_era_are_ignored() {
     let (mut sender, mut receiver) = (AmTransmitter::new(&params()), AmReceiver::new(&params()));
     let pdus = segments(&mut sender);
     let mut up = Vec::new();

@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_made_up_or_doubled((params, window) in settings(0..100_u64), sizes in sizes(), air_params in air_params(4)) {
+    fn nothing_is_invented_or_duplicated((params, window) in settings(0..100_u64), sizes in sizes(), air_params in air_params(4)) {
         run(params, window, &sizes, air_params);
     }
 
@@ -94,7 +94,7 @@ proptest! {
 
 /// When a bearer is re-established, complete SDUs are delivered, and incomplete ones are discarded on both sides.
 #[test]
-fn a_new_start_forgets_what_is_incomplete() {
+fn reestablishment_discards_incomplete_sdus() {
     for (framing, whole) in [(Framing::Nr, vec![0, 1, 2]), (Framing::Lena, vec![2])] {
         let params = UmParams {
             framing,

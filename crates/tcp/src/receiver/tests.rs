@@ -190,7 +190,7 @@ fn reports_holes_newest_first_and_duplicates() {
 }
 
 #[test]
-fn echoes_congestion_until_told() {
+fn echoes_congestion_until_cwr() {
     let mut r = receiver(2);
     r.echo.feedback = EcnFeedback::Classic;
     r.on_data(0, &data(0, 10), false, Ecn::Ce, &rtt());

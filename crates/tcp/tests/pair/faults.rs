@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_lost_is_never_taken_back(
+    fn reductions_after_real_losses_are_never_undone(
         config in config(), cc in cc(), delay in 1_u64..60, loss in 0.0..0.3, seed in any::<u64>(), bytes in 1_u64..300_000,
     ) {
         // Nothing is late, duplicated or reordered, and every ACK arrives. So each reduction must have a loss.

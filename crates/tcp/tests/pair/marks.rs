@@ -230,7 +230,7 @@ fn code_points(config: &TcpConfig, cc: &Witness) -> [Ecn; 4] {
 }
 
 #[test]
-fn only_laws_that_need_ecn_say_it_on_every_packet() {
+fn only_algorithms_that_need_ecn_use_it_on_every_packet() {
     use Ecn::{Ect0, Ect1, NotEct};
     let cc = |needs, l4s| Witness {
         needs,

@@ -151,7 +151,7 @@ fn a_sender_waits_a_millisecond_at_most() {
 }
 
 #[test]
-fn the_first_window_leaves_whole() {
+fn the_first_window_is_sent_at_once() {
     // Buffers of two. The eleventh segment would have to wait for an ACK that is a round trip away.
     let config = TcpConfig {
         initial_window: 11,

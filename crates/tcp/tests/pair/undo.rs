@@ -91,7 +91,7 @@ fn lost_acks_are_not_lost_data() {
 }
 
 #[test]
-fn a_late_segment_is_no_lost_one() {
+fn a_late_segment_is_not_lost() {
     // One segment arrives 15 ms late, which RACK cannot tolerate the first time.
     let first = std::cell::Cell::new(0);
     let late = move |end: usize, sent: &Sent| {
@@ -114,7 +114,7 @@ fn a_late_segment_is_no_lost_one() {
 }
 
 #[test]
-fn what_was_lost_stays_lost() {
+fn reductions_after_real_losses_are_kept() {
     for length in [0, RTT] {
         // One segment, or all of a round trip.
         let lossy = move |end: usize, sent: &Sent| {

@@ -26,7 +26,7 @@ fn sacking(number: u32, blocks: &[(u32, u32)]) -> PureAck {
 }
 
 #[test]
-fn only_an_ack_that_says_more_supersedes() {
+fn only_an_ack_with_more_information_replaces_another() {
     assert!(superseded(&ack(100), &ack(200)));
     // A duplicate ACK carries information of its own.
     assert!(!superseded(&ack(100), &ack(100)));

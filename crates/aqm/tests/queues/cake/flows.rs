@@ -114,7 +114,7 @@ fn a_host_with_eight_flows_gets_what_a_host_with_one_gets() {
 }
 
 #[test]
-fn hosts_and_the_blind_make_one_queue() {
+fn flow_modes_determine_the_number_of_queues() {
     let queues = |mode: &str, hosts: fn(u64) -> [u32; 2]| {
         let params = json!({ "flowmode": mode, "diffserv": "besteffort" });
         let (mut queue, mut log) = (between(params, hosts), Log::default());
@@ -175,7 +175,7 @@ fn flows_found_empty_are_new_again_and_bulk_waits_as_in_linux() {
 }
 
 #[test]
-fn the_longest_queue_is_cut_from_its_head_and_blue_wakes() {
+fn the_longest_queue_loses_its_head_and_blue_reacts() {
     let params = json!({ "diffserv": "besteffort", "memlimit": "15kB" });
     let (mut queue, mut log) = (cake(params), Log::default());
     for id in 0..3 {

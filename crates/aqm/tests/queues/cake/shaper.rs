@@ -36,7 +36,7 @@ fn departures_are_exact_and_there_is_no_burst() {
 }
 
 #[test]
-fn idle_time_is_not_made_up_for_and_a_late_link_is() {
+fn idle_time_is_not_compensated_but_a_late_link_is() {
     let (mut queue, mut log) = (
         cake(json!({ "bandwidth": "12Mbit/s", "diffserv": "besteffort", "rtt": "1s" })),
         Log::default(),

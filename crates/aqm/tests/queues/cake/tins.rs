@@ -18,7 +18,7 @@ fn check(diffserv: Diffserv, usual: u8, others: &[(u8, &[usize])]) {
 }
 
 #[test]
-fn code_points_go_where_the_manual_says() {
+fn dscps_map_to_the_tins_of_the_manual() {
     check(Diffserv::Besteffort, 0, &[]);
     // LE, CS1; TOS4, VA, EF, CS6, CS7.
     let voice = [4, 44, 46, 48, 56];
