@@ -59,9 +59,9 @@ def test_paths_make_tables_and_leave_the_original_alone() -> None:
     ("path", "why"),
     [
         ("flows.2.cca", "allowed: 0 to 1"),
-        ("flows.x", "not a place"),
+        ("flows.x", "is not an index"),
         ("duration.x", "not a table"),
-        ("a..b", "empty key"),
+        ("a..b", "a key of the path is empty"),
     ],
 )
 def test_paths_that_lead_nowhere(path: str, why: str) -> None:
