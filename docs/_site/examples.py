@@ -41,7 +41,7 @@ class Sweep:
         for figure in map(figures.find, names):
             tables = of_runs if figure.of_runs else of_run
             if figure.applicable(tables):
-                chart = figure.draw(tables)
+                chart = figure(tables)
                 drawn[figure.name] = vl_convert.vegalite_to_svg(on_white(specification(chart)))
         return drawn
 

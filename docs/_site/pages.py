@@ -33,7 +33,7 @@ OUTSIDE = {
     "fuzzing.md": "fuzz/README.md",
 }
 """Pages of the site whose file is outside docs/: address in the site, path in the repository."""
-MODULES = {"bloatlab.analysis.aggregate", "bloatlab.analysis.intervals", "bloatlab.calculators", "bloatlab.traces"}
+MODULES = {"bloatlab.analysis.aggregate", "bloatlab.statistics.intervals", "bloatlab.calculators", "bloatlab.traces"}
 """Modules that the documentation uses, besides those that `import bloatlab` offers."""
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 

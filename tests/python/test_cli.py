@@ -287,4 +287,4 @@ def test_a_queue_in_tcs_words_is_set_and_swept(capsys: pytest.CaptureFixture[str
     assert queues == ["codel", "codel limit 50 target 10ms"]
     code, out, err = run(capsys, "run", "deep-buffers", "--set", "queue=codel limit", "--json")
     assert (code, out) == (2, "")
-    assert err.startswith("bloatlab: queue: limit: tc's `codel` wants a value after it")
+    assert err.startswith("bloatlab: queue: limit: tc's `codel` requires a value after it")

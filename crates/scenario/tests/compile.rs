@@ -202,6 +202,8 @@ fn the_examples_of_the_documentation_are_valid() {
         (6, 2),
         (8, 2),
         (3, 3),
+        // With a timeline, a dumbbell can lose packets both ways.
+        (4, 1),
     ];
     assert_eq!(shapes, expected);
     let rtts: Vec<u64> = compiled[0]
