@@ -82,6 +82,7 @@ impl Scenario {
                 .as_ref()
                 .map(|cell| cell::plan(cell, inputs.channels)),
             flows,
+            may_change: self.timeline.is_some(),
             timeline: Vec::new(),
         };
         cost::check(&plan, self, limits)?;

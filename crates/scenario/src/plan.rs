@@ -29,6 +29,8 @@ pub struct Plan {
     pub cell: Option<PlanCell>,
     /// Every flow, with `count` expanded; names are unique.
     pub flows: Vec<PlanFlow>,
+    /// The run may change: the scenario has a timeline, which may be empty.
+    pub may_change: bool,
     /// What changes during the run, in the order of time.
     pub timeline: Vec<PlanChange>,
 }

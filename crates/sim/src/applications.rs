@@ -26,12 +26,14 @@ impl Engine<'_> {
     }
 
     fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
-        if at < self.end && (what == application::STOP || at < self.network.accounts[index].stop) {
-            self.schedule(
-                at,
-                event::APPLICATION,
-                index as u32 * application::KINDS + what,
-            );
+        // No flow stops after the end of the run.
+        let until = match what {
+            application::STOP => self.end,
+            _ => self.network.accounts[index].stop,
+        };
+        if at < until {
+            let index = index as u32 * application::KINDS + what;
+            self.schedule(at, event::APPLICATION, index);
         }
     }
 

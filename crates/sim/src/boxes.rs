@@ -73,7 +73,7 @@ pub(crate) struct Link {
     pub number: u32,
     pub wire: Serialization,
     pub delay: Nanos,
-    /// The mean rate, once another rate has replaced the first.
+    /// The mean rate of a link whose rate may be set during the run.
     pub mean_rate: Option<Box<MeanRate>>,
     /// Number of queue disciplines that another has replaced.
     pub queues_replaced: u32,
@@ -84,7 +84,7 @@ pub(crate) struct Link {
     pub header: u32,
     pub queue: Box<dyn Qdisc<Packet>>,
     /// The queue discipline is asked for packets also when it holds none.
-    pub heeds_idleness: bool,
+    pub observes_idleness: bool,
     pub signals: Signals,
     /// Packets that left the queue discipline and wait in the device's ring.
     pub device: VecDeque<Packet>,
@@ -236,7 +236,7 @@ impl Link {
     /// Whether there is something to do when the current transmission ends.
     #[inline]
     pub fn awaits_end(&self) -> bool {
-        self.packets > 0 || !self.device.is_empty() || self.heeds_idleness
+        self.packets > 0 || !self.device.is_empty() || self.observes_idleness
     }
 
     /// Schedules the end of the current transmission as an event, if it has to be one.

@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::engine::Engine;
 use crate::flight::Flight;
 use crate::impairment::{Duplicator, Impairment};
+use crate::mean_rate::MeanRate;
 use crate::network::Network;
 use crate::packet::{MAX_FLOWS, Packet};
 use crate::place::Place;
@@ -113,12 +114,13 @@ impl<'a> Engine<'a> {
             number: number as u32,
             wire: Serialization::new(link.rate),
             delay: link.delay,
-            mean_rate: None,
+            mean_rate: (self.plan.may_change && transmits)
+                .then(|| Box::new(MeanRate::start(link.rate, 0, 0))),
             queues_replaced: 0,
             varying,
             overhead: link.overhead,
             header: link.header,
-            heeds_idleness: queue.observes_idleness(),
+            observes_idleness: queue.observes_idleness(),
             tail_drop: queue.tail_drop().filter(|_| is_plain),
             queue,
             signals: Signals::default(),

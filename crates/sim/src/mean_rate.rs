@@ -1,9 +1,9 @@
-//! The mean rate of a link whose rate was replaced.
+//! The mean rate of a link whose rate may be set during the run.
 
 use bloatlab_outcome::TimeMean;
 use bloatlab_units::{Nanos, Rate};
 
-/// The mean rate of a link whose rate was replaced.
+/// The mean rate of a link whose rate may be set during the run.
 pub(crate) struct MeanRate {
     /// Since the warm-up.
     pub whole: TimeMean,

@@ -33,7 +33,7 @@ impl Link {
         let now = context.schedule.now;
         let waiting = self.take_waiting(context);
         self.lazy &= queue.is_work_conserving();
-        self.heeds_idleness = queue.observes_idleness();
+        self.observes_idleness = queue.observes_idleness();
         self.tail_drop = None;
         self.wake_at = NEVER;
         self.queue = queue;

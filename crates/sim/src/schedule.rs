@@ -41,12 +41,13 @@ pub(crate) mod clock {
     pub const BOX_BITS: u32 = 19;
 }
 
-/// What an application event is for; three to a flow.
+/// What an application event is for. The index of the event is that of the flow times `KINDS`, plus one of these.
 pub(crate) mod application {
     pub const START: u32 = 0;
     pub const STOP: u32 = 1;
     pub const NEXT: u32 = 2;
-    pub const KINDS: u32 = 3;
+    /// A power of two, so that nothing is divided.
+    pub const KINDS: u32 = 4;
 }
 
 /// The order numbers of events that precede all others of their instant. 0 is reserved: it precedes every event.

@@ -61,7 +61,7 @@ impl Link {
         self.finish(context.schedule, now);
         if self.tail_drop.is_some() {
             self.send_first(context, now);
-        } else if self.packets > 0 || self.heeds_idleness {
+        } else if self.packets > 0 || self.observes_idleness {
             self.fill_device(context, now);
         }
         if !self.busy {

@@ -166,6 +166,7 @@ fn a_rate_changes() {
     let outcome = with(json!([{ "at": "10s", "key": "dumbbell.rate", "value": "5Mbit/s" }]));
     assert!((mean(&outcome, "throughput_mbps", 2.0, 10.0) - 20.0).abs() < 0.1);
     assert!((mean(&outcome, "throughput_mbps", 11.0, 20.0) - 5.0).abs() < 0.1);
+    assert!((mean(&outcome, "rate_mbps", 0.0, 10.0) - 20.0).abs() < 1e-9);
     assert!((mean(&outcome, "rate_mbps", 11.0, 20.0) - 5.0).abs() < 1e-9);
     let share = value(&outcome.network_metrics, 0, "capacity_share").unwrap();
     assert!(
