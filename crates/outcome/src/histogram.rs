@@ -164,6 +164,11 @@ impl Histogram {
             .sum()
     }
 
+    /// The exact sum of the values, each times its weight.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// The exact mean; None when nothing was counted.
     pub fn mean(&self) -> Option<f64> {
         let total = self.total();

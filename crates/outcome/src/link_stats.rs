@@ -5,7 +5,7 @@ use std::mem::replace;
 use bloatlab_units::Nanos;
 
 use crate::metrics::*;
-use crate::{Histogram, Lengths, LossEvents, MS, Sheet, TimeMean, mbps};
+use crate::{Histogram, Lengths, LossEvents, MS, Sheet, TimeMean, mbps, mean_ms};
 
 /// What is counted at a link since the warm-up, and since the last sample.
 #[derive(Clone, Default)]
@@ -37,8 +37,6 @@ pub struct LinkStats {
 /// Sums since the last sample.
 #[derive(Clone, Copy, Default)]
 pub struct Interval {
-    /// Sum of sojourn times.
-    pub sojourn_sum: u64,
     /// Number of sojourn times.
     pub sojourns: u64,
     /// Packets dropped.
@@ -49,6 +47,8 @@ pub struct Interval {
     busy: Nanos,
     /// `LinkStats::sent_bytes` at the last sample. It wraps, too.
     bytes: u64,
+    /// Sum of all sojourn times at the last sample. It wraps, too.
+    sojourn_sum: u64,
 }
 
 /// A link at the end of the run.
@@ -65,15 +65,25 @@ pub struct LinkAtEnd {
     pub greedy_flows: u64,
 }
 
+impl Interval {
+    /// Mean sojourn time in ms, of an interval that [`LinkStats::take_interval`] returned; NaN if no packet left the queue.
+    pub fn mean_sojourn(&self) -> f64 {
+        mean_ms(self.sojourn_sum, self.sojourns)
+    }
+}
+
 impl LinkStats {
     /// Returns the sums since the last sample, and starts the next interval.
     pub fn take_interval(&mut self) -> Interval {
         let next = Interval {
             busy: self.interval.busy,
             bytes: self.interval.bytes,
+            sojourn_sum: self.sojourn.sum() as u64,
             ..Interval::default()
         };
-        replace(&mut self.interval, next)
+        let mut interval = replace(&mut self.interval, next);
+        interval.sojourn_sum = next.sojourn_sum.wrapping_sub(interval.sojourn_sum);
+        interval
     }
 
     /// Returns the time since the last sample for which the transmitter was busy. `ahead` is what is left of the current transmission.
@@ -94,6 +104,7 @@ impl LinkStats {
         let interval = Interval {
             busy: self.interval.busy.wrapping_sub(self.busy - ahead),
             bytes: self.interval.bytes.wrapping_sub(self.sent_bytes),
+            sojourn_sum: (self.interval.sojourn_sum).wrapping_sub(self.sojourn.sum() as u64),
             ..self.interval
         };
         *self = Self {

@@ -16,6 +16,10 @@ pub trait Framed: Packet {
 
 /// A queue discipline, what it holds, and what is counted at it.
 pub struct Backlog<P> {
+    /// Number of the link among the plan's boxes.
+    pub number: u32,
+    /// The sojourn times do not count as those of the flows, because packets hardly wait here.
+    pub transit: bool,
     /// The queue discipline.
     pub queue: Box<dyn Qdisc<P>>,
     /// Bytes of link-layer header that the queue counts besides the IP packet.
@@ -39,9 +43,11 @@ pub struct Backlog<P> {
 }
 
 impl<P: Framed> Backlog<P> {
-    /// An empty queue. It counts `header` bytes per packet besides the IP packet.
-    pub fn new(queue: Box<dyn Qdisc<P>>, header: u32) -> Self {
+    /// The empty queue of link `number`. It counts `header` bytes per packet besides the IP packet.
+    pub fn new(number: u32, transit: bool, queue: Box<dyn Qdisc<P>>, header: u32) -> Self {
         Self {
+            number,
+            transit,
             observes_idleness: queue.observes_idleness(),
             queue,
             header,
@@ -58,13 +64,19 @@ impl<P: Framed> Backlog<P> {
     /// Notes that the queue holds this much from now on.
     #[inline(always)]
     pub fn set_length(&mut self, now: Nanos, packets: u64, bytes: u64) {
+        self.shrink(now, packets, bytes);
+        self.stats.max_bytes = self.stats.max_bytes.max(bytes);
+    }
+
+    /// Notes that the queue holds this much from now on, which is not more than before.
+    #[inline(always)]
+    pub fn shrink(&mut self, now: Nanos, packets: u64, bytes: u64) {
         let span = now - self.changed_at;
         if span > 0 {
             self.stats.length.add(self.packets, span);
             self.changed_at = now;
         }
         self.stats.bytes.set(now, bytes);
-        self.stats.max_bytes = self.stats.max_bytes.max(bytes);
         self.packets = packets;
         self.bytes = bytes;
     }
@@ -107,15 +119,21 @@ impl<P: Framed> Backlog<P> {
     #[inline(always)]
     pub fn dequeue(&mut self, now: Nanos) -> Option<P> {
         let mut packet = self.queue.dequeue(now, &mut self.signals);
+        self.count_dequeued(now, packet.as_mut());
+        packet
+    }
+
+    /// Notes what a call of the queue discipline's `dequeue` returned and dropped, and removes the link-layer header.
+    #[inline(always)]
+    pub(crate) fn count_dequeued(&mut self, now: Nanos, packet: Option<&mut P>) {
         if !self.signals.drops.is_empty() {
             self.account(now, 0, 0);
         }
-        if let Some(packet) = &mut packet {
+        if let Some(packet) = packet {
             let bytes = self.bytes - u64::from(packet.size());
-            self.set_length(now, self.packets - 1, bytes);
+            self.shrink(now, self.packets - 1, bytes);
             packet.shorten(self.header);
         }
-        packet
     }
 
     /// Replaces the queue discipline. The old one must be empty.

@@ -32,8 +32,8 @@ pub trait Egress<P> {
     /// The queue discipline holds its packets back, or is new. The receiver plans its next wake-up, if it asks for one.
     fn plan_wake(&mut self, now: Nanos, backlog: &mut Backlog<P>);
 
-    /// The transmission of a packet began. Its last bit leaves at `done`.
-    fn transmitted(&mut self, done: Nanos, packet: &P);
+    /// The transmission of a packet began. The packet arrives at the other end of the link at `arrival`.
+    fn transmitted(&mut self, arrival: Nanos, packet: &P);
 }
 
 impl<P: Framed> Port<P> {
@@ -84,8 +84,8 @@ impl<P: Framed> Port<P> {
 
     /// Enqueues a packet that arrives, and sends what can be sent.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Nanos, packet: P, egress: &mut impl Egress<P>) {
-        self.backlog.enqueue(now, packet);
+    pub fn enqueue(&mut self, now: Nanos, packet: &P, egress: &mut impl Egress<P>) {
+        self.backlog.enqueue(now, *packet);
         if !self.backlog.signals.is_empty() {
             egress.signalled(now, &mut self.backlog);
         }
@@ -98,7 +98,9 @@ impl<P: Framed> Port<P> {
     #[inline(always)]
     pub fn fill(&mut self, now: Nanos, egress: &mut impl Egress<P>) {
         while self.has_room() {
-            let packet = self.backlog.dequeue(now);
+            let backlog = &mut self.backlog;
+            let mut packet = backlog.queue.dequeue(now, &mut backlog.signals);
+            backlog.count_dequeued(now, packet.as_mut());
             if !self.backlog.signals.is_empty() {
                 egress.signalled(now, &mut self.backlog);
             }
@@ -119,39 +121,39 @@ impl<P: Framed> Port<P> {
 
     #[inline(always)]
     fn transmit(&mut self, now: Nanos, packet: &P, egress: &mut impl Egress<P>) {
-        let done = self.start(now, packet.size());
-        egress.transmitted(done, packet);
+        let arrival = self.start(now, packet.size());
+        egress.transmitted(arrival, packet);
     }
 
-    /// Starts the transmission of a packet of this size, without the link layer. Returns when its last bit leaves.
+    /// Starts the transmission of a packet of this size, without the link layer. Returns when the packet arrives at the other end.
     #[inline(always)]
     pub fn start(&mut self, now: Nanos, size: u32) -> Nanos {
-        let done = self.transmitter.start(now, size + self.wire_overhead);
+        let (done, arrival) = self.transmitter.start(now, size + self.wire_overhead);
         self.backlog.stats.busy += done - now;
-        done
+        arrival
     }
 
-    /// Ends the current transmission. The next packet of the device follows.
+    /// Counts the current transmission as ended.
     #[inline(always)]
-    pub fn finish(&mut self, now: Nanos, egress: &mut impl Egress<P>) {
+    pub fn finish(&mut self) {
         self.backlog.stats.sent_bytes += u64::from(self.transmitter.sending);
         self.transmitter.busy = false;
-        if !self.device.is_empty() {
-            self.send_from_device(now, egress);
-        }
     }
 
     #[inline(never)]
-    fn send_from_device(&mut self, now: Nanos, egress: &mut impl Egress<P>) {
-        if let Some(packet) = self.device.pop_front() {
-            self.transmit(now, &packet, egress);
-        }
+    fn next_in_device(&mut self) -> Option<P> {
+        self.device.pop_front()
     }
 
     /// Ends the current transmission and starts the next one.
     #[inline(always)]
     pub fn end_transmission(&mut self, now: Nanos, egress: &mut impl Egress<P>) {
-        self.finish(now, egress);
+        self.finish();
+        if !self.device.is_empty()
+            && let Some(packet) = self.next_in_device()
+        {
+            self.transmit(now, &packet, egress);
+        }
         if self.backlog.packets > 0 || self.backlog.observes_idleness {
             self.fill(now, egress);
         }
@@ -163,13 +165,17 @@ impl<P: Framed> Port<P> {
     /// Takes all packets out of the queue discipline.
     pub fn drain(&mut self, now: Nanos, egress: &mut impl Egress<P>) -> Vec<P> {
         let mut waiting = Vec::new();
-        while let Some(packet) = self.backlog.dequeue(now) {
+        loop {
+            let packet = self.backlog.dequeue(now);
+            // Dropped packets must not be counted again at the next call.
+            if !self.backlog.signals.is_empty() {
+                egress.signalled(now, &mut self.backlog);
+            }
+            let Some(packet) = packet else {
+                return waiting;
+            };
             waiting.push(packet);
         }
-        if !self.backlog.signals.is_empty() {
-            egress.signalled(now, &mut self.backlog);
-        }
-        waiting
     }
 
     /// Replaces the queue discipline. The waiting packets move to the new one as if they arrived now.

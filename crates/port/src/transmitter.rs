@@ -1,15 +1,17 @@
-//! The transmitter of a port: when it is busy, and at what rate it sends.
+//! The transmitter of a port, and the propagation behind it.
 
-use bloatlab_link::{Serialization, VaryingRate};
+use bloatlab_link::{Serialization, VaryingDelay, VaryingRate};
 use bloatlab_units::{Nanos, Rate};
 
 use crate::MeanRate;
 
-/// Sends one packet after the other, at a rate that is constant, varies, or is set during the run.
+/// Sends one packet after the other. Rate and propagation delay are constant, vary, or are set during the run.
 pub struct Transmitter {
     wire: Serialization,
-    /// A rate that varies, in place of the constant one.
-    varying: Option<Box<VaryingRate>>,
+    /// Propagation delay, one way.
+    delay: Nanos,
+    /// A rate or delay that varies, in place of the constant one.
+    varying: Option<Box<Varying>>,
     /// The mean of a rate that may be set during the run.
     mean_rate: Option<Box<MeanRate>>,
     /// A packet is being sent.
@@ -20,12 +22,28 @@ pub struct Transmitter {
     pub(crate) sending: u32,
 }
 
+#[derive(Default)]
+struct Varying {
+    rate: Option<VaryingRate>,
+    delay: Option<VaryingDelay>,
+}
+
 impl Transmitter {
-    /// An idle transmitter. `varying` replaces the constant rate.
-    pub fn new(rate: Rate, varying: Option<Box<VaryingRate>>) -> Self {
+    /// An idle transmitter. What varies replaces the constant rate and propagation delay.
+    pub fn new(
+        (rate, varying_rate): (Rate, Option<VaryingRate>),
+        (delay, varying_delay): (Nanos, Option<VaryingDelay>),
+    ) -> Self {
+        let varies = varying_rate.is_some() || varying_delay.is_some();
         Self {
             wire: Serialization::new(rate),
-            varying,
+            delay,
+            varying: varies.then(|| {
+                Box::new(Varying {
+                    rate: varying_rate,
+                    delay: varying_delay,
+                })
+            }),
             mean_rate: None,
             busy: false,
             busy_until: 0,
@@ -44,25 +62,47 @@ impl Transmitter {
         self.wire.rate
     }
 
-    /// Starts to send this many bytes. Returns when the last bit is sent.
+    /// The constant propagation delay, one way.
+    pub fn delay(&self) -> Nanos {
+        self.delay
+    }
+
+    /// Starts to send this many bytes. Returns when the last of them is sent, and when it arrives.
     #[inline(always)]
-    pub(crate) fn start(&mut self, now: Nanos, size: u32) -> Nanos {
-        let done = match &mut self.varying {
-            None => now + self.wire.next(u64::from(size)),
-            Some(varying) => transmit(varying, now, size),
+    pub(crate) fn start(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
+        let (done, arrival) = if self.varying.is_some() {
+            self.start_varying(now, size)
+        } else {
+            let done = now + self.wire.next(u64::from(size));
+            (done, done + self.delay)
         };
         self.busy = true;
         self.busy_until = done;
         self.sending = size;
-        done
+        (done, arrival)
+    }
+
+    /// Returns when the last of this many bytes is sent, and when it arrives, if the rate or the delay varies.
+    #[inline(never)]
+    fn start_varying(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
+        let varying = self.varying.as_deref_mut();
+        let (rate, delay) = varying.map_or((None, None), |v| (v.rate.as_mut(), v.delay.as_mut()));
+        let done = match rate {
+            Some(rate) => rate.transmit(now, u64::from(size)),
+            None => now + self.wire.next(u64::from(size)),
+        };
+        let arrival = delay.map_or(done + self.delay, |delay| delay.arrival(done));
+        (done, arrival)
     }
 
     /// Notes that no packet follows: a fraction of a nanosecond is carried over only while the transmitter stays busy.
     #[inline]
     pub fn rest(&mut self) {
         self.wire.rest();
-        if let Some(varying) = &mut self.varying {
-            varying.rest();
+        if let Some(varying) = &mut self.varying
+            && let Some(rate) = &mut varying.rate
+        {
+            rate.rest();
         }
     }
 
@@ -80,10 +120,21 @@ impl Transmitter {
         self.wire = Serialization::new(rate);
     }
 
+    /// Sets the propagation delay of the packets that are sent from now on. None arrives before `last`.
+    pub fn set_delay(&mut self, delay: Nanos, last: Nanos) {
+        self.delay = delay;
+        let varying = self.varying.get_or_insert_default();
+        varying.delay = Some(VaryingDelay::after(last, delay));
+    }
+
+    fn varying_rate(&mut self) -> Option<&mut VaryingRate> {
+        self.varying.as_mut()?.rate.as_mut()
+    }
+
     /// Ends the warm-up.
     pub fn reset(&mut self, now: Nanos) {
-        if let Some(varying) = &mut self.varying {
-            varying.reset(now);
+        if let Some(rate) = self.varying_rate() {
+            rate.reset(now);
         }
         if let Some(mean) = &mut self.mean_rate {
             mean.reset(now);
@@ -99,7 +150,7 @@ impl Transmitter {
 
     /// Returns the utilization and, if the rate changes, the mean rate (bit/s) since the last sample. `busy` is the busy share of that time.
     pub fn sample(&mut self, now: Nanos, busy: f64) -> (f64, f64) {
-        if let Some(varying) = &mut self.varying {
+        if let Some(varying) = self.varying_rate() {
             let (rate, utilization) = varying.sample(now);
             return (utilization.unwrap_or(f64::NAN), rate);
         }
@@ -109,15 +160,11 @@ impl Transmitter {
 
     /// Returns the mean rate (bit/s) and the utilization of the measured time. `busy` is the busy share of that time.
     pub fn whole(&self, busy: f64) -> (f64, Option<f64>) {
-        if let Some(varying) = &self.varying {
-            return varying.whole();
+        let varying = self.varying.as_ref();
+        if let Some(rate) = varying.and_then(|varying| varying.rate.as_ref()) {
+            return rate.whole();
         }
         let mean = self.mean_rate.as_ref().and_then(|mean| mean.mean());
         (mean.unwrap_or(self.wire.rate.0 as f64), Some(busy))
     }
-}
-
-#[inline(never)]
-fn transmit(varying: &mut VaryingRate, now: Nanos, size: u32) -> Nanos {
-    varying.transmit(now, u64::from(size))
 }

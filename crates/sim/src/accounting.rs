@@ -42,84 +42,105 @@ impl Waited {
 }
 
 impl Context<'_> {
-    /// Records the sojourn time of a packet for the queue, and for its flow unless the queue is one of a `transit` link.
+    /// Records the sojourn time of a packet for the queue, and for its flow unless packets hardly wait there.
     #[inline(always)]
-    pub fn count_wait(&mut self, backlog: &mut Backlog<Packet>, transit: bool, waited: Waited) {
+    pub fn count_wait(&mut self, backlog: &mut Backlog<Packet>, waited: Waited) {
+        let counts = !backlog.transit;
         let stats = &mut backlog.stats;
         let sojourn = waited.sojourn;
-        stats.interval.sojourn_sum += sojourn;
         stats.interval.sojourns += 1;
-        if waited.direction == 0 && !transit {
+        if waited.direction == 0 && counts {
             let account = &mut self.accounts[waited.flow];
-            account.waits.0 += sojourn;
-            account.waits.1 += 1;
+            account.waits += 1;
             account.sojourn.record_in_both(&mut stats.sojourn, sojourn);
         } else {
             stats.sojourn.record(sojourn);
         }
     }
 
-    /// Counts what the queue discipline of box `number` dropped or marked.
-    #[cold]
-    pub fn settle(&mut self, now: Nanos, number: u32, backlog: &mut Backlog<Packet>) {
-        let mut signals = take(&mut backlog.signals);
-        for (packet, reason) in &mut signals.drops {
-            packet.shorten(backlog.header);
-            if packet.direction() == 0 {
-                self.accounts[packet.flow_index()].dropped[*reason as usize] += 1;
-            }
-            self.discard(now, number, backlog, packet);
-        }
-        for packet in &mut signals.marks {
-            packet.shorten(backlog.header);
-            self.mark(now, number, backlog, packet);
-        }
-        // The lists go back, so that their memory is used again.
-        signals.drops.clear();
-        signals.marks.clear();
-        backlog.signals = signals;
+    /// Counts what a queue discipline dropped or marked.
+    #[inline(always)]
+    pub fn settle(&mut self, now: Nanos, backlog: &mut Backlog<Packet>) {
+        settle(self.accounts, self.log, now, backlog);
     }
 
     /// Counts a packet that was marked.
-    pub fn mark(
-        &mut self,
-        now: Nanos,
-        number: u32,
-        backlog: &mut Backlog<Packet>,
-        packet: &Packet,
-    ) {
-        backlog.stats.marks += 1;
-        backlog.stats.interval.marks += 1;
-        self.log.note(now, Step::Mark, number, packet);
-        if packet.direction() == 0 {
-            self.accounts[packet.flow_index()].marks += 1;
-        }
-        self.signal(now, backlog, packet);
+    #[inline(always)]
+    pub fn mark(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
+        mark(self.accounts, self.log, now, backlog, packet);
     }
 
     /// Counts a packet that was dropped.
-    pub fn discard(
-        &mut self,
-        now: Nanos,
-        number: u32,
-        backlog: &mut Backlog<Packet>,
-        packet: &Packet,
-    ) {
-        backlog.count.drops += 1;
-        backlog.stats.drops += 1;
-        backlog.stats.interval.drops += 1;
-        backlog.stats.losses.drop(now);
-        self.log.note(now, Step::Drop, number, packet);
-        self.accounts[packet.flow_index()].count_drop(packet);
-        self.signal(now, backlog, packet);
+    #[inline(always)]
+    pub fn discard(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
+        discard(self.accounts, self.log, now, backlog, packet);
     }
+}
 
-    /// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
-    fn signal(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
-        let base_rtt = self.accounts[packet.flow_index()].greedy_rtt;
-        if packet.direction() == 0 && base_rtt != NOT_GREEDY {
-            let losses = &mut backlog.stats.losses;
-            losses.signal(now, packet.flow_index(), self.accounts.len(), base_rtt);
+// These functions are not inlined. They take the parts of a context one by one, so that a context can stay in registers.
+
+#[cold]
+fn settle(
+    accounts: &mut [FlowAccount],
+    log: &mut PacketLog,
+    now: Nanos,
+    backlog: &mut Backlog<Packet>,
+) {
+    let mut signals = take(&mut backlog.signals);
+    for (packet, reason) in &mut signals.drops {
+        packet.shorten(backlog.header);
+        if packet.direction() == 0 {
+            accounts[packet.flow_index()].dropped[*reason as usize] += 1;
         }
+        discard(accounts, log, now, backlog, packet);
+    }
+    for packet in &mut signals.marks {
+        packet.shorten(backlog.header);
+        mark(accounts, log, now, backlog, packet);
+    }
+    // The lists go back, so that their memory is used again.
+    signals.drops.clear();
+    signals.marks.clear();
+    backlog.signals = signals;
+}
+
+fn mark(
+    accounts: &mut [FlowAccount],
+    log: &mut PacketLog,
+    now: Nanos,
+    backlog: &mut Backlog<Packet>,
+    packet: &Packet,
+) {
+    backlog.stats.marks += 1;
+    backlog.stats.interval.marks += 1;
+    log.note(now, Step::Mark, backlog.number, packet);
+    if packet.direction() == 0 {
+        accounts[packet.flow_index()].marks += 1;
+    }
+    signal(accounts, now, backlog, packet);
+}
+
+fn discard(
+    accounts: &mut [FlowAccount],
+    log: &mut PacketLog,
+    now: Nanos,
+    backlog: &mut Backlog<Packet>,
+    packet: &Packet,
+) {
+    backlog.count.drops += 1;
+    backlog.stats.drops += 1;
+    backlog.stats.interval.drops += 1;
+    backlog.stats.losses.drop(now);
+    log.note(now, Step::Drop, backlog.number, packet);
+    accounts[packet.flow_index()].count_drop(packet);
+    signal(accounts, now, backlog, packet);
+}
+
+/// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
+fn signal(accounts: &[FlowAccount], now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
+    let base_rtt = accounts[packet.flow_index()].greedy_rtt;
+    if packet.direction() == 0 && base_rtt != NOT_GREEDY {
+        let losses = &mut backlog.stats.losses;
+        losses.signal(now, packet.flow_index(), accounts.len(), base_rtt);
     }
 }

@@ -105,7 +105,7 @@ impl<'a> Engine<'a> {
 
     fn add_link(&mut self, number: usize, name: &str, link: &PlanLink) -> Result<Place, RunError> {
         let index = self.network.links.len() as u32;
-        let backlog = self.backlog(name, link)?;
+        let backlog = self.backlog(number, name, link)?;
         let queue = &backlog.queue;
         // A packet log lists its entries in the order of time, which a lazy link does not keep.
         let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
@@ -115,23 +115,20 @@ impl<'a> Engine<'a> {
         let interrupt = self.control.interrupt();
         let varying_rate = link.vary_rate.as_ref().map(|vary| {
             let rng = self.streams.stream(&format!("vary/{name}/rate"));
-            Box::new(VaryingRate::new(vary, link.rate, &rng, self.end, interrupt))
+            VaryingRate::new(vary, link.rate, &rng, self.end, interrupt)
         });
-        let varying_delay = link.vary_delay.as_ref().map(|vary| {
-            let constant = VaryingDelay::new(link.delay);
-            Box::new(constant.varied(vary, &self.streams, interrupt))
-        });
-        let mut transmitter = Transmitter::new(link.rate, varying_rate);
+        let varying_delay = link
+            .vary_delay
+            .as_ref()
+            .map(|vary| VaryingDelay::new(link.delay).varied(vary, &self.streams, interrupt));
+        let mut transmitter =
+            Transmitter::new((link.rate, varying_rate), (link.delay, varying_delay));
         if self.plan.may_change {
             transmitter = transmitter.with_mean_rate();
         }
         let mut link = Link {
-            number: number as u32,
             port: Port::new(backlog, transmitter, link.device_packets, link.overhead),
-            delay: link.delay,
-            varying_delay,
             flight: Flight::new(event::LINK_FLIGHT, index),
-            transit: link.transit,
             lazy,
             tail_drop,
             end_is_planned: false,
@@ -144,10 +141,20 @@ impl<'a> Engine<'a> {
     }
 
     /// The empty queue of a link, bearer or gate.
-    pub(crate) fn backlog(&self, name: &str, link: &PlanLink) -> Result<Backlog<Packet>, RunError> {
+    pub(crate) fn backlog(
+        &self,
+        number: usize,
+        name: &str,
+        link: &PlanLink,
+    ) -> Result<Backlog<Packet>, RunError> {
         let context = self.context(name, link.header, link.rate, link.delay);
         let queue = self.make_queue(name, &link.queue, context)?;
-        Ok(Backlog::new(queue, link.header))
+        Ok(Backlog::new(
+            number as u32,
+            link.transit,
+            queue,
+            link.header,
+        ))
     }
 
     /// What a queue discipline is told of its link; `stream` names its random stream.

@@ -79,13 +79,12 @@ impl Engine<'_> {
         link: &PlanLink,
     ) -> Result<RadioQueue, RunError> {
         let mut queue = RadioQueue {
-            number: number as u32,
             rate: link.rate,
-            backlog: self.backlog(name, link)?,
+            backlog: self.backlog(number, name, link)?,
             taken: 0,
         };
         let schedule = &mut self.network.schedule;
-        plan_wake(schedule, queue.number, &mut queue.backlog);
+        plan_wake(schedule, &mut queue.backlog);
         Ok(queue)
     }
 }

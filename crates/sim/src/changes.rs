@@ -101,8 +101,9 @@ impl Engine<'_> {
         let name = &self.box_names[number];
         let link = &self.network.links[index as usize];
         let stream = format!("{name}/{}", link.queues_replaced + 1);
-        let rate = link.port.transmitter.rate();
-        let context = self.context(&stream, link.port.backlog.header, rate, link.delay);
+        let (port, transmitter) = (&link.port, &link.port.transmitter);
+        let (rate, delay) = (transmitter.rate(), transmitter.delay());
+        let context = self.context(&stream, port.backlog.header, rate, delay);
         let queue = self.make_queue(name, queue, context)?;
         self.network.replace_queue(index as usize, queue);
         Ok(())

@@ -5,7 +5,6 @@ use bloatlab_outcome::Count;
 use bloatlab_units::Nanos;
 
 use crate::flight::Flight;
-use crate::link::arrival;
 use crate::packet::Packet;
 use crate::schedule::Schedule;
 
@@ -22,7 +21,10 @@ impl DelayLine {
     #[inline]
     pub fn enter(&mut self, schedule: &mut Schedule, packet: &Packet) {
         self.count.arrivals += 1;
-        let arrival = arrival(self.delay, &mut self.varying, schedule.now);
+        let arrival = match &mut self.varying {
+            None => schedule.now + self.delay,
+            Some(varying) => varying.arrival(schedule.now),
+        };
         self.flight.push(schedule, arrival, packet);
     }
 

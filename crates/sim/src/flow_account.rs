@@ -1,6 +1,6 @@
 //! What the network did to each flow's packets: drops, marks, times in queues.
 
-use std::mem::take;
+use std::mem::{replace, take};
 
 use bloatlab_units::Nanos;
 
@@ -20,7 +20,7 @@ pub(crate) struct FlowAccount {
     /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
     pub greedy_rtt: Nanos,
     pub drops: u64,
-    /// Of these, what queues dropped: because their limit was reached, and because the law asked for it.
+    /// Of these, drops by queues: because the limit was reached, and because the AQM algorithm decided so.
     pub dropped: [u64; 2],
     pub marks: u64,
     /// Data that the receiver discarded by its checksum.
@@ -30,8 +30,10 @@ pub(crate) struct FlowAccount {
     /// Packets that reached the host at its end, data direction.
     pub received: u64,
     pub sojourn: Histogram,
-    /// Sum and number of the times in queues since the last sample, data direction.
-    pub waits: (u64, u64),
+    /// Number of sojourn times since the last sample, data direction.
+    pub waits: u64,
+    /// Sum of all sojourn times at the last sample. It wraps, because the end of the warm-up forgets those before.
+    pub sampled_sojourn: u64,
 }
 
 impl FlowAccount {
@@ -39,13 +41,15 @@ impl FlowAccount {
     pub fn reset(&mut self) {
         (self.drops, self.marks, self.discards) = (0, 0, 0);
         (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);
+        self.sampled_sojourn = (self.sampled_sojourn).wrapping_sub(self.sojourn.sum() as u64);
         self.sojourn = Histogram::default();
     }
 
-    /// The mean time in a queue since the last sample, ms; none: not a number.
+    /// Returns the mean sojourn time since the last sample, in ms; NaN if there was none.
     pub fn sample_waits(&mut self) -> f64 {
-        let (sum, count) = take(&mut self.waits);
-        mean_ms(sum, count)
+        let sum = self.sojourn.sum() as u64;
+        let before = replace(&mut self.sampled_sojourn, sum);
+        mean_ms(sum.wrapping_sub(before), take(&mut self.waits))
     }
 
     pub fn count_drop(&mut self, packet: &Packet) {

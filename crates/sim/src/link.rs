@@ -1,7 +1,6 @@
 //! A link: its port, and the propagation behind it.
 
 use bloatlab_aqm::{Capacity, Qdisc};
-use bloatlab_link::VaryingDelay;
 use bloatlab_outcome::Step;
 use bloatlab_port::{Backlog, Egress, Port};
 use bloatlab_units::{Nanos, Rate};
@@ -13,16 +12,8 @@ use crate::schedule::{Schedule, Slot, event};
 
 /// A link with its queue. Packets arrive, wait, are sent one after the other, and propagate.
 pub(crate) struct Link {
-    /// Its number among the plan's boxes.
-    pub number: u32,
     pub port: Port<Packet>,
-    /// Propagation delay, one way.
-    pub delay: Nanos,
-    /// A propagation delay that changes, in place of the constant one.
-    pub varying_delay: Option<Box<VaryingDelay>>,
     pub flight: Flight,
-    /// The sojourn times at this link do not count as those of the flows, because packets hardly wait here.
-    pub transit: bool,
     /// The end of a transmission is never an event. The link is brought up to date when a packet arrives, when its last packet in flight arrives, and
     /// before it is measured. Only links with a work-conserving queue are lazy; the results are the same.
     pub lazy: bool,
@@ -41,17 +32,19 @@ impl Link {
     pub fn take_in(&mut self, context: &mut Context, packet: &Packet) {
         let now = context.schedule.now;
         self.serve(context, now + 1);
-        context.log.note(now, Step::Enqueue, self.number, packet);
+        context
+            .log
+            .note(now, Step::Enqueue, self.port.backlog.number, packet);
         if let Some(capacity) = self.tail_drop {
             if !self.wait(now, capacity, packet) {
-                context.settle(now, self.number, &mut self.port.backlog);
+                context.settle(now, &mut self.port.backlog);
             } else if !self.port.transmitter.busy {
                 self.send_first(context, now);
             }
             return;
         }
         let (port, mut out) = self.parts(context);
-        port.enqueue(now, *packet, &mut out);
+        port.enqueue(now, packet, &mut out);
         self.plan_end(context.schedule);
     }
 
@@ -66,16 +59,17 @@ impl Link {
     /// Ends the current transmission and starts the next one.
     #[inline(always)]
     fn end_transmission(&mut self, context: &mut Context, now: Nanos) {
-        *context.ends += u64::from(self.port.awaits_end());
-        let stores_packets = self.tail_drop.is_some();
-        let (port, mut out) = self.parts(context);
-        if !stores_packets {
+        if self.tail_drop.is_none() {
+            *context.ends += u64::from(self.port.awaits_end());
+            let (port, mut out) = self.parts(context);
             port.end_transmission(now, &mut out);
             return;
         }
-        port.finish(now, &mut out);
-        self.send_first(context, now);
-        if !self.port.transmitter.busy {
+        self.port.finish();
+        if self.port.backlog.packets > 0 {
+            *context.ends += 1;
+            self.send_first(context, now);
+        } else {
             self.port.transmitter.rest();
         }
     }
@@ -130,7 +124,7 @@ impl Link {
 
     /// Schedules the first wake-up of the queue discipline.
     pub fn plan_wake(&mut self, schedule: &mut Schedule) {
-        plan_wake(schedule, self.number, &mut self.port.backlog);
+        plan_wake(schedule, &mut self.port.backlog);
     }
 
     /// Sets the rate of the packets that are sent from now on. A packet that is being sent keeps its time.
@@ -142,8 +136,7 @@ impl Link {
     /// Sets the propagation delay of the packets that are sent from now on. None arrives before those in flight.
     pub fn set_delay(&mut self, delay: Nanos) {
         let last = self.flight.last_arrival();
-        self.delay = delay;
-        self.varying_delay = Some(Box::new(VaryingDelay::after(last, delay)));
+        self.port.transmitter.set_delay(delay, last);
     }
 
     /// Replaces the queue discipline. The waiting packets move to the new one as if they arrived now.
@@ -166,10 +159,6 @@ impl Link {
     ) -> (&'a mut Port<Packet>, Propagation<'a, 'b>) {
         let out = Propagation {
             context,
-            number: self.number,
-            transit: self.transit,
-            delay: self.delay,
-            varying_delay: &mut self.varying_delay,
             flight: &mut self.flight,
         };
         (&mut self.port, out)
@@ -179,52 +168,37 @@ impl Link {
 /// Receives the packets of a link's port.
 struct Propagation<'a, 'b> {
     context: &'a mut Context<'b>,
-    number: u32,
-    transit: bool,
-    delay: Nanos,
-    varying_delay: &'a mut Option<Box<VaryingDelay>>,
     flight: &'a mut Flight,
 }
 
 impl Egress<Packet> for Propagation<'_, '_> {
     #[inline(always)]
     fn signalled(&mut self, now: Nanos, backlog: &mut Backlog<Packet>) {
-        self.context.settle(now, self.number, backlog);
+        self.context.settle(now, backlog);
     }
 
     #[inline(always)]
     fn dequeued(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
-        let waited = Waited::of(packet, now);
-        self.context.count_wait(backlog, self.transit, waited);
+        self.context.count_wait(backlog, Waited::of(packet, now));
         self.context
             .log
-            .note(now, Step::Dequeue, self.number, packet);
+            .note(now, Step::Dequeue, backlog.number, packet);
     }
 
     #[inline(always)]
     fn plan_wake(&mut self, _now: Nanos, backlog: &mut Backlog<Packet>) {
-        plan_wake(self.context.schedule, self.number, backlog);
+        plan_wake(self.context.schedule, backlog);
     }
 
     #[inline(always)]
-    fn transmitted(&mut self, done: Nanos, packet: &Packet) {
-        let arrival = arrival(self.delay, self.varying_delay, done);
+    fn transmitted(&mut self, arrival: Nanos, packet: &Packet) {
         self.flight.push(self.context.schedule, arrival, packet);
     }
 }
 
-/// Returns when a packet arrives whose last bit is sent at `done`.
-#[inline(always)]
-pub(crate) fn arrival(delay: Nanos, varying: &mut Option<Box<VaryingDelay>>, done: Nanos) -> Nanos {
-    match varying {
-        None => done + delay,
-        Some(varying) => varying.arrival(done),
-    }
-}
-
-/// Schedules the next wake-up of the queue discipline of box `number`, if it asks for an earlier one than the planned one.
-pub(crate) fn plan_wake(schedule: &mut Schedule, number: u32, backlog: &mut Backlog<Packet>) {
+/// Schedules the next wake-up of a queue discipline, if it asks for an earlier one than the planned one.
+pub(crate) fn plan_wake(schedule: &mut Schedule, backlog: &mut Backlog<Packet>) {
     if let Some(at) = backlog.plan_wake(schedule.now) {
-        schedule.at(at, event::WAKE, number);
+        schedule.at(at, event::WAKE, backlog.number);
     }
 }

@@ -69,13 +69,13 @@ impl RadioCell {
     pub fn enter_bearer(&mut self, index: usize, packet: &Packet, context: &mut Context) {
         let now = context.schedule.now;
         let mut packet = *packet;
-        let number = self.bearers[index].queue.number;
+        let number = self.bearers[index].queue.backlog.number;
         context.log.note(now, Step::Enqueue, number, &packet);
         let marked = self.marks(index, &packet);
         let bearer = &mut self.bearers[index];
         if marked {
             packet.set_ce();
-            context.mark(now, number, &mut bearer.queue.backlog, &packet);
+            context.mark(now, &mut bearer.queue.backlog, &packet);
         }
         bearer.enter(now, &packet, self.cell.held(index));
         settle(&mut bearer.queue, now, context);
@@ -88,7 +88,9 @@ impl RadioCell {
         let now = context.schedule.now;
         let gate = &mut self.gates[index];
         let queue = &mut gate.queue;
-        context.log.note(now, Step::Enqueue, queue.number, packet);
+        context
+            .log
+            .note(now, Step::Enqueue, queue.backlog.number, packet);
         queue.backlog.enqueue(now, *packet);
         settle(queue, now, context);
         gate.schedule_tick(index, context.schedule);
@@ -103,14 +105,15 @@ impl RadioCell {
         settle(queue, now, context);
         let Some(packet) = packet else {
             if queue.backlog.packets > 0 {
-                plan_wake(context.schedule, queue.number, &mut queue.backlog);
+                plan_wake(context.schedule, &mut queue.backlog);
             }
             return None;
         };
         queue.backlog.count.departures += 1;
         queue.backlog.stats.sent_bytes += u64::from(packet.length());
-        context.count_wait(&mut queue.backlog, false, Waited::of(&packet, now));
-        context.log.note(now, Step::Dequeue, queue.number, &packet);
+        context.count_wait(&mut queue.backlog, Waited::of(&packet, now));
+        let number = queue.backlog.number;
+        context.log.note(now, Step::Dequeue, number, &packet);
         Some(packet)
     }
 
@@ -175,7 +178,7 @@ impl Gate {
 #[inline]
 fn settle(queue: &mut RadioQueue, now: Nanos, context: &mut Context) {
     if !queue.backlog.signals.is_empty() {
-        context.settle(now, queue.number, &mut queue.backlog);
+        context.settle(now, &mut queue.backlog);
     }
 }
 
@@ -203,10 +206,9 @@ impl Above<Packet> for Queues<'_, '_> {
         let packet = packet?;
         queue.taken += 1;
         let waited = Waited::of(&packet, now);
-        self.context.count_wait(&mut queue.backlog, false, waited);
-        self.context
-            .log
-            .note(now, Step::Dequeue, queue.number, &packet);
+        self.context.count_wait(&mut queue.backlog, waited);
+        let number = queue.backlog.number;
+        self.context.log.note(now, Step::Dequeue, number, &packet);
         let bytes = packet.length() + queue.backlog.header;
         if bearer.is_multiple_of(2) {
             let bearer_state = &mut self.bearer_states[bearer / 2];
@@ -254,7 +256,6 @@ impl Above<Packet> for Queues<'_, '_> {
     fn lost(&mut self, bearer: usize, now: Nanos, packet: &Packet) {
         let queue = &mut self.bearers[bearer].queue;
         queue.taken -= 1;
-        self.context
-            .discard(now, queue.number, &mut queue.backlog, packet);
+        self.context.discard(now, &mut queue.backlog, packet);
     }
 }

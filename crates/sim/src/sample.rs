@@ -2,7 +2,7 @@
 
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
-use bloatlab_outcome::{Interval, mbps, mean_ms};
+use bloatlab_outcome::mbps;
 
 use crate::control::Stopped;
 use crate::engine::Engine;
@@ -38,13 +38,7 @@ impl Engine<'_> {
             let (utilization, rate) = station.sample(now, span);
             let backlog = station.backlog_mut();
             let bytes = backlog.stats.take_bytes();
-            let Interval {
-                sojourn_sum,
-                sojourns,
-                drops,
-                marks,
-                ..
-            } = backlog.stats.take_interval();
+            let interval = backlog.stats.take_interval();
             self.link_series.extend(
                 time,
                 &[(
@@ -52,11 +46,11 @@ impl Engine<'_> {
                     [
                         backlog.packets as f64,
                         backlog.bytes as f64,
-                        mean_ms(sojourn_sum, sojourns),
+                        interval.mean_sojourn(),
                         mbps(bytes as f64, span),
                         utilization,
-                        drops as f64,
-                        marks as f64,
+                        interval.drops as f64,
+                        interval.marks as f64,
                         rate * 1e-6,
                     ],
                 )],

@@ -31,7 +31,7 @@ impl Engine<'_> {
     }
 
     fn link_name(&self, index: usize) -> &str {
-        &self.box_names[self.network.links[index].number as usize]
+        &self.box_names[self.network.links[index].port.backlog.number as usize]
     }
 
     fn delay_name(&self, index: usize) -> &str {

@@ -63,8 +63,6 @@ impl Station for Link {
 
 /// A queue of the radio cell, from which the cell or a gate takes packets.
 pub(crate) struct RadioQueue {
-    /// Its number among the plan's boxes.
-    pub number: u32,
     /// The highest rate at which it can be served.
     pub rate: Rate,
     pub backlog: Backlog<Packet>,
@@ -77,7 +75,7 @@ impl RadioQueue {
     pub fn on_wake(&mut self, schedule: &mut Schedule) {
         if self.backlog.is_wake_due(schedule.now) {
             self.backlog.wake(schedule.now);
-            plan_wake(schedule, self.number, &mut self.backlog);
+            plan_wake(schedule, &mut self.backlog);
         }
     }
 }

@@ -5,7 +5,7 @@ use bloatlab_port::Framed;
 use bloatlab_units::Nanos;
 
 use crate::accounting::{Context, Waited};
-use crate::link::{Link, arrival};
+use crate::link::Link;
 use crate::packet::Packet;
 
 impl Link {
@@ -24,7 +24,7 @@ impl Link {
         true
     }
 
-    /// Sends the first waiting packet, if there is one.
+    /// Sends the first waiting packet.
     #[inline(always)]
     pub fn send_first(&mut self, context: &mut Context, now: Nanos) {
         let Some(packet) = self.flight.first_waiting() else {
@@ -34,11 +34,10 @@ impl Link {
         let length = packet.length();
         let waited = Waited::of(packet, now);
         let bytes = backlog.bytes - u64::from(length + backlog.header);
-        backlog.set_length(now, backlog.packets - 1, bytes);
-        let done = self.port.start(now, length);
-        let arrival = arrival(self.delay, &mut self.varying_delay, done);
+        backlog.shrink(now, backlog.packets - 1, bytes);
+        let arrival = self.port.start(now, length);
         self.flight.set_out(context.schedule, arrival);
-        context.count_wait(&mut self.port.backlog, self.transit, waited);
+        context.count_wait(&mut self.port.backlog, waited);
     }
 
     /// Takes all waiting packets out.
