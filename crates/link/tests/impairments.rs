@@ -8,7 +8,7 @@ fn bursts(document: Value) -> gilbert_elliott::Params {
     serde_json::from_value(document).expect("a model")
 }
 
-/// Losses of so many packets.
+/// Which of `count` packets are lost.
 fn losses(params: gilbert_elliott::Params, count: usize) -> Vec<bool> {
     let mut rng = Streams::new(9).stream("loss");
     let mut chain = params.chain();
@@ -57,7 +57,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         burst(json!({ "p": 1 })),
-        "p: needs `r` if it is 1, or nothing leads back"
+        "p: needs `r` above 0 if it is 1, because the chain would never leave the bad state"
     );
     assert_eq!(
         burst(json!({ "p": 0.1, "r": 1.1 })),
@@ -69,7 +69,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         burst(json!({ "p": 0.1, "k": 0 })),
-        "k: with `h` it loses every packet"
+        "k: with this `h`, every packet would be lost; raise `h` or `k`"
     );
     let size: jitter::Params = serde_json::from_value(json!({ "size": "0s" })).expect("a jitter");
     assert_eq!(

@@ -14,9 +14,7 @@ use bloatlab_link::Files;
 use self::name::name;
 use self::parameters::{cca, copies, queue};
 pub(crate) use self::rules::{Check, MAX_FLOWS, fail, registered, span};
-use self::rules::{
-    DAY, burst, delay, device, impairments, jittery, loss, rate, vary, vary_delay, within,
-};
+use self::rules::{DAY, delay, device, impairments, jittery, loss, rate, vary, vary_delay, within};
 use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario};
 
 /// Checks everything that needs no path through the network. What files hold is checked where they are read.
@@ -166,64 +164,20 @@ fn boxes(specs: &[BoxSpec]) -> Check {
             );
         }
         match spec {
-            BoxSpec::Link {
-                rate: r,
-                delay: d,
-                vary: v,
-                queue: q,
-                device_packets,
-                overhead,
-                header,
-                ..
-            } => {
-                rate(format!("{path}.rate"), *r)?;
-                delay(format!("{path}.delay"), *d)?;
-                vary_delay(format!("{path}.vary.delay"), v.delay.as_ref())?;
-                queue(&format!("{path}.queue"), q)?;
-                device(&path, *device_packets, *overhead, *header)?;
+            BoxSpec::Link(link) => {
+                rate(format!("{path}.rate"), link.rate)?;
+                delay(format!("{path}.delay"), link.delay)?;
+                vary_delay(format!("{path}.vary.delay"), link.vary.delay.as_ref())?;
+                queue(&format!("{path}.queue"), &link.queue)?;
+                device(&path, link.device_packets, link.overhead, link.header)?;
             }
-            BoxSpec::Delay {
-                delay: d,
-                vary: v,
-                jitter,
-                ..
-            } => {
-                delay(format!("{path}.delay"), *d)?;
-                vary_delay(format!("{path}.vary"), v.as_ref())?;
-                jittery(&format!("{path}.jitter"), jitter.as_ref())?;
+            BoxSpec::Delay(given) => {
+                delay(format!("{path}.delay"), given.delay)?;
+                vary_delay(format!("{path}.vary"), given.vary.as_ref())?;
+                jittery(&format!("{path}.jitter"), given.jitter.as_ref())?;
             }
-            BoxSpec::Loss {
-                probability,
-                spacing,
-                vary: v,
-                gilbert_elliott,
-                ..
-            } => {
-                loss(format!("{path}.probability"), *probability)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
-                let burst_path = format!("{path}.gilbert_elliott");
-                burst(&burst_path, gilbert_elliott.as_ref())?;
-                let by_probability = *probability != 0.0 || v.is_some() || !spacing.is_default();
-                if gilbert_elliott.is_some() && by_probability {
-                    let why = "goes without `probability`, `spacing` and `vary`";
-                    return fail(burst_path, why);
-                }
-            }
-            BoxSpec::Corrupt {
-                probability,
-                vary: v,
-                ..
-            } => {
-                loss(format!("{path}.probability"), *probability)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
-            }
-            BoxSpec::Duplicate {
-                probability,
-                vary: v,
-                ..
-            } => {
-                within(format!("{path}.probability"), *probability, 0.0, 1.0)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
+            BoxSpec::Impairment(impairment) => {
+                registered(&path, impairment.params().validate())?;
             }
         }
     }

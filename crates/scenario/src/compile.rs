@@ -163,9 +163,7 @@ impl PlanBox {
         match &self.kind {
             PlanBoxKind::Link(link) => link.delay,
             PlanBoxKind::Delay { delay, .. } => *delay,
-            PlanBoxKind::Loss { .. }
-            | PlanBoxKind::Corrupt { .. }
-            | PlanBoxKind::Duplicate { .. } => 0,
+            PlanBoxKind::Impairment(_) => 0,
         }
     }
 
@@ -174,9 +172,7 @@ impl PlanBox {
         let vary = match &self.kind {
             PlanBoxKind::Link(link) => link.vary_delay.as_ref(),
             PlanBoxKind::Delay { vary, .. } => vary.as_ref(),
-            PlanBoxKind::Loss { .. }
-            | PlanBoxKind::Corrupt { .. }
-            | PlanBoxKind::Duplicate { .. } => None,
+            PlanBoxKind::Impairment(_) => None,
         };
         let constant = self.propagation();
         let (least, most) = vary.map_or((constant, constant), VaryDelay::bounds);

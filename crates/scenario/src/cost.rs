@@ -195,10 +195,9 @@ fn variations(plan: &Plan, document: &Scenario, total: &mut f64, limits: &Limits
             PlanBoxKind::Delay { vary, .. } => vary
                 .as_ref()
                 .map_or(0.0, |vary| vary.how.changes_per_second()),
-            PlanBoxKind::Loss { vary, .. }
-            | PlanBoxKind::Corrupt { vary, .. }
-            | PlanBoxKind::Duplicate { vary, .. } => {
-                vary.as_ref().map_or(0.0, |vary| vary.changes_per_second())
+            PlanBoxKind::Impairment(impairment) => {
+                let vary = impairment.params().vary();
+                vary.map_or(0.0, |vary| vary.changes_per_second())
             }
         };
         let changes = per_second * seconds(plan.duration);
@@ -248,7 +247,7 @@ fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan, limits: &Limit
 /// The document's place of what the plan's box varies.
 fn place_of_box(document: &Scenario, index: usize) -> String {
     let key = match document.boxes.get(index) {
-        Some(BoxSpec::Link { .. }) => "vary.rate",
+        Some(BoxSpec::Link(_)) => "vary.rate",
         Some(_) => "vary",
         None => return "dumbbell.vary".to_owned(),
     };

@@ -1,16 +1,15 @@
 //! The document: the network and the run. Flows are in `flow.rs`.
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{
-    DelayVariation, Probability, RateVariation, Variation, gilbert_elliott, jitter,
-};
+use bloatlab_link::impairment::loss::LossSpacing;
+use bloatlab_link::{DelayVariation, Probability, RateVariation, Variation};
 use bloatlab_units::{Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 use crate::default_queue::default_queue;
-use crate::{CellNetwork, Flow, Impairments};
+use crate::{BoxSpec, CellNetwork, Flow, Impairments};
 
 /// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,24 +107,6 @@ pub struct Dumbbell {
     pub header: u32,
 }
 
-/// How losses of a given probability follow each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LossSpacing {
-    /// Each packet is lost independently of the others.
-    #[default]
-    Random,
-    /// One packet in every 1/p is lost, as models of response functions assume.
-    Even,
-}
-
-impl LossSpacing {
-    /// Whether it is what a document need not say.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// What of a dumbbell changes over time. The constant value beside it is what queues are told, and what holds until the first change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -145,25 +126,6 @@ pub struct DumbbellVary {
 }
 
 impl DumbbellVary {
-    /// Whether nothing changes.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What of a link changes over time. The constant value beside it is what queues are told, and what holds until the first change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinkVary {
-    /// The rate of the transmitter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<RateVariation>,
-    /// The propagation, one way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<DelayVariation>,
-}
-
-impl LinkVary {
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -200,107 +162,6 @@ pub struct ParkingLot {
     #[serde(default)]
     #[schemars(range(min = 0, max = 255))]
     pub header: u32,
-}
-
-/// One box of a network given box by box.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum BoxSpec {
-    /// A queue, the transmitter behind it and the propagation after that.
-    Link {
-        /// Unique name.
-        name: String,
-        /// Rate of the transmitter.
-        #[serde(alias = "bandwidth", alias = "DataRate")]
-        rate: Rate,
-        /// Propagation, one way.
-        #[serde(default)]
-        delay: Duration,
-        /// What of the rate and the delay changes over time, and how.
-        #[serde(default, skip_serializing_if = "LinkVary::is_empty")]
-        vary: Box<LinkVary>,
-        /// The queue discipline.
-        #[serde(default = "default_queue")]
-        queue: QueueConfig,
-        /// Packets that the device holds behind the queue discipline besides the one being sent.
-        #[serde(default)]
-        #[schemars(range(min = 0, max = 1_000_000))]
-        device_packets: u32,
-        /// Bytes per packet that the link layer adds on the wire.
-        #[serde(default)]
-        #[schemars(range(min = 0, max = 65_535))]
-        overhead: u32,
-        /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
-        #[serde(default)]
-        #[schemars(range(min = 0, max = 255))]
-        header: u32,
-    },
-    /// Holds every packet for the same time.
-    Delay {
-        /// Unique name.
-        name: String,
-        /// The time.
-        delay: Duration,
-        /// How the time changes; no packet overtakes another.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<DelayVariation>,
-        /// How the time differs from packet to packet.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        jitter: Option<jitter::Params>,
-    },
-    /// Discards packets, whatever they are.
-    Loss {
-        /// Unique name.
-        name: String,
-        /// Below 1.
-        #[serde(default)]
-        #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-        probability: f64,
-        /// How the losses are spaced.
-        #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
-        spacing: LossSpacing,
-        /// How the probability changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Probability>>,
-        /// Losses in bursts, in place of a probability.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        gilbert_elliott: Option<gilbert_elliott::Params>,
-    },
-    /// Damages packets: their receiver discards them by the checksum.
-    Corrupt {
-        /// Unique name.
-        name: String,
-        /// Below 1.
-        #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-        probability: f64,
-        /// How the probability changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Probability>>,
-    },
-    /// Lets packets through twice.
-    Duplicate {
-        /// Unique name.
-        name: String,
-        /// From 0 to 1.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        probability: f64,
-        /// How the probability changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Probability>>,
-    },
-}
-
-impl BoxSpec {
-    /// The box's name.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Link { name, .. }
-            | Self::Delay { name, .. }
-            | Self::Loss { name, .. }
-            | Self::Corrupt { name, .. }
-            | Self::Duplicate { name, .. } => name,
-        }
-    }
 }
 
 impl Dumbbell {
@@ -340,9 +201,7 @@ impl Scenario {
         });
         let boxes = self.boxes.iter_mut().enumerate();
         let boxes = boxes.filter_map(|(place, spec)| match spec {
-            BoxSpec::Link { vary, .. } => {
-                Some((format!("boxes[{place}].vary.rate"), &mut vary.rate))
-            }
+            BoxSpec::Link(link) => Some((format!("boxes[{place}].vary.rate"), &mut link.vary.rate)),
             _ => None,
         });
         let every = dumbbell.chain(boxes);

@@ -1,6 +1,7 @@
 //! What a way does to packets besides holding them: losses in bursts, corruption, duplication, jitter.
 
-use bloatlab_link::{gilbert_elliott, jitter};
+use bloatlab_link::impairment::{corrupt, duplicate, loss};
+use bloatlab_link::{ImpairmentConfig, gilbert_elliott, jitter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,30 @@ pub struct Impairments {
 }
 
 impl Impairments {
+    /// The boxes that act at once, in the order in which packets cross them. Their names begin with `prefix`.
+    pub(crate) fn boxes(&self, prefix: &str) -> Vec<ImpairmentConfig> {
+        let mut boxes = Vec::new();
+        if let Some(bursts) = self.gilbert_elliott {
+            let name = format!("{prefix}burst_loss");
+            boxes.push(ImpairmentConfig::Loss(loss::Params::bursts(name, bursts)));
+        }
+        if self.corrupt > 0.0 {
+            boxes.push(ImpairmentConfig::Corrupt(corrupt::Params {
+                name: format!("{prefix}corrupt"),
+                probability: self.corrupt,
+                vary: None,
+            }));
+        }
+        if self.duplicate > 0.0 {
+            boxes.push(ImpairmentConfig::Duplicate(duplicate::Params {
+                name: format!("{prefix}duplicate"),
+                probability: self.duplicate,
+                vary: None,
+            }));
+        }
+        boxes
+    }
+
     /// Whether it does nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

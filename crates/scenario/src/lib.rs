@@ -2,6 +2,7 @@
 //!
 //! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
 
+mod boxes;
 mod cell;
 mod change;
 mod check;
@@ -21,10 +22,11 @@ mod text;
 mod timeline;
 mod traffic;
 
+pub use boxes::{BoxSpec, DelayBox, LinkBox, LinkVary};
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
 pub use change::Change;
 pub use cost::Limits;
-pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
+pub use document::{Dumbbell, DumbbellVary, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
@@ -39,8 +41,10 @@ pub use traffic::{Connection, Distribution, Traffic, Transport};
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
+pub use bloatlab_link::impairment::loss::LossSpacing;
 pub use bloatlab_link::{
-    DelayVariation, Disk, Files, LoadedRate, Probability, RateVariation, Variation,
+    DelayVariation, Disk, Files, ImpairmentConfig, LoadedRate, Probability, RateVariation,
+    Variation,
 };
 pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

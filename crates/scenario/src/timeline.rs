@@ -228,51 +228,17 @@ fn of_box(number: usize, old: &PlanBox, new: &PlanBox) -> Option<Vec<Effect>> {
             number,
             delay: *delay,
         }),
-        (old, new) => found.push(Effect::Probability {
-            number,
-            probability: probability(old, new)?,
-        }),
-    }
-    Some(found)
-}
-
-/// The probability of a box, if nothing else tells it from the other box.
-fn probability(old: &PlanBoxKind, new: &PlanBoxKind) -> Option<f64> {
-    let mut alike = old.clone();
-    let value = match (&mut alike, new) {
-        (
-            PlanBoxKind::Loss {
+        (PlanBoxKind::Impairment(old), PlanBoxKind::Impairment(new)) => {
+            let probability = *new.clone().params_mut().probability_mut()?;
+            let mut alike = old.clone();
+            *alike.params_mut().probability_mut()? = probability;
+            (alike == *new).then_some(())?;
+            found.push(Effect::Probability {
+                number,
                 probability,
-                vary: None,
-                gilbert_elliott: None,
-                ..
-            },
-            PlanBoxKind::Loss {
-                probability: value, ..
-            },
-        )
-        | (
-            PlanBoxKind::Corrupt {
-                probability,
-                vary: None,
-            },
-            PlanBoxKind::Corrupt {
-                probability: value, ..
-            },
-        )
-        | (
-            PlanBoxKind::Duplicate {
-                probability,
-                vary: None,
-            },
-            PlanBoxKind::Duplicate {
-                probability: value, ..
-            },
-        ) => {
-            *probability = *value;
-            *value
+            });
         }
         _ => return None,
-    };
-    (alike == *new).then_some(value)
+    }
+    Some(found)
 }

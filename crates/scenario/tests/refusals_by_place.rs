@@ -38,7 +38,7 @@ fn impairments_are_refused_by_their_place() {
         json!({ "kind": "loss", "name": "x", "probability": 0.1, "gilbert_elliott": { "p": 0.1 } });
     assert_eq!(
         refusal(&with(boxes(), "/boxes/1", both)),
-        "boxes[1].gilbert_elliott: goes without `probability`, `spacing` and `vary`"
+        "boxes[1].gilbert_elliott: cannot be combined with `probability`, `spacing` or `vary`; remove them"
     );
 }
 

@@ -41,8 +41,8 @@ fn files<'a>(s: &'a Scenario) -> Vec<(String, &'a str)> {
         }
     }
     for (place, spec) in s.boxes.iter().enumerate() {
-        if let BoxSpec::Link { vary, .. } = spec {
-            let file = vary.rate.as_ref().and_then(RateVariation::file);
+        if let BoxSpec::Link(link) = spec {
+            let file = link.vary.rate.as_ref().and_then(RateVariation::file);
             note(format!("boxes[{place}].vary.rate.file"), file);
         }
     }

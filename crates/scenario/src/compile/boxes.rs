@@ -1,12 +1,11 @@
 //! The boxes of a plan while they are gathered, and what a network makes of them.
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{LoadedRate, Probability, Variation, jitter};
+use bloatlab_link::impairment::loss;
+use bloatlab_link::{ImpairmentConfig, LoadedRate, jitter};
 use bloatlab_units::{Nanos, Rate};
 
-use crate::{
-    Flow, Impairments, LossSpacing, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay,
-};
+use crate::{Flow, Impairments, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay};
 
 /// Box indices from the sender to the receiver, and back.
 pub(super) type Paths = (Vec<usize>, Vec<usize>);
@@ -51,54 +50,16 @@ impl Boxes {
         })
     }
 
-    pub(super) fn loss(
-        &mut self,
-        name: &str,
-        probability: f64,
-        spacing: LossSpacing,
-        vary: Option<&Variation<Probability>>,
-        may_change: bool,
-    ) -> Option<usize> {
-        let vary = vary.cloned();
-        (probability > 0.0 || vary.is_some() || may_change).then(|| {
-            self.add(PlanBox {
-                name: name.to_owned(),
-                kind: PlanBoxKind::Loss {
-                    probability,
-                    spacing,
-                    vary,
-                    gilbert_elliott: None,
-                },
-            })
-        })
+    /// Adds a loss, if packets may be lost: now, or after a change of the timeline.
+    pub(super) fn loss(&mut self, loss: loss::Params, may_change: bool) -> Option<usize> {
+        let is_needed = loss.probability > 0.0 || loss.vary.is_some() || may_change;
+        is_needed.then(|| self.add(ImpairmentConfig::Loss(loss).into()))
     }
 
-    /// The boxes of a way's impairments but for its jitter; their names begin with this.
+    /// Adds the impairments of one direction, except its jitter. The names of the boxes begin with `prefix`.
     pub(super) fn impair(&mut self, prefix: &str, impair: &Impairments) -> Vec<usize> {
-        let burst = impair.gilbert_elliott.map(|params| PlanBoxKind::Loss {
-            probability: 0.0,
-            spacing: LossSpacing::default(),
-            vary: None,
-            gilbert_elliott: Some(params),
-        });
-        let corrupt = (impair.corrupt > 0.0).then_some(PlanBoxKind::Corrupt {
-            probability: impair.corrupt,
-            vary: None,
-        });
-        let duplicate = (impair.duplicate > 0.0).then_some(PlanBoxKind::Duplicate {
-            probability: impair.duplicate,
-            vary: None,
-        });
-        let kinds = [
-            ("burst_loss", burst),
-            ("corrupt", corrupt),
-            ("duplicate", duplicate),
-        ];
-        let given = kinds.into_iter().filter_map(|(name, kind)| {
-            let name = format!("{prefix}{name}");
-            kind.map(|kind| PlanBox { name, kind })
-        });
-        given.map(|item| self.add(item)).collect()
+        let impairments = impair.boxes(prefix).into_iter();
+        impairments.map(|item| self.add(item.into())).collect()
     }
 }
 

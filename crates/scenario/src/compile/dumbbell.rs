@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use bloatlab_link::LoadedRate;
+use bloatlab_link::impairment::loss;
 use bloatlab_units::Nanos;
 
 use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::{fail, span};
 use crate::default_queue::fifo;
 use crate::inputs::Inputs;
-use crate::{
-    Dumbbell, Flow, LossSpacing, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay,
-};
+use crate::{Dumbbell, Flow, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay};
 
 /// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
 /// link's queue drops nothing in practice.
@@ -101,8 +100,12 @@ impl<'a> DumbbellPaths<'a> {
         };
         let bottleneck = varying(bottleneck, self.vary_rate.clone(), on_bottleneck);
         let mut forward = vec![boxes.add(bottleneck)];
-        let vary_loss = d.vary.loss.as_ref();
-        forward.extend(boxes.loss("loss", d.loss, d.loss_spacing, vary_loss, self.may_change));
+        let loss = loss::Params {
+            spacing: d.loss_spacing,
+            vary: d.vary.loss.clone(),
+            ..loss::Params::random("loss".to_owned(), d.loss)
+        };
+        forward.extend(boxes.loss(loss, self.may_change));
         forward.extend(boxes.impair("", &d.impair));
         if self.equal && d.impair.jitter.is_some() {
             let name = "forward_delay".to_owned();
@@ -123,13 +126,8 @@ impl<'a> DumbbellPaths<'a> {
             let way_back = varying(way_back, self.vary_reverse_rate.clone(), vary_back);
             reverse.push(boxes.add(way_back));
         }
-        reverse.extend(boxes.loss(
-            "reverse_loss",
-            d.reverse_loss,
-            LossSpacing::Random,
-            None,
-            self.may_change,
-        ));
+        let loss = loss::Params::random("reverse_loss".to_owned(), d.reverse_loss);
+        reverse.extend(boxes.loss(loss, self.may_change));
         reverse.extend(boxes.impair("reverse_", &d.reverse_impair));
         if self.equal && own_box {
             reverse.push(boxes.delay("delay".to_owned(), back, vary_back, jitter));

@@ -46,11 +46,8 @@ impl Load {
 fn copies(plan: &Plan, flow: &PlanFlow) -> f64 {
     let boxes = flow.forward.iter().chain(&flow.reverse);
     let factors = boxes.map(|&i| match &plan.boxes[i].kind {
-        PlanBoxKind::Duplicate { probability, vary } => {
-            let vary = vary.as_ref();
-            1.0 + vary.map_or(*probability, |vary| vary.bounds(*probability).1)
-        }
-        _ => 1.0,
+        PlanBoxKind::Impairment(impairment) => impairment.params().copies(),
+        PlanBoxKind::Link(_) | PlanBoxKind::Delay { .. } => 1.0,
     });
     factors.product()
 }
