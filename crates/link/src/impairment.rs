@@ -47,4 +47,5 @@ registry! {
     Loss => loss,
     Corrupt => corrupt,
     Duplicate => duplicate,
+    Outage => outage,
 }
