@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use crate::default_queue::default_queue;
 
-/// What of a link changes over time. The constant value beside it is what queues are told, and what holds until the first change.
+/// How values of a link vary over time. The constant value of the link holds until the first change, and queues are configured with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkVary {
     /// The rate of the transmitter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateVariation>,
-    /// The propagation, one way.
+    /// The propagation delay, one way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelayVariation>,
 }
 
 impl LinkVary {
-    /// Whether nothing changes.
+    /// Whether nothing varies.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

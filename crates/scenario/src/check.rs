@@ -1,4 +1,4 @@
-//! Ranges and rules that types cannot express. Every refusal names the key, the value and what is allowed.
+//! Ranges and rules that types cannot express. Every error names the key, the given value and the allowed values.
 
 mod cell;
 mod files;
@@ -17,7 +17,7 @@ pub(crate) use self::rules::{Check, MAX_FLOWS, fail, registered, span};
 use self::rules::{DAY, delay, device, impairments, jittery, loss, rate, vary, vary_delay, within};
 use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario};
 
-/// Checks everything that needs no path through the network. What files hold is checked where they are read.
+/// Checks everything except the paths of flows and the contents of files.
 pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
     name("name", &s.name)?;
     files::check(s, files)?;
@@ -44,7 +44,7 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
         return fail(
             "sample_interval",
             format!(
-                "gives {samples} samples over {}; at most 10000000 are taken",
+                "gives {samples} samples over {}; at most 10000000 are allowed; use a longer interval",
                 s.duration
             ),
         );
@@ -71,13 +71,13 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
         [] => {
             return fail(
                 "dumbbell",
-                "give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`; there is none",
+                "none of `dumbbell`, `parking_lot`, `cell` and `boxes` is given; give exactly one",
             );
         }
         [_] => {}
         [first, second, ..] => {
             let why = format!(
-                "give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`; `{first}` is there already"
+                "`{first}` is given, too; give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`"
             );
             return fail(second, why);
         }
@@ -93,12 +93,12 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
     }
     boxes(&s.boxes)?;
     if s.flows.is_empty() {
-        return fail("flows", "there must be at least one flow");
+        return fail("flows", "is empty; give at least one flow");
     }
     let mut total = 0;
     for (i, f) in s.flows.iter().enumerate() {
         flow::check(s, &format!("flows[{i}]"), f)?;
-        // A registry derives its ranges from the schema at every call: not again for each of many flows alike.
+        // This check is slow, so equal congestion controls in a row are checked once.
         if i == 0 || s.flows[i - 1].cca != f.cca {
             cca(&format!("flows[{i}].cca"), &f.cca)?;
         }
@@ -109,7 +109,7 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
         if total > MAX_FLOWS {
             return fail(
                 format!("flows[{i}].count"),
-                format!("brings the scenario to {total} flows; at most {MAX_FLOWS} are allowed"),
+                format!("makes {total} flows in all; at most {MAX_FLOWS} are allowed"),
             );
         }
     }
@@ -123,7 +123,7 @@ fn dumbbell(d: &Dumbbell) -> Check {
     queue("dumbbell.queue", &d.queue)?;
     loss("dumbbell.loss", d.loss)?;
     if d.vary.reverse_rate.is_some() && d.reverse_rate.is_none() {
-        let why = "needs a way back with a rate: give `dumbbell.reverse_rate`";
+        let why = "needs a rate in the reverse direction; give `dumbbell.reverse_rate`";
         return fail("dumbbell.vary.reverse_rate", why);
     }
     vary_delay("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
@@ -160,7 +160,7 @@ fn boxes(specs: &[BoxSpec]) -> Check {
         if let Some(first) = seen.insert(spec.name(), i) {
             return fail(
                 format!("{path}.name"),
-                format!("`{}` is the name of boxes[{first}] already", spec.name()),
+                format!("`{}` is already the name of boxes[{first}]", spec.name()),
             );
         }
         match spec {

@@ -1,6 +1,6 @@
-//! The scenario document: what a user writes, checked key by key, and compiled to the [`Plan`] an engine runs. Knows no engine.
+//! The scenario document that a user writes. This crate checks it key by key and compiles it to the [`Plan`] that an engine runs. It knows no engine.
 //!
-//! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
+//! [`Scenario::compile`] checks ranges, names, paths and the cost of the run, so an engine can run every scenario that it accepts.
 
 mod boxes;
 mod cell;
@@ -38,7 +38,7 @@ pub use plan::{
 pub use read::Checked;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
-// What a scenario is made of, so that a crate which builds one needs no other.
+// The types in a scenario, so that a crate that builds one needs no other crate.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
 pub use bloatlab_link::impairment::loss::LossSpacing;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Losses in bursts: a Markov chain with a good and a bad state, which makes a step with each packet (Gilbert 1960, Elliott 1963).
 ///
-/// The chain begins in the good state. The state that a packet finds decides how likely the packet is lost. Names and defaults are those of netem's `loss gemodel`.
-/// With `p` and `r` alone this is the simple Gilbert model, whose mean loss is p / (p + r).
+/// The chain begins in the good state. The state that a packet finds decides how likely the packet is lost. Names and defaults are those of netem's
+/// `loss gemodel`. With `p` and `r` alone this is the simple Gilbert model, whose mean loss is p / (p + r).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "GilbertElliott")]

@@ -1,4 +1,4 @@
-//! The boxes of a plan while they are gathered, and what a network makes of them.
+//! Builds the boxes of a plan.
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_link::impairment::loss;
@@ -12,16 +12,16 @@ pub(super) type Paths = (Vec<usize>, Vec<usize>);
 
 /// A network that gives each flow its paths, adding boxes as flows need them.
 pub(super) trait Network {
-    /// Boxes in the network's forward direction, and back.
+    /// The paths of a flow in the forward and in the reverse direction of the network.
     fn paths(&mut self, boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError>;
 
-    /// The private link in front of the flow's sender.
+    /// The access link of the flow's sender, if it has one.
     fn access(&self, _name: &str) -> Option<PlanBox> {
         None
     }
 }
 
-/// The plan's boxes while they are gathered.
+/// The boxes of a plan so far.
 #[derive(Default)]
 pub(super) struct Boxes {
     pub(super) list: Vec<PlanBox>,
@@ -63,10 +63,10 @@ impl Boxes {
     }
 }
 
-/// What a link adds to its rate and queue.
+/// Settings of a link besides its rate, delay and queue.
 #[derive(Clone, Copy)]
 pub(super) struct Device {
-    /// Packets held behind the queue discipline besides the one being sent.
+    /// Packets held behind the queue discipline, in addition to the one being sent.
     pub(super) packets: u32,
     pub(super) overhead: u32,
     pub(super) header: u32,
@@ -97,7 +97,7 @@ pub(super) fn link(
     }
 }
 
-/// A link whose rate, propagation or both change.
+/// A link whose rate or delay varies.
 pub(super) fn varying(
     mut item: PlanBox,
     rate: Option<LoadedRate>,

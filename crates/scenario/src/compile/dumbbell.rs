@@ -12,21 +12,21 @@ use crate::default_queue::fifo;
 use crate::inputs::Inputs;
 use crate::{Dumbbell, Flow, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay};
 
-/// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
-/// link's queue drops nothing in practice.
+/// Packets in the queue of an access link. It is so long that the link does not drop: Linux, too, holds data back in the host while the device is
+/// busy (net/ipv4/tcp_output.c tcp_small_queue_check).
 const ACCESS_QUEUE: u64 = 100_000_000;
 
 pub(super) struct DumbbellPaths<'a> {
     dumbbell: &'a Dumbbell,
     vary_rate: Option<LoadedRate>,
     vary_reverse_rate: Option<LoadedRate>,
-    /// A timeline may set probabilities of loss.
+    /// A timeline may set the probabilities of loss.
     may_change: bool,
-    /// All flows have the same two-way propagation.
+    /// Whether all flows have the same RTT.
     equal: bool,
-    /// Boxes that all flows cross: the bottleneck's side, and the way back.
+    /// Boxes that all flows cross, in the forward and in the reverse direction.
     shared: Option<Paths>,
-    /// The delay boxes of flows with this two-way propagation, when flows differ in it.
+    /// The delay boxes by RTT, if flows differ in it.
     delays: BTreeMap<Nanos, (usize, usize)>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> DumbbellPaths<'a> {
             .collect();
         let equal = rtts.len() <= 1;
         if dumbbell.vary.rtt.is_some() && !equal {
-            let why = "needs flows with one RTT; some have an `rtt` of their own";
+            let why = "needs the same RTT for all flows; remove `rtt` from the flows";
             return fail("dumbbell.vary.rtt", why);
         }
         Ok(Self {
@@ -57,7 +57,7 @@ impl<'a> DumbbellPaths<'a> {
         })
     }
 
-    /// How this share of the propagation changes: both by one draw.
+    /// How a part of the RTT varies. Both directions use one random stream, so they vary together.
     fn vary_rtt(&self, rtt: Nanos, part: Part) -> Option<VaryDelay> {
         self.dumbbell.vary.rtt.as_ref().map(|how| VaryDelay {
             how: how.clone(),
@@ -80,7 +80,7 @@ impl<'a> DumbbellPaths<'a> {
             return shared.clone();
         }
         let d = self.dumbbell;
-        // Where propagation differs between flows, shared links carry none of it, so that any RTT is possible; nor do they where it differs between packets.
+        // The propagation delay is in separate boxes, not on the links, if it differs between flows or between packets.
         let [there, back] = self.parts().map(|part| part.of(rtt));
         let on_link = |delay: Nanos, jitters: bool| match self.equal && !jitters {
             true => delay,
@@ -135,7 +135,7 @@ impl<'a> DumbbellPaths<'a> {
         self.shared.insert((forward, reverse)).clone()
     }
 
-    /// What the way there and the way back have of the propagation.
+    /// The parts of the RTT in the forward and in the reverse direction.
     fn parts(&self) -> [Part; 2] {
         let share = Share::new(self.dumbbell.forward_share);
         [Part::There(share), Part::Back(share)]

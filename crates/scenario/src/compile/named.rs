@@ -1,4 +1,4 @@
-//! A network given box by box, which flows cross by name.
+//! A network given box by box. Flows name the boxes on their paths.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::error::suggest;
 use crate::inputs::Inputs;
 use crate::{BoxSpec, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
 
-/// The boxes of a network given box by box; the plan has them in the document's order.
+/// The boxes of the network, which the plan lists in the order of the document.
 pub(super) struct NamedPaths<'a> {
     indices: HashMap<&'a str, usize>,
     names: Vec<&'a str>,
@@ -73,7 +73,7 @@ impl<'a> NamedPaths<'a> {
             if path.contains(&index) {
                 return fail(
                     format!("{at}[{place}]"),
-                    format!("`{name}` is on this path already; paths have no loops"),
+                    format!("`{name}` is already on this path; a path must not cross a box twice"),
                 );
             }
             path.push(index);
