@@ -118,10 +118,11 @@ boxes = [
     { kind = "loss", name = "bursts", gilbert_elliott = { p = 0.01 } },
     { kind = "corrupt", name = "noise", probability = 0.001 },
     { kind = "duplicate", name = "twice", probability = 0.001, vary = { kind = "steps", steps = [{ at = "1s", value = 0.5 }] } },
+    { kind = "outage", name = "tunnel", first = "1s", length = "100ms", interval = "500ms" },
 ]
 
 [[flows]]
-path = ["up", "far", "radio", "bursts", "noise", "twice"]
+path = ["up", "far", "radio", "bursts", "noise", "twice", "tunnel"]
 return_path = ["far"]
 """  # noqa: E501
 
@@ -186,7 +187,7 @@ def of_cell() -> dict[str, Any]:
 
 
 def of_boxes() -> dict[str, Any]:
-    path = ["up", "far", "radio", "bursts", "noise", "twice"]
+    path = ["up", "far", "radio", "bursts", "noise", "twice", "tunnel"]
     return scenario.document(
         scenario.boxes(
             scenario.link(
@@ -198,6 +199,7 @@ def of_boxes() -> dict[str, Any]:
             scenario.loss("bursts", gilbert_elliott={"p": 0.01}),
             scenario.corrupt("noise", 0.001),
             scenario.duplicate("twice", 0.001, vary={"kind": "steps", "steps": [{"at": "1s", "value": 0.5}]}),
+            scenario.outage("tunnel", "1s", "100ms", interval="500ms"),
         ),
         [scenario.flow(path=path, return_path=["far"])],
         duration="2s",

@@ -49,7 +49,7 @@ def said_of(command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> str
         (f'{{{HEAD}, "flows": [{{"count": {2**64}}}]}}', "flows[0].count: is a number beyond 64 bits"),
         (f'{{{HEAD}, "flows": [{{"name": {LISTS}}}]}}', f"flows[0].name{'[0]' * 60}"),
         (f'{{{HEAD}, "flows": [{{"a\\nb": 1}}]}}', "flows[0].a\\nb: unknown key"),
-        (f'{{{HEAD}, "flows": [{{"name": "a\\u202eb"}}]}}', "flows[0].name: must not hold control characters"),
+        (f'{{{HEAD}, "flows": [{{"name": "a\\u202eb"}}]}}', "flows[0].name: must not contain control characters"),
         ("[1, 2]", "must be a table of keys"),
         ('{"duration": ', "is not JSON: expecting value"),
     ],
@@ -77,7 +77,7 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why
         (f"[[flows]]\ncount = {'9' * 5000}", "is not TOML: holds a number beyond 64 bits"),
         (f"[[flows]]\nname = {LISTS}", f"name{'[0]' * 60}"),
         (f"[{'a.' * DEEP}b]\nc = 1", "a.a.a.a"),
-        ('[[flows]]\nname = "a\\u0085b"', "flows[0].name: must not hold control characters"),
+        ('[[flows]]\nname = "a\\u0085b"', "flows[0].name: must not contain control characters"),
     ],
 )
 def test_toml(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why: str) -> None:

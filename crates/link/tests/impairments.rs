@@ -1,14 +1,14 @@
 //! Bursts of losses and jitter, by their statistics.
 
-use bloatlab_link::{gilbert_elliott, jitter};
-use bloatlab_units::{MILLISECOND, Streams};
+use bloatlab_link::{Action, ImpairmentConfig, gilbert_elliott, jitter};
+use bloatlab_units::{Interrupt, MILLISECOND, Streams};
 use serde_json::{Value, json};
 
 fn bursts(document: Value) -> gilbert_elliott::Params {
     serde_json::from_value(document).expect("a model")
 }
 
-/// Losses of so many packets.
+/// Which of `count` packets are lost.
 fn losses(params: gilbert_elliott::Params, count: usize) -> Vec<bool> {
     let mut rng = Streams::new(9).stream("loss");
     let mut chain = params.chain();
@@ -57,7 +57,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         burst(json!({ "p": 1 })),
-        "p: needs `r` if it is 1, or nothing leads back"
+        "p: needs `r` above 0 if it is 1, because the chain would never leave the bad state"
     );
     assert_eq!(
         burst(json!({ "p": 0.1, "r": 1.1 })),
@@ -69,7 +69,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         burst(json!({ "p": 0.1, "k": 0 })),
-        "k: with `h` it loses every packet"
+        "k: with this `h`, every packet would be lost; raise `h` or `k`"
     );
     let size: jitter::Params = serde_json::from_value(json!({ "size": "0s" })).expect("a jitter");
     assert_eq!(
@@ -113,4 +113,55 @@ fn jitter_has_the_moments_of_its_distribution() {
         let latest = params.latest() as f64 / (2 * MILLISECOND) as f64;
         assert!(draws.iter().all(|d| *d <= latest), "{name}");
     }
+}
+
+/// What happens to packets at these times, in ms.
+fn actions(document: Value, times: &[u64]) -> Vec<Action> {
+    let config: ImpairmentConfig = serde_json::from_value(document).expect("an impairment");
+    let params = config.params();
+    params.validate().expect("in range");
+    let mut impairment = params.build(&Streams::new(1), &Interrupt::default());
+    let times = times.iter().map(|time| time * MILLISECOND);
+    times.map(|time| impairment.pass(time)).collect()
+}
+
+#[test]
+fn an_outage_drops_from_its_first_instant_up_to_its_end() {
+    use Action::{Drop, Forward};
+    let once = json!({ "kind": "outage", "name": "x", "first": "10ms", "length": "5ms" });
+    assert_eq!(
+        actions(once.clone(), &[0, 9, 10, 14, 15, 60]),
+        [Forward, Forward, Drop, Drop, Forward, Forward]
+    );
+    let mut repeated = once;
+    repeated["interval"] = json!("20ms");
+    assert_eq!(
+        actions(repeated, &[29, 30, 34, 35, 50, 54, 55]),
+        [Forward, Drop, Drop, Forward, Drop, Drop, Forward]
+    );
+}
+
+#[test]
+fn an_outage_out_of_range_is_refused() {
+    let refused = |first: &str, length: &str, interval: &str| {
+        let table = json!({ "kind": "outage", "name": "x", "first": first, "length": length, "interval": interval });
+        let config: ImpairmentConfig = serde_json::from_value(table).expect("an impairment");
+        config.params().validate().expect_err("refused")
+    };
+    assert_eq!(
+        refused("25h", "1s", "1min"),
+        "first: must be between 0ns and 86400s, not 90000s"
+    );
+    assert_eq!(
+        refused("0s", "0s", "1min"),
+        "length: must be between 1ns and 3600s, not 0ns"
+    );
+    assert_eq!(
+        refused("0s", "1s", "2h"),
+        "interval: must be between 1ms and 3600s, not 7200s"
+    );
+    assert_eq!(
+        refused("0s", "1s", "1s"),
+        "interval: must be above `length`, 1s, not 1s"
+    );
 }

@@ -1,4 +1,4 @@
-//! A 5G cell as the document's network: hosts behind a wire and a UPF, a base station, UEs.
+//! A 5G cell as the network of a document: servers, a wire, a UPF, a base station and UEs.
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_radio::OrInfinite;
@@ -14,55 +14,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::default_queue::{default_queue, infinite};
 
-/// Servers behind a wire, the user plane function (UPF), the backhaul, and a 5G cell with its UEs. Flows name their UE; their data goes down to it, or up
+/// Servers, a wire, the user plane function (UPF), the backhaul, and a 5G cell with its UEs. A flow names its UE. Its data goes down to the UE, or up
 /// with `direction = "reverse"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CellNetwork {
-    /// Between the servers and the UPF.
+    /// The wire between the servers and the UPF.
     pub wire: Wire,
-    /// Between the UPF and the base station; its queue is the UPF's.
+    /// The link between the UPF and the base station. Its queue is in the UPF.
     pub backhaul: Backhaul,
     /// The cell itself.
     pub radio: CellParams,
-    /// Queue discipline of every UE's bearer at the base station, in front of the RLC's transmitter.
+    /// Queue discipline of each bearer at the base station, in the RLC.
     pub queue: QueueConfig,
-    /// Bytes that a bearer's RLC holds at the base station, headers of PDCP among them and what is sent in part; what arrives beyond it is dropped.
+    /// Size of a bearer's RLC buffer at the base station. It includes PDCP headers and partly sent packets. Packets that do not fit are dropped.
     pub buffer: Bytes,
-    /// Queue discipline of the UEs.
+    /// Queue discipline of each bearer at the UEs.
     pub uplink_queue: QueueConfig,
-    /// The same as `buffer`, of the UEs.
+    /// Size of a bearer's RLC buffer at the UEs.
     pub uplink_buffer: Bytes,
-    /// Between the backhaul and the RLC: a queue of each UE in SDAP, and what decides when packets leave it; absent: they go to the RLC at once.
+    /// A queue per bearer in SDAP, between the backhaul and the RLC; absent: packets enter the RLC at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sdap: Option<Sdap>,
-    /// Marking of packets as they enter the RLC, by its queue and egress rate (L4Span); absent: none.
+    /// Marking of packets that enter the RLC, by its backlog and egress rate (L4Span); absent: no marking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marking: Option<l4span::Params>,
-    /// Data radio bearers of every UE, at most 29; the first is the default one, for QoS flows that no bearer names. Absent: one bearer, unnamed.
+    /// Data radio bearers of every UE, at most 29. The first is the default bearer, for QoS flows that no bearer names. Absent: one unnamed bearer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 29))]
     pub bearers: Vec<Bearer>,
 }
 
-/// A data radio bearer that every UE has, in both directions. What is not set is the cell's.
+/// A data radio bearer that every UE has, in both directions. Absent keys have the values of the cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bearer {
-    /// Name: its boxes are `ue_1_NAME`, `ue_1_NAME_up`, ... and `sdap_1_NAME`.
+    /// Name. Its boxes are called `ue_1_NAME`, `ue_1_NAME_up`, ... and `sdap_1_NAME`.
     #[schemars(length(min = 1, max = 64))]
     pub name: String,
-    /// Identifiers of the QoS flows that it carries, 0 to 63 each; the first bearer carries all that no other names too.
+    /// Identifiers of its QoS flows, 0 to 63 each. The first bearer also carries all QoS flows that no bearer names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub qfi: Vec<u32>,
     /// Priority of its logical channel: 1 is served first, 16 last.
     #[serde(default = "lowest")]
     #[schemars(range(min = 1, max = 16))]
     pub priority: u8,
-    /// What it gets of a UE's blocks before lower priorities get anything: up to 524.288 Mbit/s, or `infinite`.
+    /// Rate that it gets before lower priorities get any: up to 524.288 Mbit/s, or `infinite`.
     #[serde(default = "no_rate")]
     pub prioritised_bit_rate: OrInfinite<Rate>,
-    /// How long that may be saved up, 5 ms to 1 s.
+    /// Time over which unused rate accumulates, 5 ms to 1 s.
     #[serde(default = "bucket")]
     #[schemars(extend("x-minimum" = "5ms", "x-maximum" = "1s"))]
     pub bucket_size_duration: Duration,
@@ -75,13 +75,13 @@ pub struct Bearer {
     /// Queue discipline instead of the cell's `queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueConfig>,
-    /// Bytes instead of the cell's `buffer`.
+    /// Buffer size instead of the cell's `buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
     /// Queue discipline instead of the cell's `uplink_queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink_queue: Option<QueueConfig>,
-    /// Bytes instead of the cell's `uplink_buffer`.
+    /// Buffer size instead of the cell's `uplink_buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink_buffer: Option<Bytes>,
     /// A queue in SDAP with its sizing instead of the cell's `sdap`.
@@ -105,7 +105,7 @@ fn bucket() -> Duration {
 }
 
 impl Bearer {
-    /// How it stands among the UE's bearers.
+    /// Its logical channel.
     pub(crate) fn channel(&self) -> LogicalChannel {
         LogicalChannel {
             priority: self.priority,
@@ -115,9 +115,9 @@ impl Bearer {
     }
 }
 
-/// A bearer with nothing left open.
+/// A bearer with the values that it inherits from the cell.
 pub(crate) struct SettledBearer<'a> {
-    /// What its boxes' names have after the UE's number.
+    /// The part of the names of its boxes that follows the number of the UE.
     pub suffix: String,
     pub radio: BearerParams,
     /// Downlink and uplink.
@@ -171,21 +171,21 @@ impl CellNetwork {
         settled.collect()
     }
 
-    /// The place among a UE's bearers of the one that a QoS flow is mapped to: the default one, if none names it (TS 37.324 section 5.2.1).
+    /// The index of the bearer of a QoS flow: the default one if no bearer names the flow (TS 37.324 section 5.2.1).
     pub(crate) fn bearer_of(&self, qfi: Option<u32>) -> usize {
         let names = |bearer: &Bearer| qfi.is_some_and(|qfi| bearer.qfi.contains(&qfi));
         self.bearers.iter().position(names).unwrap_or(0)
     }
 }
 
-/// A queue in SDAP, where packets wait while the RLC is kept short.
+/// A queue in SDAP. Packets wait there, so that the queue of the RLC stays short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sdap {
     /// Its queue discipline.
     #[serde(default = "infinite")]
     pub queue: QueueConfig,
-    /// When a packet goes on into the RLC.
+    /// The algorithm that decides when a packet enters the RLC.
     pub sizing: Sizing,
 }
 
@@ -193,29 +193,29 @@ pub struct Sdap {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wire {
-    /// Rate, each way.
+    /// Rate in each direction.
     pub rate: Rate,
-    /// Propagation, one way.
+    /// Propagation delay, one way.
     pub delay: Duration,
     /// Bytes per packet that the link layer adds on the wire.
     #[schemars(range(min = 0, max = 65_535))]
     pub overhead: u32,
 }
 
-/// What lies between the UPF and the base station.
+/// The link between the UPF and the base station.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Backhaul {
-    /// Rate, each way; an AQM at the UPF works only if this is below what the cell carries.
+    /// Rate in each direction. An AQM at the UPF has an effect only if this is below the rate of the cell.
     pub rate: Rate,
-    /// Propagation, one way.
+    /// Propagation delay, one way.
     pub delay: Duration,
-    /// Bytes per packet that the tunnel and the link layer add.
+    /// Bytes per packet that the tunnel and the link layer add on the wire.
     #[schemars(range(min = 0, max = 65_535))]
     pub overhead: u32,
-    /// Queue discipline of the UPF, on the way down.
+    /// Queue discipline of the UPF, for the downlink.
     pub queue: QueueConfig,
-    /// Holds packets back in the UPF, in a queue of each UE, while its SDAP is full (needs `sdap`); absent: they leave at the backhaul's rate.
+    /// Holds packets in the UPF, in a queue per UE, while the queue in SDAP is full (needs `sdap`); absent: packets leave at the backhaul's rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacer: Option<upf_pacer::Params>,
 }

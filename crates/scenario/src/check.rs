@@ -1,4 +1,4 @@
-//! Ranges and rules that types cannot express. Every refusal names the key, the value and what is allowed.
+//! Ranges and rules that types cannot express. Every error names the key, the given value and the allowed values.
 
 mod cell;
 mod files;
@@ -14,12 +14,10 @@ use bloatlab_link::Files;
 use self::name::name;
 use self::parameters::{cca, copies, queue};
 pub(crate) use self::rules::{Check, MAX_FLOWS, fail, registered, span};
-use self::rules::{
-    DAY, burst, delay, device, impairments, jittery, loss, rate, vary, vary_delay, within,
-};
+use self::rules::{DAY, delay, device, impairments, jittery, loss, rate, vary, vary_delay, within};
 use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario};
 
-/// Checks everything that needs no path through the network. What files hold is checked where they are read.
+/// Checks everything except the paths of flows and the contents of files.
 pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
     name("name", &s.name)?;
     files::check(s, files)?;
@@ -46,7 +44,7 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
         return fail(
             "sample_interval",
             format!(
-                "gives {samples} samples over {}; at most 10000000 are taken",
+                "gives {samples} samples over {}; at most 10000000 are allowed; use a longer interval",
                 s.duration
             ),
         );
@@ -73,13 +71,13 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
         [] => {
             return fail(
                 "dumbbell",
-                "give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`; there is none",
+                "none of `dumbbell`, `parking_lot`, `cell` and `boxes` is given; give exactly one",
             );
         }
         [_] => {}
         [first, second, ..] => {
             let why = format!(
-                "give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`; `{first}` is there already"
+                "`{first}` is given, too; give exactly one of `dumbbell`, `parking_lot`, `cell` and `boxes`"
             );
             return fail(second, why);
         }
@@ -95,12 +93,12 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
     }
     boxes(&s.boxes)?;
     if s.flows.is_empty() {
-        return fail("flows", "there must be at least one flow");
+        return fail("flows", "is empty; give at least one flow");
     }
     let mut total = 0;
     for (i, f) in s.flows.iter().enumerate() {
         flow::check(s, &format!("flows[{i}]"), f)?;
-        // A registry derives its ranges from the schema at every call: not again for each of many flows alike.
+        // This check is slow, so equal congestion controls in a row are checked once.
         if i == 0 || s.flows[i - 1].cca != f.cca {
             cca(&format!("flows[{i}].cca"), &f.cca)?;
         }
@@ -111,7 +109,7 @@ pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
         if total > MAX_FLOWS {
             return fail(
                 format!("flows[{i}].count"),
-                format!("brings the scenario to {total} flows; at most {MAX_FLOWS} are allowed"),
+                format!("makes {total} flows in all; at most {MAX_FLOWS} are allowed"),
             );
         }
     }
@@ -125,7 +123,7 @@ fn dumbbell(d: &Dumbbell) -> Check {
     queue("dumbbell.queue", &d.queue)?;
     loss("dumbbell.loss", d.loss)?;
     if d.vary.reverse_rate.is_some() && d.reverse_rate.is_none() {
-        let why = "needs a way back with a rate: give `dumbbell.reverse_rate`";
+        let why = "needs a rate in the reverse direction; give `dumbbell.reverse_rate`";
         return fail("dumbbell.vary.reverse_rate", why);
     }
     vary_delay("dumbbell.vary.rtt", d.vary.rtt.as_ref())?;
@@ -162,68 +160,24 @@ fn boxes(specs: &[BoxSpec]) -> Check {
         if let Some(first) = seen.insert(spec.name(), i) {
             return fail(
                 format!("{path}.name"),
-                format!("`{}` is the name of boxes[{first}] already", spec.name()),
+                format!("`{}` is already the name of boxes[{first}]", spec.name()),
             );
         }
         match spec {
-            BoxSpec::Link {
-                rate: r,
-                delay: d,
-                vary: v,
-                queue: q,
-                device_packets,
-                overhead,
-                header,
-                ..
-            } => {
-                rate(format!("{path}.rate"), *r)?;
-                delay(format!("{path}.delay"), *d)?;
-                vary_delay(format!("{path}.vary.delay"), v.delay.as_ref())?;
-                queue(&format!("{path}.queue"), q)?;
-                device(&path, *device_packets, *overhead, *header)?;
+            BoxSpec::Link(link) => {
+                rate(format!("{path}.rate"), link.rate)?;
+                delay(format!("{path}.delay"), link.delay)?;
+                vary_delay(format!("{path}.vary.delay"), link.vary.delay.as_ref())?;
+                queue(&format!("{path}.queue"), &link.queue)?;
+                device(&path, link.device_packets, link.overhead, link.header)?;
             }
-            BoxSpec::Delay {
-                delay: d,
-                vary: v,
-                jitter,
-                ..
-            } => {
-                delay(format!("{path}.delay"), *d)?;
-                vary_delay(format!("{path}.vary"), v.as_ref())?;
-                jittery(&format!("{path}.jitter"), jitter.as_ref())?;
+            BoxSpec::Delay(given) => {
+                delay(format!("{path}.delay"), given.delay)?;
+                vary_delay(format!("{path}.vary"), given.vary.as_ref())?;
+                jittery(&format!("{path}.jitter"), given.jitter.as_ref())?;
             }
-            BoxSpec::Loss {
-                probability,
-                spacing,
-                vary: v,
-                gilbert_elliott,
-                ..
-            } => {
-                loss(format!("{path}.probability"), *probability)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
-                let burst_path = format!("{path}.gilbert_elliott");
-                burst(&burst_path, gilbert_elliott.as_ref())?;
-                let by_probability = *probability != 0.0 || v.is_some() || !spacing.is_default();
-                if gilbert_elliott.is_some() && by_probability {
-                    let why = "goes without `probability`, `spacing` and `vary`";
-                    return fail(burst_path, why);
-                }
-            }
-            BoxSpec::Corrupt {
-                probability,
-                vary: v,
-                ..
-            } => {
-                loss(format!("{path}.probability"), *probability)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
-            }
-            BoxSpec::Duplicate {
-                probability,
-                vary: v,
-                ..
-            } => {
-                within(format!("{path}.probability"), *probability, 0.0, 1.0)?;
-                vary(format!("{path}.vary"), v.as_ref())?;
+            BoxSpec::Impairment(impairment) => {
+                registered(&path, impairment.params().validate())?;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Document to plan: helpers such as the dumbbell become boxes, and flows become paths through them.
+//! Compiles a document to a plan: a network such as a dumbbell becomes boxes, and flows get paths through them.
 
 mod boxes;
 mod cell;
@@ -29,7 +29,7 @@ impl Scenario {
         self.compile().map(|_| ())
     }
 
-    /// Checks the scenario and makes it concrete, within the default limits.
+    /// Checks the scenario and compiles it, within the default limits.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -37,7 +37,7 @@ impl Scenario {
         self.compile_within(&Limits::default())
     }
 
-    /// Checks the scenario and makes it concrete, with files from the disk; refuses a run that costs more than it may.
+    /// Checks the scenario and compiles it, with files from the disk. Refuses a run that would exceed the limits.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -45,7 +45,7 @@ impl Scenario {
         self.clone().plan(&Disk, limits)
     }
 
-    /// Checks the scenario, reads its files and notes their digests, and makes it concrete.
+    /// Checks the scenario, reads its files, notes their digests in the scenario, and compiles it.
     pub(crate) fn plan(
         &mut self,
         files: &dyn Files,
@@ -103,7 +103,7 @@ impl Scenario {
                 let name = &names[plan.len()];
                 let (mut forward, mut reverse) =
                     network.paths(boxes, &format!("flows[{place}]"), flow)?;
-                // A host's own link comes before whatever the flow's data crosses, its way back included.
+                // The access link of the sender comes first, in either direction.
                 if flow.direction == Direction::Reverse {
                     std::mem::swap(&mut forward, &mut reverse);
                 }
@@ -138,7 +138,7 @@ impl Scenario {
     }
 }
 
-/// Numbers the hosts: one number a name, and one for each that has none.
+/// Numbers the hosts: one number per name, and a new one for each host without a name.
 #[derive(Default)]
 struct Hosts<'a> {
     named: HashMap<&'a str, u32>,
@@ -158,25 +158,22 @@ impl<'a> Hosts<'a> {
 }
 
 impl PlanBox {
-    /// Time a packet spends in the box that no queue and no size adds to.
+    /// The propagation delay: the time in the box without queueing and transmission.
     pub fn propagation(&self) -> Nanos {
         match &self.kind {
             PlanBoxKind::Link(link) => link.delay,
             PlanBoxKind::Delay { delay, .. } => *delay,
-            PlanBoxKind::Loss { .. }
-            | PlanBoxKind::Corrupt { .. }
-            | PlanBoxKind::Duplicate { .. } => 0,
+            PlanBoxKind::Impairment(_) => 0,
         }
     }
 
-    /// The least and the greatest value that this time can have. Of jitter, which makes no packet early in the mean, the latest draw.
+    /// The smallest and the largest propagation delay. Jitter adds its largest draw to the largest delay. It does not lower the smallest delay, because
+    /// it does not change the mean.
     pub fn propagation_bounds(&self) -> (Nanos, Nanos) {
         let vary = match &self.kind {
             PlanBoxKind::Link(link) => link.vary_delay.as_ref(),
             PlanBoxKind::Delay { vary, .. } => vary.as_ref(),
-            PlanBoxKind::Loss { .. }
-            | PlanBoxKind::Corrupt { .. }
-            | PlanBoxKind::Duplicate { .. } => None,
+            PlanBoxKind::Impairment(_) => None,
         };
         let constant = self.propagation();
         let (least, most) = vary.map_or((constant, constant), VaryDelay::bounds);
@@ -190,7 +187,7 @@ impl PlanBox {
     }
 }
 
-/// Every flow's name, unique.
+/// The names of all flows. Refuses equal ones.
 fn flow_names(flows: &[Flow]) -> Result<Vec<String>, ScenarioError> {
     let mut names: Vec<String> = Vec::new();
     let mut taken: HashSet<String> = HashSet::new();
@@ -204,7 +201,7 @@ fn flow_names(flows: &[Flow]) -> Result<Vec<String>, ScenarioError> {
             if !taken.insert(name.clone()) {
                 return fail(
                     format!("flows[{place}].name"),
-                    format!("`{name}` is the name of an earlier flow already"),
+                    format!("`{name}` is already the name of an earlier flow"),
                 );
             }
             names.push(name);

@@ -1,6 +1,6 @@
-//! What a run costs an engine, from above: a document that would keep a machine busy for days or fill its memory is refused.
+//! An upper bound of what a run costs. A document that would keep a machine busy for days or fill its memory is refused.
 //!
-//! How much is too much depends on the machine, so the limits are no part of a scenario: its results, and the identity of its runs, do not depend on them.
+//! The limits depend on the machine, so they are not part of a scenario. Results and the identity of runs do not depend on them.
 
 mod load;
 mod quantities;
@@ -14,34 +14,34 @@ use self::traffic::Packets;
 use crate::check::{Check, fail, span};
 use crate::{BoxSpec, Plan, PlanBoxKind, PlanFlow, Scenario};
 
-/// Columns of a row of the series of flows, of links and of probes: time and entity take 12 bytes, others 8 each.
+/// Bytes of a row of the series of flows, of links and of probes: 12 for time and index, and 8 per other column.
 const FLOW_ROW: f64 = 12.0 + 9.0 * 8.0;
 const LINK_ROW: f64 = 12.0 + 8.0 * 8.0;
 const PROBE_ROW: f64 = 12.0 + 8.0;
-/// A column that grows has room for up to as much again, and is copied into a table at the end.
+/// A growing column has up to twice the capacity it needs, and is copied into a table at the end.
 const COPIES: f64 = 2.5;
 /// Bytes of a flow with its histograms, and of a box (measured: 9 to 15 kB).
 const FLOW: f64 = 16e3;
 const BOX: f64 = 16e3;
-/// Bytes of a packet on its way or in a queue (measured: 105), with the sender's record of it.
+/// Bytes of a packet in flight or in a queue (measured: 105), with the sender's record of it.
 const PACKET: f64 = 160.0;
-/// Bytes of a write that waits to be read.
+/// Bytes of a write that waits in a send buffer.
 const WRITE: f64 = 32.0;
-/// Bytes of an event of the packet log with its row of the table (measured: 156), and events of a packet: sent, enqueued, dequeued and received, and the same
-/// for half an ACK.
+/// Bytes of an event in the packet log with its row in the table (measured: 156).
 const EVENT: f64 = 200.0;
+/// Events per packet: sent, enqueued, dequeued and received, and the same for half an ACK.
 const EVENTS: f64 = 6.0;
-/// Packets that a UE of a cell costs in a slot.
+/// Cost of a UE of a cell per slot, in packets.
 const SLOT: f64 = 0.1;
 
-/// What a run may cost at most.
+/// The most that a run may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Memory, by estimate.
+    /// Estimated memory.
     pub memory: Bytes,
-    /// Packets on all links together; 20 billion take about an hour.
+    /// Packets on all links together. 20 billion take about an hour.
     pub packets: f64,
-    /// Whether the run records every packet, which takes memory, too.
+    /// Whether the run records every packet, which takes memory.
     pub record_packets: bool,
 }
 
@@ -57,21 +57,21 @@ impl Default for Limits {
 
 /// A part of a run's memory.
 struct Part {
-    /// The key that decides it.
+    /// The key that determines it.
     path: String,
     bytes: f64,
     /// What it is.
     what: String,
-    /// How to have less of it.
+    /// How to reduce it.
     advice: &'static str,
 }
 
-/// Refuses what is too much.
+/// Refuses a run that exceeds the limits.
 pub(crate) fn check(plan: &Plan, document: &Scenario, limits: &Limits) -> Check {
     let mut packets = Packets::new(plan);
     let mut parts = Vec::new();
     let (mut rows, mut writes, mut busiest) = (0.0, 0.0, (0.0, 0));
-    // Flows of one entry of the document (`count`) differ only in their start.
+    // The flows of one entry of the document (`count`) are added up.
     let (mut place, mut first, mut replies, mut under_way) = (0, 0, 0.0, 0.0);
     for (index, flow) in plan.flows.iter().enumerate() {
         let path = || format!("flows[{place}]");
@@ -146,7 +146,7 @@ pub(crate) fn check(plan: &Plan, document: &Scenario, limits: &Limits) -> Check 
     too_large(&parts, limits)
 }
 
-/// Refuses a run that takes more memory than it may; what takes most of it is named.
+/// Refuses a run that needs too much memory. The error names the largest part.
 fn too_large(parts: &[Part], limits: &Limits) -> Check {
     let total: f64 = parts.iter().map(|part| part.bytes).sum();
     let largest = parts.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
@@ -160,7 +160,7 @@ fn too_large(parts: &[Part], limits: &Limits) -> Check {
         advice,
     } = part;
     let why = format!(
-        "the run needs about {} of memory, of which {} are for {what}; at most {} are allowed: {advice}, or raise the limit with BLOATLAB_MEMORY",
+        "the run needs about {} of memory, of which {} are for {what}; at most {} are allowed; {advice}, or raise the limit with BLOATLAB_MEMORY",
         memory(total),
         memory(*bytes),
         memory(limits.memory.0 as f64),
@@ -177,7 +177,7 @@ fn series_of_probe(place: usize, replies: f64) -> Part {
     }
 }
 
-/// Refuses rates, delays and losses that change so often that following them takes days; adds what is not too much.
+/// Adds the cost of a cell and of rates, delays and losses that vary. Refuses it if it is too much.
 fn variations(plan: &Plan, document: &Scenario, total: &mut f64, limits: &Limits) -> Check {
     if let Some(cell) = &plan.cell {
         let slots = seconds(plan.duration) / seconds(cell.params.slot().unwrap_or(1));
@@ -195,17 +195,16 @@ fn variations(plan: &Plan, document: &Scenario, total: &mut f64, limits: &Limits
             PlanBoxKind::Delay { vary, .. } => vary
                 .as_ref()
                 .map_or(0.0, |vary| vary.how.changes_per_second()),
-            PlanBoxKind::Loss { vary, .. }
-            | PlanBoxKind::Corrupt { vary, .. }
-            | PlanBoxKind::Duplicate { vary, .. } => {
-                vary.as_ref().map_or(0.0, |vary| vary.changes_per_second())
+            PlanBoxKind::Impairment(impairment) => {
+                let vary = impairment.params().vary();
+                vary.map_or(0.0, |vary| vary.changes_per_second())
             }
         };
         let changes = per_second * seconds(plan.duration);
         *total += changes;
         if *total > limits.packets {
             let why = format!(
-                "changes up to {} in this run, and at most {} of packets and changes are simulated: shorten the run or let it change less often, or raise the limit with BLOATLAB_PACKETS",
+                "changes up to {} in this run; at most {} (packets and changes) are allowed; shorten the run, make changes rarer, or raise the limit with BLOATLAB_PACKETS",
                 count(changes, "time"),
                 count(limits.packets, "event"),
             );
@@ -215,12 +214,12 @@ fn variations(plan: &Plan, document: &Scenario, total: &mut f64, limits: &Limits
     Ok(())
 }
 
-/// Rows that a series gets of something that lasts so long.
+/// Rows of a series that lasts this long.
 fn samples(lasting: Nanos, plan: &Plan) -> f64 {
     (lasting / plan.sample_interval + 2) as f64
 }
 
-/// Why a closed loop over this path would never let time pass.
+/// Refuses a TCP flow over a path on which simulated time would never advance.
 fn stands_still(plan: &Plan, flow: &PlanFlow) -> Option<String> {
     let mut boxes = flow.forward.iter().chain(&flow.reverse);
     let has_link = boxes.any(|&i| link(plan, i).is_some());
@@ -237,7 +236,7 @@ fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan, limits: &Limit
         return Ok(());
     }
     let why = format!(
-        "the {} of this run may take {}; at most {} are simulated: shorten the run, lower the rates or enlarge packets, or raise the limit with BLOATLAB_PACKETS",
+        "this run of {} may have {}; at most {} are allowed; shorten the run, lower the rates, enlarge packets, or raise the limit with BLOATLAB_PACKETS",
         span(plan.duration),
         count(packets, "packet"),
         count(limits.packets, "packet"),
@@ -245,17 +244,17 @@ fn too_many(packets: f64, path: impl Fn() -> String, plan: &Plan, limits: &Limit
     fail(path(), why)
 }
 
-/// The document's place of what the plan's box varies.
+/// The path in the document of what varies in a box of the plan.
 fn place_of_box(document: &Scenario, index: usize) -> String {
     let key = match document.boxes.get(index) {
-        Some(BoxSpec::Link { .. }) => "vary.rate",
+        Some(BoxSpec::Link(_)) => "vary.rate",
         Some(_) => "vary",
         None => return "dumbbell.vary".to_owned(),
     };
     format!("boxes[{index}].{key}")
 }
 
-/// A large number as people say it.
+/// A number in words: `20 billion packets`.
 fn count(value: f64, what: &str) -> String {
     let (scale, word) = match value {
         v if v >= 1e12 => (1e12, " trillion"),
@@ -264,7 +263,7 @@ fn count(value: f64, what: &str) -> String {
         _ => (1.0, ""),
     };
     if value > 1e18 {
-        return format!("endlessly many {what}s");
+        return format!("infinitely many {what}s");
     }
     format!("{:.0}{word} {what}s", value / scale)
 }
@@ -276,10 +275,10 @@ fn boxes(number: usize) -> String {
     }
 }
 
-/// Bytes as people say them.
+/// Bytes in a suitable unit.
 fn memory(bytes: f64) -> String {
     match bytes {
-        b if b >= 1e18 => "endlessly much".to_owned(),
+        b if b >= 1e18 => "an infinite amount".to_owned(),
         b if b >= 1e12 => format!("{:.1} TB", b / 1e12),
         b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
         b => format!("{:.1} MB", b / 1e6),

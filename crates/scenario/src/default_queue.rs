@@ -1,4 +1,4 @@
-//! Queues that nobody chose.
+//! Default queues.
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_units::Limit;
@@ -11,12 +11,12 @@ pub(crate) fn fifo(packets: u64) -> QueueConfig {
     })
 }
 
-/// A queue without a limit of its own.
+/// A queue without a limit.
 pub(crate) fn infinite() -> QueueConfig {
     QueueConfig::Infinite(Default::default())
 }
 
-/// The default of queues nobody chose: 1000 packets, the transmit queue length of Linux's Ethernet devices.
+/// The default queue: a FIFO of 1000 packets, the transmit queue length of Ethernet devices in Linux.
 pub(crate) fn default_queue() -> QueueConfig {
     fifo(1000)
 }

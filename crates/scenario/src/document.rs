@@ -1,18 +1,17 @@
 //! The document: the network and the run. Flows are in `flow.rs`.
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{
-    DelayVariation, Probability, RateVariation, Variation, gilbert_elliott, jitter,
-};
+use bloatlab_link::impairment::loss::LossSpacing;
+use bloatlab_link::{DelayVariation, Probability, RateVariation, Variation};
 use bloatlab_units::{Duration, MILLISECOND, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 use crate::default_queue::default_queue;
-use crate::{CellNetwork, Flow, Impairments};
+use crate::{BoxSpec, CellNetwork, Flow, Impairments};
 
-/// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), the flows that cross it, and how long.
+/// One experiment: a network (exactly one of `dumbbell`, `parking_lot`, `cell`, `boxes`), its flows, and the duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -20,12 +19,12 @@ pub struct Scenario {
     #[serde(default = "scenario_name")]
     #[schemars(length(min = 1, max = 64))]
     pub name: String,
-    /// Length of the run, at most 24 h.
+    /// Simulated time of the run, at most 24 h.
     pub duration: Duration,
     /// Time between two samples of a series.
     #[serde(default = "sample_interval")]
     pub sample_interval: Duration,
-    /// Metrics count from here on; below `duration`.
+    /// Metrics are measured from this time on; below `duration`.
     #[serde(default)]
     pub warmup: Duration,
     /// One bottleneck that every flow crosses.
@@ -34,16 +33,16 @@ pub struct Scenario {
     /// Bottlenecks in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parking_lot: Option<ParkingLot>,
-    /// A 5G cell behind a wire.
+    /// A 5G cell, connected to servers by a wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellNetwork>,
-    /// Any network: boxes by name, which the flows list as their paths.
+    /// Any network: boxes with names. Flows list the names of the boxes on their paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<BoxSpec>,
     /// The flows; at most 100,000 when every `count` is expanded.
     #[schemars(length(min = 1))]
     pub flows: Vec<Flow>,
-    /// What changes while it runs, in the order of time. Where there is a timeline, even without entries, a dumbbell can lose packets both ways.
+    /// Changes during the run, in the order of time. With a timeline, even an empty one, a dumbbell has loss boxes in both directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub timeline: Option<Vec<Change>>,
@@ -56,45 +55,45 @@ pub struct Dumbbell {
     /// Rate of the bottleneck.
     #[serde(alias = "bandwidth", alias = "DataRate")]
     pub rate: Rate,
-    /// Propagation both ways.
+    /// Propagation delay of both directions together.
     pub rtt: Duration,
-    /// Share of that propagation that is on the way there, from 0 to 1; the rest is on the way back.
+    /// Share of that delay in the forward direction, from 0 to 1. The rest is in the reverse direction.
     #[serde(default = "half", skip_serializing_if = "is_half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub forward_share: f64,
-    /// What of the rate, the RTT and the loss changes over time, and how.
+    /// How the rate, the RTT and the loss vary over time.
     #[serde(default, skip_serializing_if = "DumbbellVary::is_empty")]
     pub vary: DumbbellVary,
     /// Queue discipline of the bottleneck.
     #[serde(default = "default_queue")]
     pub queue: QueueConfig,
-    /// Probability that a packet is lost behind the bottleneck; below 1.
+    /// Probability that a packet is lost after the bottleneck; below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub loss: f64,
     /// How these losses are spaced.
     #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
     pub loss_spacing: LossSpacing,
-    /// What the way there does to packets behind the bottleneck besides.
+    /// Further impairments in the forward direction, after the bottleneck.
     #[serde(default, skip_serializing_if = "Impairments::is_empty")]
     pub impair: Impairments,
-    /// Rate of the way back; absent: it is a pure delay.
+    /// Rate of a link in the reverse direction; absent: that direction only delays packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
-    /// Queue discipline of the way back, if it has a rate.
+    /// Queue discipline of the reverse direction, if it has a rate.
     #[serde(default = "default_queue")]
     pub reverse_queue: QueueConfig,
-    /// Probability that a packet is lost on the way back; below 1.
+    /// Probability that a packet is lost in the reverse direction; below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub reverse_loss: f64,
-    /// What the way back does to packets besides.
+    /// Further impairments in the reverse direction.
     #[serde(default, skip_serializing_if = "Impairments::is_empty")]
     pub reverse_impair: Impairments,
-    /// Rate of a private link between each flow's sender and the shared network; absent: hosts are infinitely fast.
+    /// Rate of a private link between the sender of each flow and the bottleneck; absent: hosts send infinitely fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Rate>,
-    /// Packets that the bottleneck's device holds behind the queue discipline besides the one being sent.
+    /// Packets that the bottleneck's device holds behind the queue discipline, in addition to the one being sent.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub device_packets: u32,
@@ -102,69 +101,32 @@ pub struct Dumbbell {
     #[serde(default)]
     #[schemars(range(min = 0, max = 65_535))]
     pub overhead: u32,
-    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
+    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14). `overhead` is added to this.
     #[serde(default)]
     #[schemars(range(min = 0, max = 255))]
     pub header: u32,
 }
 
-/// How losses of a given probability follow each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LossSpacing {
-    /// Each packet is lost independently of the others.
-    #[default]
-    Random,
-    /// One packet in every 1/p is lost, as models of response functions assume.
-    Even,
-}
-
-impl LossSpacing {
-    /// Whether it is what a document need not say.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What of a dumbbell changes over time. The constant value beside it is what queues are told, and what holds until the first change.
+/// How values of a dumbbell vary over time. The constant value of the dumbbell holds until the first change, and queues are configured with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DumbbellVary {
     /// The rate of the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateVariation>,
-    /// The rate of the way back, which must have one.
+    /// The rate of the reverse direction, which needs `reverse_rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<RateVariation>,
-    /// The propagation both ways; all flows must have the same.
+    /// The RTT, which must be the same for all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<DelayVariation>,
-    /// The probability that a packet is lost behind the bottleneck.
+    /// The probability that a packet is lost after the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Variation<Probability>>,
 }
 
 impl DumbbellVary {
-    /// Whether nothing changes.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What of a link changes over time. The constant value beside it is what queues are told, and what holds until the first change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinkVary {
-    /// The rate of the transmitter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<RateVariation>,
-    /// The propagation, one way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<DelayVariation>,
-}
-
-impl LinkVary {
-    /// Whether nothing changes.
+    /// Whether nothing varies.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -180,15 +142,15 @@ pub struct ParkingLot {
     /// Rate of each bottleneck.
     #[serde(alias = "bandwidth", alias = "DataRate")]
     pub rate: Rate,
-    /// Propagation over one hop, one way.
+    /// Propagation delay of one hop, one way.
     pub hop_delay: Duration,
     /// Queue discipline of each bottleneck.
     #[serde(default = "default_queue")]
     pub queue: QueueConfig,
-    /// Rate of each hop on the way back (`reverse_1`, ...); absent: the way back is a pure delay.
+    /// Rate of each link in the reverse direction (`reverse_1`, ...); absent: that direction only delays packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
-    /// Packets that a hop's device holds behind the queue discipline besides the one being sent.
+    /// Packets that a hop's device holds behind the queue discipline, in addition to the one being sent.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub device_packets: u32,
@@ -196,115 +158,14 @@ pub struct ParkingLot {
     #[serde(default)]
     #[schemars(range(min = 0, max = 65_535))]
     pub overhead: u32,
-    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
+    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14). `overhead` is added to this.
     #[serde(default)]
     #[schemars(range(min = 0, max = 255))]
     pub header: u32,
 }
 
-/// One box of a network given box by box.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum BoxSpec {
-    /// A queue, the transmitter behind it and the propagation after that.
-    Link {
-        /// Unique name.
-        name: String,
-        /// Rate of the transmitter.
-        #[serde(alias = "bandwidth", alias = "DataRate")]
-        rate: Rate,
-        /// Propagation, one way.
-        #[serde(default)]
-        delay: Duration,
-        /// What of the rate and the delay changes over time, and how.
-        #[serde(default, skip_serializing_if = "LinkVary::is_empty")]
-        vary: Box<LinkVary>,
-        /// The queue discipline.
-        #[serde(default = "default_queue")]
-        queue: QueueConfig,
-        /// Packets that the device holds behind the queue discipline besides the one being sent.
-        #[serde(default)]
-        #[schemars(range(min = 0, max = 1_000_000))]
-        device_packets: u32,
-        /// Bytes per packet that the link layer adds on the wire.
-        #[serde(default)]
-        #[schemars(range(min = 0, max = 65_535))]
-        overhead: u32,
-        /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14); `overhead` comes on top.
-        #[serde(default)]
-        #[schemars(range(min = 0, max = 255))]
-        header: u32,
-    },
-    /// Holds every packet for the same time.
-    Delay {
-        /// Unique name.
-        name: String,
-        /// The time.
-        delay: Duration,
-        /// How the time changes; no packet overtakes another.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<DelayVariation>,
-        /// How the time differs from packet to packet.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        jitter: Option<jitter::Params>,
-    },
-    /// Discards packets, whatever they are.
-    Loss {
-        /// Unique name.
-        name: String,
-        /// Below 1.
-        #[serde(default)]
-        #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-        probability: f64,
-        /// How the losses are spaced.
-        #[serde(default, skip_serializing_if = "LossSpacing::is_default")]
-        spacing: LossSpacing,
-        /// How the probability changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Probability>>,
-        /// Losses in bursts, in place of a probability.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        gilbert_elliott: Option<gilbert_elliott::Params>,
-    },
-    /// Damages packets: their receiver discards them by the checksum.
-    Corrupt {
-        /// Unique name.
-        name: String,
-        /// Below 1.
-        #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-        probability: f64,
-        /// How the probability changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Probability>>,
-    },
-    /// Lets packets through twice.
-    Duplicate {
-        /// Unique name.
-        name: String,
-        /// From 0 to 1.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        probability: f64,
-        /// How the probability changes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        vary: Option<Variation<Probability>>,
-    },
-}
-
-impl BoxSpec {
-    /// The box's name.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Link { name, .. }
-            | Self::Delay { name, .. }
-            | Self::Loss { name, .. }
-            | Self::Corrupt { name, .. }
-            | Self::Duplicate { name, .. } => name,
-        }
-    }
-}
-
 impl Dumbbell {
-    /// A dumbbell with this rate and two-way propagation, and defaults elsewhere.
+    /// A dumbbell with this rate and RTT, and defaults for everything else.
     pub fn new(rate: Rate, rtt: Duration) -> Self {
         Self {
             rate,
@@ -328,28 +189,26 @@ impl Dumbbell {
 }
 
 impl Scenario {
-    /// Every rate that changes over time, with its path in the document.
+    /// Every rate that varies over time, with its path in the document.
     pub(crate) fn rate_variations(&mut self) -> impl Iterator<Item = (String, &mut RateVariation)> {
         let dumbbell = self.dumbbell.iter_mut().flat_map(|d| {
-            let there = ("dumbbell.vary.rate".to_owned(), &mut d.vary.rate);
-            let back = (
+            let forward = ("dumbbell.vary.rate".to_owned(), &mut d.vary.rate);
+            let reverse = (
                 "dumbbell.vary.reverse_rate".to_owned(),
                 &mut d.vary.reverse_rate,
             );
-            [there, back]
+            [forward, reverse]
         });
         let boxes = self.boxes.iter_mut().enumerate();
         let boxes = boxes.filter_map(|(place, spec)| match spec {
-            BoxSpec::Link { vary, .. } => {
-                Some((format!("boxes[{place}].vary.rate"), &mut vary.rate))
-            }
+            BoxSpec::Link(link) => Some((format!("boxes[{place}].vary.rate"), &mut link.vary.rate)),
             _ => None,
         });
         let every = dumbbell.chain(boxes);
         every.filter_map(|(path, rate)| rate.as_mut().map(|rate| (path, rate)))
     }
 
-    /// A scenario on a dumbbell, with defaults elsewhere.
+    /// A scenario on a dumbbell, with defaults for everything else.
     pub fn on_dumbbell(dumbbell: Dumbbell, duration: Duration, flows: Vec<Flow>) -> Self {
         Self {
             name: scenario_name(),

@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for Dscp {
             _ => {
                 let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
                 Err(serde::de::Error::custom(format!(
-                    "{value} is no code point (allowed: {} or 0 to 63)",
+                    "{value} is not a code point (allowed: {} or 0 to 63)",
                     names.join(", ")
                 )))
             }
@@ -114,7 +114,10 @@ mod tests {
         );
         for text in ["64", "-1", "\"EE\"", "1.5", "null"] {
             let error = serde_json::from_str::<Dscp>(text).unwrap_err().to_string();
-            assert!(error.contains("is no code point (allowed: CS0,"), "{error}");
+            assert!(
+                error.contains("is not a code point (allowed: CS0,"),
+                "{error}"
+            );
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What is wrong with a document, where, and what is allowed: serde's messages in the words of someone who writes a document.
+//! Errors in documents. Messages of serde are translated into words that a user knows.
 
 use std::fmt;
 
 use bloatlab_units::{shown, suggestion};
 
-/// What is wrong with a document, and where.
+/// An error in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// Path of the key, such as `flows[0].tcp.mss`; `document` for the whole.
@@ -22,7 +22,7 @@ impl ScenarioError {
     }
 }
 
-/// Characters of a path and of a message that are shown: both may hold what a document says, however long.
+/// Most characters of a path and of a message that are shown. Both may quote the document.
 const LONGEST_PATH: usize = 400;
 const LONGEST_MESSAGE: usize = 2000;
 
@@ -34,9 +34,9 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// `; did you mean ...? (allowed: ...)` for a name that is not among the known ones.
+/// `; did you mean ...? (allowed: ...)` for an unknown name.
 pub(crate) fn suggest(name: &str, known: &[&str]) -> String {
-    // ns-3's names are read, but a user is shown ours.
+    // Names of ns-3 are accepted, but not suggested.
     let ours: Vec<&str> = known
         .iter()
         .copied()
@@ -54,17 +54,17 @@ pub(crate) fn suggest(name: &str, known: &[&str]) -> String {
     )
 }
 
-/// What one of serde's messages says.
+/// The kind of an error of serde.
 pub(crate) enum Complaint<'a> {
-    /// A key that nothing reads.
+    /// An unknown key.
     UnknownKey(&'a str),
-    /// A key that is needed.
+    /// A required key is missing.
     MissingKey(&'a str),
     /// Anything else.
     Other,
 }
 
-/// Sorts serde's message.
+/// The kind of an error, from serde's message.
 pub(crate) fn complaint(message: &str) -> Complaint<'_> {
     if let Some((name, _)) = unknown(message, "field") {
         return Complaint::UnknownKey(name);
@@ -78,7 +78,7 @@ pub(crate) fn complaint(message: &str) -> Complaint<'_> {
     }
 }
 
-/// serde's message in a user's words.
+/// Translates a message of serde.
 pub(crate) fn translate(message: &str) -> String {
     if let Some((name, expected)) = unknown(message, "field") {
         return format!("unknown key{}", suggest(name, &quoted(expected)));
@@ -124,7 +124,7 @@ fn quoted(text: &str) -> Vec<&str> {
 }
 
 fn expectation(expected: &str) -> String {
-    // The congestion controls' own addition says more than the type.
+    // The list that congestion controls add says more than the type.
     let allowed = expected
         .split_once(" (allowed: ")
         .and_then(|(_, rest)| rest.strip_suffix(')'));

@@ -1,4 +1,4 @@
-//! What the files of a scenario hold. Each file is read once.
+//! The contents of the files of a scenario. Each file is read once.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use bloatlab_radio::channel::Loaded;
 use crate::check::registered;
 use crate::{Scenario, ScenarioError};
 
-/// The rates and channels of a scenario, with what their files hold.
+/// The rates and channels of a scenario, with the contents of their files.
 pub(crate) struct Inputs {
     /// Rates that vary, by their path in the document.
     rates: HashMap<String, LoadedRate>,

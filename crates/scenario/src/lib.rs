@@ -1,7 +1,8 @@
-//! The scenario document: what a user writes, checked key by key, and compiled to the [`Plan`] an engine runs. Knows no engine.
+//! The scenario document that a user writes. This crate checks it key by key and compiles it to the [`Plan`] that an engine runs. It knows no engine.
 //!
-//! Whatever [`Scenario::compile`] accepts, an engine can run: ranges, names, paths and the cost of the run are checked here.
+//! [`Scenario::compile`] checks ranges, names, paths and the cost of the run, so an engine can run every scenario that it accepts.
 
+mod boxes;
 mod cell;
 mod change;
 mod check;
@@ -21,10 +22,11 @@ mod text;
 mod timeline;
 mod traffic;
 
+pub use boxes::{BoxSpec, DelayBox, LinkBox, LinkVary};
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
 pub use change::Change;
 pub use cost::Limits;
-pub use document::{BoxSpec, Dumbbell, DumbbellVary, LinkVary, LossSpacing, ParkingLot, Scenario};
+pub use document::{Dumbbell, DumbbellVary, ParkingLot, Scenario};
 pub use dscp::Dscp;
 pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
@@ -36,12 +38,13 @@ pub use plan::{
 pub use read::Checked;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
 
-// What a scenario is made of, so that a crate which builds one needs no other.
+// The types in a scenario, so that a crate that builds one needs no other crate.
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
+pub use bloatlab_link::impairment::loss::LossSpacing;
 pub use bloatlab_link::{
-    DelayVariation, Disk, Files, LoadedRate, Part, Probability, RateVariation, Share, VaryDelay,
-    Variation,
+    DelayVariation, Disk, Files, ImpairmentConfig, LoadedRate, Part, Probability, RateVariation,
+    Share, Variation, VaryDelay,
 };
 pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

@@ -1,4 +1,4 @@
-//! Paths into a document, as messages show them: `flows[0].tcp.mss`.
+//! Paths of keys in a document: `flows[0].tcp.mss`.
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The path as text; `document` for the whole.
+/// The path as text; `document` for the whole document.
 pub(crate) fn show(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -26,7 +26,7 @@ pub(crate) fn show(path: &[Step]) -> String {
     }
 }
 
-/// The steps of a parameter's name; of a queue inside others, `queues[1].target`.
+/// The steps of a path, such as `queues[1].target`.
 pub(crate) fn named_steps(name: &str) -> Vec<Step> {
     let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
     parts

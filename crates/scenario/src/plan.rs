@@ -2,7 +2,7 @@
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
-use bloatlab_link::{LoadedRate, Probability, VaryDelay, Variation, gilbert_elliott, jitter};
+use bloatlab_link::{ImpairmentConfig, LoadedRate, VaryDelay, jitter};
 use bloatlab_radio::cell::BearerParams;
 use bloatlab_radio::cell::params::CellParams;
 use bloatlab_radio::channel::Loaded;
@@ -10,7 +10,7 @@ use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Nanos, Rate};
 
-use crate::{LossSpacing, Traffic};
+use crate::Traffic;
 
 /// A scenario made concrete. Everything in it is within the ranges that [`Scenario::compile`](crate::Scenario::compile) checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,31 +109,24 @@ pub enum PlanBoxKind {
         /// How it differs from packet to packet.
         jitter: Option<jitter::Params>,
     },
-    /// Discards packets, whatever they are.
-    Loss {
-        /// Below 1.
-        probability: f64,
-        /// How the losses are spaced.
-        spacing: LossSpacing,
-        /// How it changes.
-        vary: Option<Variation<Probability>>,
-        /// In bursts, in place of the probability.
-        gilbert_elliott: Option<gilbert_elliott::Params>,
-    },
-    /// Damages packets, which their receiver then discards.
-    Corrupt {
-        /// Below 1.
-        probability: f64,
-        /// How it changes.
-        vary: Option<Variation<Probability>>,
-    },
-    /// Lets packets through twice.
-    Duplicate {
-        /// At most 1.
-        probability: f64,
-        /// How it changes.
-        vary: Option<Variation<Probability>>,
-    },
+    /// Acts on packets at once: drops, damages or duplicates them.
+    Impairment(ImpairmentConfig),
+}
+
+impl PlanBoxKind {
+    /// Whether it damages packets, so that receivers must verify checksums.
+    pub fn corrupts(&self) -> bool {
+        matches!(self, Self::Impairment(impairment) if impairment.params().corrupts())
+    }
+}
+
+impl From<ImpairmentConfig> for PlanBox {
+    fn from(impairment: ImpairmentConfig) -> Self {
+        Self {
+            name: impairment.params().name().to_owned(),
+            kind: PlanBoxKind::Impairment(impairment),
+        }
+    }
 }
 
 /// A queue, the transmitter behind it and the propagation after that.

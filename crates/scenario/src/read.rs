@@ -1,4 +1,4 @@
-//! Text or JSON value to scenario, with the full path of whatever is wrong.
+//! Reads a scenario from JSON. Errors give the full path of the key.
 
 use bloatlab_link::{Disk, Files};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub struct Checked {
 }
 
 impl Scenario {
-    /// Reads and checks a document written in JSON, and compiles it. Each file that it names is read once, and its digest is noted in the scenario.
+    /// Reads, checks and compiles a document written in JSON. Each file that it names is read once, and its digest is noted in the scenario.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -46,13 +46,13 @@ impl Scenario {
 
     fn checked(mut self, files: &dyn Files, limits: &Limits) -> Result<Checked, ScenarioError> {
         let plan = self.plan(files, limits)?;
-        // Whatever is stored can be read again.
+        // Only what can be read again is stored.
         text::check_length(self.to_canonical_json().len(), " with its defaults")?;
         let scenario = self;
         Ok(Checked { scenario, plan })
     }
 
-    /// The document with every default filled in and keys in a fixed order. Reading it gives the same scenario.
+    /// The document with all defaults and with keys in a fixed order. Reading it gives the same scenario.
     pub fn to_canonical_json(&self) -> String {
         serde_json::to_string(self).expect("a scenario has string keys and finite numbers")
     }
@@ -68,7 +68,7 @@ impl Scenario {
     }
 }
 
-/// Keys whose values are lists.
+/// Keys whose values may be lists.
 const LISTS: [&str; 21] = [
     "flows",
     "timeline",
@@ -80,7 +80,7 @@ const LISTS: [&str; 21] = [
     "queues",
     "rate_steps",
     "priomap",
-    // Values over time.
+    // Rates and delays that vary.
     "steps",
     "deliveries",
     "states",
@@ -96,7 +96,7 @@ const LISTS: [&str; 21] = [
     "samples",
 ];
 
-/// Refuses what serde would take and nobody means: a table written as the list of its values. Refuses what is nested too deep as well.
+/// Refuses a table that is written as a list of its values, which serde would accept. Also refuses a document that is nested too deeply.
 fn check_shape(value: &Value, path: &mut Vec<Step>) -> Result<(), ScenarioError> {
     let is_container = value.is_object() || value.is_array();
     if is_container && path.len() >= text::DEEPEST {
@@ -130,11 +130,11 @@ fn may_be_list(path: &[Step]) -> bool {
     let is_pair =
         matches!(path.last_chunk(), Some([Step::Key(key), Step::Index(_)]) if key == "samples");
     let is_list = matches!(path.last(), Some(Step::Key(key)) if LISTS.contains(&key.as_str()));
-    // Arguments of a user's own Python class may be anything.
+    // Arguments of a user's Python class may be anything.
     is_pair || is_list || path.contains(&Step::Key("params".to_owned()))
 }
 
-/// Reads; on failure says how far the path is known, and what serde says.
+/// Reads a scenario. An error has the path, as far as serde knows it, and its message.
 fn attempt(value: &Value) -> Result<Scenario, (Vec<Step>, String)> {
     serde_path_to_error::deserialize::<_, Scenario>(value)
         .map_err(|error| (steps(error.path()), error.inner().to_string()))
@@ -150,8 +150,8 @@ fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
         .collect()
 }
 
-/// Follows a complaint to its key. A tagged enum reads its table as a whole, so serde knows no path inside it; the key at fault is
-/// the one without which the complaint is another.
+/// Finds the key that an error is about. Serde knows no paths inside a table with a `kind`. There, the wrong key is the one whose removal changes the
+/// error.
 fn locate(mut tree: Value, path: Vec<Step>, message: String) -> ScenarioError {
     let known = (path.clone(), message.clone());
     let mut path = path;
@@ -170,7 +170,7 @@ fn locate(mut tree: Value, path: Vec<Step>, message: String) -> ScenarioError {
             }
             _ => {}
         }
-        // `kind` last: without it everything complains otherwise.
+        // `kind` comes last, because its removal always changes the error.
         let mut keys: Vec<String> = table.keys().cloned().collect();
         keys.sort_by_key(|key| key == "kind");
         match keys
@@ -191,7 +191,7 @@ fn locate(mut tree: Value, path: Vec<Step>, message: String) -> ScenarioError {
     ScenarioError::new(show(&path), translate(message))
 }
 
-/// Whether the document without this key fails otherwise, or not at all.
+/// Whether the document without this key gives another error, or none.
 fn is_guilty(tree: &mut Value, path: &[Step], key: &str, known: &(Vec<Step>, String)) -> bool {
     let Some(Value::Object(table)) = at(tree, path) else {
         return false;
@@ -206,18 +206,18 @@ fn is_guilty(tree: &mut Value, path: &[Step], key: &str, known: &(Vec<Step>, Str
     outcome.as_ref() != Some(known)
 }
 
-/// Moves the parameter's name with which the registries' messages start, `limit: ...`, into the path.
+/// Moves the name of the parameter, with which messages of the registries start, into the path.
 fn strip_name<'a>(message: &'a str, path: &mut Vec<Step>, is_table: bool) -> &'a str {
     let Some((name, rest)) = split_name(message) else {
         return message;
     };
     let mut named = named_steps(name);
-    // The path may know some of it already, or all.
+    // The path may already end with the name, or with the first part of it.
     let common = (0..=named.len().min(path.len()))
         .rev()
         .find(|&length| path.ends_with(&named[..length]));
     named.drain(..common.unwrap_or(0));
-    // A bare name, `queue = "fifoo"`, has no key `kind` to point at.
+    // A bare name such as `queue = "fifoo"` has no key `kind`.
     if !is_table && named.last() == Some(&Step::Key("kind".to_owned())) {
         named.pop();
     }

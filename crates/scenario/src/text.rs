@@ -1,4 +1,4 @@
-//! JSON text to a tree of values: bounded in size and depth, no key twice, and with the path of whatever is wrong.
+//! Parses JSON. Limits size and depth, refuses duplicate keys, and gives the path of an error.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use serde_json::{Map, Number, Value};
 use crate::ScenarioError;
 use crate::path::{Step, show};
 
-/// Bytes of a document. The canonical form, with every default filled in, must keep within them as well, so that it can be read again.
+/// Most bytes of a document. The limit also holds for the canonical form with all defaults, so that it can be read again.
 const MOST_BYTES: usize = 64_000_000;
-/// Tables and lists inside each other.
+/// Most levels of tables and lists.
 pub(crate) const DEEPEST: usize = 64;
 
-/// The text as a tree.
+/// Parses a text.
 pub(crate) fn parse(text: &str) -> Result<Value, ScenarioError> {
     check_length(text.len(), "")?;
     let mut path = Vec::new();
@@ -24,19 +24,19 @@ pub(crate) fn parse(text: &str) -> Result<Value, ScenarioError> {
     tree.map_err(|error| refusal(&error, &path))
 }
 
-/// Refuses a text of more bytes than are read.
+/// Refuses a text that is too long.
 pub(crate) fn check_length(length: usize, how: &str) -> Result<(), ScenarioError> {
     if length <= MOST_BYTES {
         return Ok(());
     }
     let (length, most) = (length / 1_000_000, MOST_BYTES / 1_000_000);
     let why = format!(
-        "has {length} MB{how}; at most {most} MB are read: write flows that are alike as one with `count`"
+        "has {length} MB{how}; at most {most} MB are allowed; write equal flows as one entry with `count`"
     );
     Err(ScenarioError::new("document", why))
 }
 
-/// The refusal of a document that is nested too deep at this place.
+/// The error for a document that is nested too deeply at this path.
 pub(crate) fn too_deep(path: &[Step]) -> ScenarioError {
     ScenarioError::new(show(path), nested())
 }
@@ -47,13 +47,13 @@ fn nested() -> String {
 
 fn refusal(error: &serde_json::Error, path: &[Step]) -> ScenarioError {
     match error.classify() {
-        // Only the reader of text knows line and column, which say nothing to who built a document in Python.
+        // Line and column are removed: a document that was built in Python has none.
         Category::Data => {
             let place = format!(" at line {} column {}", error.line(), error.column());
             let message = error.to_string();
             ScenarioError::new(show(path), message.strip_suffix(&place).unwrap_or(&message))
         }
-        // Where a text ends too early says nothing about the key that was last.
+        // The last key says nothing about why a text ends too early.
         Category::Eof => ScenarioError::new("document", format!("is not JSON: {error}")),
         Category::Syntax | Category::Io => {
             ScenarioError::new(show(path), format!("is not JSON: {error}"))
@@ -61,7 +61,7 @@ fn refusal(error: &serde_json::Error, path: &[Step]) -> ScenarioError {
     }
 }
 
-/// Reads one value. The path is that of the value which is being read; after an error it stays where it was.
+/// Reads one value. `path` is the path of the value that is being read; after an error it is the path of the error.
 struct Tree<'a> {
     path: &'a mut Vec<Step>,
 }

@@ -1,4 +1,4 @@
-//! Changes of a scenario while it runs: at an instant, a key of the document takes another value.
+//! Compiles the timeline of a scenario: at an instant, a key of the document gets another value.
 
 use bloatlab_link::Files;
 use bloatlab_units::{Duration, Nanos};
@@ -10,14 +10,14 @@ use crate::path::{Step, named_steps};
 use crate::plan::{Effect, PlanChange};
 use crate::{Limits, Plan, PlanBox, PlanBoxKind, PlanFlow, Scenario, ScenarioError};
 
-/// Entries that a timeline may have.
+/// Most entries of a timeline.
 const MOST_CHANGES: usize = 1000;
 
 impl Scenario {
-    /// Adds a change to the timeline, as a running session does, and returns what it does to the plan.
+    /// Adds a change to the timeline and returns how it changes the plan. A running session calls this.
     ///
     /// # Errors
-    /// What is wrong, and where. The scenario stays as it was.
+    /// What is wrong, and where. The scenario is not changed then.
     pub fn change(
         &mut self,
         change: Change,
@@ -32,7 +32,7 @@ impl Scenario {
     }
 }
 
-/// What the timeline of a scenario does to its plan, one for each entry.
+/// How each entry of the timeline changes the plan.
 pub(crate) fn compile(
     scenario: &Scenario,
     first: &Plan,
@@ -74,7 +74,7 @@ pub(crate) fn compile(
     Ok(changes)
 }
 
-/// The document with a timeline that has no entries, so that it has the boxes of one that has some.
+/// The document with an empty timeline. It compiles to the same boxes as the document with its timeline.
 fn without_entries(scenario: &Scenario) -> Value {
     let mut scenario = scenario.clone();
     scenario.timeline = Some(Vec::new());
@@ -91,19 +91,19 @@ fn check_instant(at: Nanos, last: Nanos, end: Nanos) -> Result<(), String> {
     if at < last {
         let (at, last) = (span(at), span(last));
         return Err(format!(
-            "must not be before {last}, when the entry above happens, but is {at}"
+            "must not be before the previous entry at {last}, but is {at}"
         ));
     }
     Ok(())
 }
 
-/// Gives a key of the document its new value.
+/// Sets a key of the document to its new value.
 fn set(document: &mut Value, entry: &Change) -> Result<(), String> {
     let key = &entry.key;
     let missing = || format!("the document has no `{key}`");
     let steps = named_steps(key);
-    let (last, way) = steps.split_last().ok_or_else(missing)?;
-    let parent = way.iter().try_fold(document, |value, step| match step {
+    let (last, parents) = steps.split_last().ok_or_else(missing)?;
+    let parent = parents.iter().try_fold(document, |value, step| match step {
         Step::Key(key) => value.get_mut(key),
         Step::Index(index) => value.get_mut(index),
     });
@@ -121,7 +121,7 @@ fn set(document: &mut Value, entry: &Change) -> Result<(), String> {
     Ok(())
 }
 
-/// A flow that is added starts at that instant, unless it says when.
+/// Lets an added flow start at this instant, unless it has a `start`.
 fn starting(mut flow: Value, at: Duration) -> Value {
     if let Value::Object(table) = &mut flow {
         table.entry("start").or_insert_with(|| json!(at));
@@ -129,14 +129,14 @@ fn starting(mut flow: Value, at: Duration) -> Value {
     flow
 }
 
-/// What turns one plan into the other, if a run can do it.
+/// The effects that turn one plan into the other. Refuses what cannot change during a run.
 fn effects(at: Nanos, before: &Plan, after: &Plan) -> Result<Vec<Effect>, String> {
     let fixed = |plan: &Plan| (plan.duration, plan.sample_interval, plan.warmup);
     let names =
         |plan: &Plan| -> Vec<String> { plan.boxes.iter().map(|item| item.name.clone()).collect() };
     let cannot = || {
         String::from(
-            "cannot change during a run; rates, delays and RTTs that do not vary, queues, probabilities and the `stop` of flows can, and flows can be added",
+            "cannot change during a run; these can: rates, delays, RTTs and probabilities without `vary`, queues, and the `stop` of flows; flows can be added",
         )
     };
     if fixed(before) != fixed(after) || before.name != after.name || before.cell != after.cell {
@@ -144,7 +144,7 @@ fn effects(at: Nanos, before: &Plan, after: &Plan) -> Result<Vec<Effect>, String
     }
     if names(before) != names(after) {
         return Err(String::from(
-            "needs other boxes than the run has, as a flow with another RTT does; give them to the scenario from the start",
+            "needs boxes that the run does not have, such as for a flow with another RTT; give the scenario these boxes from the start",
         ));
     }
     let mut found = Vec::new();
@@ -168,7 +168,9 @@ fn effects(at: Nanos, before: &Plan, after: &Plan) -> Result<Vec<Effect>, String
         if old.stop != new.stop {
             if new.stop < at {
                 let (stop, at) = (span(new.stop), span(at));
-                return Err(format!("is {stop}, which is before {at}, when it is set"));
+                return Err(format!(
+                    "is {stop}, but must not be before the change at {at}"
+                ));
             }
             let stop = new.stop;
             found.push(Effect::Stop { flow, stop });
@@ -178,7 +180,7 @@ fn effects(at: Nanos, before: &Plan, after: &Plan) -> Result<Vec<Effect>, String
         if flow.start < at {
             let (start, at) = (span(flow.start), span(at));
             return Err(format!(
-                "starts at {start}, which is before {at}, when it is added"
+                "starts at {start}, but must not start before the change at {at}"
             ));
         }
         found.push(Effect::Start(Box::new(flow.clone())));
@@ -186,7 +188,7 @@ fn effects(at: Nanos, before: &Plan, after: &Plan) -> Result<Vec<Effect>, String
     Ok(found)
 }
 
-/// What turns one box into the other; `None` if a run cannot do it.
+/// The effects that turn one box into the other; `None` if a run cannot do that.
 fn of_box(number: usize, old: &PlanBox, new: &PlanBox) -> Option<Vec<Effect>> {
     let mut found = Vec::new();
     match (&old.kind, &new.kind) {
@@ -228,51 +230,17 @@ fn of_box(number: usize, old: &PlanBox, new: &PlanBox) -> Option<Vec<Effect>> {
             number,
             delay: *delay,
         }),
-        (old, new) => found.push(Effect::Probability {
-            number,
-            probability: probability(old, new)?,
-        }),
-    }
-    Some(found)
-}
-
-/// The probability of a box, if nothing else tells it from the other box.
-fn probability(old: &PlanBoxKind, new: &PlanBoxKind) -> Option<f64> {
-    let mut alike = old.clone();
-    let value = match (&mut alike, new) {
-        (
-            PlanBoxKind::Loss {
+        (PlanBoxKind::Impairment(old), PlanBoxKind::Impairment(new)) => {
+            let probability = *new.clone().params_mut().probability_mut()?;
+            let mut alike = old.clone();
+            *alike.params_mut().probability_mut()? = probability;
+            (alike == *new).then_some(())?;
+            found.push(Effect::Probability {
+                number,
                 probability,
-                vary: None,
-                gilbert_elliott: None,
-                ..
-            },
-            PlanBoxKind::Loss {
-                probability: value, ..
-            },
-        )
-        | (
-            PlanBoxKind::Corrupt {
-                probability,
-                vary: None,
-            },
-            PlanBoxKind::Corrupt {
-                probability: value, ..
-            },
-        )
-        | (
-            PlanBoxKind::Duplicate {
-                probability,
-                vary: None,
-            },
-            PlanBoxKind::Duplicate {
-                probability: value, ..
-            },
-        ) => {
-            *probability = *value;
-            *value
+            });
         }
         _ => return None,
-    };
-    (alike == *new).then_some(value)
+    }
+    Some(found)
 }

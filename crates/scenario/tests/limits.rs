@@ -34,7 +34,7 @@ fn every_reply_of_a_ping_is_a_row() {
     let refused = refusal(&ping("1us"));
     assert!(
         refused.starts_with("flows[1].traffic.interval: the run needs about 36")
-            && refused.contains("are for up to 7 billion rows of replies; at most 8.0 GB are allowed: lengthen `interval`"),
+            && refused.contains("are for up to 7 billion rows of replies; at most 8.0 GB are allowed; lengthen `interval`"),
         "{refused}"
     );
     accepted(&ping("1ms"));
@@ -244,7 +244,7 @@ fn names_hide_nothing() {
     for c in hidden.into_iter().chain(directions) {
         for (path, document) in named(&format!("a{c}b")) {
             let why = format!(
-                "{path}: must not hold control characters, line breaks or marks of text direction, such as U+{:04X}",
+                "{path}: must not contain control characters, line breaks or marks of text direction; it contains U+{:04X}",
                 u32::from(c)
             );
             assert_eq!(refusal(&document), why);
@@ -345,13 +345,13 @@ fn a_text_that_is_too_long_is_refused() {
         .expect_err("too long")
         .to_string();
     assert!(
-        refused.starts_with("document: has 64 MB; at most 64 MB are read"),
+        refused.starts_with("document: has 64 MB; at most 64 MB are allowed"),
         "{refused}"
     );
 }
 
 #[test]
-fn files_are_bounded_together() {
+fn files_are_limited_in_all() {
     let path = std::env::temp_dir().join(format!("bloatlab-together-{}", std::process::id()));
     // Sparse: it takes no room on the disk.
     std::fs::File::create(&path)
@@ -365,7 +365,7 @@ fn files_are_bounded_together() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(
         refused,
-        "boxes[5].vary.rate.file: brings the files of this scenario to 1200MB; at most 1GB are read"
+        "boxes[5].vary.rate.file: makes 1200MB of files in this scenario; at most 1GB are allowed"
     );
 }
 

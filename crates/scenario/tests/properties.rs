@@ -192,11 +192,8 @@ fn assert_sound(plan: &Plan) {
                 assert!(link.rate.0 >= 1000 && link.queue.validate().is_ok())
             }
             PlanBoxKind::Delay { .. } => {}
-            PlanBoxKind::Loss { probability, .. } | PlanBoxKind::Corrupt { probability, .. } => {
-                assert!((0.0..1.0).contains(probability))
-            }
-            PlanBoxKind::Duplicate { probability, .. } => {
-                assert!((0.0..=1.0).contains(probability))
+            PlanBoxKind::Impairment(impairment) => {
+                assert_eq!(impairment.params().validate(), Ok(()));
             }
         }
     }

@@ -38,7 +38,7 @@ fn impairments_are_refused_by_their_place() {
         json!({ "kind": "loss", "name": "x", "probability": 0.1, "gilbert_elliott": { "p": 0.1 } });
     assert_eq!(
         refusal(&with(boxes(), "/boxes/1", both)),
-        "boxes[1].gilbert_elliott: goes without `probability`, `spacing` and `vary`"
+        "boxes[1].gilbert_elliott: cannot be combined with `probability`, `spacing` or `vary`; remove them"
     );
 }
 
@@ -83,11 +83,11 @@ fn what_varies_is_refused_by_its_place() {
     own["flows"] = json!([{ "rtt": "1ms" }, {}]);
     assert_eq!(
         refusal(&own),
-        "dumbbell.vary.rtt: needs flows with one RTT; some have an `rtt` of their own"
+        "dumbbell.vary.rtt: needs the same RTT for all flows; remove `rtt` from the flows"
     );
     assert_eq!(
         vary(json!({ "reverse_rate": { "kind": "mmwave" } })),
-        "dumbbell.vary.reverse_rate: needs a way back with a rate: give `dumbbell.reverse_rate`"
+        "dumbbell.vary.reverse_rate: needs a rate in the reverse direction; give `dumbbell.reverse_rate`"
     );
     assert_eq!(
         vary(json!({ "rate": { "kind": "mmwave", "gap": "9s" } })),
@@ -133,7 +133,7 @@ fn a_cell_is_refused_by_its_place() {
     );
     assert_eq!(
         cell(json!({ "backhaul": { "pacer": {} } })),
-        "cell.backhaul.pacer: needs `cell.sdap`, whose queue it keeps short"
+        "cell.backhaul.pacer: keeps the queue of SDAP short, so it needs `cell.sdap`"
     );
 }
 

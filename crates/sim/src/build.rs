@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bloatlab_aqm::{Context, Qdisc, QueueConfig};
-use bloatlab_link::{VaryingDelay, VaryingRate, jitter};
+use bloatlab_link::{ImpairmentConfig, VaryingDelay, VaryingRate, jitter};
 use bloatlab_outcome::{Count, Series};
 use bloatlab_port::{Backlog, Port, Transmitter};
-use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanLink, VaryDelay};
 use bloatlab_units::{Nanos, Rate};
 
 use crate::RunError;
@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::delay_line::DelayLine;
 use crate::engine::Engine;
 use crate::flight::Flight;
-use crate::impairment::{Duplicator, Impairment};
+use crate::impairment::ImpairmentBox;
 use crate::link::Link;
 use crate::network::Network;
 use crate::packet::{MAX_FLOWS, Packet};
@@ -84,9 +84,7 @@ impl<'a> Engine<'a> {
                     vary,
                     jitter,
                 } => engine.add_delay(&planned.name, *delay, vary.as_ref(), *jitter),
-                PlanBoxKind::Loss { .. }
-                | PlanBoxKind::Corrupt { .. }
-                | PlanBoxKind::Duplicate { .. } => engine.add_impairment(number, planned),
+                PlanBoxKind::Impairment(config) => engine.add_impairment(number, config),
             };
             engine.places.push(place);
         }
@@ -218,25 +216,13 @@ impl<'a> Engine<'a> {
         Place::Delay(index)
     }
 
-    /// Adds a box at which packets are hit by chance.
-    fn add_impairment(&mut self, number: usize, planned: &PlanBox) -> Place {
-        let impairment = Impairment::new(number, planned, &self.streams, self.control.interrupt());
-        let network = &mut self.network;
-        match (impairment, &planned.kind) {
-            (Some(impairment), PlanBoxKind::Duplicate { .. }) => {
-                let index = network.duplicators.len() as u32;
-                network.duplicators.push(Duplicator::new(impairment, index));
-                Place::Duplicate(index)
-            }
-            (Some(impairment), PlanBoxKind::Corrupt { .. }) => {
-                network.corrupters.push(impairment);
-                Place::Corrupt(network.corrupters.len() as u32 - 1)
-            }
-            (impairment, _) => {
-                network.losses.extend(impairment);
-                Place::Loss(network.losses.len() as u32 - 1)
-            }
-        }
+    fn add_impairment(&mut self, number: usize, config: &ImpairmentConfig) -> Place {
+        let interrupt = self.control.interrupt();
+        let impairment = config.params().build(&self.streams, interrupt);
+        let impairments = &mut self.network.impairments;
+        let index = impairments.len() as u32;
+        impairments.push(ImpairmentBox::new(number as u32, index, impairment));
+        Place::Impairment(index)
     }
 
     /// The sources that most flows share get the registers.

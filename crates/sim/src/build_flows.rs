@@ -79,9 +79,8 @@ impl Engine<'_> {
             self.nothing = Some(place);
             self.network.routes.push(place);
         }
-        let corrupts = places
-            .iter()
-            .any(|place| matches!(place, Place::Corrupt(_)));
+        let boxes = &self.plan.boxes;
+        let corrupts = path.iter().any(|&number| boxes[number].kind.corrupts());
         self.network.routes.extend(places);
         let end = if corrupts {
             Place::CheckingHost

@@ -110,14 +110,9 @@ impl Engine<'_> {
     }
 
     fn set_probability(&mut self, number: usize, probability: f64) {
-        let network = &mut self.network;
-        let impairment = match self.places[number] {
-            Place::Loss(index) => &mut network.losses[index as usize],
-            Place::Corrupt(index) => &mut network.corrupters[index as usize],
-            Place::Duplicate(index) => &mut network.duplicators[index as usize].impairment,
-            _ => return,
-        };
-        impairment.set_probability(probability);
+        if let Place::Impairment(index) = self.places[number] {
+            self.network.impairments[index as usize].set_probability(probability);
+        }
     }
 
     /// Adds a flow after the others.

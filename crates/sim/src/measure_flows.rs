@@ -3,7 +3,6 @@
 use std::mem::take;
 
 use bloatlab_aqm::DropReason;
-use bloatlab_scenario::PlanBoxKind;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::engine::Engine;
@@ -71,9 +70,7 @@ impl Engine<'_> {
                     sheet.put(rank, metric, account.dropped[reason as usize] as f64);
                 }
                 sheet.put(rank, F_DROPS_L4, account.drops as f64);
-                let corrupts = |&number: &usize| {
-                    matches!(self.plan.boxes[number].kind, PlanBoxKind::Corrupt { .. })
-                };
+                let corrupts = |&number: &usize| self.plan.boxes[number].kind.corrupts();
                 let checked = self.plan.flows[index].forward.iter().any(corrupts);
                 let discards = checked.then_some(account.discards as f64);
                 sheet.put(rank, F_CHECKSUM_DISCARDS_L4, discards);

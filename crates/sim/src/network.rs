@@ -3,11 +3,12 @@
 use std::mem::take;
 
 use bloatlab_aqm::Qdisc;
+use bloatlab_link::Action;
 
 use crate::accounting::Context;
 use crate::delay_line::DelayLine;
 use crate::flow_account::FlowAccount;
-use crate::impairment::{Duplicator, Impairment};
+use crate::impairment::ImpairmentBox;
 use crate::link::Link;
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
@@ -24,9 +25,7 @@ pub(crate) struct Network {
     pub links: Vec<Link>,
     pub delays: Vec<DelayLine>,
     pub reordering_delays: Vec<ReorderingDelay>,
-    pub losses: Vec<Impairment>,
-    pub corrupters: Vec<Impairment>,
-    pub duplicators: Vec<Duplicator>,
+    pub impairments: Vec<ImpairmentBox>,
     pub radio: Option<Box<RadioCell>>,
     /// Boxes of all paths, one path after the other, each with the host at its end.
     pub routes: Vec<Place>,
@@ -44,9 +43,7 @@ impl Network {
             links: Vec::new(),
             delays: Vec::new(),
             reordering_delays: Vec::new(),
-            losses: Vec::new(),
-            corrupters: Vec::new(),
-            duplicators: Vec::new(),
+            impairments: Vec::new(),
             radio: None,
             routes: Vec::new(),
             accounts: Vec::new(),
@@ -118,7 +115,7 @@ impl Network {
                 self.accounts[packet.flow_index()].received += u64::from(packet.direction() == 0);
                 return true;
             }
-            _ => return self.forward_by_rare_boxes(packet),
+            _ => return self.forward_to_uncommon(place, packet),
         }
         false
     }
@@ -129,67 +126,44 @@ impl Network {
         self.routes[first as usize + packet.hop()]
     }
 
-    /// The same where the next box is one that few paths have.
+    /// Slow path of `forward_to` for uncommon boxes.
     #[inline(never)]
-    fn forward_by_rare_boxes(&mut self, packet: &mut Packet) -> bool {
-        match self.next_place(packet) {
-            Place::Loss(i) => {
-                if self.is_lost(i as usize, packet) {
-                    return false;
-                }
-            }
-            Place::Corrupt(i) => self.corrupt(i as usize, packet),
-            Place::Duplicate(i) => self.duplicate(i as usize, packet),
-            Place::Gate(i) => {
-                self.enter_gate(i as usize, packet);
+    fn forward_to_uncommon(&mut self, mut place: Place, packet: &mut Packet) -> bool {
+        while let Place::Impairment(index) = place {
+            if !self.impair(index as usize, packet) {
                 return false;
             }
-            Place::Bearer(i) => {
-                self.enter_bearer(i as usize, packet);
-                return false;
-            }
+            packet.cross();
+            place = self.next_place(packet);
+        }
+        match place {
+            Place::Gate(i) => self.enter_gate(i as usize, packet),
+            Place::Bearer(i) => self.enter_bearer(i as usize, packet),
             Place::ReorderingDelay(i) => {
                 self.reordering_delays[i as usize].enter(&mut self.schedule, packet);
-                return false;
             }
             Place::CheckingHost => return self.check(packet),
-            Place::Link(_) | Place::Delay(_) | Place::Host => return self.forward(packet),
+            _ => return self.forward_to(place, packet),
         }
-        packet.cross();
-        self.forward(packet)
+        false
     }
 
-    fn is_lost(&mut self, index: usize, packet: &Packet) -> bool {
-        let impairment = &mut self.losses[index];
-        let lost = impairment.hits(self.schedule.now);
-        impairment.count.drops += u64::from(lost);
-        impairment.count.departures += u64::from(!lost);
-        if lost {
-            self.log
-                .note(self.schedule.now, Step::Drop, impairment.number, packet);
-            self.accounts[packet.flow_index()].count_drop(packet);
-        }
-        lost
-    }
-
-    #[cold]
-    fn corrupt(&mut self, index: usize, packet: &mut Packet) {
-        let (now, impairment) = (self.schedule.now, &mut self.corrupters[index]);
-        impairment.count.departures += 1;
-        if impairment.hits(now) {
-            packet.damage();
-            self.log.note(now, Step::Corrupt, impairment.number, packet);
-        }
-    }
-
-    #[cold]
-    fn duplicate(&mut self, index: usize, packet: &Packet) {
-        let duplicator = &mut self.duplicators[index];
-        if duplicator.pass(&mut self.schedule, packet) {
-            let number = duplicator.impairment.number;
-            self.log
-                .note(self.schedule.now, Step::Duplicate, number, packet);
-        }
+    /// Takes a packet through an impairment. Returns false if the packet is dropped.
+    fn impair(&mut self, index: usize, packet: &mut Packet) -> bool {
+        let impairment = &mut self.impairments[index];
+        let action = impairment.pass(&mut self.schedule, packet);
+        let step = match action {
+            Action::Forward => return true,
+            Action::Drop => {
+                self.accounts[packet.flow_index()].count_drop(packet);
+                Step::Drop
+            }
+            Action::Corrupt => Step::Corrupt,
+            Action::Duplicate => Step::Duplicate,
+        };
+        let number = impairment.number;
+        self.log.note(self.schedule.now, step, number, packet);
+        action != Action::Drop
     }
 
     /// The host at the end looks at the checksum; false: the packet is discarded.
@@ -280,7 +254,7 @@ impl Network {
     /// Takes the copy that follows its original.
     #[cold]
     pub fn on_copy(&mut self, index: usize) -> Option<Packet> {
-        self.duplicators[index].pop(&mut self.schedule)
+        self.impairments[index].pop(&mut self.schedule)
     }
 
     /// Wakes the queue discipline of a box.

@@ -1,26 +1,24 @@
 //! Where a packet goes next.
 
-/// Where a packet goes next: a box, by kind and index among its kind, or the host.
+/// Where a packet goes next: to a box, given by its kind and its index within that kind, or to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Link(u32),
     Delay(u32),
-    Loss(u32),
-    /// A queue that is left when the radio is ready.
+    /// A queue whose packets leave when the radio is ready.
     Gate(u32),
     /// A link that is a bearer of the cell.
     Bearer(u32),
     Host,
     ReorderingDelay(u32),
-    Corrupt(u32),
-    Duplicate(u32),
-    /// A host at the end of a path that damages packets: it looks at checksums.
+    Impairment(u32),
+    /// A host that verifies checksums, at the end of a path that damages packets.
     CheckingHost,
 }
 
 impl Place {
-    /// Whether packets leave it within the call that brings them.
+    /// Whether packets leave it within the call in which they arrive.
     pub fn takes_no_time(self) -> bool {
-        matches!(self, Self::Loss(_) | Self::Corrupt(_) | Self::Duplicate(_))
+        matches!(self, Self::Impairment(_))
     }
 }

@@ -135,7 +135,6 @@ impl Engine<'_> {
                     ..line.count
                 }
             }
-            Place::Loss(i) => self.network.losses[i as usize].count,
             Place::ReorderingDelay(i) => {
                 let reordering_delay = &self.network.reordering_delays[i as usize];
                 Count {
@@ -143,14 +142,7 @@ impl Engine<'_> {
                     ..reordering_delay.count
                 }
             }
-            Place::Corrupt(i) => self.network.corrupters[i as usize].count,
-            Place::Duplicate(i) => {
-                let duplicator = &self.network.duplicators[i as usize];
-                Count {
-                    held: duplicator.copies.len() as u64,
-                    ..duplicator.impairment.count
-                }
-            }
+            Place::Impairment(i) => self.network.impairments[i as usize].count(),
             Place::Host | Place::CheckingHost => Count::default(),
         }
     }

@@ -20,6 +20,7 @@ from bloatlab.scenario.builders import (
     impairments,
     link,
     loss,
+    outage,
     parking_lot,
     radio,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "impairments",
     "link",
     "loss",
+    "outage",
     "parking_lot",
     "radio",
 ]

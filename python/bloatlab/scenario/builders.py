@@ -368,6 +368,18 @@ def duplicate(name: str, probability: float, *, vary: Table | None = None) -> Do
     return _given(kind="duplicate", name=name, probability=probability, vary=vary)
 
 
+def outage(name: str, first: str, length: str, *, interval: str | None = None) -> Document:
+    """A box that drops every packet during an outage.
+
+    Args:
+        name: Unique name.
+        first: When the first outage begins, such as `"10s"`.
+        length: How long an outage lasts, such as `"500ms"`.
+        interval: Time from the beginning of one outage to the beginning of the next; absent: there is one outage.
+    """
+    return _given(kind="outage", name=name, first=first, length=length, interval=interval)
+
+
 def flow(
     *,
     name: str | None = None,

@@ -38,14 +38,14 @@ pub(super) fn check(c: &CellNetwork) -> Check {
         if c.sdap.is_none() && c.bearers.is_empty() {
             return fail(
                 "cell.backhaul.pacer",
-                "needs `cell.sdap`, whose queue it keeps short",
+                "keeps the queue of SDAP short, so it needs `cell.sdap`",
             );
         }
         let bare = |bearer: &Bearer| c.sdap.is_none() && bearer.sdap.is_none();
         if let Some(place) = c.bearers.iter().position(bare) {
             return fail(
                 format!("cell.bearers[{place}].sdap"),
-                "is required with `cell.backhaul.pacer`, which keeps its queue short; or give `cell.sdap`",
+                "is required, because `cell.backhaul.pacer` keeps its queue short; give it, or `cell.sdap`",
             );
         }
     }
@@ -53,7 +53,7 @@ pub(super) fn check(c: &CellNetwork) -> Check {
     registered("cell.radio", c.radio.validate())
 }
 
-/// Checks a queue before the RLC and its bytes, at the end of a path.
+/// Checks the keys `queue` and `buffer` with this prefix.
 fn buffered(path: &str, q: Option<&QueueConfig>, buffer: Option<Bytes>) -> Check {
     if let Some(q) = q {
         queue(&format!("{path}queue"), q)?;
@@ -64,7 +64,7 @@ fn buffered(path: &str, q: Option<&QueueConfig>, buffer: Option<Bytes>) -> Check
     })
 }
 
-/// Checks what treats packets before the RLC.
+/// Checks the queue in SDAP and the marking.
 fn above_rlc(path: &str, sdap: Option<&Sdap>, marking: Option<&l4span::Params>) -> Check {
     if let Some(sdap) = sdap {
         queue(&format!("{path}.sdap.queue"), &sdap.queue)?;
@@ -78,7 +78,7 @@ fn above_rlc(path: &str, sdap: Option<&Sdap>, marking: Option<&l4span::Params>) 
 fn bearers(c: &CellNetwork) -> Check {
     let count = c.bearers.len();
     if count > MAX_BEARERS {
-        let why = format!("are {count}; a UE has at most {MAX_BEARERS}");
+        let why = format!("has {count} bearers; at most {MAX_BEARERS} are allowed");
         return fail("cell.bearers", why);
     }
     let mut names = HashMap::new();
@@ -88,24 +88,24 @@ fn bearers(c: &CellNetwork) -> Check {
         name(format!("{path}.name"), &bearer.name)?;
         if bearer.name == "up" || bearer.name.ends_with("_up") {
             let why = format!(
-                "must not be `up` or end in `_up`, which names uplinks: `{}`",
+                "must not be `up` or end in `_up`, because uplinks are named so; it is `{}`",
                 bearer.name
             );
             return fail(format!("{path}.name"), why);
         }
         if let Some(first) = names.insert(&bearer.name, place) {
-            let why = format!("`{}` is the name of bearers[{first}] already", bearer.name);
+            let why = format!("`{}` is already the name of bearers[{first}]", bearer.name);
             return fail(format!("{path}.name"), why);
         }
         if place > 0 && bearer.qfi.is_empty() {
-            let why = "must name a QoS flow; only the first bearer, the default one, needs none";
+            let why = "must name at least one QoS flow; only the first bearer, the default one, may name none";
             return fail(format!("{path}.qfi"), why);
         }
         for (index, &qfi) in bearer.qfi.iter().enumerate() {
             let path = format!("{path}.qfi[{index}]");
             within(&path, qfi, 0, MAX_QFI)?;
             if let Some(other) = flows.insert(qfi, place) {
-                let why = format!("{qfi} is on bearers[{other}] already");
+                let why = format!("{qfi} is already on bearers[{other}]");
                 return fail(path, why);
             }
         }

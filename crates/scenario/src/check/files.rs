@@ -1,4 +1,4 @@
-//! The files that a document names, all together: each is bounded where it is read, but a document can name one many times.
+//! The total size of the files that a document names. The size of each file is checked when it is read.
 
 use bloatlab_link::{Files, RateVariation};
 use bloatlab_units::Bytes;
@@ -6,20 +6,20 @@ use bloatlab_units::Bytes;
 use super::rules::{Check, fail};
 use crate::{BoxSpec, Scenario};
 
-/// Bytes of all of them, each counted as often as it is named; what they hold takes up to eight times as much.
+/// Bytes of all files, each counted as often as it is named. In memory they take up to eight times as much.
 const MOST_BYTES: u64 = 1_000_000_000;
 
-/// Refuses a document whose files are too large together.
+/// Refuses a document whose files are too large in all.
 pub(super) fn check(s: &Scenario, source: &dyn Files) -> Check {
     let mut total = 0_u64;
     for (path, file) in files(s) {
-        // What cannot be read is refused where it is read.
+        // A file that cannot be read is refused later, when it is read.
         let length = source.length(file).unwrap_or(0);
         total = total.saturating_add(length);
         if total > MOST_BYTES {
             let [total, most] = [total, MOST_BYTES].map(Bytes);
             let why =
-                format!("brings the files of this scenario to {total}; at most {most} are read");
+                format!("makes {total} of files in this scenario; at most {most} are allowed");
             return fail(path, why);
         }
     }
@@ -41,8 +41,8 @@ fn files<'a>(s: &'a Scenario) -> Vec<(String, &'a str)> {
         }
     }
     for (place, spec) in s.boxes.iter().enumerate() {
-        if let BoxSpec::Link { vary, .. } = spec {
-            let file = vary.rate.as_ref().and_then(RateVariation::file);
+        if let BoxSpec::Link(link) = spec {
+            let file = link.vary.rate.as_ref().and_then(RateVariation::file);
             note(format!("boxes[{place}].vary.rate.file"), file);
         }
     }

@@ -1,4 +1,4 @@
-//! Rules of flows: when, where, over which connection, and what.
+//! Rules of flows: times, paths, TCP settings and traffic.
 
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Bytes, MILLISECOND, SECOND};
@@ -7,7 +7,7 @@ use super::name::name;
 use super::rules::{Check, HOUR, MAX_FLOWS, MAX_QFI, delay, duration, fail, rate, within};
 use crate::{Direction, Flow, ParkingLot, Scenario, Traffic, Transport};
 
-/// Boxes on one way of a flow.
+/// Boxes on one path of a flow.
 const MAX_PATH: usize = 255;
 /// RFC 7323 section 2.3: windows reach 1 GiB.
 const MAX_BUFFER: u64 = 1 << 30;
@@ -47,14 +47,14 @@ fn times(s: &Scenario, path: &str, f: &Flow) -> Check {
     let last = u128::from(f.start.0) + u128::from(f.start_interval.0) * u128::from(f.count - 1);
     if last >= u128::from(end.0) {
         let why = format!(
-            "{} starts the last of {} flows at or after its end at {end}",
+            "{} starts the last of {} flows at or after the end at {end}; use a shorter interval",
             f.start_interval, f.count
         );
         return fail(format!("{path}.start_interval"), why);
     }
     if last + u128::from(f.start_jitter.0) >= u128::from(end.0) {
         let why = format!(
-            "{} may put the start off to or beyond the flow's end at {end}",
+            "{} may delay the start to or beyond the end at {end}; use a shorter jitter",
             f.start_jitter
         );
         return fail(format!("{path}.start_jitter"), why);
@@ -62,7 +62,7 @@ fn times(s: &Scenario, path: &str, f: &Flow) -> Check {
     Ok(())
 }
 
-/// Keys that say where a flow runs, each with the network it belongs to.
+/// Checks the keys of a flow that depend on the network.
 fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
     let network = if s.dumbbell.is_some() {
         "dumbbell"
@@ -85,7 +85,7 @@ fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
         if given && owner != network {
             return fail(
                 format!("{path}.{key}"),
-                format!("belongs to scenarios with `{owner}`; this one has `{network}`"),
+                format!("is only allowed with `{owner}`; this scenario has `{network}`"),
             );
         }
     }
@@ -114,7 +114,7 @@ fn place(s: &Scenario, path: &str, f: &Flow) -> Check {
         _ => {}
     }
     if f.direction == Direction::Reverse && f.return_path.as_ref().is_none_or(Vec::is_empty) {
-        let why = "is required where the data goes in `reverse`: the names of the boxes it crosses";
+        let why = "is required with `direction = \"reverse\"`: the names of the boxes that the data crosses";
         return fail(format!("{path}.return_path"), why);
     }
     for (key, names) in [("path", &f.path), ("return_path", &f.return_path)] {
@@ -190,7 +190,7 @@ fn traffic(path: &str, t: &Traffic, tcp: &TcpConfig) -> Check {
         )
     };
     let packet = |value: Bytes, transport: Transport| {
-        // 28 bytes of UDP and IP header have to fit as well.
+        // 28 bytes of UDP and IP header must fit, too.
         size(
             "packet",
             value,
@@ -205,7 +205,7 @@ fn traffic(path: &str, t: &Traffic, tcp: &TcpConfig) -> Check {
             return fail(
                 key("packet"),
                 format!(
-                    "must fit into the send buffer of {}, {value} does not",
+                    "must be at most `tcp.send_buffer`, {}, not {value}",
                     tcp.send_buffer
                 ),
             );

@@ -1,4 +1,4 @@
-//! What things may be called. Names end up in tables, on pages, in file names and on terminals.
+//! Which names are allowed. Names appear in tables, pages, file names and on terminals.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use bloatlab_units::is_hidden;
 
 use super::rules::{Check, fail};
 
-/// Characters of the longest name.
+/// Most characters of a name.
 const LONGEST: usize = 64;
 
 /// Checks a name: of a scenario, a flow, a host, a box or a bearer.
@@ -17,7 +17,7 @@ pub(super) fn name(path: impl Display, value: &str) -> Check {
     } else if let Some(hidden) = value.chars().find(|&c| is_hidden(c)) {
         let code = u32::from(hidden);
         format!(
-            "must not hold control characters, line breaks or marks of text direction, such as U+{code:04X}"
+            "must not contain control characters, line breaks or marks of text direction; it contains U+{code:04X}"
         )
     } else if value.trim() != value {
         format!("must not begin or end with a space: `{value}`")

@@ -1,4 +1,4 @@
-//! Parameters of queues and congestion controls: each registry checks its own; what an engine's memory can hold is checked here.
+//! Parameters of queues and congestion controls. Each registry checks its own; this module limits the memory that they take.
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
@@ -8,12 +8,13 @@ use serde_json::Value;
 use super::rules::{Check, fail, registered};
 use crate::ScenarioError;
 
-/// Packets or buffers of one queue.
+/// Most packets or buffers of one queue.
 const MAX_LIMIT: u64 = 100_000_000;
-/// Bytes of one queue.
+/// Most bytes of one queue.
 pub(super) const MAX_LIMIT_BYTES: u64 = 1_000_000_000_000;
-/// Parameters of the congestion controls of one group of flows, and of one queue, of which a cell may have thousands.
+/// Most bytes of parameters of the congestion controls of one entry of `flows`.
 const MAX_PARAMETERS: Bytes = Bytes(256_000_000);
+/// Most bytes of parameters of one queue. A cell may have thousands of queues.
 const MAX_QUEUE_PARAMETERS: usize = 1_000_000;
 
 /// Checks a queue discipline.
@@ -23,13 +24,14 @@ pub(super) fn queue(path: &str, value: &QueueConfig) -> Check {
     limits(path, &written)?;
     let length = written.to_string().len();
     if length > MAX_QUEUE_PARAMETERS {
-        let why = format!("has parameters of {length}B; at most {MAX_QUEUE_PARAMETERS}B are taken");
+        let why =
+            format!("has parameters of {length}B; at most {MAX_QUEUE_PARAMETERS}B are allowed");
         return fail(path, why);
     }
     registered(path, value.validate())
 }
 
-/// Kinds name their limit alike, and queues inside them too; what an engine's memory can hold is the same for all of them.
+/// Checks `limit` of a queue and of the queues inside it. All kinds use the same keys.
 fn limits(path: &str, queue: &Value) -> Check {
     let limit = queue["limit"]
         .as_str()
@@ -62,7 +64,7 @@ pub(super) fn cca(path: &str, value: &CcConfig) -> Check {
     registered(path, value.validate())
 }
 
-/// Parameters of a user's own class may be as long as the document, and every flow holds them.
+/// Limits the memory of parameters. Those of a user's class may be as long as the document, and each flow holds a copy.
 pub(super) fn copies(path: &str, value: &CcConfig, count: u32) -> Check {
     let length = serde_json::to_string(value).map_or(0, |text| text.len() as u64);
     let total = Bytes(length * u64::from(count));
@@ -70,7 +72,7 @@ pub(super) fn copies(path: &str, value: &CcConfig, count: u32) -> Check {
         return Ok(());
     }
     let why = format!(
-        "has parameters of {}, in all {count} flows {total}; at most {MAX_PARAMETERS} are taken",
+        "has parameters of {}, which makes {total} in {count} flows; at most {MAX_PARAMETERS} are allowed",
         Bytes(length)
     );
     fail(path, why)

@@ -1,4 +1,4 @@
-//! Rules that many keys share: ranges of values, and what a registry says.
+//! Rules that many keys share.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ pub(crate) type Check = Result<(), ScenarioError>;
 
 pub(super) const HOUR: u64 = 3600 * SECOND;
 pub(super) const DAY: u64 = 24 * HOUR;
-/// Flows that a scenario may have when every `count` is expanded.
+/// Most flows of a scenario when every `count` is expanded.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 /// The highest identifier of a QoS flow: 6 bits (TS 37.324 section 6.3.4).
 pub(super) const MAX_QFI: u32 = 63;
@@ -51,7 +51,7 @@ pub(super) fn duration(path: impl Display, value: Duration, low: u64, high: u64)
     )
 }
 
-/// A duration as a user writes it, in hours and minutes where they are whole.
+/// A duration as a user writes it, in whole hours or minutes if possible.
 pub(crate) fn span(nanos: u64) -> String {
     for (scale, unit) in [(HOUR, "h"), (60 * SECOND, "min"), (SECOND, "s")] {
         let whole = nanos / scale;
@@ -86,7 +86,7 @@ pub(super) fn loss(path: impl Display, value: f64) -> Check {
     )
 }
 
-/// A registry's own verdict; its message starts with the parameter's name.
+/// Turns the error of a registry, `parameter: reason`, into an error with the path of the parameter.
 pub(crate) fn registered<T>(path: &str, verdict: Result<T, String>) -> Result<T, ScenarioError> {
     verdict.or_else(|message| match split_name(&message) {
         Some((parameter, rest)) => fail(format!("{path}.{parameter}"), rest),

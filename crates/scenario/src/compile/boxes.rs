@@ -1,28 +1,27 @@
-//! The boxes of a plan while they are gathered, and what a network makes of them.
+//! Builds the boxes of a plan.
 
 use bloatlab_aqm::QueueConfig;
-use bloatlab_link::{LoadedRate, Probability, Variation, jitter};
+use bloatlab_link::impairment::loss;
+use bloatlab_link::{ImpairmentConfig, LoadedRate, jitter};
 use bloatlab_units::{Nanos, Rate};
 
-use crate::{
-    Flow, Impairments, LossSpacing, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay,
-};
+use crate::{Flow, Impairments, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay};
 
 /// Box indices from the sender to the receiver, and back.
 pub(super) type Paths = (Vec<usize>, Vec<usize>);
 
 /// A network that gives each flow its paths, adding boxes as flows need them.
 pub(super) trait Network {
-    /// Boxes in the network's forward direction, and back.
+    /// The paths of a flow in the forward and in the reverse direction of the network.
     fn paths(&mut self, boxes: &mut Boxes, at: &str, flow: &Flow) -> Result<Paths, ScenarioError>;
 
-    /// The private link in front of the flow's sender.
+    /// The access link of the flow's sender, if it has one.
     fn access(&self, _name: &str) -> Option<PlanBox> {
         None
     }
 }
 
-/// The plan's boxes while they are gathered.
+/// The boxes of a plan so far.
 #[derive(Default)]
 pub(super) struct Boxes {
     pub(super) list: Vec<PlanBox>,
@@ -51,61 +50,23 @@ impl Boxes {
         })
     }
 
-    pub(super) fn loss(
-        &mut self,
-        name: &str,
-        probability: f64,
-        spacing: LossSpacing,
-        vary: Option<&Variation<Probability>>,
-        may_change: bool,
-    ) -> Option<usize> {
-        let vary = vary.cloned();
-        (probability > 0.0 || vary.is_some() || may_change).then(|| {
-            self.add(PlanBox {
-                name: name.to_owned(),
-                kind: PlanBoxKind::Loss {
-                    probability,
-                    spacing,
-                    vary,
-                    gilbert_elliott: None,
-                },
-            })
-        })
+    /// Adds a loss, if packets may be lost: now, or after a change of the timeline.
+    pub(super) fn loss(&mut self, loss: loss::Params, may_change: bool) -> Option<usize> {
+        let is_needed = loss.probability > 0.0 || loss.vary.is_some() || may_change;
+        is_needed.then(|| self.add(ImpairmentConfig::Loss(loss).into()))
     }
 
-    /// The boxes of a way's impairments but for its jitter; their names begin with this.
+    /// Adds the impairments of one direction, except its jitter. The names of the boxes begin with `prefix`.
     pub(super) fn impair(&mut self, prefix: &str, impair: &Impairments) -> Vec<usize> {
-        let burst = impair.gilbert_elliott.map(|params| PlanBoxKind::Loss {
-            probability: 0.0,
-            spacing: LossSpacing::default(),
-            vary: None,
-            gilbert_elliott: Some(params),
-        });
-        let corrupt = (impair.corrupt > 0.0).then_some(PlanBoxKind::Corrupt {
-            probability: impair.corrupt,
-            vary: None,
-        });
-        let duplicate = (impair.duplicate > 0.0).then_some(PlanBoxKind::Duplicate {
-            probability: impair.duplicate,
-            vary: None,
-        });
-        let kinds = [
-            ("burst_loss", burst),
-            ("corrupt", corrupt),
-            ("duplicate", duplicate),
-        ];
-        let given = kinds.into_iter().filter_map(|(name, kind)| {
-            let name = format!("{prefix}{name}");
-            kind.map(|kind| PlanBox { name, kind })
-        });
-        given.map(|item| self.add(item)).collect()
+        let impairments = impair.boxes(prefix).into_iter();
+        impairments.map(|item| self.add(item.into())).collect()
     }
 }
 
-/// What a link adds to its rate and queue.
+/// Settings of a link besides its rate, delay and queue.
 #[derive(Clone, Copy)]
 pub(super) struct Device {
-    /// Packets held behind the queue discipline besides the one being sent.
+    /// Packets held behind the queue discipline, in addition to the one being sent.
     pub(super) packets: u32,
     pub(super) overhead: u32,
     pub(super) header: u32,
@@ -136,7 +97,7 @@ pub(super) fn link(
     }
 }
 
-/// A link whose rate, propagation or both change.
+/// A link whose rate or delay varies.
 pub(super) fn varying(
     mut item: PlanBox,
     rate: Option<LoadedRate>,

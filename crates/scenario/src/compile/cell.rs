@@ -1,4 +1,4 @@
-//! A 5G cell: wire, UPF and backhaul that all flows share, and the bearers of each UE, two boxes each.
+//! A 5G cell: the wire, the UPF and the backhaul, which all flows share, and two boxes per bearer of each UE.
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_radio::channel::Loaded;
@@ -16,7 +16,7 @@ use crate::{
 /// Downlink and uplink.
 const DIRECTIONS: [&str; 2] = ["", "_up"];
 
-/// The cell itself, with what its files hold.
+/// The cell itself, with the channels that were read from files.
 pub(super) fn plan(cell: &CellNetwork, channels: Vec<Loaded>) -> PlanCell {
     let bearers = cell.settled_bearers().into_iter().map(|bearer| PlanBearer {
         params: bearer.radio,
@@ -40,7 +40,7 @@ pub(super) struct CellPaths<'a> {
 
 /// The boxes of one UE.
 struct UeBoxes {
-    /// What holds packets back for it in the UPF, if it does.
+    /// The queue in the UPF, if there is a pacer.
     upf: Option<usize>,
     bearers: Vec<BearerBoxes>,
 }
@@ -49,7 +49,7 @@ struct UeBoxes {
 struct BearerBoxes {
     /// Down and up.
     radio: [usize; 2],
-    /// What holds packets back in SDAP, if it does.
+    /// The queue in SDAP, if there is one.
     sdap: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> CellPaths<'a> {
         let plain = default_queue();
         let (name, queue) = match backhaul.pacer {
             None => ("upf", &backhaul.queue),
-            // What the UPF holds back waits in a queue of its own.
+            // With a pacer, packets wait in the queues of the UEs instead.
             Some(_) => ("backhaul", &plain),
         };
         let down = on_backhaul(name, queue);
@@ -162,7 +162,7 @@ impl<'a> CellPaths<'a> {
     }
 }
 
-/// Where the wire and the backhaul have no queue discipline of the user's, packets do not wait but for the radio.
+/// Marks a link with the default queue as transit: it is so fast that packets wait only for the radio.
 fn through(mut item: PlanBox) -> PlanBox {
     if let PlanBoxKind::Link(link) = &mut item.kind {
         link.transit = link.queue == default_queue();
@@ -170,10 +170,10 @@ fn through(mut item: PlanBox) -> PlanBox {
     item
 }
 
-/// Says what takes packets on from a link.
-fn attach(item: &mut PlanBox, say: impl FnOnce(&mut PlanLink)) {
+/// Changes the settings of a link.
+fn attach(item: &mut PlanBox, change: impl FnOnce(&mut PlanLink)) {
     if let PlanBoxKind::Link(link) = &mut item.kind {
-        say(link);
+        change(link);
     }
 }
 

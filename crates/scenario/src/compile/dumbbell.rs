@@ -3,31 +3,30 @@
 use std::collections::{BTreeMap, HashSet};
 
 use bloatlab_link::LoadedRate;
+use bloatlab_link::impairment::loss;
 use bloatlab_units::Nanos;
 
 use super::boxes::{Boxes, Device, Network, Paths, link, varying};
 use crate::check::{fail, span};
 use crate::default_queue::fifo;
 use crate::inputs::Inputs;
-use crate::{
-    Dumbbell, Flow, LossSpacing, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay,
-};
+use crate::{Dumbbell, Flow, Part, PlanBox, Scenario, ScenarioError, Share, VaryDelay};
 
-/// A host holds back what its own link cannot take (as Linux does, net/ipv4/tcp_output.c tcp_small_queue_check), so an access
-/// link's queue drops nothing in practice.
+/// Packets in the queue of an access link. It is so long that the link does not drop: Linux, too, holds data back in the host while the device is
+/// busy (net/ipv4/tcp_output.c tcp_small_queue_check).
 const ACCESS_QUEUE: u64 = 100_000_000;
 
 pub(super) struct DumbbellPaths<'a> {
     dumbbell: &'a Dumbbell,
     vary_rate: Option<LoadedRate>,
     vary_reverse_rate: Option<LoadedRate>,
-    /// A timeline may set probabilities of loss.
+    /// A timeline may set the probabilities of loss.
     may_change: bool,
-    /// All flows have the same two-way propagation.
+    /// Whether all flows have the same RTT.
     equal: bool,
-    /// Boxes that all flows cross: the bottleneck's side, and the way back.
+    /// Boxes that all flows cross, in the forward and in the reverse direction.
     shared: Option<Paths>,
-    /// The delay boxes of flows with this two-way propagation, when flows differ in it.
+    /// The delay boxes by RTT, if flows differ in it.
     delays: BTreeMap<Nanos, (usize, usize)>,
 }
 
@@ -44,7 +43,7 @@ impl<'a> DumbbellPaths<'a> {
             .collect();
         let equal = rtts.len() <= 1;
         if dumbbell.vary.rtt.is_some() && !equal {
-            let why = "needs flows with one RTT; some have an `rtt` of their own";
+            let why = "needs the same RTT for all flows; remove `rtt` from the flows";
             return fail("dumbbell.vary.rtt", why);
         }
         Ok(Self {
@@ -58,7 +57,7 @@ impl<'a> DumbbellPaths<'a> {
         })
     }
 
-    /// How this share of the propagation changes: both by one draw.
+    /// How a part of the RTT varies. Both directions use one random stream, so they vary together.
     fn vary_rtt(&self, rtt: Nanos, part: Part) -> Option<VaryDelay> {
         self.dumbbell.vary.rtt.as_ref().map(|how| VaryDelay {
             how: how.clone(),
@@ -81,7 +80,7 @@ impl<'a> DumbbellPaths<'a> {
             return shared.clone();
         }
         let d = self.dumbbell;
-        // Where propagation differs between flows, shared links carry none of it, so that any RTT is possible; nor do they where it differs between packets.
+        // The propagation delay is in separate boxes, not on the links, if it differs between flows or between packets.
         let [there, back] = self.parts().map(|part| part.of(rtt));
         let on_link = |delay: Nanos, jitters: bool| match self.equal && !jitters {
             true => delay,
@@ -101,8 +100,12 @@ impl<'a> DumbbellPaths<'a> {
         };
         let bottleneck = varying(bottleneck, self.vary_rate.clone(), on_bottleneck);
         let mut forward = vec![boxes.add(bottleneck)];
-        let vary_loss = d.vary.loss.as_ref();
-        forward.extend(boxes.loss("loss", d.loss, d.loss_spacing, vary_loss, self.may_change));
+        let loss = loss::Params {
+            spacing: d.loss_spacing,
+            vary: d.vary.loss.clone(),
+            ..loss::Params::random("loss".to_owned(), d.loss)
+        };
+        forward.extend(boxes.loss(loss, self.may_change));
         forward.extend(boxes.impair("", &d.impair));
         if self.equal && d.impair.jitter.is_some() {
             let name = "forward_delay".to_owned();
@@ -123,13 +126,8 @@ impl<'a> DumbbellPaths<'a> {
             let way_back = varying(way_back, self.vary_reverse_rate.clone(), vary_back);
             reverse.push(boxes.add(way_back));
         }
-        reverse.extend(boxes.loss(
-            "reverse_loss",
-            d.reverse_loss,
-            LossSpacing::Random,
-            None,
-            self.may_change,
-        ));
+        let loss = loss::Params::random("reverse_loss".to_owned(), d.reverse_loss);
+        reverse.extend(boxes.loss(loss, self.may_change));
         reverse.extend(boxes.impair("reverse_", &d.reverse_impair));
         if self.equal && own_box {
             reverse.push(boxes.delay("delay".to_owned(), back, vary_back, jitter));
@@ -137,7 +135,7 @@ impl<'a> DumbbellPaths<'a> {
         self.shared.insert((forward, reverse)).clone()
     }
 
-    /// What the way there and the way back have of the propagation.
+    /// The parts of the RTT in the forward and in the reverse direction.
     fn parts(&self) -> [Part; 2] {
         let share = Share::new(self.dumbbell.forward_share);
         [Part::There(share), Part::Back(share)]

@@ -1,4 +1,4 @@
-//! A network given box by box, which flows cross by name.
+//! A network given box by box. Flows name the boxes on their paths.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::error::suggest;
 use crate::inputs::Inputs;
 use crate::{BoxSpec, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay};
 
-/// The boxes of a network given box by box; the plan has them in the document's order.
+/// The boxes of the network, which the plan lists in the order of the document.
 pub(super) struct NamedPaths<'a> {
     indices: HashMap<&'a str, usize>,
     names: Vec<&'a str>,
@@ -29,76 +29,27 @@ impl<'a> NamedPaths<'a> {
                 })
             };
             boxes.add(match spec {
-                BoxSpec::Link {
-                    name,
-                    rate,
-                    delay,
-                    vary,
-                    queue,
-                    device_packets,
-                    overhead,
-                    header,
-                } => {
+                BoxSpec::Link(given) => {
                     let device = Device {
-                        packets: *device_packets,
-                        overhead: *overhead,
-                        header: *header,
+                        packets: given.device_packets,
+                        overhead: given.overhead,
+                        header: given.header,
                     };
                     let vary_rate = inputs.rate(&format!("boxes[{place}].vary.rate"));
-                    let vary_delay = vary_delay(*delay, vary.delay.as_ref());
-                    let link = link(name.clone(), *rate, delay.0, queue, device);
+                    let vary_delay = vary_delay(given.delay, given.vary.delay.as_ref());
+                    let name = given.name.clone();
+                    let link = link(name, given.rate, given.delay.0, &given.queue, device);
                     varying(link, vary_rate, vary_delay)
                 }
-                BoxSpec::Delay {
-                    name,
-                    delay,
-                    vary,
-                    jitter,
-                } => PlanBox {
-                    name: name.clone(),
+                BoxSpec::Delay(given) => PlanBox {
+                    name: given.name.clone(),
                     kind: PlanBoxKind::Delay {
-                        delay: delay.0,
-                        vary: vary_delay(*delay, vary.as_ref()),
-                        jitter: *jitter,
+                        delay: given.delay.0,
+                        vary: vary_delay(given.delay, given.vary.as_ref()),
+                        jitter: given.jitter,
                     },
                 },
-                BoxSpec::Loss {
-                    name,
-                    probability,
-                    spacing,
-                    vary,
-                    gilbert_elliott,
-                } => PlanBox {
-                    name: name.clone(),
-                    kind: PlanBoxKind::Loss {
-                        probability: *probability,
-                        spacing: *spacing,
-                        vary: vary.clone(),
-                        gilbert_elliott: *gilbert_elliott,
-                    },
-                },
-                BoxSpec::Corrupt {
-                    name,
-                    probability,
-                    vary,
-                } => PlanBox {
-                    name: name.clone(),
-                    kind: PlanBoxKind::Corrupt {
-                        probability: *probability,
-                        vary: vary.clone(),
-                    },
-                },
-                BoxSpec::Duplicate {
-                    name,
-                    probability,
-                    vary,
-                } => PlanBox {
-                    name: name.clone(),
-                    kind: PlanBoxKind::Duplicate {
-                        probability: *probability,
-                        vary: vary.clone(),
-                    },
-                },
+                BoxSpec::Impairment(given) => given.clone().into(),
             });
         }
         let names: Vec<&str> = specs.iter().map(BoxSpec::name).collect();
@@ -122,7 +73,7 @@ impl<'a> NamedPaths<'a> {
             if path.contains(&index) {
                 return fail(
                     format!("{at}[{place}]"),
-                    format!("`{name}` is on this path already; paths have no loops"),
+                    format!("`{name}` is already on this path; a path must not cross a box twice"),
                 );
             }
             path.push(index);

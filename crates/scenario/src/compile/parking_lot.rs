@@ -11,9 +11,9 @@ use crate::{Flow, ParkingLot, ScenarioError};
 
 pub(super) struct ParkingLotPaths<'a> {
     lot: &'a ParkingLot,
-    /// The hops' links, there and (if the way back has a rate) back.
+    /// The links in the forward direction and, if that has a rate, in the reverse direction.
     links: Option<Paths>,
-    /// The delay box of the way back over this many hops.
+    /// The delay boxes of the reverse direction, by the number of hops.
     delays: BTreeMap<u32, usize>,
 }
 

@@ -1,28 +1,28 @@
-//! What one flow can put on the network at most.
+//! An upper bound of the packets of one flow.
 
 use bloatlab_units::{Bytes, Nanos, Rate};
 
 use super::quantities::{link, per_second, seconds};
 use crate::{Connection, Plan, PlanBoxKind, PlanFlow, PlanLink, Traffic, Transport};
 
-/// IP and TCP header without options: the least that a segment adds to its payload.
+/// Bytes of an IP and a TCP header without options.
 const HEADERS: u32 = 40;
 /// Packets of a connection besides its data: handshake and close.
 const CONNECTION_PACKETS: f64 = 7.0;
 
-/// What one flow can put on the network at most.
+/// An upper bound of the packets of one flow.
 #[derive(Default)]
 pub(super) struct Load {
-    /// Packets that come whatever links let through, and the size of one.
+    /// Packets that are sent regardless of congestion, and the size of one.
     pub open: f64,
     pub open_size: f64,
-    /// Packets that come as fast as links let them through, with their bytes.
+    /// Packets that are sent as fast as links forward them: size and number.
     pub elastic: [(u32, f64); 2],
-    /// Of the open packets, those under way at once.
+    /// Open packets in flight at the same time.
     pub open_in_flight: f64,
-    /// Of the elastic packets, those under way at once.
+    /// Elastic packets in flight at the same time.
     pub window: f64,
-    /// Replies of a ping, or pages: rows of the series of probes.
+    /// Replies of a ping, or fetched pages: rows of the series of probes.
     pub replies: f64,
     /// Writes of an application that wait in the send buffer.
     pub writes: f64,
@@ -42,20 +42,17 @@ impl Load {
     }
 }
 
-/// The most packets that may come of one, in the mean, where boxes on its way duplicate.
+/// The largest mean number of packets that boxes on the path make of one.
 fn copies(plan: &Plan, flow: &PlanFlow) -> f64 {
     let boxes = flow.forward.iter().chain(&flow.reverse);
     let factors = boxes.map(|&i| match &plan.boxes[i].kind {
-        PlanBoxKind::Duplicate { probability, vary } => {
-            let vary = vary.as_ref();
-            1.0 + vary.map_or(*probability, |vary| vary.bounds(*probability).1)
-        }
-        _ => 1.0,
+        PlanBoxKind::Impairment(impairment) => impairment.params().copies(),
+        PlanBoxKind::Link(_) | PlanBoxKind::Delay { .. } => 1.0,
     });
     factors.product()
 }
 
-/// The load where nothing duplicates.
+/// The load without duplicates.
 fn sent(plan: &Plan, flow: &PlanFlow) -> Load {
     let active = seconds(flow.stop - flow.start);
     let mss = f64::from(flow.tcp.mss);
@@ -72,7 +69,7 @@ fn sent(plan: &Plan, flow: &PlanFlow) -> Load {
         .iter()
         .map(|&i| plan.boxes[i].propagation_bounds().1)
         .sum();
-    // At most a window each round trip; without propagation only links hold packets back.
+    // At most a window per RTT. Without propagation delay, only links limit the rate.
     let rtt = rtts(plan, flow).0;
     let rounds = if rtt == 0 {
         f64::INFINITY
@@ -93,7 +90,7 @@ fn sent(plan: &Plan, flow: &PlanFlow) -> Load {
             packet.0 as f64
         };
         let packets = per_second(rate, size);
-        // What the slowest link lets through is what propagates behind it.
+        // No more packets propagate than the slowest link forwards.
         let passed = slowest.map_or(packets, |link| packets.min(per_second(link, size)));
         let open = packets * active + 1.0 + events;
         let waiting = flow.tcp.send_buffer.0 as f64 / packet.0 as f64;
@@ -147,7 +144,7 @@ fn sent(plan: &Plan, flow: &PlanFlow) -> Load {
             };
             let size = (response.0.min(u64::from(flow.tcp.mss)) as u32) + HEADERS;
             let on_links = slowest.map_or(0.0, |rate| 1.0 / per_second(rate, response.0 as f64));
-            // Not zero: a path with neither link nor propagation is refused before.
+            // Not zero: a path without link and delay is refused earlier.
             let cycle = seconds(rtt) + seconds(interval.0) + on_links;
             let pages = if cycle > 0.0 {
                 active / cycle + 1.0
@@ -174,7 +171,7 @@ fn sent(plan: &Plan, flow: &PlanFlow) -> Load {
     }
 }
 
-/// The least and the greatest time that packets propagate both ways.
+/// The smallest and the largest propagation delay of both directions together.
 pub(super) fn rtts(plan: &Plan, flow: &PlanFlow) -> (Nanos, Nanos) {
     let boxes = flow.forward.iter().chain(&flow.reverse);
     let bounds = boxes.map(|&i| plan.boxes[i].propagation_bounds());

@@ -16,7 +16,7 @@ pub(super) fn seconds(nanos: Nanos) -> f64 {
     nanos as f64 * 1e-9
 }
 
-/// Packets of this size that a rate carries in a second.
+/// Packets of this size per second at this rate.
 pub(super) fn per_second(rate: Rate, bytes: f64) -> f64 {
     rate.0 as f64 / (8.0 * bytes)
 }

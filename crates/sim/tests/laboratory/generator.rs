@@ -2,9 +2,11 @@
 
 mod flows;
 
-use bloatlab_link::{gilbert_elliott, jitter};
+use bloatlab_link::impairment::{corrupt, duplicate, loss};
+use bloatlab_link::{ImpairmentConfig, gilbert_elliott, jitter};
 use bloatlab_scenario::{
-    BoxSpec, Direction, Dumbbell, Flow, Impairments, LossSpacing, ParkingLot, QueueConfig, Scenario,
+    BoxSpec, DelayBox, Direction, Dumbbell, Flow, Impairments, LinkBox, LossSpacing, ParkingLot,
+    QueueConfig, Scenario,
 };
 use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Rate};
 use flows::{Draft, draft, timed};
@@ -195,6 +197,13 @@ fn parking_lot() -> impl Strategy<Value = Scenario> {
     })
 }
 
+/// Gives a box another name.
+fn rename(spec: &mut BoxSpec, name: String) {
+    let mut table = json!(spec);
+    table["name"] = json!(name);
+    *spec = serde_json::from_value(table).expect("the same box with another name");
+}
+
 /// Boxes that flows cross in any order, so that data of one flow shares queues with ACKs of another.
 pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
     let link = (
@@ -206,36 +215,38 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
         prop_oneof![Just(0_u32), Just(14)],
     );
     let kinds = prop_oneof![
-        4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link {
+        4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link(LinkBox {
             name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header,
-        }),
-        1 => (millis(0, 40), option::of(jitter())).prop_map(|(delay, jitter)| BoxSpec::Delay {
+        })),
+        1 => (millis(0, 40), option::of(jitter())).prop_map(|(delay, jitter)| BoxSpec::Delay(DelayBox {
             name: String::new(),
             delay,
             vary: None,
             jitter,
+        })),
+        1 => bursts().prop_map(|bursts| {
+            BoxSpec::Impairment(ImpairmentConfig::Loss(loss::Params::bursts(String::new(), bursts)))
         }),
-        1 => bursts().prop_map(|bursts| BoxSpec::Loss {
-            name: String::new(),
-            probability: 0.0,
-            spacing: LossSpacing::Random,
-            vary: None,
-            gilbert_elliott: Some(bursts),
+        1 => chance().prop_map(|probability| {
+            let params = corrupt::Params { name: String::new(), probability, vary: None };
+            BoxSpec::Impairment(ImpairmentConfig::Corrupt(params))
         }),
-        1 => chance().prop_map(|probability| BoxSpec::Corrupt { name: String::new(), probability, vary: None }),
-        1 => (0.0..=1.0).prop_map(|probability| BoxSpec::Duplicate { name: String::new(), probability, vary: None }),
-        1 => (chance(), any::<bool>()).prop_map(|(probability, even)| BoxSpec::Loss {
-            name: String::new(),
-            probability,
-            spacing: if even { LossSpacing::Even } else { LossSpacing::Random },
-            vary: None,
-            gilbert_elliott: None,
+        1 => (0.0..=1.0).prop_map(|probability| {
+            let params = duplicate::Params { name: String::new(), probability, vary: None };
+            BoxSpec::Impairment(ImpairmentConfig::Duplicate(params))
+        }),
+        1 => (chance(), any::<bool>()).prop_map(|(probability, even)| {
+            let params = loss::Params {
+                spacing: if even { LossSpacing::Even } else { LossSpacing::Random },
+                ..loss::Params::random(String::new(), probability)
+            };
+            BoxSpec::Impairment(ImpairmentConfig::Loss(params))
         }),
     ];
     (frame(), rate(), vec(kinds, 1..6), vec(draft(), 1..=5)).prop_map(
         move |((duration, interval, warmup), rate, mut specs, drafts)| {
             // One link at least, and some propagation wherever a flow goes.
-            specs.push(BoxSpec::Link {
+            specs.push(BoxSpec::Link(LinkBox {
                 name: String::new(),
                 rate,
                 delay: Duration(100 * MICROSECOND),
@@ -244,17 +255,9 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 device_packets: 0,
                 overhead: 0,
                 header: 0,
-            });
+            }));
             for (number, spec) in specs.iter_mut().enumerate() {
-                match spec {
-                    BoxSpec::Link { name, .. }
-                    | BoxSpec::Delay { name, .. }
-                    | BoxSpec::Loss { name, .. }
-                    | BoxSpec::Corrupt { name, .. }
-                    | BoxSpec::Duplicate { name, .. } => {
-                        *name = format!("{prefix}box_{number}");
-                    }
-                }
+                rename(spec, format!("{prefix}box_{number}"));
             }
             let names: Vec<String> = specs.iter().map(|spec| spec.name().to_owned()).collect();
             let path = |route: &[Index], last: bool| {

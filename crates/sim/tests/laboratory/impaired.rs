@@ -68,6 +68,26 @@ fn damaged_packets_are_lost_at_their_receiver() {
 }
 
 #[test]
+fn an_outage_drops_what_arrives_in_it_and_nothing_else() {
+    let boxes = json!([
+        { "kind": "link", "name": "link", "rate": "100Mbit/s" },
+        { "kind": "outage", "name": "outage", "first": "5s", "length": "500ms", "interval": "10s" },
+    ]);
+    let mut flows = stream();
+    flows[0]["path"] = json!(["link", "outage"]);
+    let outcome = run(json!({ "boxes": boxes }), flows);
+    let is_out = |event: &&PacketEvent| {
+        (5 * SECOND..5 * SECOND + SECOND / 2).contains(&(event.at % (10 * SECOND)))
+    };
+    let drops = of(&outcome, Step::Drop);
+    assert!(drops.iter().all(is_out));
+    assert!(!of(&outcome, Step::Receive).iter().any(is_out));
+    // Two outages of half a second.
+    assert!(drops.len().abs_diff(1000) <= 2, "{}", drops.len());
+    assert_eq!(count(&outcome, "outage").drops, drops.len() as u64);
+}
+
+#[test]
 fn copies_follow_their_originals_and_are_told() {
     let outcome = dumbbell(json!({ "impair": { "duplicate": 0.25 } }), stream());
     let copies = of(&outcome, Step::Duplicate);

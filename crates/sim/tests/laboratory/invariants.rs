@@ -2,7 +2,9 @@
 
 use bloatlab_fuzz_model::outcome;
 use bloatlab_outcome::Outcome;
-use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
+use bloatlab_scenario::{
+    CcConfig, ImpairmentConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic,
+};
 use bloatlab_sim::{Control, NoPlugins, run};
 use bloatlab_tcp::Reduction;
 use bloatlab_units::Limit;
@@ -113,7 +115,12 @@ fn throughput(
         false => flow
             .forward
             .iter()
-            .map(|&i| i32::from(matches!(plan.boxes[i].kind, PlanBoxKind::Duplicate { .. })))
+            .map(|&i| {
+                i32::from(matches!(
+                    plan.boxes[i].kind,
+                    PlanBoxKind::Impairment(ImpairmentConfig::Duplicate(_))
+                ))
+            })
             .sum(),
     };
     let capacity = slowest.min().map_or(f64::INFINITY, |rate| {

@@ -361,7 +361,7 @@ pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseErr
     // marked for L4S (RFC 9331 section 5.4).
     let reorders = plan.boxes.iter().any(|planned| {
         let kind = format!("{:?}", planned.kind);
-        let kinds = ["Hhf(", "Dualpi2(", "reorder: true", "Duplicate {"];
+        let kinds = ["Hhf(", "Dualpi2(", "reorder: true", "Duplicate("];
         kinds.iter().any(|name| kind.contains(name))
     });
     let witness = |_| Witness {

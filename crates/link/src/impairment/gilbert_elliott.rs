@@ -4,10 +4,10 @@ use bloatlab_units::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Losses in bursts: a chain of a good and a bad state that makes a step with each packet (Gilbert 1960, Elliott 1963).
+/// Losses in bursts: a Markov chain with a good and a bad state, which makes a step with each packet (Gilbert 1960, Elliott 1963).
 ///
-/// It begins in the good state; a packet is lost by the state that it finds. Names and defaults are those of netem's `loss gemodel`: with `p` and `r` alone it is the
-/// simple Gilbert model, and the mean loss is p / (p + r).
+/// The chain begins in the good state. The state that a packet finds decides how likely the packet is lost. Names and defaults are those of netem's
+/// `loss gemodel`. With `p` and `r` alone this is the simple Gilbert model, whose mean loss is p / (p + r).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "GilbertElliott")]
@@ -15,7 +15,7 @@ pub struct Params {
     /// Probability of a step from the good to the bad state, above 0.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub p: f64,
-    /// Probability of a step from the bad to the good state, above 0; absent: 1 - `p`, so that states are independent.
+    /// Probability of a step from the bad to the good state, above 0; by default 1 - `p`, so that states are independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub r: Option<f64>,
@@ -41,7 +41,7 @@ impl Params {
     /// Refuses values out of range, as `parameter: reason`.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first one.
     pub fn validate(&self) -> Result<(), String> {
         for (name, value) in [("p", self.p), ("r", self.r.unwrap_or(1.0))] {
             // Written so that NaN is refused.
@@ -52,7 +52,7 @@ impl Params {
             }
         }
         if self.back() <= 0.0 {
-            return Err("p: needs `r` if it is 1, or nothing leads back".to_owned());
+            return Err("p: needs `r` above 0 if it is 1, because the chain would never leave the bad state".to_owned());
         }
         for (name, value) in [("h", self.h), ("k", self.k)] {
             if !(0.0..=1.0).contains(&value) {
@@ -62,16 +62,16 @@ impl Params {
         if self.mean() < 1.0 {
             return Ok(());
         }
-        Err("k: with `h` it loses every packet".to_owned())
+        Err("k: with this `h`, every packet would be lost; raise `h` or `k`".to_owned())
     }
 
-    /// Share of packets that it loses in the long run.
+    /// Share of packets that are lost in the long run.
     pub fn mean(&self) -> f64 {
         let bad = self.p / (self.p + self.back());
         (1.0 - self.k) * (1.0 - bad) + (1.0 - self.h) * bad
     }
 
-    /// The chain at its beginning.
+    /// A chain in its initial state.
     pub fn chain(self) -> Chain {
         Chain {
             good: [self.p, 1.0 - self.k],
@@ -81,7 +81,7 @@ impl Params {
     }
 }
 
-/// The chain in one of its states.
+/// The chain and its state.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Probability of a step to the other state, and of a loss, in each.

@@ -1,0 +1,156 @@
+//! The boxes of a network that a document gives box by box.
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_link::{DelayVariation, ImpairmentConfig, RateVariation, jitter};
+use bloatlab_units::{Duration, Rate};
+use schemars::{JsonSchema, Schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::default_queue::default_queue;
+
+/// How values of a link vary over time. The constant value of the link holds until the first change, and queues are configured with it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkVary {
+    /// The rate of the transmitter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateVariation>,
+    /// The propagation delay, one way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<DelayVariation>,
+}
+
+impl LinkVary {
+    /// Whether nothing varies.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A queue, the transmitter behind it and the propagation after that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkBox {
+    /// Unique name.
+    pub name: String,
+    /// Rate of the transmitter.
+    #[serde(alias = "bandwidth", alias = "DataRate")]
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    #[serde(default)]
+    pub delay: Duration,
+    /// How the rate and the delay vary over time.
+    #[serde(default, skip_serializing_if = "LinkVary::is_empty")]
+    pub vary: Box<LinkVary>,
+    /// The queue discipline.
+    #[serde(default = "default_queue")]
+    pub queue: QueueConfig,
+    /// Packets that the device holds behind the queue discipline, in addition to the one being sent.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub device_packets: u32,
+    /// Bytes per packet that the link layer adds on the wire.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 65_535))]
+    pub overhead: u32,
+    /// Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14). `overhead` is added to this.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 255))]
+    pub header: u32,
+}
+
+/// Delays every packet by the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayBox {
+    /// Unique name.
+    pub name: String,
+    /// The delay.
+    pub delay: Duration,
+    /// How the delay varies over time. Packets keep their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vary: Option<DelayVariation>,
+    /// How the delay differs from packet to packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<jitter::Params>,
+}
+
+/// One box of a network given box by box.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(transform = list_kinds)]
+pub enum BoxSpec {
+    /// A queue, the transmitter behind it and the propagation after that.
+    Link(LinkBox),
+    /// Delays every packet by the same time.
+    Delay(DelayBox),
+    /// Drops, damages or duplicates packets.
+    #[serde(untagged)]
+    Impairment(ImpairmentConfig),
+}
+
+/// The boxes that hold packets, for reading.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Holding {
+    Link(LinkBox),
+    Delay(DelayBox),
+}
+
+impl BoxSpec {
+    /// The box's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Link(link) => &link.name,
+            Self::Delay(delay) => &delay.name,
+            Self::Impairment(impairment) => impairment.params().name(),
+        }
+    }
+
+    fn read(table: Value) -> serde_json::Result<Self> {
+        const HOLDING: [&str; 2] = ["link", "delay"];
+        let kinds = ImpairmentConfig::KINDS;
+        match table.get("kind").and_then(Value::as_str) {
+            Some(kind) if kinds.contains(&kind) => {
+                ImpairmentConfig::deserialize(table).map(Self::Impairment)
+            }
+            Some(kind) if !HOLDING.contains(&kind) => {
+                let known: Vec<String> = HOLDING
+                    .iter()
+                    .chain(kinds)
+                    .map(|known| format!("`{known}`"))
+                    .collect();
+                let known = known.join(", ");
+                Err(Error::custom(format!(
+                    "unknown variant `{kind}`, expected one of {known}"
+                )))
+            }
+            _ => Holding::deserialize(table).map(|holding| match holding {
+                Holding::Link(link) => Self::Link(link),
+                Holding::Delay(delay) => Self::Delay(delay),
+            }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for BoxSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(deserializer)?).map_err(Error::custom)
+    }
+}
+
+/// Puts the impairments into the list of the other kinds, because a table has exactly one kind.
+fn list_kinds(schema: &mut Schema) {
+    let Some(Value::Array(boxes)) = schema.remove("anyOf") else {
+        return;
+    };
+    let kinds = boxes
+        .into_iter()
+        .flat_map(|mut one| match one.get_mut("oneOf").map(Value::take) {
+            Some(Value::Array(impairments)) => impairments,
+            _ => vec![one],
+        });
+    schema.insert("oneOf".to_owned(), kinds.collect());
+}
