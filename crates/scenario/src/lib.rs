@@ -19,7 +19,7 @@ mod plan;
 mod read;
 mod text;
 mod timeline;
-mod traffic;
+pub mod traffic;
 
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
 pub use change::Change;
@@ -34,7 +34,7 @@ pub use plan::{
     PlanGate, PlanLink, RadioPort, Share, VaryDelay,
 };
 pub use read::Checked;
-pub use traffic::{Connection, Distribution, Traffic, Transport};
+pub use traffic::Traffic;
 
 // What a scenario is made of, so that a crate which builds one needs no other.
 pub use bloatlab_aqm::QueueConfig;

@@ -4,10 +4,12 @@ use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
-use crate::application::{Application, WriteLog};
+use crate::application::{Actions, Application, Writes};
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::schedule::Slot;
-use crate::traffic::Source;
+use crate::source::Source;
+use crate::write_log::WriteLog;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::Protocol;
 use bloatlab_outcome::{TimeMean, TimeSpread};
@@ -19,10 +21,24 @@ pub(crate) enum Flow {
     Echo(Box<EchoFlow>),
 }
 
+impl Flow {
+    /// The flow, if it is a TCP connection.
+    #[inline(always)]
+    pub fn tcp(&mut self) -> Option<&mut TcpFlow> {
+        match self {
+            Self::Tcp(flow) => Some(flow),
+            Self::Udp(_) | Self::Echo(_) => None,
+        }
+    }
+}
+
 /// A TCP flow: end 0 sends data to end 1.
 pub(crate) struct TcpFlow {
     pub ends: [Endpoint; 2],
-    pub application: Application,
+    pub application: Box<dyn Application>,
+    /// What the application says of itself, asked once because every segment needs it.
+    pub application_writes: Writes,
+    pub application_reads: bool,
     /// Which connection of the flow this is.
     pub connection: u8,
     /// By end, the packet that left last: the next one is written over it, as most of it is alike in all packets of a connection.
@@ -161,6 +177,50 @@ impl TcpFlow {
         }
     }
 
+    /// Takes over what the application writes, and counts what it completed.
+    pub fn write(&mut self, now: Nanos, actions: &Actions) {
+        if actions.write > 0 {
+            self.pending += actions.write;
+            // What an endless writer writes is noted when there is room for it.
+            if self.application_writes != Writes::Endlessly {
+                self.log.write(now, actions.write);
+            }
+            self.feed(now);
+        }
+        if actions.request > 0 {
+            self.ends[1].write(actions.request);
+        }
+        if actions.is_complete {
+            self.completed_at = self.completed_at.min(now);
+        }
+        self.stats.failed_fetches += u64::from(actions.has_failed);
+    }
+
+    /// The application stops.
+    pub fn stop(&mut self, network: &mut Network, index: usize) {
+        self.stats.by_stop = Some((self.arrived(), self.stats.delivered));
+        if !self.application.completes_after_stop() {
+            self.pending = 0;
+            self.ends[0].discard_unsent();
+            self.ends[0].close();
+            self.pump(network, index, 0);
+        }
+    }
+
+    /// Goes on with a new connection between these ends.
+    pub fn replace_connection(&mut self, index: usize, ends: [Endpoint; 2]) {
+        self.past = Some(Box::new(Past {
+            sender: self.sender_stats(),
+            arrived: self.arrived(),
+            waits: self.waits(),
+        }));
+        self.connection = self.connection.wrapping_add(1);
+        self.packets = Self::blank_packets(index, self.connection);
+        self.pending = 0;
+        self.stats.last_departure = NEVER;
+        self.ends = ends;
+    }
+
     /// Writes what the application has and the send buffer takes.
     #[inline(always)]
     pub fn feed(&mut self, now: Nanos) {
@@ -175,11 +235,11 @@ impl TcpFlow {
             return;
         }
         self.ends[0].write(bytes);
-        if matches!(self.application, Application::Greedy) {
+        if self.application_writes == Writes::Endlessly {
             self.log.write(now, bytes);
         } else {
             self.pending -= bytes;
-            if self.pending == 0 && matches!(self.application, Application::Finite { .. }) {
+            if self.pending == 0 && self.application_writes == Writes::Once {
                 self.ends[0].close();
             }
         }
@@ -344,6 +404,45 @@ pub(crate) struct UdpFlow {
     pub sampled_bytes: u64,
     pub sampled_sent: u64,
     pub samples: Samples,
+}
+
+impl UdpFlow {
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            next_seq: 0,
+            sent: 0,
+            sent_bytes: 0,
+            bytes: 0,
+            bytes_by_stop: None,
+            delay: Histogram::default(),
+            jitter: 0.0,
+            last_transit: None,
+            monitor: Monitor::default(),
+            since: NEVER,
+            sampled_bytes: 0,
+            sampled_sent: 0,
+            samples: Samples::default(),
+        }
+    }
+
+    /// A datagram arrived.
+    pub fn receive(&mut self, now: Nanos, packet: &Packet) {
+        let departure = packet.stamped();
+        if departure < self.since {
+            return;
+        }
+        let transit = now - departure;
+        self.bytes += u64::from(packet.segment.length);
+        self.delay.record(transit);
+        if let Some(last) = self.last_transit.replace(transit) {
+            // RFC 3550 section 6.4.1.
+            self.jitter += (transit.abs_diff(last) as f64 - self.jitter) / 16.0;
+            self.monitor.jitter += transit.abs_diff(last);
+        }
+        self.monitor.last_received = now;
+        self.monitor.bytes += u64::from(packet.length());
+    }
 }
 
 /// A ping: requests out, replies back.

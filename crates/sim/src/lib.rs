@@ -35,12 +35,14 @@ mod sending;
 mod serialization;
 mod serving;
 mod session;
+mod source;
 mod stall;
 mod summary;
 mod tail_drop;
 mod traffic;
 mod varying;
 mod watchdog;
+mod write_log;
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bloatlab_units::{Limit, Nanos};
 use serde_json::Value;
 
-use super::load::{Load, rtts};
-use super::quantities::{link, per_second, seconds};
+use super::load::{link, rtts};
+use crate::traffic::{Load, per_second, seconds};
 use crate::{Plan, PlanFlow, PlanLink};
 
 /// What comes to a link.

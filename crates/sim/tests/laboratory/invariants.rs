@@ -2,6 +2,7 @@
 
 use bloatlab_fuzz_model::outcome;
 use bloatlab_outcome::Outcome;
+use bloatlab_scenario::traffic::finite;
 use bloatlab_scenario::{CcConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic};
 use bloatlab_sim::{Control, NoPlugins, run};
 use bloatlab_tcp::Reduction;
@@ -35,7 +36,7 @@ proptest! {
 fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
     let flows = plan.flows.iter().enumerate();
     flows
-        .filter(|(_, flow)| !matches!(flow.traffic, Traffic::Ping { .. }))
+        .filter(|(_, flow)| flow.traffic.has_data())
         .map(|(i, _)| i)
 }
 
@@ -88,7 +89,7 @@ fn throughput(
     let Some(throughput) = of("mean_throughput_l4") else {
         return Ok(());
     };
-    if let Traffic::Finite { bytes } = flow.traffic {
+    if let Traffic::Finite(finite::Params { bytes }) = flow.traffic {
         prop_assert!(
             witness.delivered <= bytes.0,
             "{} of {bytes}",
