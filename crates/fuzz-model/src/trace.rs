@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use bloatlab_link::rate_file::Unit;
-use bloatlab_link::tracefile::{Format, Reading, TraceFile};
-use bloatlab_link::{Disk, Quantity, RateVariation, rate_file};
+use bloatlab_link::rate_file::Choice;
+use bloatlab_link::tracefile::{Format, Reading, TraceFile, Unit};
+use bloatlab_link::{Disk, Quantity, RateVariation};
 use bloatlab_radio::channel;
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use serde_json::json;
@@ -108,12 +108,8 @@ fn replay(file: &File, how: &Reading, ends: &str) {
     let mut document = match how.format {
         Some(Format::Mahimahi) => json!({ "kind": "mahimahi" }),
         format => {
-            let format = format.map_or(rate_file::Format::Auto, |format| match format {
-                Format::TimeRate => rate_file::Format::TimeRate,
-                _ => rate_file::Format::RateInterval,
-            });
             json!({
-                "kind": "file", "format": format, "unit": how.unit, "at_end": ends,
+                "kind": "file", "format": Choice(format), "unit": how.unit, "at_end": ends,
                 "zero_keeps_rate": how.zero_keeps_rate,
                 "interval_loses_digit": how.interval_loses_digit,
                 "skips_unfinished_line": how.skips_unfinished_line,

@@ -2,12 +2,12 @@
 
 use bloatlab_units::{Interrupt, Nanos};
 
-use crate::Course;
+use crate::Trajectory;
 use crate::carrier::{Supply, WORK};
 
-/// Sends at the rate of a course, bit by bit: a change in the middle of a packet counts for the bits after it.
+/// Sends at the rate of a trajectory, bit by bit: a change in the middle of a packet counts for the bits after it.
 pub(crate) struct Fluid {
-    course: Course,
+    trajectory: Trajectory,
     /// Its value in whole bit/s.
     rate: u64,
     at: Nanos,
@@ -22,11 +22,11 @@ pub(crate) struct Fluid {
 }
 
 impl Fluid {
-    pub fn new(mut course: Course) -> Self {
-        course.at(0);
+    pub fn new(mut trajectory: Trajectory) -> Self {
+        trajectory.at(0);
         Self {
-            rate: whole(&course),
-            course,
+            rate: whole(&trajectory),
+            trajectory,
             at: 0,
             offered: 0,
             debt: 0,
@@ -48,7 +48,7 @@ impl Fluid {
         let debt = self.debt + self.rest;
         let carries = debt >= self.rate;
         let time = self.time + u64::from(carries);
-        if time >= self.course.until() - self.at {
+        if time >= self.trajectory.until() - self.at {
             return None;
         }
         self.debt = if carries { debt - self.rate } else { debt };
@@ -61,7 +61,7 @@ impl Fluid {
     fn send_through(&mut self, bytes: u64, horizon: Nanos) -> Option<Nanos> {
         let mut work = bytes * WORK as u64 + self.debt;
         loop {
-            let until = self.course.until();
+            let until = self.trajectory.until();
             // Whole nanoseconds, so that the packet ends before `until` just if its work is less than what can be done until then.
             if let Some(time) = work.checked_div(self.rate)
                 && time < until - self.at
@@ -86,16 +86,16 @@ impl Fluid {
     fn go(&mut self, at: Nanos) {
         self.offered += u128::from(self.rate) * u128::from(at - self.at);
         self.at = at;
-        if at == self.course.until() {
-            self.course.step();
-            self.rate = whole(&self.course);
+        if at == self.trajectory.until() {
+            self.trajectory.step();
+            self.rate = whole(&self.trajectory);
         }
     }
 }
 
 /// The rate in force, bit/s: at most 10^13, and not negative.
-fn whole(course: &Course) -> u64 {
-    course.value().round() as u64
+fn whole(trajectory: &Trajectory) -> u64 {
+    trajectory.value().round() as u64
 }
 
 impl Supply for Fluid {
@@ -106,8 +106,8 @@ impl Supply for Fluid {
     }
 
     fn watch(&mut self, now: Nanos) {
-        while self.course.until() <= now {
-            self.go(self.course.until());
+        while self.trajectory.until() <= now {
+            self.go(self.trajectory.until());
         }
         self.go(now.max(self.at));
     }
@@ -123,6 +123,6 @@ impl Supply for Fluid {
     }
 
     fn heed(&mut self, interrupt: &Interrupt) {
-        self.course.heed(interrupt);
+        self.trajectory.heed(interrupt);
     }
 }

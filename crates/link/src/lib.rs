@@ -8,11 +8,11 @@
 pub mod blockage;
 pub mod blocked;
 mod carrier;
-mod course;
 mod deliveries;
 mod factory;
 pub mod file;
 mod fluid;
+mod formats;
 pub mod gilbert_elliott;
 pub mod handover;
 pub mod jitter;
@@ -30,9 +30,9 @@ mod source;
 pub mod steps;
 mod timeline;
 pub mod tracefile;
+mod trajectory;
 
 pub use carrier::{Carrier, Reading};
-pub use course::Course;
 pub use deliveries::{DELIVERY_BYTES, Deliveries};
 pub use file::{Disk, Files, ReadOnce};
 pub use handover::Pauses;
@@ -40,3 +40,4 @@ pub use quantity::{Probability, Quantity};
 pub use registry::{DelayVariation, LoadedRate, RateVariation, Variation};
 pub use source::{Change, Source};
 pub use timeline::{AtEnd, Piece, Timeline};
+pub use trajectory::Trajectory;

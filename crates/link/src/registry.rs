@@ -11,7 +11,7 @@ use crate::fluid::Fluid;
 use crate::handover::Pauses;
 use crate::mahimahi::Trace;
 use crate::{
-    Carrier, Course, DELIVERY_BYTES, Deliveries, Files, Quantity, Source, Timeline, blocked,
+    Carrier, DELIVERY_BYTES, Deliveries, Files, Quantity, Source, Timeline, Trajectory, blocked,
     handover, mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
 };
 
@@ -68,8 +68,8 @@ impl<Q: Quantity> Variation<Q> {
     }
 
     /// The value over time.
-    pub fn course(&self, nominal: f64, rng: Rng) -> Course {
-        Course::new(nominal, self.factory().source(nominal, rng))
+    pub fn trajectory(&self, nominal: f64, rng: Rng) -> Trajectory {
+        Trajectory::new(nominal, self.factory().source(nominal, rng))
     }
 }
 
@@ -126,8 +126,8 @@ impl DelayVariation {
     }
 
     /// The value over time.
-    pub fn course(&self, nominal: f64, rng: Rng) -> Course {
-        Course::new(nominal, self.factory().source(nominal, rng))
+    pub fn trajectory(&self, nominal: f64, rng: Rng) -> Trajectory {
+        Trajectory::new(nominal, self.factory().source(nominal, rng))
     }
 
     /// When nothing arrives.
@@ -171,7 +171,7 @@ impl RateVariation {
     /// # Errors
     /// The first that is out of range, or a file that holds no trace.
     pub fn load(&mut self, files: &dyn Files) -> Result<LoadedRate, String> {
-        let course = match self {
+        let trajectory = match self {
             Self::Steps(params) => Variation::Steps(params.clone()),
             Self::Pulse(params) => Variation::Pulse(params.clone()),
             Self::RandomWalk(params) => Variation::RandomWalk(params.clone()),
@@ -189,8 +189,8 @@ impl RateVariation {
                 return Ok(LoadedRate::Blockage(params.clone()));
             }
         };
-        course.validate()?;
-        Ok(LoadedRate::Course(course))
+        trajectory.validate()?;
+        Ok(LoadedRate::Trajectory(trajectory))
     }
 
     /// The file that it names, if it names one.
@@ -207,7 +207,7 @@ impl RateVariation {
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadedRate {
     /// Bit by bit.
-    Course(Variation<Rate>),
+    Trajectory(Variation<Rate>),
     /// Bit by bit, from a file.
     Timeline(Timeline),
     /// Bit by bit, of a 60 GHz link.
@@ -233,7 +233,7 @@ enum Follows<'a> {
 impl LoadedRate {
     fn follows(&self) -> Follows<'_> {
         match self {
-            Self::Course(course) => Follows::Rate(course.factory()),
+            Self::Trajectory(trajectory) => Follows::Rate(trajectory.factory()),
             Self::Timeline(timeline) => Follows::Rate(timeline),
             Self::Mmwave(params) => Follows::Rate(params),
             Self::Blockage(params) => Follows::Rate(params),
@@ -254,7 +254,7 @@ impl LoadedRate {
     /// How often a second the rate changes, or how many deliveries a second has, in the mean: what following it costs.
     pub fn changes_per_second(&self, nominal: Rate) -> f64 {
         match self {
-            Self::Course(course) => course.changes_per_second(),
+            Self::Trajectory(trajectory) => trajectory.changes_per_second(),
             Self::Timeline(timeline) => timeline.changes_per_second(),
             Self::Mmwave(_) | Self::Blockage(_) => SELDOM,
             Self::Poisson(_) => nominal.number() / (8 * DELIVERY_BYTES) as f64,
@@ -284,7 +284,7 @@ impl LoadedRate {
         match self.follows() {
             Follows::Rate(factory) => {
                 let source = factory.source(nominal.number(), rng);
-                Box::new(Fluid::new(Course::new(nominal.number(), source)))
+                Box::new(Fluid::new(Trajectory::new(nominal.number(), source)))
             }
             Follows::Random(params) => opportunities(params.deliveries(nominal, rng)),
             Follows::Trace(trace) => opportunities(trace.deliveries()),

@@ -1,29 +1,18 @@
 //! Traces as files: read, made, looked at and written, in every format.
 
 mod info;
-mod write;
 
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rate, Streams};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::rate_file::{self, Unit};
+use crate::carrier::WORK;
+pub use crate::formats::{Format, Unit};
+use crate::rate_file::{self, Choice};
 use crate::{DELIVERY_BYTES, Files, LoadedRate, Piece, RateVariation, ReadOnce, file, mahimahi};
 pub use info::{Dip, Info};
 
 /// Pieces or deliveries that are made at most.
 const MOST: usize = 10_000_000;
-
-/// A format of trace files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    /// A rate, a comma, the seconds that it lasts.
-    RateInterval,
-    /// Seconds, and the rate from then on.
-    TimeRate,
-    /// A millisecond of each delivery of 1500 bytes.
-    Mahimahi,
-}
 
 /// How a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -70,16 +59,9 @@ impl TraceFile {
         let files = &ReadOnce::new(files);
         let bytes = file::open(files, name, None).map_err(plain)?.0;
         let text = String::from_utf8_lossy(&bytes);
-        let first = text.lines().next().unwrap_or_default().trim();
-        let one_word = !first.is_empty() && !first.contains([',', ' ', '\t']);
-        let format = match how.format {
-            Some(Format::Mahimahi) => None,
-            Some(Format::RateInterval) => Some(rate_file::Format::RateInterval),
-            Some(Format::TimeRate) => Some(rate_file::Format::TimeRate),
-            None if one_word => None,
-            None => Some(rate_file::Format::Auto),
-        };
-        let Some(format) = format else {
+        let lines: Vec<&str> = text.lines().collect();
+        let recognized = || Format::of(&lines).holds_deliveries();
+        if how.format.map_or_else(recognized, Format::holds_deliveries) {
             let quirks =
                 how.zero_keeps_rate || how.interval_loses_digit || how.skips_unfinished_line;
             if quirks {
@@ -98,20 +80,16 @@ impl TraceFile {
                 format: Format::Mahimahi,
                 content: Content::Deliveries(deliveries, span),
             });
-        };
+        }
         let params = rate_file::Params {
-            format,
+            format: Choice(how.format),
             unit: how.unit,
             zero_keeps_rate: how.zero_keeps_rate,
             interval_loses_digit: how.interval_loses_digit,
             skips_unfinished_line: how.skips_unfinished_line,
             ..rate_file::Params::new(name.to_owned())
         };
-        let timeline = params.parse(&text).map_err(plain)?;
-        let format = match params.resolved(&text) {
-            rate_file::Format::TimeRate => Format::TimeRate,
-            _ => Format::RateInterval,
-        };
+        let (format, timeline) = params.parse(&text).map_err(plain)?;
         let content = Content::Rates(rates(name, timeline.pieces())?);
         Ok(Self { format, content })
     }
@@ -151,7 +129,7 @@ impl TraceFile {
         }
         Ok(Self {
             format: Format::RateInterval,
-            content: Content::Rates(course(&loaded, nominal, rng, until).ok_or_else(too_long)?),
+            content: Content::Rates(trajectory(&loaded, nominal, rng, until).ok_or_else(too_long)?),
         })
     }
 
@@ -191,10 +169,22 @@ impl TraceFile {
             }
         }
     }
+
+    /// The text of a file in this format. Deliveries are counted over intervals of this length if the format holds rates.
+    ///
+    /// # Errors
+    /// The format cannot express the trace.
+    pub fn text(&self, format: Format, unit: Unit, interval: Duration) -> Result<String, String> {
+        let deliveries = || match &self.content {
+            Content::Rates(rates) => earned(rates),
+            Content::Deliveries(instants, _) => Ok(instants.clone()),
+        };
+        format.text(unit, || self.rates(interval), deliveries)
+    }
 }
 
-/// The rates of a course up to an instant; `None`: too many.
-fn course(
+/// The rates up to an instant, or `None` if there are too many.
+fn trajectory(
     loaded: &LoadedRate,
     nominal: Rate,
     rng: bloatlab_units::Rng,
@@ -248,4 +238,25 @@ fn counted(instants: &[Nanos], span: Nanos, interval: Nanos) -> Vec<(Nanos, Rate
         begin = end;
     }
     rates
+}
+
+/// Instants at which a rate has provided the bits of whole deliveries. Remainders are carried on, so that rounding errors do not accumulate.
+fn earned(rates: &[(Nanos, Rate)]) -> Result<Vec<Nanos>, String> {
+    let delivery = u128::from(DELIVERY_BYTES) * WORK;
+    let (mut at, mut earned, mut instants) = (0, 0_u128, Vec::new());
+    for &(span, rate) in rates {
+        let (rate, before) = (u128::from(rate.0), earned);
+        earned += rate * u128::from(span);
+        let mut due = delivery;
+        while due <= earned {
+            instants.push(at + (due - before).div_ceil(rate) as Nanos);
+            if instants.len() > MOST {
+                return Err(format!("takes more than {MOST} deliveries"));
+            }
+            due += delivery;
+        }
+        earned -= due - delivery;
+        at += span;
+    }
+    Ok(instants)
 }

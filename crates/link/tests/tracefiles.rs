@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use bloatlab_link::rate_file::Unit;
-use bloatlab_link::tracefile::{Format, Reading, TraceFile};
+use bloatlab_link::tracefile::{Format, Reading, TraceFile, Unit};
 use bloatlab_link::{Disk, RateVariation};
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use proptest::prelude::*;

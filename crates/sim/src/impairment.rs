@@ -1,6 +1,6 @@
 //! Stretches on which packets are lost, damaged or duplicated by chance.
 
-use bloatlab_link::{Course, gilbert_elliott::Chain};
+use bloatlab_link::{Trajectory, gilbert_elliott::Chain};
 use bloatlab_scenario::{LossSpacing, PlanBox, PlanBoxKind};
 use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
@@ -26,7 +26,7 @@ pub(crate) struct Impairment {
     probability: f64,
     spacing: Spacing,
     /// How the probability changes.
-    varying: Option<Course>,
+    varying: Option<Trajectory>,
     rng: Rng,
     pub count: Count,
 }
@@ -64,7 +64,7 @@ impl Impairment {
         let name = &planned.name;
         let varying = vary.as_ref().map(|vary| {
             let stream = format!("vary/{name}/{what}");
-            let course = vary.course(*probability, streams.stream(&stream));
+            let course = vary.trajectory(*probability, streams.stream(&stream));
             course.interrupted_by(interrupt)
         });
         Some(Self {
