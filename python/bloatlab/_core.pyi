@@ -85,6 +85,9 @@ def queue(queue_json: str) -> str:
 def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
     """The tc commands that set the queue up on a network device; raises `ScenarioError` where Linux lacks something."""
 
+def sysctl(flow_json: str, device: str) -> list[str]:
+    """The commands that give a flow's TCP connection its settings on Linux; raises `ScenarioError` where Linux lacks one."""
+
 def metric_definitions() -> str: ...
 def run(
     scenario_json: str,

@@ -104,7 +104,9 @@ def read(
     interval_loses_digit: bool = False,
     skips_unfinished_line: bool = False,
 ) -> Trace:
-    """Reads a trace from a file. Without `format`, the format is recognized from the file. The switches are those of `kind = "file"` in a scenario.
+    """Reads a trace from a file. Without `format`, the format is recognized from the file.
+
+    The switches are those of `kind = "file"` in a scenario.
 
     Raises:
         ParameterError: The file cannot be read; the text names the file, the line and the reason.

@@ -39,5 +39,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::engine_version, module)?)?;
     module.add_function(wrap_pyfunction!(tc::queue, module)?)?;
     module.add_function(wrap_pyfunction!(tc::tc, module)?)?;
+    module.add_function(wrap_pyfunction!(tc::sysctl, module)?)?;
     Ok(())
 }

@@ -61,9 +61,7 @@ def show_trace(file: Path, reading: Reading, below: str | None, interval: str, *
     dips = info["dips"]
     holds = traces.formats()[info["format"]].holds
     out = console()
-    out.print(
-        f"{file}: {info['format']}, {info['entries']} {'deliveries' if holds == 'deliveries' else 'lines'}"
-    )
+    out.print(f"{file}: {info['format']}, {info['entries']} {'deliveries' if holds == 'deliveries' else 'lines'}")
     out.print(f"length {number(info['seconds'])} s")
     names = ("mean", "median", "least", "most")
     out.print("rate " + ", ".join(f"{name} {number(info[name])}" for name in names) + " Mbit/s")
