@@ -5,15 +5,16 @@ use bloatlab_units::{Interrupt, Nanos};
 use crate::Trajectory;
 use crate::carrier::{Supply, WORK};
 
-/// Sends at the rate of a trajectory, bit by bit: a change in the middle of a packet counts for the bits after it.
+/// Sends at the rate of a trajectory, bit by bit. A change in the middle of a packet applies to the bits after it.
 pub(crate) struct Fluid {
     trajectory: Trajectory,
-    /// Its value in whole bit/s.
+    /// Its value in bit/s, rounded.
     rate: u64,
     at: Nanos,
-    /// Bits that could have been sent so far, times 10^9; those of packets sent at an unchanging rate are not counted.
+    /// Bits that could have been sent so far, times 10^9, without those of packets that were sent at a constant rate.
     offered: u128,
-    /// What the last packet still lacked at its end in whole nanoseconds, less than `rate`; carried on while the transmitter stays busy.
+    /// Work of the last packet that was left at its end, because the end is a whole nanosecond. It is less than `rate`, and is carried on while the
+    /// transmitter is busy.
     debt: u64,
     /// The packet size and rate of the last division, its quotient in nanoseconds, and its remainder. Dividing for every packet would be slow.
     divided: (u64, u64),
@@ -62,7 +63,7 @@ impl Fluid {
         let mut work = bytes * WORK as u64 + self.debt;
         loop {
             let until = self.trajectory.until();
-            // Whole nanoseconds, so that the packet ends before `until` just if its work is less than what can be done until then.
+            // The end is a whole nanosecond: the packet ends before `until` exactly if its work is less than what is possible until then.
             if let Some(time) = work.checked_div(self.rate)
                 && time < until - self.at
             {
@@ -82,7 +83,7 @@ impl Fluid {
         }
     }
 
-    /// Goes to this instant, which no change precedes.
+    /// Advances to this instant. No change may precede it.
     fn go(&mut self, at: Nanos) {
         self.offered += u128::from(self.rate) * u128::from(at - self.at);
         self.at = at;
@@ -93,7 +94,7 @@ impl Fluid {
     }
 }
 
-/// The rate in force, bit/s: at most 10^13, and not negative.
+/// The current rate in bit/s, from 0 to 10^13.
 fn whole(trajectory: &Trajectory) -> u64 {
     trajectory.value().round() as u64
 }

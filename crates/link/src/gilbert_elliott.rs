@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Losses in bursts: a chain of a good and a bad state that makes a step with each packet (Gilbert 1960, Elliott 1963).
 ///
-/// It begins in the good state; a packet is lost by the state that it finds. Names and defaults are those of netem's `loss gemodel`: with `p` and `r` alone it is the
-/// simple Gilbert model, and the mean loss is p / (p + r).
+/// The chain begins in the good state. The state that a packet finds decides whether it is lost. Names and defaults are those of netem's `loss
+/// gemodel`. With only `p` and `r` it is the simple Gilbert model, whose mean loss is p / (p + r).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "GilbertElliott")]
@@ -41,10 +41,10 @@ impl Params {
     /// Refuses values out of range, as `parameter: reason`.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first parameter that is out of range.
     pub fn validate(&self) -> Result<(), String> {
         for (name, value) in [("p", self.p), ("r", self.r.unwrap_or(1.0))] {
-            // Written so that NaN is refused.
+            // This form also refuses NaN.
             if !(value > 0.0 && value <= 1.0) {
                 return Err(format!(
                     "{name}: must be above 0 and at most 1, not {value}"
@@ -52,7 +52,9 @@ impl Params {
             }
         }
         if self.back() <= 0.0 {
-            return Err("p: needs `r` if it is 1, or nothing leads back".to_owned());
+            return Err(
+                "p: needs `r` if it is 1, or the chain never leaves the bad state".to_owned(),
+            );
         }
         for (name, value) in [("h", self.h), ("k", self.k)] {
             if !(0.0..=1.0).contains(&value) {
@@ -65,13 +67,13 @@ impl Params {
         Err("k: with `h` it loses every packet".to_owned())
     }
 
-    /// Share of packets that it loses in the long run.
+    /// Share of packets that are lost in the long run.
     pub fn mean(&self) -> f64 {
         let bad = self.p / (self.p + self.back());
         (1.0 - self.k) * (1.0 - bad) + (1.0 - self.h) * bad
     }
 
-    /// The chain at its beginning.
+    /// The chain in the good state.
     pub fn chain(self) -> Chain {
         Chain {
             good: [self.p, 1.0 - self.k],
@@ -81,10 +83,10 @@ impl Params {
     }
 }
 
-/// The chain in one of its states.
+/// The chain.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// Probability of a step to the other state, and of a loss, in each.
+    /// By state, the probabilities of a step to the other state and of a loss.
     good: [f64; 2],
     bad: [f64; 2],
     is_bad: bool,

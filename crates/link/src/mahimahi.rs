@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::formats::checked_milliseconds;
 use crate::{DELIVERY_BYTES, Deliveries, Files, file};
 
-/// Deliveries of 1500 bytes at the instants of a mahimahi trace: on each line a whole number of milliseconds, in ascending order. After the last line the
-/// trace starts again, and the instant of that line is its new origin.
+/// Deliveries of 1500 bytes at the instants of a mahimahi trace: on each line a whole number of milliseconds, in ascending order. After the last line
+/// the trace starts again, and the instant of that line is its new origin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {

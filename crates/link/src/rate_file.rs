@@ -11,9 +11,9 @@ use crate::{AtEnd, Files, Timeline, file};
 
 /// Rates from a file: on each line a rate and its interval, or an instant and the rate from then on.
 ///
-/// `rate_interval` is `2310,0.31`: a rate, a comma, seconds. `time_rate` is `12.0 315.0`: seconds and the rate from then on, separated by tab, space or
-/// comma. The first instant is the start of the run, and the last line lasts as long as the one before it. The last three switches reproduce quirks of the
-/// player of the 60 GHz traces of Srivastava, Fund and Panwar (2020).
+/// `rate_interval` is `2310,0.31`: a rate, a comma, seconds. `time_rate` is `12.0 315.0`: seconds and the rate from then on, separated by tab, space
+/// or comma. The first instant is the start of the run, and the last line lasts as long as the one before it. The last three switches reproduce
+/// quirks of the player of the 60 GHz traces of Srivastava, Fund and Panwar (2020).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {

@@ -1,4 +1,4 @@
-//! Traces as files: read, made, looked at and written, in every format.
+//! Traces: reads, makes, describes and writes their files.
 
 mod info;
 
@@ -11,36 +11,36 @@ use crate::rate_file::{self, Choice};
 use crate::{DELIVERY_BYTES, Files, LoadedRate, Piece, RateVariation, ReadOnce, file, mahimahi};
 pub use info::{Dip, Info};
 
-/// Pieces or deliveries that are made at most.
+/// Most pieces or deliveries that are made.
 const MOST: usize = 10_000_000;
 
 /// How a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reading {
-    /// Its format; absent: seen from the file.
+    /// The format; absent: recognized from the file.
     pub format: Option<Format>,
     /// Unit of its rates.
     pub unit: Unit,
-    /// As of [`rate_file::Params`].
+    /// As in [`rate_file::Params`].
     pub zero_keeps_rate: bool,
-    /// As of [`rate_file::Params`].
+    /// As in [`rate_file::Params`].
     pub interval_loses_digit: bool,
-    /// As of [`rate_file::Params`].
+    /// As in [`rate_file::Params`].
     pub skips_unfinished_line: bool,
 }
 
 /// A trace in memory: one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceFile {
-    /// The format that it came in, or that suits it.
+    /// The format of its file, or the format that suits it.
     pub format: Format,
     content: Content,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
-    /// Rates that follow each other, with their spans, none of which is 0.
+    /// Consecutive rates with their spans, which are above 0.
     Rates(Vec<(Nanos, Rate)>),
     /// Instants of deliveries, and the length.
     Deliveries(Vec<Nanos>, Nanos),
@@ -94,7 +94,7 @@ impl TraceFile {
         Ok(Self { format, content })
     }
 
-    /// What a generator does in so long; with the random numbers that the bottleneck of a dumbbell has in a run of this seed.
+    /// Makes a trace of this length with a generator. The random numbers are those of the bottleneck of a dumbbell in a run with this seed.
     ///
     /// # Errors
     /// One line: a parameter and what is wrong with it.
@@ -109,7 +109,11 @@ impl TraceFile {
         if until == 0 {
             return Err("duration: must be above 0s".to_owned());
         }
-        let too_long = || format!("duration: {duration} of it have more than {MOST} lines");
+        let too_long = || {
+            format!(
+                "duration: a trace of {duration} has more than {MOST} lines; make a shorter one"
+            )
+        };
         let loaded = how.load(files)?;
         let rng = Streams::new(seed).stream("vary/bottleneck/rate");
         if let Some(mut deliveries) = loaded.deliveries(nominal, rng.clone()) {
@@ -141,7 +145,7 @@ impl TraceFile {
         }
     }
 
-    /// Lines, or deliveries.
+    /// Number of lines or deliveries.
     pub fn entries(&self) -> usize {
         match &self.content {
             Content::Rates(rates) => rates.len(),
@@ -149,7 +153,7 @@ impl TraceFile {
         }
     }
 
-    /// Spans and rates; deliveries are counted over intervals of this length, each of which ends with the instants that it still counts.
+    /// Spans and rates. Deliveries are counted over intervals of this length, which include their end.
     ///
     /// # Errors
     /// The interval is so short that the trace has too many of them.
@@ -208,7 +212,7 @@ fn trajectory(
     Some(rates)
 }
 
-/// Pieces with every rate set.
+/// The pieces as rates with their spans.
 fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
     let mut rate = None;
     let mut rates = Vec::with_capacity(pieces.len());
@@ -216,7 +220,7 @@ fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
         rate = piece.rate.or(rate);
         let Some(rate) = rate else {
             return Err(format!(
-                "`{name}` begins with a rate of 0, before which there is none to keep"
+                "`{name}` begins with a rate of 0, and there is no previous rate to keep"
             ));
         };
         rates.push((piece.span, rate));
@@ -224,7 +228,7 @@ fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
     Ok(rates)
 }
 
-/// Deliveries over intervals: (0, interval], and so on; those of instant 0 are the first interval's.
+/// Counts deliveries over the intervals (0, interval], (interval, 2 interval] and so on. The first one also counts those at 0.
 fn counted(instants: &[Nanos], span: Nanos, interval: Nanos) -> Vec<(Nanos, Rate)> {
     let mut rates = Vec::new();
     let (mut begin, mut place) = (0, 0);

@@ -4,7 +4,7 @@ use bloatlab_units::{Interrupt, Nanos};
 
 use crate::{Change, Source};
 
-/// The value of a source, up to the instant it was read last.
+/// The value of a source at the instant of the last reading.
 pub struct Trajectory {
     source: Box<dyn Source>,
     value: f64,
@@ -13,7 +13,7 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// A trajectory that has this value until the source's first change.
+    /// A trajectory with this value until the first change of the source.
     pub fn new(nominal: f64, mut source: Box<dyn Source>) -> Self {
         let next = source.next();
         Self {
@@ -24,7 +24,7 @@ impl Trajectory {
         }
     }
 
-    /// Once this is set the trajectory has no further change, so that a walk through many changes ends.
+    /// Once this is set, the trajectory has no further change. So a long search through many changes ends.
     pub fn interrupted_by(mut self, interrupt: &Interrupt) -> Self {
         self.heed(interrupt);
         self
@@ -34,7 +34,7 @@ impl Trajectory {
         self.interrupt = interrupt.clone();
     }
 
-    /// The value at this instant, which must not be before the last.
+    /// The value at this instant, which must not precede the last one.
     pub fn at(&mut self, now: Nanos) -> f64 {
         while self.next.at <= now {
             self.step();
@@ -42,12 +42,12 @@ impl Trajectory {
         self.value
     }
 
-    /// The value in force.
+    /// The current value.
     pub(crate) fn value(&self) -> f64 {
         self.value
     }
 
-    /// When it ends.
+    /// When the value changes next.
     pub(crate) fn until(&self) -> Nanos {
         self.next.at
     }

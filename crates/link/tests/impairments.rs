@@ -57,7 +57,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         burst(json!({ "p": 1 })),
-        "p: needs `r` if it is 1, or nothing leads back"
+        "p: needs `r` if it is 1, or the chain never leaves the bad state"
     );
     assert_eq!(
         burst(json!({ "p": 0.1, "r": 1.1 })),

@@ -262,7 +262,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         sinusoid(0.7, 0.4, 0.0),
-        "amplitude: with `mean` it goes beyond 1, the greatest value there is"
+        "amplitude: with `mean` the value exceeds 1, the greatest allowed value"
     );
     assert_eq!(
         sinusoid(0.7, 0.1, 1.0),

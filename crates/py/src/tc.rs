@@ -31,8 +31,8 @@ pub fn tc(queue_json: &str, device: &str, every: bool) -> PyResult<Vec<String>> 
     queue.to_tc(device, every).map_err(ScenarioError::new_err)
 }
 
-/// The commands that give the TCP connection of a flow its congestion control and its settings on a Linux host; none for a flow without TCP. `device` is
-/// the network device.
+/// The commands that give the TCP connection of a flow its congestion control and its settings on a Linux host; none for a flow without TCP. `device`
+/// is the network device.
 #[pyfunction]
 pub fn sysctl(flow_json: &str, device: &str) -> PyResult<Vec<String>> {
     let refused = |key: &str, why: String| ScenarioError::new_err(format!("{key}.{why}"));

@@ -131,7 +131,8 @@ impl Engine<'_> {
         })))
     }
 
-    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by Reno.
+    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by
+    /// Reno.
     pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], RunError> {
         let planned = &self.plan.flows[index];
         let stream = |end: usize| {
