@@ -1,10 +1,7 @@
 //! Formats of trace files: one file and one line each.
 
-mod mahimahi;
 mod number;
-mod rate_interval;
 mod rules;
-mod time_rate;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +16,8 @@ const MOST_LINES: usize = 10_000_000;
 
 macro_rules! formats {
     ($($variant:ident($module:ident) = $name:literal),+ $(,)?) => {
+        $(mod $module;)+
+
         /// A format of trace files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Format {

@@ -1,4 +1,4 @@
-//! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
+//! The flows: TCP connections with their application, streams of datagrams, and pings, with their counters.
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
@@ -41,11 +41,11 @@ pub(crate) struct TcpFlow {
     pub application_reads: bool,
     /// Which connection of the flow this is.
     pub connection: u8,
-    /// By end, the packet that left last: the next one is written over it, as most of it is alike in all packets of a connection.
+    /// By end, the packet that left last. The next one is written over it, because most fields are equal in all packets of a connection.
     pub packets: [Packet; 2],
-    /// Instant of the timer event that stands in the calendar, by end.
+    /// By end, the instant of the pending timer event.
     pub scheduled: [Nanos; 2],
-    /// The events for which paced segments wait, by end; apart from the timers, which move with every segment.
+    /// By end, the event for which a paced segment waits. It is separate from the timers, which move with every segment.
     pub releases: [Release; 2],
     pub send_buffer: u64,
     pub mss: f64,
@@ -56,14 +56,14 @@ pub(crate) struct TcpFlow {
     pub completed_at: Nanos,
     /// When the first byte was read.
     pub first_read_at: Nanos,
-    /// What earlier connections of this flow counted; none before the second connection.
+    /// Counters of the earlier connections of this flow; `None` during the first connection.
     pub past: Option<Box<Past>>,
     /// Connections of this flow whose handshake was given up.
     pub handshakes_given_up: u64,
     pub stats: TcpStats,
 }
 
-/// What the closed connections of a flow counted.
+/// Counters of the closed connections of a flow.
 pub(crate) struct Past {
     pub sender: SenderStats,
     /// Payload bytes that reached end 1.
@@ -73,9 +73,9 @@ pub(crate) struct Past {
 
 /// When a paced segment may leave.
 pub(crate) struct Release {
-    /// Instant of the event that stands; [`NEVER`] if none does.
+    /// Instant of the pending event; [`NEVER`] if there is none.
     pub at: Nanos,
-    /// Where the event stands; chosen at the first, so that only what paces takes a register.
+    /// Where the event is. Chosen for the first event, so that only paced connections use a register.
     pub slot: Option<Slot>,
 }
 
@@ -88,7 +88,7 @@ impl Default for Release {
     }
 }
 
-/// What a TCP flow counted since the warm-up.
+/// Counters of a TCP flow since the warm-up.
 #[derive(Default)]
 pub(crate) struct TcpStats {
     pub since: Nanos,
@@ -164,7 +164,7 @@ impl TcpFlow {
         past.map_or(*stats, |past| add(&past.sender, stats))
     }
 
-    /// What end 1, as a client, waited for over all connections.
+    /// How often end 1, as a client, waited for a timer over all connections.
     pub fn waits(&self) -> Waits {
         let rtos: u64 = self.ends.iter().map(|end| end.sender.stats.rtos).sum();
         let past = self
@@ -311,7 +311,7 @@ impl TcpFlow {
         self.stats.delay_sum += self.log.read(now, bytes);
     }
 
-    /// Starts counting anew: the flow begins, or the warm-up is over.
+    /// Resets the counters: the flow begins, or the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
         let sender = &self.ends[0].sender;
         self.stats = TcpStats {
@@ -325,7 +325,7 @@ impl TcpFlow {
             srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
             samples: Samples {
-                // The interval under way goes on.
+                // The current sampling interval continues.
                 arrived: self.stats.samples.arrived,
                 bytes_sent: self.stats.samples.bytes_sent,
                 ..Samples::default()
@@ -336,7 +336,7 @@ impl TcpFlow {
 }
 
 impl TcpStats {
-    /// Takes the time up to now into the averages.
+    /// Includes the time up to now in the averages.
     pub fn advance(&mut self, now: Nanos) {
         self.in_flight.advance(now);
         self.cwnd.advance(now);
@@ -348,7 +348,7 @@ fn add(a: &SenderStats, b: &SenderStats) -> SenderStats {
     combine(a, b, |x, y| x + y)
 }
 
-/// What was counted since `base`.
+/// The difference between the counters and `base`.
 pub(crate) fn since(now: &SenderStats, base: &SenderStats) -> SenderStats {
     combine(now, base, |x, y| x - y)
 }
@@ -368,7 +368,7 @@ fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> Sen
     }
 }
 
-/// What ns-3's FlowMonitor keeps of a flow: times and bytes of IP packets.
+/// The counters of ns-3's FlowMonitor: times and bytes of IP packets.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Monitor {
     pub first_sent: Option<Nanos>,

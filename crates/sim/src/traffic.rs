@@ -1,30 +1,34 @@
 //! The senders of all kinds of traffic: one file and one line each.
 
-mod cbr;
-mod fetch;
-mod finite;
-mod greedy;
 mod messages;
-mod on_off;
-mod ping;
-mod poisson;
 
 use bloatlab_scenario::Traffic;
 use bloatlab_units::Rng;
 
 use crate::application::{Behavior as _, Sender};
 
-/// The sender of a flow with this traffic.
-pub(crate) fn sender(traffic: &Traffic, rng: Rng) -> Sender {
-    match traffic {
-        Traffic::Greedy(params) => params.sender(rng),
-        Traffic::Finite(params) => params.sender(rng),
-        Traffic::Cbr(params) => params.sender(rng),
-        Traffic::Poisson(params) => params.sender(rng),
-        Traffic::OnOff(params) => params.sender(rng),
-        Traffic::Fetch(params) => params.sender(rng),
-        Traffic::Ping(params) => params.sender(rng),
-    }
+macro_rules! senders {
+    ($($variant:ident($module:ident)),+ $(,)?) => {
+        $(mod $module;)+
+
+        /// The sender of a flow with this traffic.
+        pub(crate) fn sender(traffic: &Traffic, rng: Rng) -> Sender {
+            match traffic {
+                $(Traffic::$variant(params) => params.sender(rng),)+
+            }
+        }
+    };
+}
+
+// The kinds of traffic: one line each, `Variant(file)`.
+senders! {
+    Greedy(greedy),
+    Finite(finite),
+    Cbr(cbr),
+    Poisson(poisson),
+    OnOff(on_off),
+    Fetch(fetch),
+    Ping(ping),
 }
 
 #[cfg(test)]

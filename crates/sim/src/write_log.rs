@@ -2,10 +2,10 @@
 
 use bloatlab_units::{Nanos, Ring, float};
 
-/// When each byte of a stream was written, so that the reader knows how long it was under way.
+/// When each byte of a stream was written, so that the reader knows its delay.
 #[derive(Default)]
 pub(crate) struct WriteLog {
-    /// The write that is being read: the offset after it, and its instant.
+    /// The write that is being read: its end offset and its instant.
     front: (u64, Nanos),
     /// The later writes, in order.
     writes: Ring<Write>,
@@ -15,7 +15,7 @@ pub(crate) struct WriteLog {
     read: u64,
 }
 
-/// A write, in 6 bytes. One that does not fit takes several entries.
+/// A write, in 6 bytes. A write that does not fit takes several entries.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct Write {
@@ -24,7 +24,7 @@ struct Write {
     bytes: u16,
 }
 
-/// What fits into one entry: the longest time, and the most bytes.
+/// Limits of one entry: the longest time, and the most bytes.
 const LONGEST: Nanos = u32::MAX as Nanos;
 const LARGEST: u64 = u16::MAX as u64;
 
@@ -66,7 +66,7 @@ impl WriteLog {
         }
     }
 
-    /// The reader got this many bytes: returns the sum over them of the time since each was written.
+    /// The reader read this many bytes. Returns the sum over the bytes of the time since each was written.
     #[inline(always)]
     pub fn read(&mut self, now: Nanos, bytes: u64) -> f64 {
         let until = self.read + bytes;

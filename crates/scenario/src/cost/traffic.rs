@@ -1,4 +1,4 @@
-//! What all flows put on the links of a plan: packets in all, on the way at once, and waiting in queues.
+//! The packets of all flows on the links of a plan: in total, in flight at once, and waiting in queues.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use super::load::{link, rtts};
 use crate::traffic::{Load, per_second, seconds};
 use crate::{Plan, PlanFlow, PlanLink};
 
-/// What comes to a link.
+/// The packets that arrive at a link.
 #[derive(Clone, Default)]
 struct Arrivals {
-    /// Elastic packets by their size.
+    /// Elastic packets by size. They come as fast as links let them through.
     elastic: BTreeMap<u32, f64>,
-    /// Of elastic flows for which this is the slowest link: their windows fill its queue and what propagates behind it.
+    /// Windows of the elastic flows for which this is the slowest link. They fill its queue and the path behind it.
     window: f64,
     rtt: Nanos,
-    /// Open packets, their bytes, and the smallest size of a packet.
+    /// Open packets, which come whatever links let through; their bytes; and the smallest size of any packet.
     open: f64,
     open_bytes: f64,
     smallest: f64,
 }
 
 impl Arrivals {
-    /// Elastic packets that the link lets through in this time: the smallest first, as that is the most.
+    /// The most elastic packets that the link lets through in this time, which is when the smallest come first.
     fn passed(&self, link: &PlanLink, duration: Nanos) -> f64 {
         let (mut left, mut passed) = (seconds(duration), 0.0);
         for (&size, &packets) in &self.elastic {
@@ -37,18 +37,18 @@ impl Arrivals {
         passed
     }
 
-    /// Elastic packets that propagate behind the link at once.
+    /// Elastic packets that propagate behind the link at the same time.
     fn in_flight(&self, link: &PlanLink) -> f64 {
         let smallest = self.elastic.keys().next().map_or(1, |&size| size.max(1));
         let rate = per_second(link.greatest_rate(), f64::from(smallest));
         self.window.min(rate * seconds(self.rtt) + 1.0)
     }
 
-    /// Packets that wait in the link's queue at once.
+    /// Packets that wait in the link's queue at the same time.
     fn queued(&self, link: &PlanLink, duration: Nanos) -> f64 {
         let needed = self.open_bytes * 8.0 / link.rate.0 as f64;
         let excess = match (link.vary_rate.is_some(), seconds(duration) / needed) {
-            // A rate that varies may fail for all the time.
+            // A rate that varies may be 0 all the time.
             (true, _) => self.open,
             (false, share) => self.open * (1.0 - share).max(0.0),
         };
@@ -60,7 +60,7 @@ impl Arrivals {
     }
 }
 
-/// Packets that fit into a queue, as its parameters say.
+/// Number of packets that fit into a queue, by its parameters.
 fn capacity(queue: &Value, smallest: f64) -> f64 {
     let limit = queue["limit"].as_str().and_then(|text| text.parse().ok());
     match (limit, queue["queues"].as_array()) {
@@ -72,13 +72,13 @@ fn capacity(queue: &Value, smallest: f64) -> f64 {
     }
 }
 
-/// Packets of all flows, summed up flow by flow.
+/// The packets of all flows, added up flow by flow.
 pub(super) struct Packets<'a> {
     plan: &'a Plan,
     links: Vec<Arrivals>,
-    /// Packets on all links, and those of flows that cross none.
+    /// Packets on all links, and those of flows that cross no link.
     pub total: f64,
-    /// Packets that propagate at once.
+    /// Packets that propagate at the same time.
     pub in_flight: f64,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Adds a flow; what links hold back of it comes with [`Self::settle`].
+    /// Adds a flow. [`Self::settle`] adds the packets that links hold back.
     pub fn add(&mut self, flow: &PlanFlow, load: &Load) {
         let links = flow.forward.iter();
         let links = links.filter_map(|&i| link(self.plan, i).map(|link| (i, link)));
@@ -127,7 +127,7 @@ impl<'a> Packets<'a> {
         self.in_flight += load.open_in_flight;
     }
 
-    /// Adds what links let through; says how many packets wait in queues at once.
+    /// Adds the packets that links let through. Returns how many packets wait in queues at the same time.
     pub fn settle(&mut self) -> f64 {
         let mut queued = 0.0;
         for (i, sum) in self.links.iter().enumerate() {

@@ -10,14 +10,14 @@ pub(super) const CONNECTION_PACKETS: f64 = 7.0;
 /// What one flow can put on the network at most.
 #[derive(Default)]
 pub(crate) struct Load {
-    /// Packets that come whatever links let through, and the size of one.
+    /// Packets that come whatever links let through, and their size.
     pub open: f64,
     pub open_size: f64,
     /// Packets that come as fast as links let them through, with their bytes.
     pub elastic: [(u32, f64); 2],
-    /// Of the open packets, those under way at once.
+    /// Open packets that are in flight at the same time.
     pub open_in_flight: f64,
-    /// Of the elastic packets, those under way at once.
+    /// Elastic packets that are in flight at the same time.
     pub window: f64,
     /// Replies of a ping, or pages: rows of the series of probes.
     pub replies: f64,

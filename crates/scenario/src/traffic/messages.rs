@@ -1,4 +1,4 @@
-//! What the kinds share that send messages of one size at instants of their own.
+//! What the kinds share that send messages of one size: constant rate, Poisson process, and on and off.
 
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Bytes, Rate};
