@@ -64,13 +64,16 @@ class Trace:
         """What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed."""
     @property
     def format(self) -> str:
-        """`rate_interval`, `time_rate` or `mahimahi`."""
+        """Name of a format of `trace_formats`."""
     def info(self, interval_text: str, below: str | None = None) -> str:
         """Length, rates and dips, JSON."""
     def rates(self, interval_text: str) -> list[tuple[float, float]]:
         """Seconds from the start and Mbit/s of each piece, and the end with the last rate."""
     def text(self, format: str, unit: str, interval_text: str) -> str:  # noqa: A002
         """The text of a file in this format."""
+
+def trace_formats() -> str:
+    """Formats of trace files, as a list of `{name, description, example, holds}` in JSON."""
 
 def engine_version() -> str: ...
 def schema() -> str: ...
@@ -81,6 +84,9 @@ def queue(queue_json: str) -> str:
 
 def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
     """The tc commands that set the queue up on a network device; raises `ScenarioError` where Linux lacks something."""
+
+def sysctl(flow_json: str, device: str) -> list[str]:
+    """The commands that give a flow's TCP connection its settings on Linux; raises `ScenarioError` where Linux lacks one."""
 
 def metric_definitions() -> str: ...
 def run(

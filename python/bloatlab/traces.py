@@ -1,24 +1,41 @@
-"""Traces: rates over time, read from files in three formats or made by the generators of a link's `vary.rate`.
-
-The formats are `rate_interval` (`2310,0.31`), `time_rate` (`12.0 315.0`) and `mahimahi` (milliseconds of deliveries
-of 1500 bytes).
-"""
+"""Traces: rates over time, read from files or made by the generators of a link's `vary.rate`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import _core
-from bloatlab.errors import ParameterError
+from bloatlab.errors import ParameterError, unknown
 
 if TYPE_CHECKING:
     import polars as pl
 
 INTERVAL = "100ms"
 """Interval over which deliveries are counted to give a rate."""
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """A format of trace files."""
+
+    name: str
+    description: str
+    """What a line means."""
+    example: str
+    """A line."""
+    holds: str
+    """`rates` or `deliveries`."""
+
+
+@cache
+def formats() -> Mapping[str, TraceFormat]:
+    """The formats of trace files by name."""
+    return {entry["name"]: TraceFormat(**entry) for entry in json.loads(_core.trace_formats())}
 
 
 class Trace:
@@ -74,7 +91,7 @@ class Trace:
         Raises:
             ParameterError: There is no such format or unit, or the format cannot express the trace.
         """
-        text: str = _asked(self._inner.text, format or self.format, unit, interval)
+        text: str = _asked(self._inner.text, _known(format) or self.format, unit, interval)
         return text
 
 
@@ -87,13 +104,15 @@ def read(
     interval_loses_digit: bool = False,
     skips_unfinished_line: bool = False,
 ) -> Trace:
-    """Reads a trace from a file; absent `format`: detected. The switches are those of `kind = "file"` in a scenario.
+    """Reads a trace from a file. Without `format`, the format is recognized from the file.
+
+    The switches are those of `kind = "file"` in a scenario.
 
     Raises:
         ParameterError: The file cannot be read; the text names the file, the line and the reason.
     """
     how = {
-        "format": format,
+        "format": _known(format),
         "unit": unit,
         "zero_keeps_rate": zero_keeps_rate,
         "interval_loses_digit": interval_loses_digit,
@@ -127,6 +146,12 @@ def make(
     """
     variation = json.dumps({"kind": kind, **(parameters or {})})
     return Trace(_asked(_core.Trace.make, variation, rate, seed, duration))
+
+
+def _known(format: str | None) -> str | None:  # noqa: A002
+    if format is not None and format not in formats():
+        raise unknown("format", format, formats())
+    return format
 
 
 def _asked(function: Any, *arguments: Any) -> Any:

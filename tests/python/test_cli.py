@@ -269,7 +269,7 @@ def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
     for arguments, complaint in [
         ([], "tc: give one of"),
         ([file, "--queue", "codel"], "tc: give one of"),
-        (["--queue", "codel", "--box", "x"], "tc: --set and --box go with"),
+        (["--queue", "codel", "--box", "x"], "tc: --set, --box and --sysctl need a scenario"),
         ([file, "--box", "bottelneck"], "unknown box with a queue `bottelneck` (did you mean `bottleneck`?)"),
         (["--queue", "codel foo"], "tc's `codel` has no option `foo`"),
     ]:
@@ -277,6 +277,40 @@ def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
         assert (code, out) == (2, "")
         assert err.startswith(f"bloatlab: {complaint}")
         assert err.count("\n") == 1
+
+
+def test_tc_prints_sysctls_for_the_flows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "flows.json"
+
+    def tc(*flows: object) -> tuple[int, str, str]:
+        dumbbell = {"rate": "10Mbit/s", "rtt": "20ms", "queue": "codel"}
+        file.write_text(json.dumps({"duration": "5s", "dumbbell": dumbbell, "flows": flows}))
+        return run(capsys, "tc", str(file), "--dev", "lan", "--sysctl")
+
+    cubic = {"cca": {"kind": "cubic", "beta": 0.5}, "tcp": {"ecn": True, "loss_detection": "dupack", "mss": 1348}}
+    udp = {"traffic": {"kind": "cbr", "rate": "1Mbit/s"}}
+    code, out, _ = tc({"name": "a", **cubic}, {"name": "b", **cubic}, udp, {"traffic": "ping"}, {"cca": "reno"})
+    lines = out.splitlines()
+    assert code == 0
+    assert [line for line in lines if line.startswith("#")] == ["# a, b", "# flows[4]"]
+    for line in [
+        "echo 512 > /sys/module/tcp_cubic/parameters/beta",
+        "sysctl -w net.ipv4.tcp_congestion_control=cubic",
+        "sysctl -w net.ipv4.tcp_ecn=1",
+        "sysctl -w net.ipv4.tcp_recovery=0",
+        "sysctl -w net.ipv4.tcp_congestion_control=reno",
+        "ip link set dev lan mtu 1400",
+        "ethtool -K lan tso off gso off gro off",
+    ]:
+        assert line in lines
+    for flow, complaint in [
+        ({"cca": "copa"}, "flows[0].cca.kind: Linux has no `copa`"),
+        ({"tcp": {"recovery": "classic"}}, "flows[0].tcp.recovery: Linux always uses PRR"),
+        ({"tcp": {"initial_rto": "3s"}}, "flows[0].tcp.initial_rto: it is fixed in Linux; use 1s"),
+    ]:
+        code, out, err = tc(flow)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"bloatlab: {complaint}")
 
 
 def test_a_queue_in_tcs_words_is_set_and_swept(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,6 +52,21 @@ def test_a_made_trace_is_what_a_run_of_that_seed_has() -> None:
     assert measured == pytest.approx(made["rate_mbps"].to_list()[: len(measured)], rel=1e-6)
 
 
+def test_formats_are_listed_and_documented(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    listed = json.loads(run(capsys, "formats", "--json")[1])
+    assert {entry["name"] for entry in listed} == set(traces.formats())
+    table = run(capsys, "formats")[1]
+    page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    for entry in listed:
+        assert entry["name"] in table
+        assert f"| `{entry['name']}` | `{entry['example']}`" in page
+    file = tmp_path / "trace"
+    file.write_text("1\n2\n")
+    code, out, err = run(capsys, "info", str(file), "--format", "mahimai")
+    assert (code, out) == (2, "")
+    assert err == "bloatlab: unknown format `mahimai` (did you mean `mahimahi`?)\n"
+
+
 def test_deliveries(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "cell.down"
     file.write_text("1\n2\n2\n500\n")

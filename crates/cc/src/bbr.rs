@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use self::model::Model;
 use crate::ack_aggregation::AckAggregation;
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::elsewhere::Linux;
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// BBR version 1: a model of bottleneck rate and base RTT instead of a reaction to loss.
 ///
@@ -62,6 +63,11 @@ impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpBbr"];
     const SOURCE: &'static str =
         "draft-cardwell-iccrg-bbr-congestion-control-00; ACM Queue 14(5), 2016";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("bbr", "tcp_bbr")),
+        ns3: Some("ns3::TcpBbr"),
+        ns2: None,
+    };
 
     fn build(&self, rng: Rng) -> Box<dyn CongestionControl> {
         Box::new(Bbr {

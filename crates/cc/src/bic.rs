@@ -4,9 +4,10 @@ use bloatlab_units::{MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::growth::Growth;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// BIC: binary search between the window after a loss and the window before it, then a search beyond.
 ///
@@ -56,6 +57,21 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpBic"];
     const SOURCE: &'static str = "L. Xu, K. Harfoush, I. Rhee, Binary increase congestion control (BIC) for fast long-distance networks, IEEE INFOCOM 2004; Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "bic",
+            module: Some("tcp_bic"),
+            parameters: &[
+                LinuxParameter::new("beta", "beta", Conversion::Times(1024.0), 819),
+                LinuxParameter::new("low_window", "low_window", Conversion::Times(1.0), 14),
+                LinuxParameter::new("max_increment", "max_increment", Conversion::Times(1.0), 16),
+                LinuxParameter::new("smooth_part", "smooth_part", Conversion::Times(1.0), 20),
+                LinuxParameter::new("fast_convergence", "fast_convergence", Conversion::Flag, 1),
+            ],
+        }),
+        ns3: Some("ns3::TcpBic"),
+        ns2: Some("Agent/TCP/Linux (bic)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Bic {

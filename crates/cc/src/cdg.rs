@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use self::hystart::Train;
 use crate::delayed_ack::DelayedAcks;
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::growth::{Growth, segments};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// CDG: the faster the queue grows, the likelier a back-off. It needs no delay threshold.
 ///
@@ -62,6 +63,32 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpCdg"];
     const SOURCE: &'static str = "D. Hayes and G. Armitage, Revisiting TCP congestion control using delay gradients, IFIP Networking 2011; as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "cdg",
+            module: Some("tcp_cdg"),
+            parameters: &[
+                LinuxParameter::new("window", "window", Conversion::Times(1.0), 8),
+                LinuxParameter::new(
+                    "backoff_beta",
+                    "backoff_beta",
+                    Conversion::Times(1024.0),
+                    724,
+                ),
+                LinuxParameter::new(
+                    "backoff_factor",
+                    "backoff_factor",
+                    Conversion::Times(1.0),
+                    42,
+                ),
+                LinuxParameter::new("use_ineff", "use_ineff", Conversion::Times(1.0), 5),
+                LinuxParameter::new("use_shadow", "use_shadow", Conversion::Flag, 1),
+                LinuxParameter::new("use_tolerance", "use_tolerance", Conversion::Flag, 0),
+            ],
+        }),
+        ns3: None,
+        ns2: None,
+    };
 
     fn build(&self, rng: Rng) -> Box<dyn CongestionControl> {
         Box::new(Cdg {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Compound TCP: the sum of Reno's window and a delay-based window.
 ///
@@ -63,6 +63,11 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["ctcp"];
     const SOURCE: &'static str = "K. Tan, J. Song, Q. Zhang, M. Sridharan, A Compound TCP approach for high-speed and long distance networks, IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: None,
+        ns3: None,
+        ns2: Some("Agent/TCP/Linux (compound)"),
+    };
 
     fn check(&self) -> Result<(), String> {
         if self.gamma_low <= self.gamma {

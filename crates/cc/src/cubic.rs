@@ -6,8 +6,9 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 use whole::Whole;
 
 /// Differences between implementations of CUBIC.
@@ -63,6 +64,26 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpCubic"];
     const SOURCE: &'static str = "RFC 9438";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "cubic",
+            module: Some("tcp_cubic"),
+            parameters: &[
+                LinuxParameter::new("c", "bic_scale", Conversion::Times(102.4), 41),
+                LinuxParameter::new("beta", "beta", Conversion::Times(1024.0), 717),
+                LinuxParameter::new("fast_convergence", "fast_convergence", Conversion::Flag, 1),
+                LinuxParameter::new("tcp_friendliness", "tcp_friendliness", Conversion::Flag, 1),
+                LinuxParameter::new(
+                    "slow_start",
+                    "hystart",
+                    Conversion::Words(&[("standard", 0), ("hystart", 1)]),
+                    1,
+                ),
+            ],
+        }),
+        ns3: Some("ns3::TcpCubic"),
+        ns2: Some("Agent/TCP/Linux (cubic)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Cubic {

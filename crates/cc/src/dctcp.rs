@@ -4,10 +4,11 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::growth::{Growth, half, segments};
 use crate::mark_share::MarkShare;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, EcnFeedback, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, EcnFeedback, Elsewhere, Factory, Signal, Window};
 
 /// DCTCP: Reno's growth, and a reduction by half the share of marked bytes, so that a short queue keeps the link busy.
 ///
@@ -38,6 +39,20 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpDctcp"];
     const SOURCE: &'static str = "RFC 8257, in whole segments as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "dctcp",
+            module: Some("tcp_dctcp"),
+            parameters: &[LinuxParameter::new(
+                "g",
+                "dctcp_shift_g",
+                Conversion::Shift,
+                4,
+            )],
+        }),
+        ns3: Some("ns3::TcpDctcp"),
+        ns2: None,
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Dctcp {

@@ -4,8 +4,9 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::Linux;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// HighSpeed TCP: Reno up to 38 segments, beyond that a larger increase and a smaller decrease.
 ///
@@ -43,6 +44,11 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpHighSpeed"];
     const SOURCE: &'static str = "RFC 3649";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("highspeed", "tcp_highspeed")),
+        ns3: Some("ns3::TcpHighSpeed"),
+        ns2: Some("Agent/TCP/Linux (highspeed)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(HighSpeed {

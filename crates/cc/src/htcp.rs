@@ -4,8 +4,9 @@ use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// H-TCP: grows as Reno for a second after a loss, then faster and faster; a loss takes just what empties the queue.
 ///
@@ -53,6 +54,23 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpHtcp"];
     const SOURCE: &'static str = "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004; draft-leith-tcp-htcp-06";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "htcp",
+            module: Some("tcp_htcp"),
+            parameters: &[
+                LinuxParameter::new("rtt_scaling", "use_rtt_scaling", Conversion::Flag, 1),
+                LinuxParameter::new(
+                    "bandwidth_switch",
+                    "use_bandwidth_switch",
+                    Conversion::Flag,
+                    1,
+                ),
+            ],
+        }),
+        ns3: Some("ns3::TcpHtcp"),
+        ns2: Some("Agent/TCP/Linux (htcp)"),
+    };
 
     fn check(&self) -> Result<(), String> {
         if self.beta_min <= self.beta_max {

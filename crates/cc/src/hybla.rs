@@ -4,7 +4,8 @@ use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Hybla: Reno whose growth is scaled by the RTT over a reference RTT, for satellite paths.
 ///
@@ -31,6 +32,20 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpHybla"];
     const SOURCE: &'static str = "C. Caini, R. Firrincieli, TCP Hybla: a TCP enhancement for heterogeneous networks, Int. J. Satellite Communications and Networking 22(5), 2004";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "hybla",
+            module: Some("tcp_hybla"),
+            parameters: &[LinuxParameter::new(
+                "rtt0",
+                "rtt0",
+                Conversion::Milliseconds,
+                25,
+            )],
+        }),
+        ns3: Some("ns3::TcpHybla"),
+        ns2: Some("Agent/TCP/Linux (hybla)"),
+    };
 
     fn check(&self) -> Result<(), String> {
         if self.rtt0.0 >= MICROSECOND {

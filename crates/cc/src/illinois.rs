@@ -4,9 +4,10 @@ use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::growth::segments;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Illinois: fast growth and small decreases while the queue is short, slow growth and halving while it is long.
 ///
@@ -71,6 +72,18 @@ impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpIllinois"];
     const SOURCE: &'static str = "S. Liu, T. Basar and R. Srikant, TCP-Illinois: A loss and delay-based congestion control algorithm for \
          high-speed networks, VALUETOOLS 2006; as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "illinois",
+            module: Some("tcp_illinois"),
+            parameters: &[
+                LinuxParameter::new("reno_below", "win_thresh", Conversion::Times(1.0), 15),
+                LinuxParameter::new("theta", "theta", Conversion::Times(1.0), 5),
+            ],
+        }),
+        ns3: Some("ns3::TcpIllinois"),
+        ns2: Some("Agent/TCP/Linux (illinois)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Illinois {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base_delay::BaseDelay;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// LEDBAT: background transport that adds at most `target` of queueing delay.
 ///
@@ -56,6 +56,7 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpLedbat"];
     const SOURCE: &'static str = "RFC 6817";
+    const ELSEWHERE: Elsewhere = Elsewhere::ns3("ns3::TcpLedbat");
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Ledbat {

@@ -6,6 +6,7 @@ pub mod ack_aggregation;
 pub mod base_delay;
 mod constant;
 pub mod delayed_ack;
+pub mod elsewhere;
 mod feedback;
 pub mod growth;
 pub mod mark_share;
@@ -17,6 +18,7 @@ pub mod windowed_max;
 use bloatlab_units::Nanos;
 
 pub use bloatlab_params::{Description, Parameter};
+pub use elsewhere::Elsewhere;
 pub use feedback::EcnFeedback;
 pub use registry::{Factory, PythonParams};
 

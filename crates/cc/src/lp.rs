@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::delayed_ack::DelayedAcks;
+use crate::elsewhere::Linux;
 use crate::growth::{Growth, half, segments};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// TCP-LP: low priority by delay. It halves at the first sign of a queue and falls to one segment if the sign remains.
 ///
@@ -63,6 +64,11 @@ impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpLp"];
     const SOURCE: &'static str = "A. Kuzmanovic and E. Knightly, TCP-LP: A distributed algorithm for low priority data transfer, IEEE INFOCOM \
          2003";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("lp", "tcp_lp")),
+        ns3: Some("ns3::TcpLp"),
+        ns2: Some("Agent/TCP/Linux (lp)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Lp {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// What counts as in flight when a loss is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +35,11 @@ pub struct Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpNewReno"];
     const SOURCE: &'static str = "RFC 5681, RFC 6582";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: None,
+        ns3: Some("ns3::TcpNewReno"),
+        ns2: Some("Agent/TCP/Newreno"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(NewReno {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::CongestionControl;
+use crate::{CongestionControl, Elsewhere};
 
 /// The parameters of a congestion control. They also build it. `Default` gives the values of the primary source.
 pub trait Factory: Default + Serialize + DeserializeOwned + JsonSchema {
@@ -16,6 +16,12 @@ pub trait Factory: Default + Serialize + DeserializeOwned + JsonSchema {
     const ALIASES: &'static [&'static str] = &[];
     /// The primary source.
     const SOURCE: &'static str;
+    /// Its names in other systems.
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: None,
+        ns3: None,
+        ns2: None,
+    };
 
     /// Builds the congestion control of one connection.
     fn build(&self, rng: Rng) -> Box<dyn CongestionControl>;
@@ -147,6 +153,23 @@ macro_rules! registry {
                 }
             }
 
+            /// The commands that select it with its parameters on a Linux host.
+            ///
+            /// # Errors
+            /// `parameter: reason` if Linux has no counterpart.
+            pub fn linux_commands(&self) -> Result<Vec<String>, String> {
+                match self {
+                    $(Self::$variant(params) => {
+                        let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
+                        let values = values.as_object().cloned().unwrap_or_default();
+                        elsewhere::linux_commands(
+                            &<$module::Params as Factory>::ELSEWHERE, describe_kind($kind), &values,
+                        )
+                    })+
+                    Self::Python(_) => Err("kind: Linux cannot run a congestion control in Python".to_owned()),
+                }
+            }
+
             /// Every built-in congestion control with its default parameters. `python` is not included.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant($module::Params::default())),+]
@@ -183,6 +206,11 @@ macro_rules! registry {
                 ($kind, <$module::Params as Factory>::ALIASES),
                 <$module::Params as Factory>::SOURCE,
             )),+])
+        }
+
+        /// The names of every congestion control in other systems, in the order of the registry.
+        pub fn elsewhere() -> Vec<(&'static str, Elsewhere)> {
+            vec![$(($kind, <$module::Params as Factory>::ELSEWHERE)),+]
         }
 
         fn describe_kind(kind: &str) -> &'static Description {

@@ -4,8 +4,9 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::Linux;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Reno with appropriate byte counting, as in Linux: one more segment per window acknowledged, half the window at a loss.
 ///
@@ -23,6 +24,15 @@ pub struct Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpLinuxReno"];
     const SOURCE: &'static str = "RFC 5681 with appropriate byte counting (RFC 3465) as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "reno",
+            module: None,
+            parameters: &[],
+        }),
+        ns3: Some("ns3::TcpLinuxReno"),
+        ns2: Some("Agent/TCP/Linux (reno)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Reno {

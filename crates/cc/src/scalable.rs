@@ -4,9 +4,10 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::Linux;
 use crate::growth::Growth;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Scalable TCP: exponential growth in congestion avoidance, an eighth less after a loss.
 ///
@@ -40,6 +41,11 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpScalable"];
     const SOURCE: &'static str = "T. Kelly, Scalable TCP, ACM SIGCOMM CCR 33(2), 2003";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("scalable", "tcp_scalable")),
+        ns3: Some("ns3::TcpScalable"),
+        ns2: Some("Agent/TCP/Linux (scalable)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Scalable {

@@ -4,10 +4,11 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::{Conversion, Linux, LinuxParameter};
 use crate::growth::{Growth, half, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Vegas: once per round trip, one segment more while few of its segments are queued, one less while many are.
 ///
@@ -44,6 +45,19 @@ impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpVegas"];
     const SOURCE: &'static str = "L. Brakmo and L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), \
          1995; as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux {
+            name: "vegas",
+            module: Some("tcp_vegas"),
+            parameters: &[
+                LinuxParameter::new("alpha", "alpha", Conversion::Times(1.0), 2),
+                LinuxParameter::new("beta", "beta", Conversion::Times(1.0), 4),
+                LinuxParameter::new("gamma", "gamma", Conversion::Times(1.0), 1),
+            ],
+        }),
+        ns3: Some("ns3::TcpVegas"),
+        ns2: Some("Agent/TCP/Vegas"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Vegas::new(self.clone()))

@@ -4,10 +4,11 @@ use bloatlab_units::{NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::Linux;
 use crate::growth::{Growth, half, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Veno: Reno with half the growth while its segments are queued, and a smaller reduction for a loss with an empty queue.
 ///
@@ -43,6 +44,11 @@ impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpVeno"];
     const SOURCE: &'static str = "C. Fu and S. Liew, TCP Veno: TCP enhancement for transmission over wireless access networks, IEEE JSAC 21(2), \
          2003; as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("veno", "tcp_veno")),
+        ns3: Some("ns3::TcpVeno"),
+        ns2: Some("Agent/TCP/Linux (veno)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Veno {

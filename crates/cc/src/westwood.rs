@@ -4,9 +4,10 @@ use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::Linux;
 use crate::growth::{Growth, half};
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// When the window is set to the measured bandwidth-delay product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,11 @@ impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpWestwood", "TcpWestwoodPlus"];
     const SOURCE: &'static str = "L. Grieco and S. Mascolo, Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion \
          control, ACM SIGCOMM CCR 34(2), 2004; as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("westwood", "tcp_westwood")),
+        ns3: Some("ns3::TcpWestwoodPlus"),
+        ns2: Some("Agent/TCP/Linux (westwood)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Westwood {

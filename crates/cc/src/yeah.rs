@@ -4,10 +4,11 @@ use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::elsewhere::Linux;
 use crate::growth::{Growth, segments};
 use crate::round_rtt::RoundRtt;
 use crate::slow_start::{SlowStart, Starter};
-use crate::{Ack, CongestionControl, Factory, Signal, Window};
+use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// YeAH: Scalable TCP's growth while few segments are queued, Reno's while many are, and a precautionary reduction.
 ///
@@ -62,6 +63,11 @@ impl Default for Params {
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["TcpYeah"];
     const SOURCE: &'static str = "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP: Yet Another Highspeed TCP, PFLDnet 2007; as in Linux";
+    const ELSEWHERE: Elsewhere = Elsewhere {
+        linux: Some(Linux::module("yeah", "tcp_yeah")),
+        ns3: Some("ns3::TcpYeah"),
+        ns2: Some("Agent/TCP/Linux (yeah)"),
+    };
 
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Yeah {

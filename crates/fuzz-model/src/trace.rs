@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
-use bloatlab_link::rate_file::Unit;
-use bloatlab_link::tracefile::{Format, Reading, TraceFile};
-use bloatlab_link::{Disk, Quantity, RateVariation, rate_file};
+use bloatlab_link::rate_file::Choice;
+use bloatlab_link::tracefile::{Format, Reading, TraceFile, Unit};
+use bloatlab_link::{Disk, Quantity, RateVariation};
 use bloatlab_radio::channel;
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use serde_json::json;
 
 use crate::choices::Choices;
 
-const FORMATS: [Format; 3] = [Format::RateInterval, Format::TimeRate, Format::Mahimahi];
 const UNITS: [Unit; 4] = [Unit::Bit, Unit::Kilobit, Unit::Megabit, Unit::Gigabit];
 /// Packets that a link sends by the trace, and until when.
 const PACKETS: usize = 200;
@@ -28,7 +27,7 @@ const LONGEST: u64 = 1_000_000 * SECOND;
 pub fn trace(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let how = Reading {
-        format: [None, Some(FORMATS[0]), Some(FORMATS[1]), Some(FORMATS[2])][choices.below(4)],
+        format: (choices.below(Format::ALL.len() + 1).checked_sub(1)).map(|i| Format::ALL[i]),
         unit: *choices.one_of(&UNITS),
         zero_keeps_rate: choices.once_in(4),
         interval_loses_digit: choices.once_in(4),
@@ -58,7 +57,7 @@ pub fn trace(bytes: &[u8]) {
         info.share_below <= 1.0 && info.least <= info.most,
         "{info:?}"
     );
-    for format in FORMATS {
+    for &format in Format::ALL {
         written(&trace, format, how.unit, interval);
     }
 }
@@ -87,33 +86,29 @@ fn written(trace: &TraceFile, format: Format, unit: Unit, interval: Duration) {
                 .iter()
                 .all(|(span, rate)| *span > 0 && *rate <= Rate::GREATEST);
             assert!(
-                !short || !in_time || format == Format::Mahimahi,
+                !short || !in_time || format.holds_deliveries(),
                 "{why}: {text:?}"
             );
             return;
         }
     };
     match format {
-        Format::RateInterval => assert_eq!(again.rates(interval).as_ref(), Ok(&rates), "{text:?}"),
         Format::TimeRate => assert!(trace.span() - again.span() <= 1, "{text:?}"),
-        Format::Mahimahi => {
+        _ if format.holds_deliveries() => {
             let back = again.text(format, unit, interval);
             assert_eq!(back.as_ref(), Ok(&text));
         }
+        _ => assert_eq!(again.rates(interval).as_ref(), Ok(&rates), "{text:?}"),
     }
 }
 
 /// A link sends by the trace.
 fn replay(file: &File, how: &Reading, ends: &str) {
     let mut document = match how.format {
-        Some(Format::Mahimahi) => json!({ "kind": "mahimahi" }),
+        Some(format) if format.holds_deliveries() => json!({ "kind": "mahimahi" }),
         format => {
-            let format = format.map_or(rate_file::Format::Auto, |format| match format {
-                Format::TimeRate => rate_file::Format::TimeRate,
-                _ => rate_file::Format::RateInterval,
-            });
             json!({
-                "kind": "file", "format": format, "unit": how.unit, "at_end": ends,
+                "kind": "file", "format": Choice(format), "unit": how.unit, "at_end": ends,
                 "zero_keeps_rate": how.zero_keeps_rate,
                 "interval_loses_digit": how.interval_loses_digit,
                 "skips_unfinished_line": how.skips_unfinished_line,

@@ -1,4 +1,4 @@
-//! What stands in a radio path: the blockage models A and B of TR 38.901 as dB of loss, pure functions of geometry, and blockers that move over time.
+//! Blockers in a radio path: the loss in dB by the blockage models A and B of TR 38.901, as functions of geometry, and blockers that move over time.
 
 mod angular;
 mod screen;
@@ -11,23 +11,24 @@ use std::f64::consts::{FRAC_PI_2, PI};
 /// Speed of light, m/s.
 pub const LIGHT: f64 = 299_792_458.0;
 
-/// The wavelength of this many GHz, m.
+/// The wavelength in m of a frequency in GHz.
 pub fn wavelength(gigahertz: f64) -> f64 {
     LIGHT / (gigahertz * 1e9)
 }
 
-/// A knife edge's share of the field: TR 38.901 section 7.6.4, with the detour over the edge in m.
+/// The share of the field that one edge blocks (TR 38.901 section 7.6.4). `detour` is the extra length of the path over the edge, m.
 fn edge(detour: f64, wavelength: f64) -> f64 {
     libm::atan(FRAC_PI_2 * libm::sqrt(PI / wavelength * detour.max(0.0))) / PI
 }
 
-/// The loss of a screen from the shares of its edges, two by two: TR 38.901 section 7.6.4, dB.
+/// The loss of a screen in dB, from the shares of its pairs of edges (TR 38.901 section 7.6.4).
 fn loss(vertical: f64, horizontal: f64) -> f64 {
-    // Shares of two edges sum to less than 1.
+    // The shares of two edges sum to less than 1.
     -20.0 * libm::log10(1.0 - vertical * horizontal)
 }
 
-/// The shares of two edges together: of a path between them both count, of one beside them the farther less the nearer.
+/// The share of a pair of edges. If the path runs between them, their shares add up. If it passes beside them, it is the farther edge's minus the
+/// nearer's.
 fn between(shares: [f64; 2], within: bool) -> f64 {
     let [first, second] = shares;
     if within {

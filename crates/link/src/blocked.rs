@@ -1,4 +1,4 @@
-//! The rate of a radio link whose path is blocked at times: dB on its SNR, and a table of rates.
+//! The rate of a radio link whose path is blocked at times: blockers lower its SNR, and a table gives the rate for each SNR.
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos, Rate, Rng, SECOND};
 use schemars::JsonSchema;
@@ -8,10 +8,10 @@ use crate::blockage::{AngularBlockers, Crossings, Orientation, Person, Surroundi
 use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
-/// The rate that the SNR allows, while blockers lower it: TR 38.901's blockage models, with physical sizes, speeds and distances.
+/// The rate that the SNR allows. Blockers lower the SNR, by the blockage models of TR 38.901 with physical sizes, speeds and distances.
 ///
-/// Model `a` puts four screens at angles round the receiver, which drift; model `b` lets people cross the path. The SNR without them is constant. The constant rate
-/// beside `vary` is only what queues are told.
+/// In model `a`, four screens drift at angles around the receiver. In model `b`, people cross the path. The SNR without them is constant. Only queues
+/// use the constant rate beside `vary`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -50,9 +50,10 @@ pub struct Params {
     /// Azimuth from which the path arrives, degrees, from 0 to 360, as the receiver is turned; of `a`.
     #[schemars(range(min = 0.0, max = 360.0))]
     pub azimuth: f64,
-    /// Time between two looks, from 1 ms to 1 h.
+    /// Time between two computations of the rate, from 1 ms to 1 h.
     pub interval: Duration,
-    /// SNRs in ascending order, each with the rate from there on; below the first there is none. The default is IEEE 802.11ad's single carrier.
+    /// SNRs in ascending order, each with the rate from that SNR on. Below the first the rate is 0. The default is the single carrier of IEEE
+    /// 802.11ad.
     #[schemars(length(min = 1, max = 1000))]
     pub table: Vec<Row>,
 }
@@ -79,7 +80,8 @@ pub struct Row {
     pub rate: Rate,
 }
 
-/// IEEE 802.11ad-2012: receiver sensitivity over the noise of 1.76 GHz at 10 dB of noise figure (-71.55 dBm); MCS 5, which needs more than MCS 6, left out.
+/// IEEE 802.11ad-2012: receiver sensitivity over the noise of 1.76 GHz at 10 dB of noise figure (-71.55 dBm); MCS 5 is left out because it needs more
+/// than MCS 6.
 const SINGLE_CARRIER: [(f64, u64); 11] = [
     (3.55, 385_000_000),
     (5.55, 770_000_000),
@@ -174,7 +176,7 @@ impl Factory for Params {
     }
 
     fn bounds(&self, _nominal: f64) -> (f64, f64) {
-        // Two screens together may leave nothing; a table need not ascend in its rates.
+        // Two screens together may block everything. The rates of a table need not be in ascending order.
         let reached = self.table.iter().filter(|row| row.snr <= self.snr);
         let most = reached.map(|row| row.rate.number()).fold(0.0, f64::max);
         (0.0, most)
@@ -223,7 +225,7 @@ impl Source for Blocked {
         let params = &self.params;
         let loss = match &mut self.blockers {
             Blockers::Angular(blockers) => {
-                // A ray along the ground, as the screens stand.
+                // The ray runs along the ground, on which the screens are.
                 let (azimuth, zenith) = (params.azimuth, 90.0);
                 blockers.go(at);
                 blockers.loss(self.wavelength, azimuth, zenith)

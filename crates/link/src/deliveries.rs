@@ -7,18 +7,18 @@ use crate::carrier::{Supply, WORK};
 /// Bytes of one delivery (mahimahi: one MTU).
 pub const DELIVERY_BYTES: u64 = 1500;
 
-/// Yields one delivery after the other. Instants never go back; several may be alike; `NEVER`: there is none left.
+/// Yields the instants of deliveries in ascending order. Several may be equal. `NEVER` means that there are no more.
 pub trait Deliveries: Send {
     /// The next instant.
     fn next(&mut self) -> Nanos;
 }
 
-/// A transmitter that sends at its deliveries only: as mahimahi's (Netravali et al. 2015), a delivery that finds nothing waiting is lost,
-/// what one packet leaves of a delivery goes to the next that is waiting, and a packet larger than a delivery takes several.
+/// A transmitter that sends only at deliveries, as in mahimahi (Netravali et al. 2015). A delivery is lost if no packet waits. The rest of a delivery
+/// goes to the next packet that waits. A packet larger than a delivery takes several.
 pub(crate) struct Opportunities {
     source: Box<dyn Deliveries>,
     next: Nanos,
-    /// Bytes of the last delivery that nothing has used.
+    /// Unused bytes of the last delivery.
     left: u64,
     taken: u64,
     interrupt: Interrupt,

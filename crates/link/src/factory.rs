@@ -1,4 +1,4 @@
-//! From parameters to a generator of values over time.
+//! Builds a generator of values over time from its parameters.
 
 use bloatlab_units::{Duration, Nanos, Rng, SECOND};
 
@@ -7,15 +7,15 @@ use crate::source::Source;
 /// The longest period, ns.
 pub(crate) const HOUR: Nanos = 3600 * SECOND;
 
-/// What the parameters of a generator give.
+/// The parameters of a generator. They also build it.
 pub(crate) trait Factory {
     /// Refuses values out of range, as `parameter: reason`.
     fn validate(&self) -> Result<(), String>;
 
-    /// The least and the greatest value there can be, given the constant one.
+    /// The least and the greatest possible value. `nominal` is the constant value beside `vary`.
     fn bounds(&self, nominal: f64) -> (f64, f64);
 
-    /// The changes.
+    /// Builds the source of changes.
     fn source(&self, nominal: f64, rng: Rng) -> Box<dyn Source>;
 }
 

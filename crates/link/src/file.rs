@@ -1,6 +1,6 @@
-//! A file that parameters name: a regular file of bounded size, held to its digest.
+//! Files that parameters name: regular files of limited size, checked against their digest.
 //!
-//! Whoever writes a scenario chooses the file, and may not be the one who runs it. So no message shows what the file holds, not even its digest.
+//! The author of a scenario chooses the file, and another person may run it. So no message shows the content of a file or its digest.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use bloatlab_units::Bytes;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Bytes that a file may have.
+/// Largest size of a file in bytes.
 pub const MOST_BYTES: u64 = 256_000_000;
 
-/// Where the files come from that a scenario names.
+/// The source of the files that a scenario names.
 pub trait Files {
-    /// Length of a file in bytes, if that can be told without reading it.
+    /// Length of a file in bytes, if it is known without reading the file.
     fn length(&self, file: &str) -> Option<u64>;
 
     /// The bytes of a file, at most [`MOST_BYTES`].
     ///
     /// # Errors
-    /// Why it is not read, to follow the name of the file.
+    /// The reason why it is not read. The name of the file precedes it in messages.
     fn read(&self, file: &str) -> Result<Arc<[u8]>, String>;
 }
 
@@ -69,7 +69,7 @@ impl Files for ReadOnce<'_> {
     }
 }
 
-/// A file's bytes, and their XXH3 (128 bits, hexadecimal), which must be the given one.
+/// Returns a file's bytes and their XXH3 digest (128 bits, hexadecimal), which must be equal to the given one.
 ///
 /// # Errors
 /// `parameter: reason`, in one line.
@@ -91,13 +91,13 @@ pub fn open(
 
 fn read(file: &str, most: u64) -> Result<Vec<u8>, String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
-    // Before opening it: a FIFO would wait for a writer.
+    // Checked before opening it, because opening a FIFO waits for a writer.
     refuse(&fs::metadata(file).map_err(unreadable)?, most)?;
     let opened = File::open(file).map_err(unreadable)?;
-    // Once more, of the file that is open: the name may lead elsewhere by now.
+    // Checked again on the open file, because the name may mean another file by now.
     refuse(&opened.metadata().map_err(unreadable)?, most)?;
     let mut bytes = Vec::new();
-    // With a bound: a file may grow while it is read, and some say that they are empty.
+    // Limited, because a file may grow while it is read, and some files claim to be empty.
     let read = opened.take(most + 1).read_to_end(&mut bytes);
     read.map_err(unreadable)?;
     match bytes.len() as u64 > most {
@@ -106,7 +106,7 @@ fn read(file: &str, most: u64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Refuses what is no regular file, and what is too large.
+/// Refuses anything but a regular file, and a file that is too large.
 fn refuse(metadata: &Metadata, most: u64) -> Result<(), String> {
     if !metadata.is_file() {
         return Err(
@@ -137,7 +137,7 @@ mod tests {
             read(file, 4).unwrap_err(),
             "is larger than 4B, the most that is read"
         );
-        // Sparse: it takes no room on the disk.
+        // A sparse file takes no space on the disk.
         File::create(&path)
             .unwrap()
             .set_len(MOST_BYTES + 1)
@@ -150,7 +150,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
     }
 
-    /// A character device does not end, a FIFO does not begin: what reads them is never done.
+    /// Reading a character device or a FIFO may never end.
     #[cfg(target_os = "linux")]
     #[test]
     fn only_regular_files_are_read() {

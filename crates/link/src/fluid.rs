@@ -2,18 +2,19 @@
 
 use bloatlab_units::{Interrupt, Nanos};
 
-use crate::Course;
+use crate::Trajectory;
 use crate::carrier::{Supply, WORK};
 
-/// Sends at the rate of a course, bit by bit: a change in the middle of a packet counts for the bits after it.
+/// Sends at the rate of a trajectory, bit by bit. A change in the middle of a packet applies to the bits after it.
 pub(crate) struct Fluid {
-    course: Course,
-    /// Its value in whole bit/s.
+    trajectory: Trajectory,
+    /// Its value in bit/s, rounded.
     rate: u64,
     at: Nanos,
-    /// Bits that could have been sent so far, times 10^9; those of packets sent at an unchanging rate are not counted.
+    /// Bits that could have been sent so far, times 10^9, without those of packets that were sent at a constant rate.
     offered: u128,
-    /// What the last packet still lacked at its end in whole nanoseconds, less than `rate`; carried on while the transmitter stays busy.
+    /// Work of the last packet that was left at its end, because the end is a whole nanosecond. It is less than `rate`, and is carried on while the
+    /// transmitter is busy.
     debt: u64,
     /// The packet size and rate of the last division, its quotient in nanoseconds, and its remainder. Dividing for every packet would be slow.
     divided: (u64, u64),
@@ -22,11 +23,11 @@ pub(crate) struct Fluid {
 }
 
 impl Fluid {
-    pub fn new(mut course: Course) -> Self {
-        course.at(0);
+    pub fn new(mut trajectory: Trajectory) -> Self {
+        trajectory.at(0);
         Self {
-            rate: whole(&course),
-            course,
+            rate: whole(&trajectory),
+            trajectory,
             at: 0,
             offered: 0,
             debt: 0,
@@ -48,7 +49,7 @@ impl Fluid {
         let debt = self.debt + self.rest;
         let carries = debt >= self.rate;
         let time = self.time + u64::from(carries);
-        if time >= self.course.until() - self.at {
+        if time >= self.trajectory.until() - self.at {
             return None;
         }
         self.debt = if carries { debt - self.rate } else { debt };
@@ -61,8 +62,8 @@ impl Fluid {
     fn send_through(&mut self, bytes: u64, horizon: Nanos) -> Option<Nanos> {
         let mut work = bytes * WORK as u64 + self.debt;
         loop {
-            let until = self.course.until();
-            // Whole nanoseconds, so that the packet ends before `until` just if its work is less than what can be done until then.
+            let until = self.trajectory.until();
+            // The end is a whole nanosecond: the packet ends before `until` exactly if its work is less than what is possible until then.
             if let Some(time) = work.checked_div(self.rate)
                 && time < until - self.at
             {
@@ -82,20 +83,20 @@ impl Fluid {
         }
     }
 
-    /// Goes to this instant, which no change precedes.
+    /// Advances to this instant. No change may precede it.
     fn go(&mut self, at: Nanos) {
         self.offered += u128::from(self.rate) * u128::from(at - self.at);
         self.at = at;
-        if at == self.course.until() {
-            self.course.step();
-            self.rate = whole(&self.course);
+        if at == self.trajectory.until() {
+            self.trajectory.step();
+            self.rate = whole(&self.trajectory);
         }
     }
 }
 
-/// The rate in force, bit/s: at most 10^13, and not negative.
-fn whole(course: &Course) -> u64 {
-    course.value().round() as u64
+/// The current rate in bit/s, from 0 to 10^13.
+fn whole(trajectory: &Trajectory) -> u64 {
+    trajectory.value().round() as u64
 }
 
 impl Supply for Fluid {
@@ -106,8 +107,8 @@ impl Supply for Fluid {
     }
 
     fn watch(&mut self, now: Nanos) {
-        while self.course.until() <= now {
-            self.go(self.course.until());
+        while self.trajectory.until() <= now {
+            self.go(self.trajectory.until());
         }
         self.go(now.max(self.at));
     }
@@ -123,6 +124,6 @@ impl Supply for Fluid {
     }
 
     fn heed(&mut self, interrupt: &Interrupt) {
-        self.course.heed(interrupt);
+        self.trajectory.heed(interrupt);
     }
 }

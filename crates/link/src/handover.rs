@@ -1,4 +1,4 @@
-//! A delay that handovers change.
+//! A delay that changes at handovers.
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
-/// Drawn anew at each handover, uniformly between two bounds; during the `pause` of a handover nothing arrives.
+/// A delay that is drawn uniformly between two bounds at each handover. During the `pause` of a handover nothing arrives.
 ///
-/// What would arrive during a pause arrives at its end, together. Before the first handover the delay is the constant one beside `vary`. Starlink assigns
-/// satellites anew every 15 s.
+/// Packets that would arrive during a pause arrive together at its end. Before the first handover the delay is the constant one beside `vary`.
+/// Starlink reassigns satellites every 15 s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -24,7 +24,7 @@ pub struct Params {
     /// The first handover; absent: after one interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Duration>,
-    /// How long nothing arrives from a handover on; shorter than `interval`.
+    /// How long nothing arrives after a handover; shorter than `interval`.
     #[serde(default)]
     pub pause: Duration,
 }
@@ -33,7 +33,7 @@ fn interval() -> Duration {
     Duration(15 * SECOND)
 }
 
-/// Spans in which nothing arrives.
+/// Times during which nothing arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pauses {
     first: Nanos,
@@ -42,7 +42,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// When what would arrive at this instant does.
+    /// Returns when a packet arrives that would arrive at this instant without pauses.
     pub fn arrival(&self, at: Nanos) -> Nanos {
         let Some(since) = at.checked_sub(self.first) else {
             return at;
@@ -56,7 +56,7 @@ impl Params {
         self.first.map_or(self.interval.0, |first| first.0)
     }
 
-    /// Its pauses, if it has any.
+    /// The pauses, if there are any.
     pub(crate) fn pauses(&self) -> Option<Pauses> {
         (self.pause.0 > 0).then(|| Pauses {
             first: self.first(),

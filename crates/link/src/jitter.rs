@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::factory::{HOUR, between};
 
-/// Each packet's delay differs from the constant one by a draw of its own; it is never below 0.
+/// The delay of each packet differs from the constant one by a random draw. It is never below 0.
 ///
-/// The meaning of `size` and the names of the distributions are netem's. Without `reorder` a packet waits for the one before it; many draws then give the delay of the slowest.
+/// The meaning of `size` and the names of the distributions are netem's. Without `reorder`, a packet waits for the one before it, so packets often
+/// have the delay of a slower packet before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Jitter")]
 pub struct Params {
-    /// How far draws go: the bound of `uniform`, the standard deviation of others; above 0, at most 1 h.
+    /// Size of the draws: the bound for `uniform`, the standard deviation for the others. Above 0, at most 1 h.
     pub size: Duration,
     /// How draws are distributed.
     #[serde(default)]
@@ -32,25 +33,25 @@ pub enum Distribution {
     Uniform,
     /// Normal.
     Normal,
-    /// Pareto with shape 3, shifted to mean 0: most are a little early, few very late.
+    /// Pareto with shape 3, shifted to mean 0: most packets are slightly early, few are very late.
     Pareto,
-    /// A quarter of a normal and three quarters of such a Pareto draw.
+    /// A quarter of a normal draw plus three quarters of a Pareto draw.
     Paretonormal,
 }
 
-/// Draws by which nothing is later than this many `size`s.
+/// Bound of a draw, in units of `size`.
 const LATEST: f64 = 100.0;
 
 impl Params {
     /// Refuses values out of range, as `parameter: reason`.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first parameter that is out of range.
     pub fn validate(&self) -> Result<(), String> {
         between("size", self.size, 1, HOUR)
     }
 
-    /// How much later than the constant delay the next packet is, ns; negative: earlier.
+    /// The next draw in ns: positive if the packet is later than the constant delay, negative if it is earlier.
     pub fn draw(&self, rng: &mut Rng) -> f64 {
         let size = self.size.0 as f64;
         match self.distribution {
@@ -61,7 +62,7 @@ impl Params {
         }
     }
 
-    /// The most by which a packet is reckoned to be late, ns.
+    /// Largest lateness that estimates assume, ns.
     pub fn latest(&self) -> Nanos {
         let sizes = match self.distribution {
             Distribution::Uniform => 1,

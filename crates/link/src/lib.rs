@@ -1,18 +1,17 @@
-//! What a link carries over time: a rate, a delay or a loss that varies.
+//! Rates, delays and losses that vary over time.
 //!
-//! A [`Source`] says when a value changes and to what: one file each, with the parameters that a user sets and the law that draws from them.
-//! A [`Deliveries`] says at which instants a link may deliver, as the traces of mahimahi do. Neither knows a packet. Both are functions of their
-//! parameters and a random stream alone, so what they will do can be asked for ahead of time: the end of a transmission is known when it
-//! begins, and no event is needed for a change.
+//! A [`Source`] says when a value changes, and to what. Each source is one file, with its parameters and the code that draws from them.
+//! A [`Deliveries`] says at which instants a link may deliver, as the traces of mahimahi do. Neither knows packets. Both depend only on their
+//! parameters and a random stream, so their future is known: the end of a transmission is known when it begins, and a change needs no event.
 
 pub mod blockage;
 pub mod blocked;
 mod carrier;
-mod course;
 mod deliveries;
 mod factory;
 pub mod file;
 mod fluid;
+mod formats;
 pub mod handover;
 pub mod impairment;
 pub mod jitter;
@@ -31,11 +30,11 @@ mod source;
 pub mod steps;
 mod timeline;
 pub mod tracefile;
+mod trajectory;
 mod varying_delay;
 mod varying_rate;
 
 pub use carrier::{Carrier, Reading};
-pub use course::Course;
 pub use deliveries::{DELIVERY_BYTES, Deliveries};
 pub use file::{Disk, Files, ReadOnce};
 pub use handover::Pauses;
@@ -45,5 +44,6 @@ pub use registry::{DelayVariation, LoadedRate, RateVariation, Variation};
 pub use serialization::Serialization;
 pub use source::{Change, Source};
 pub use timeline::{AtEnd, Piece, Timeline};
+pub use trajectory::Trajectory;
 pub use varying_delay::{Part, Share, VaryDelay, VaryingDelay};
 pub use varying_rate::VaryingRate;

@@ -6,13 +6,11 @@ use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::formats::checked_milliseconds;
 use crate::{DELIVERY_BYTES, Deliveries, Files, file};
 
-/// Deliveries that a trace may have.
-const MOST: usize = 10_000_000;
-
-/// Deliveries of 1500 bytes at the instants of a mahimahi trace: one whole number of milliseconds a line, ascending. After the last line it begins anew,
-/// with that line as its origin.
+/// Deliveries of 1500 bytes at the instants of a mahimahi trace: on each line a whole number of milliseconds, in ascending order. After the last line
+/// the trace starts again, and the instant of that line is its new origin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -44,11 +42,11 @@ impl Params {
             if self.digest.is_some() {
                 return Err("digest: goes with `file`".to_owned());
             }
-            let values = self.deliveries.iter().copied();
-            return Trace::new(values.map(Ok), |place| format!("deliveries[{place}]")).map_err(
-                |why| match why {
-                    Why::At(place, why) => format!("{place}: {why}"),
-                    Why::All(why) => format!("deliveries: {why}"),
+            let values = self.deliveries.iter().copied().map(Ok);
+            return checked_milliseconds(values).map(Trace::new).map_err(
+                |(place, why)| match place {
+                    Some(place) => format!("deliveries[{place}]: {why}"),
+                    None => format!("deliveries: {why}"),
                 },
             );
         };
@@ -61,51 +59,19 @@ impl Params {
             let parsed = line.trim_end().parse::<u32>();
             parsed.map_err(|_| "must be a whole number of milliseconds".to_owned())
         });
-        let trace =
-            Trace::new(lines, |place| format!("`{file}` line {}", place + 1)).map_err(|why| {
-                match why {
-                    Why::At(place, why) => format!("file: {place}: {why}"),
-                    Why::All(why) => format!("file: `{file}` {why}"),
-                }
-            })?;
+        let milliseconds = checked_milliseconds(lines).map_err(|(place, why)| match place {
+            Some(place) => format!("file: `{file}` line {}: {why}", place + 1),
+            None => format!("file: `{file}` {why}"),
+        })?;
         self.digest = Some(digest);
-        Ok(trace)
+        Ok(Trace::new(milliseconds))
     }
 }
 
-/// What is wrong with a trace: one of its lines, or the whole.
-enum Why {
-    At(String, String),
-    All(String),
-}
-
 impl Trace {
-    fn new(
-        values: impl Iterator<Item = Result<u32, String>>,
-        name: impl Fn(usize) -> String,
-    ) -> Result<Self, Why> {
-        let mut milliseconds: Vec<u32> = Vec::new();
-        for (place, value) in values.enumerate() {
-            let value = value.map_err(|why| Why::At(name(place), why))?;
-            if milliseconds.last().is_some_and(|last| *last > value) {
-                return Err(Why::At(
-                    name(place),
-                    "must not be earlier than the delivery before it".to_owned(),
-                ));
-            }
-            if place >= MOST {
-                return Err(Why::All(format!("has more than {MOST} deliveries")));
-            }
-            milliseconds.push(value);
-        }
-        match milliseconds.last() {
-            None => Err(Why::All("holds no delivery".to_owned())),
-            Some(0) => Err(Why::All(
-                "must end after 0 ms, where it begins anew".to_owned(),
-            )),
-            Some(_) => Ok(Self {
-                milliseconds: milliseconds.into(),
-            }),
+    fn new(milliseconds: Vec<u32>) -> Self {
+        Self {
+            milliseconds: milliseconds.into(),
         }
     }
 
@@ -120,7 +86,7 @@ impl Trace {
         (self.milliseconds.len() as u64 * DELIVERY_BYTES * 8_000) as f64 / f64::from(last.max(1))
     }
 
-    /// The most that any second holds, bit/s.
+    /// The greatest rate over any second, bit/s.
     pub fn peak_rate(&self) -> f64 {
         let trace = &self.milliseconds;
         let mut first = 0;
@@ -131,11 +97,11 @@ impl Trace {
             last + 1 - first
         });
         let second = (most.max().unwrap_or(0) as u64 * DELIVERY_BYTES * 8) as f64;
-        // A trace shorter than a second comes round within it.
+        // A trace shorter than a second starts again within it.
         second.max(self.mean_rate())
     }
 
-    /// The deliveries, endlessly.
+    /// The deliveries, without end.
     pub fn deliveries(&self) -> Box<dyn Deliveries> {
         Box::new(Replay {
             milliseconds: self.milliseconds.clone(),
@@ -148,7 +114,7 @@ impl Trace {
 struct Replay {
     milliseconds: Arc<[u32]>,
     place: usize,
-    /// Where the pass under way began, ms.
+    /// When the current pass began, ms.
     origin: u64,
 }
 

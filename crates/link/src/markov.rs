@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
-/// States that a value can have.
+/// Largest number of states.
 const MOST: usize = 1000;
 
-/// Jumps between states: a Markov chain in continuous time that begins in the first of them.
+/// A Markov chain in continuous time, which jumps between states. It begins in the first of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
@@ -25,17 +25,17 @@ pub struct Params<Q> {
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity", inline)]
 pub struct State<Q> {
-    /// The value in it.
+    /// The value in this state.
     pub value: Q,
-    /// Mean of the exponentially distributed time in it, from 1 us to 1 h.
+    /// Mean of the exponentially distributed time in this state, from 1 us to 1 h.
     pub dwell: Duration,
-    /// Weights of the states that may follow, one for each state, 0 for itself; absent: all others alike.
+    /// Weights of the states that may follow: one for each state, 0 for this state. Absent: all others are equally likely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<f64>,
 }
 
 impl<Q> Params<Q> {
-    /// How often a second the state changes, in the mean; where weights are given, at most.
+    /// Mean number of changes per second; with weights, an upper bound.
     pub(crate) fn changes_per_second(&self) -> f64 {
         let dwells = || self.states.iter().map(|state| state.dwell.0 as f64 * 1e-9);
         let alike = self.states.iter().all(|state| state.to.is_empty());
@@ -99,7 +99,7 @@ struct Markov<Q> {
     states: Vec<State<Q>>,
     rng: Rng,
     state: usize,
-    /// When it enters that state.
+    /// When it enters the next state.
     at: Nanos,
 }
 
@@ -116,7 +116,7 @@ impl<Q: Quantity> Markov<Q> {
             left -= weight;
             left < 0.0
         });
-        // Rounding may leave a little: it is the last state's that can follow.
+        // Rounding errors may leave a remainder, which goes to the last possible state.
         let last = to.iter().rposition(|weight| *weight > 0.0);
         drawn.or(last).unwrap_or(self.state)
     }

@@ -10,30 +10,31 @@ use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Source};
 use recipe::{After, Clear, Draw, Recipe};
 
-/// The rate of a 60 GHz link, drawn to have the statistics of measured ones (Srivastava, Fund and Panwar 2020).
+/// The rate of a 60 GHz link with the statistics of measured links (Srivastava, Fund and Panwar 2020).
 ///
-/// Each sample the rate is drawn anew: a clear level, a lower one at times, and while somebody blocks the path one that is lower by far, with a slow
-/// recovery after it. It goes on endlessly; the constant rate beside `vary` is only what queues are told.
+/// The rate is drawn for each sample: a clear level, sometimes a lower one, and while somebody blocks the path a much lower one, with a slow recovery
+/// after it. The rate has no end. Only queues use the constant rate beside `vary`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// What happens to the path.
     #[serde(default)]
     pub preset: Preset,
-    /// Length of a sample, from 1 ms to 1 h. Absent: 300 ms, of `mobb` 250 ms. Blockages are counted in samples and grow with it, where recipes do so.
+    /// Length of a sample, from 1 ms to 1 h. Absent: 300 ms, for `mobb` 250 ms. In some presets blockages are a number of samples, and grow with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
-    /// Mean time from the beginning of a blockage (of `mobb`: from its end) to the next, from 1 s to 1 h. Absent: 17 s (`sb`), 18.5 s (`lb`), 8.5 s (`mobb`).
+    /// Mean time from the beginning of a blockage (for `mobb`: from its end) to the next, from 1 s to 1 h. Absent: 17 s (`sb`), 18.5 s (`lb`), 8.5 s
+    /// (`mobb`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<Duration>,
-    /// Standard deviation of that time, at most 1 h. Absent: 1.2 s, of `mobb` 4 s.
+    /// Standard deviation of that time, at most 1 h. Absent: 1.2 s, for `mobb` 4 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_deviation: Option<Duration>,
     /// Factor on all rates, from 0.001 to 1000.
     #[serde(default = "one")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub scale: f64,
-    /// A rate of 0 is not set: the one before stays, as with a tc that refuses it. Otherwise it is an outage.
+    /// A rate of 0 leaves the previous one in force, as with a tc that refuses it. Otherwise it is an outage.
     #[serde(default)]
     pub zero_keeps_rate: bool,
 }
@@ -42,14 +43,14 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Nothing: static link.
+    /// Static link: nothing happens.
     #[default]
     Sl,
-    /// A person crosses it every so often: short blockage.
+    /// Short blockage: a person crosses the path now and then.
     Sb,
-    /// A person stands in it for some seconds: long blockage.
+    /// Long blockage: a person stands in the path for some seconds.
     Lb,
-    /// The receiver walks, and people cross: mobility and blockage.
+    /// Mobility and blockage: the receiver walks, and people cross the path.
     Mobb,
 }
 
@@ -64,7 +65,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// A preset as it is.
+    /// The parameters of a preset.
     pub fn of(preset: Preset) -> Self {
         Self {
             preset,
@@ -121,17 +122,17 @@ impl Factory for Params {
 }
 
 impl Params {
-    /// Scaled bit/s.
+    /// A level in Mbit/s as a scaled rate in bit/s.
     fn bits(&self, megabits: u64) -> f64 {
         (megabits * 1_000_000) as f64 * self.scale
     }
 }
 
-/// What the path is in.
+/// The state of the path.
 #[derive(Clone, Copy)]
 enum Phase {
     Clear,
-    /// With the level of the whole blockage, if it has one.
+    /// Blocked, with the level of the whole blockage if it has one.
     Blocked(Option<u64>),
     /// Recovering.
     After,
@@ -143,7 +144,7 @@ struct Mmwave {
     interval: Nanos,
     rng: Rng,
     sample: u64,
-    /// The clear level, and the sample at which another is drawn.
+    /// The clear level, and the sample at which the next one is drawn.
     level: u64,
     level_until: u64,
     phase: Phase,
@@ -153,7 +154,7 @@ struct Mmwave {
     next: u64,
     /// The last level above 0, Mbit/s.
     before: u64,
-    /// The rate that is set, Mbit/s.
+    /// The current rate, Mbit/s.
     set: u64,
 }
 
@@ -182,7 +183,7 @@ impl Mmwave {
         (time / self.interval as f64).round() as u64
     }
 
-    /// The blockage that follows this sample by a gap. At least one clear sample lies before it.
+    /// Draws the first sample of the next blockage, a gap after this sample. At least one clear sample precedes it.
     fn gap(&mut self, from: u64) -> u64 {
         let Some(blockage) = &self.recipe.blockage else {
             return u64::MAX;
@@ -194,7 +195,7 @@ impl Mmwave {
         from + self.samples(time.max(0.0)).max(1)
     }
 
-    /// Begins what is to begin with this sample.
+    /// Changes the state if it changes at this sample.
     fn turn(&mut self) {
         let Some(blockage) = self.recipe.blockage.clone() else {
             return;
@@ -258,7 +259,7 @@ impl Mmwave {
     /// The rate of this sample, Mbit/s.
     fn rate(&mut self) -> u64 {
         self.turn();
-        // Drawn in every phase, so that the level goes on behind a blockage.
+        // Drawn in every state, so that the clear level also changes during a blockage.
         let clear = self.clear();
         match self.phase {
             Phase::Clear => clear,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DELIVERY_BYTES, Deliveries};
 
-/// Deliveries of 1500 bytes as a Poisson process, as on the calibrated paths of Pantheon (Yan et al., USENIX ATC 2018); its mean rate is the constant
-/// one beside `vary`.
+/// Deliveries of 1500 bytes as a Poisson process, as on the calibrated paths of Pantheon (Yan et al., USENIX ATC 2018). The mean rate is the constant
+/// rate beside `vary`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
@@ -29,7 +29,7 @@ struct Poisson {
     /// Mean time between two deliveries, ns.
     mean: f64,
     at: Nanos,
-    /// Of a nanosecond; carried on.
+    /// Fraction of a nanosecond that is carried on.
     fraction: f64,
 }
 
@@ -38,7 +38,7 @@ impl Deliveries for Poisson {
         let gap = self.rng.exponential(self.mean) + self.fraction;
         let whole = libm::floor(gap);
         self.fraction = gap - whole;
-        // A float beyond the range becomes its largest value.
+        // A float beyond the range of the integer becomes the largest integer.
         self.at = self.at.saturating_add(whole as u64).min(NEVER - 1);
         self.at
     }

@@ -11,10 +11,10 @@ use crate::{Change, Quantity, Source};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// The upper one.
+    /// The upper level.
     #[default]
     Upper,
-    /// The lower one.
+    /// The lower level.
     Lower,
 }
 
@@ -66,9 +66,9 @@ impl<Q: Quantity> Factory for Params<Q> {
 
 struct Pulse {
     period: Nanos,
-    /// Of the first half of a period, and of the second.
+    /// Levels of the first and of the second half of a period.
     levels: [f64; 2],
-    /// Halves that have begun.
+    /// Number of half periods that have begun.
     halves: u64,
 }
 
@@ -76,7 +76,7 @@ impl Source for Pulse {
     fn next(&mut self) -> Change {
         let (whole, half) = (self.halves / 2, self.halves % 2);
         self.halves += 1;
-        // From the start of the period each time, so that an odd period is not shortened.
+        // Computed from the start of the period, so that a period of an odd number of ns is not shortened.
         Change {
             at: whole * self.period + half * (self.period / 2),
             value: self.levels[half as usize],

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A value that a law can reckon with. Laws work on floats, which hold every rate and delay that is allowed exactly.
+/// A value that a source can compute with. Sources compute with floats, which express every allowed rate and delay exactly.
 pub trait Quantity:
     Copy
     + Send
@@ -23,12 +23,12 @@ pub trait Quantity:
     /// The largest value.
     const GREATEST: Self;
 
-    /// In its base unit: bit/s, ns, 1.
+    /// The value in its base unit: bit/s, ns, 1.
     fn number(self) -> f64;
 
-    /// Refuses what is above the largest value, or no number.
+    /// Refuses values above the largest one, and NaN.
     fn check(self, name: &str) -> Result<(), String> {
-        // Written so that NaN is refused.
+        // This form also refuses NaN.
         if (0.0..=Self::GREATEST.number()).contains(&self.number()) {
             return Ok(());
         }

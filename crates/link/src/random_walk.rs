@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
-/// Wanders from the constant value beside `vary`: each `interval` it moves by dX = `rho` dX + N(0, `sigma`^2), and is clipped to the bounds (CCPerf).
+/// A random walk that starts from the constant value beside `vary`. After each `interval` it moves by dX = `rho` dX + N(0, `sigma`^2), and is clipped
+/// to the bounds (CCPerf).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
@@ -16,7 +17,7 @@ pub struct Params<Q> {
     pub min: Q,
     /// The upper bound.
     pub max: Q,
-    /// Standard deviation of what is drawn for each move.
+    /// Standard deviation of the draw for each move.
     pub sigma: Q,
     /// Share of the last move that the next one repeats, at least 0 and below 1.
     #[serde(default)]
@@ -75,14 +76,14 @@ struct RandomWalk {
     bounds: (f64, f64),
     interval: Nanos,
     value: f64,
-    /// The last move, as drawn: what the bounds cut off it still carries on.
+    /// The last move, before it was clipped.
     moved: f64,
     moves: Option<u64>,
 }
 
 impl Source for RandomWalk {
     fn next(&mut self) -> Change {
-        // The first value is the constant one, within the bounds.
+        // The first value is the constant one, clipped to the bounds.
         let moves = self.moves.map_or(0, |moves| moves + 1);
         if moves > 0 {
             self.moved = self.rho * self.moved + self.rng.normal(self.sigma);

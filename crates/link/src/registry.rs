@@ -1,4 +1,4 @@
-//! The sources by name. A new one is a file, a line in an enum and a line in its `match`.
+//! The sources by name. A new source is a file, a line in an enum and a line in its `match`.
 
 use bloatlab_units::{Duration, Nanos, Rate, Rng};
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use crate::fluid::Fluid;
 use crate::handover::Pauses;
 use crate::mahimahi::Trace;
 use crate::{
-    Carrier, Course, DELIVERY_BYTES, Deliveries, Files, Quantity, Source, Timeline, blocked,
+    Carrier, DELIVERY_BYTES, Deliveries, Files, Quantity, Source, Timeline, Trajectory, blocked,
     handover, mahimahi, markov, mmwave, poisson, pulse, random_walk, rate_file, sinusoid, steps,
 };
 
-/// Changes per second, at most, of a source that changes at intervals of a millisecond or more, twice in each.
+/// Most changes per second of a source that changes twice per interval, with intervals of at least a millisecond.
 const SELDOM: f64 = 2e3;
 
 /// How a value changes over time.
@@ -27,11 +27,11 @@ pub enum Variation<Q> {
     Steps(steps::Params<Q>),
     /// A square wave.
     Pulse(pulse::Params<Q>),
-    /// Wanders between two bounds.
+    /// A random walk between two bounds.
     RandomWalk(random_walk::Params<Q>),
     /// Jumps between states.
     Markov(markov::Params<Q>),
-    /// Swings round a mean.
+    /// A sine wave around a mean.
     Sinusoid(sinusoid::Params<Q>),
 }
 
@@ -49,17 +49,17 @@ impl<Q: Quantity> Variation<Q> {
     /// Refuses values out of range, as `parameter: reason`.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first parameter that is out of range.
     pub fn validate(&self) -> Result<(), String> {
         self.factory().validate()
     }
 
-    /// The least and the greatest value there can be, given the constant one.
+    /// The least and the greatest possible value. `nominal` is the constant value beside `vary`.
     pub fn bounds(&self, nominal: f64) -> (f64, f64) {
         self.factory().bounds(nominal)
     }
 
-    /// How often a second it changes, in the mean.
+    /// Mean number of changes per second.
     pub fn changes_per_second(&self) -> f64 {
         match self {
             Self::Markov(params) => params.changes_per_second(),
@@ -68,8 +68,8 @@ impl<Q: Quantity> Variation<Q> {
     }
 
     /// The value over time.
-    pub fn course(&self, nominal: f64, rng: Rng) -> Course {
-        Course::new(nominal, self.factory().source(nominal, rng))
+    pub fn trajectory(&self, nominal: f64, rng: Rng) -> Trajectory {
+        Trajectory::new(nominal, self.factory().source(nominal, rng))
     }
 }
 
@@ -82,13 +82,13 @@ pub enum DelayVariation {
     Steps(steps::Params<Duration>),
     /// A square wave.
     Pulse(pulse::Params<Duration>),
-    /// Wanders between two bounds.
+    /// A random walk between two bounds.
     RandomWalk(random_walk::Params<Duration>),
     /// Jumps between states.
     Markov(markov::Params<Duration>),
-    /// Swings round a mean.
+    /// A sine wave around a mean.
     Sinusoid(sinusoid::Params<Duration>),
-    /// Drawn anew at each handover.
+    /// Drawn at each handover.
     Handover(handover::Params),
 }
 
@@ -107,12 +107,12 @@ impl DelayVariation {
     /// Refuses values out of range, as `parameter: reason`.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first parameter that is out of range.
     pub fn validate(&self) -> Result<(), String> {
         self.factory().validate()
     }
 
-    /// How often a second it changes, in the mean.
+    /// Mean number of changes per second.
     pub fn changes_per_second(&self) -> f64 {
         match self {
             Self::Markov(params) => params.changes_per_second(),
@@ -120,17 +120,17 @@ impl DelayVariation {
         }
     }
 
-    /// The least and the greatest value there can be, given the constant one, with the wait for the end of a pause.
+    /// The least and the greatest possible value, including the wait for the end of a pause. `nominal` is the constant value beside `vary`.
     pub fn bounds(&self, nominal: f64) -> (f64, f64) {
         self.factory().bounds(nominal)
     }
 
     /// The value over time.
-    pub fn course(&self, nominal: f64, rng: Rng) -> Course {
-        Course::new(nominal, self.factory().source(nominal, rng))
+    pub fn trajectory(&self, nominal: f64, rng: Rng) -> Trajectory {
+        Trajectory::new(nominal, self.factory().source(nominal, rng))
     }
 
-    /// When nothing arrives.
+    /// The times during which nothing arrives.
     pub fn pauses(&self) -> Option<Pauses> {
         match self {
             Self::Handover(params) => params.pauses(),
@@ -147,11 +147,11 @@ pub enum RateVariation {
     Steps(steps::Params<Rate>),
     /// A square wave.
     Pulse(pulse::Params<Rate>),
-    /// Wanders between two bounds.
+    /// A random walk between two bounds.
     RandomWalk(random_walk::Params<Rate>),
     /// Jumps between states.
     Markov(markov::Params<Rate>),
-    /// Swings round a mean.
+    /// A sine wave around a mean.
     Sinusoid(sinusoid::Params<Rate>),
     /// Deliveries at random.
     Poisson(poisson::Params),
@@ -166,12 +166,12 @@ pub enum RateVariation {
 }
 
 impl RateVariation {
-    /// Refuses values out of range, as `parameter: reason`; reads the file that it names, and notes its digest.
+    /// Refuses values out of range, as `parameter: reason`. Reads the file that it names, and stores its digest.
     ///
     /// # Errors
-    /// The first that is out of range, or a file that holds no trace.
+    /// The first parameter that is out of range, or a file that holds no trace.
     pub fn load(&mut self, files: &dyn Files) -> Result<LoadedRate, String> {
-        let course = match self {
+        let trajectory = match self {
             Self::Steps(params) => Variation::Steps(params.clone()),
             Self::Pulse(params) => Variation::Pulse(params.clone()),
             Self::RandomWalk(params) => Variation::RandomWalk(params.clone()),
@@ -189,8 +189,8 @@ impl RateVariation {
                 return Ok(LoadedRate::Blockage(params.clone()));
             }
         };
-        course.validate()?;
-        Ok(LoadedRate::Course(course))
+        trajectory.validate()?;
+        Ok(LoadedRate::Trajectory(trajectory))
     }
 
     /// The file that it names, if it names one.
@@ -203,11 +203,11 @@ impl RateVariation {
     }
 }
 
-/// How a rate changes over time, checked and with what its files hold.
+/// How a rate changes over time, checked, with the contents of its files.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadedRate {
     /// Bit by bit.
-    Course(Variation<Rate>),
+    Trajectory(Variation<Rate>),
     /// Bit by bit, from a file.
     Timeline(Timeline),
     /// Bit by bit, of a 60 GHz link.
@@ -233,7 +233,7 @@ enum Follows<'a> {
 impl LoadedRate {
     fn follows(&self) -> Follows<'_> {
         match self {
-            Self::Course(course) => Follows::Rate(course.factory()),
+            Self::Trajectory(trajectory) => Follows::Rate(trajectory.factory()),
             Self::Timeline(timeline) => Follows::Rate(timeline),
             Self::Mmwave(params) => Follows::Rate(params),
             Self::Blockage(params) => Follows::Rate(params),
@@ -242,7 +242,7 @@ impl LoadedRate {
         }
     }
 
-    /// The greatest rate there can be, given the constant one; of a trace, the most that a second holds.
+    /// The greatest possible rate. For a trace, the greatest rate over any second. `nominal` is the constant rate beside `vary`.
     pub fn greatest(&self, nominal: Rate) -> Rate {
         match self.follows() {
             Follows::Rate(factory) => Rate(factory.bounds(nominal.number()).1 as u64),
@@ -251,10 +251,10 @@ impl LoadedRate {
         }
     }
 
-    /// How often a second the rate changes, or how many deliveries a second has, in the mean: what following it costs.
+    /// Mean number of changes or deliveries per second, which is what following the rate costs.
     pub fn changes_per_second(&self, nominal: Rate) -> f64 {
         match self {
-            Self::Course(course) => course.changes_per_second(),
+            Self::Trajectory(trajectory) => trajectory.changes_per_second(),
             Self::Timeline(timeline) => timeline.changes_per_second(),
             Self::Mmwave(_) | Self::Blockage(_) => SELDOM,
             Self::Poisson(_) => nominal.number() / (8 * DELIVERY_BYTES) as f64,
@@ -262,7 +262,7 @@ impl LoadedRate {
         }
     }
 
-    /// The rate over time, unless the link sends at instants only.
+    /// The rate over time; `None` if the link sends only at deliveries.
     pub fn source(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Source>> {
         match self.follows() {
             Follows::Rate(factory) => Some(factory.source(nominal.number(), rng)),
@@ -270,7 +270,7 @@ impl LoadedRate {
         }
     }
 
-    /// The deliveries, if the link sends at instants only.
+    /// The deliveries, if the link sends only at deliveries.
     pub fn deliveries(&self, nominal: Rate, rng: Rng) -> Option<Box<dyn Deliveries>> {
         match self.follows() {
             Follows::Rate(_) => None,
@@ -284,14 +284,14 @@ impl LoadedRate {
         match self.follows() {
             Follows::Rate(factory) => {
                 let source = factory.source(nominal.number(), rng);
-                Box::new(Fluid::new(Course::new(nominal.number(), source)))
+                Box::new(Fluid::new(Trajectory::new(nominal.number(), source)))
             }
             Follows::Random(params) => opportunities(params.deliveries(nominal, rng)),
             Follows::Trace(trace) => opportunities(trace.deliveries()),
         }
     }
 
-    /// The transmitter, for a run that ends at the horizon.
+    /// The transmitter for a run that ends at the horizon.
     pub fn carrier(&self, nominal: Rate, rng: &Rng, horizon: Nanos) -> Carrier {
         let copy = || self.supply(nominal, rng.clone());
         Carrier::new([copy(), copy()], horizon)

@@ -1,4 +1,4 @@
-//! A value that swings.
+//! A sine wave.
 
 use bloatlab_units::{Duration, MILLISECOND, Nanos, Rng};
 use schemars::JsonSchema;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Quantity, Source};
 
-/// Swings round a mean: `mean` + `amplitude` sin(2 pi (t / `period` + `phase`)), read at the beginning of each `interval` and held over it.
+/// A sine wave: `mean` + `amplitude` sin(2 pi (t / `period` + `phase`)), computed at the beginning of each `interval` and constant during it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
 pub struct Params<Q> {
-    /// The middle.
+    /// The mean value.
     pub mean: Q,
-    /// How far it goes from there, at most `mean`.
+    /// Greatest difference from the mean; at most `mean`.
     pub amplitude: Q,
-    /// Time of one swing, from 1 ms to 1 h.
+    /// Length of one period, from 1 ms to 1 h.
     pub period: Duration,
-    /// Where in the swing it begins, as a share of the period, at least 0 and below 1.
+    /// Phase at the start of the run, as a share of the period; at least 0 and below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub phase: f64,
@@ -45,7 +45,7 @@ impl<Q: Quantity> Factory for Params<Q> {
         if mean + amplitude > Q::GREATEST.number() {
             let greatest = Q::GREATEST;
             return Err(format!(
-                "amplitude: with `mean` it goes beyond {greatest}, the greatest value there is"
+                "amplitude: with `mean` the value exceeds {greatest}, the greatest allowed value"
             ));
         }
         if !(0.0..1.0).contains(&self.phase) {
@@ -88,7 +88,7 @@ impl Source for Sinusoid {
     fn next(&mut self) -> Change {
         let at = self.at;
         self.at += self.interval;
-        // From the start of the swing each time, so that nothing adds up.
+        // Computed from the start of the wave, so that rounding errors do not accumulate.
         let turn = (at % self.period) as f64 / self.period as f64 + self.phase;
         let sine = libm::sin(std::f64::consts::TAU * turn);
         Change {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::factory::Factory;
 use crate::{Change, Quantity, Source};
 
-/// Set at given instants; before the first of them the value is the constant one beside `vary`.
+/// A value that is set at given instants. Before the first of them it is the constant value beside `vary`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]

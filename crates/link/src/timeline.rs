@@ -1,4 +1,4 @@
-//! A rate over time in memory: pieces that follow each other.
+//! A rate over time in memory, as consecutive pieces.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use crate::factory::Factory;
 use crate::{Change, Source};
 
-/// The longest pass.
+/// Longest length of a pass.
 const LONGEST: Nanos = 1_000_000_000 * SECOND;
 
-/// What follows the end.
+/// What follows the last piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// It begins anew.
+    /// The first piece.
     #[default]
     Loop,
-    /// The last rate stays.
+    /// The last rate remains.
     Hold,
 }
 
-/// A rate for some time.
+/// A rate that holds for some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// How long.
+    /// How long it holds.
     pub span: Nanos,
-    /// The rate; `None`: the one before stays.
+    /// The rate; `None` keeps the previous one.
     pub rate: Option<Rate>,
 }
 
-/// Pieces that follow each other.
+/// Consecutive pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     pieces: Arc<[Piece]>,
@@ -40,10 +40,10 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// From its pieces.
+    /// A timeline of these pieces.
     ///
     /// # Errors
-    /// There is none that lasts, or none that sets a rate.
+    /// All pieces are empty, or none of them sets a rate.
     pub fn new(pieces: Vec<Piece>, at_end: AtEnd) -> Result<Self, String> {
         if pieces.iter().all(|piece| piece.span == 0) {
             return Err("holds no time".to_owned());
@@ -51,7 +51,7 @@ impl Timeline {
         if !pieces.iter().any(|p| p.span > 0 && p.rate.is_some()) {
             return Err("never sets a rate".to_owned());
         }
-        // No instant of a pass overflows, nor does any sum of two.
+        // Neither an instant of a pass nor a sum of two overflows.
         let span = pieces
             .iter()
             .map(|piece| u128::from(piece.span))
@@ -64,7 +64,7 @@ impl Timeline {
         Ok(Self { pieces, at_end })
     }
 
-    /// How often a second the rate changes, in the mean; 0 if it stays as it is in the end.
+    /// Mean number of changes per second; 0 if the last rate remains.
     pub(crate) fn changes_per_second(&self) -> f64 {
         match self.at_end {
             AtEnd::Loop => self.pieces.len() as f64 / (self.span() as f64 * 1e-9),
@@ -91,7 +91,7 @@ impl Factory for Timeline {
     fn bounds(&self, nominal: f64) -> (f64, f64) {
         let rates = self.pieces.iter().map(|piece| match piece.rate {
             Some(rate) => rate.0 as f64,
-            // Before the first rate that is set the constant one stays.
+            // Until a piece sets a rate, the constant rate holds.
             None => nominal,
         });
         rates.fold((f64::INFINITY, 0.0), |(least, most), rate| {
@@ -111,7 +111,7 @@ impl Factory for Timeline {
 struct Play {
     timeline: Timeline,
     place: usize,
-    /// Where the piece at `place` begins.
+    /// When the piece at `place` begins.
     at: Nanos,
 }
 

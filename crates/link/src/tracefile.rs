@@ -1,57 +1,46 @@
-//! Traces as files: read, made, looked at and written, in every format.
+//! Traces: reads, makes, describes and writes their files.
 
 mod info;
-mod write;
 
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rate, Streams};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::rate_file::{self, Unit};
+use crate::carrier::WORK;
+pub use crate::formats::{Format, Unit};
+use crate::rate_file::{self, Choice};
 use crate::{DELIVERY_BYTES, Files, LoadedRate, Piece, RateVariation, ReadOnce, file, mahimahi};
 pub use info::{Dip, Info};
 
-/// Pieces or deliveries that are made at most.
+/// Most pieces or deliveries that are made.
 const MOST: usize = 10_000_000;
-
-/// A format of trace files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    /// A rate, a comma, the seconds that it lasts.
-    RateInterval,
-    /// Seconds, and the rate from then on.
-    TimeRate,
-    /// A millisecond of each delivery of 1500 bytes.
-    Mahimahi,
-}
 
 /// How a file is read.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reading {
-    /// Its format; absent: seen from the file.
+    /// The format; absent: recognized from the file.
     pub format: Option<Format>,
     /// Unit of its rates.
     pub unit: Unit,
-    /// As of [`rate_file::Params`].
+    /// As in [`rate_file::Params`].
     pub zero_keeps_rate: bool,
-    /// As of [`rate_file::Params`].
+    /// As in [`rate_file::Params`].
     pub interval_loses_digit: bool,
-    /// As of [`rate_file::Params`].
+    /// As in [`rate_file::Params`].
     pub skips_unfinished_line: bool,
 }
 
 /// A trace in memory: one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceFile {
-    /// The format that it came in, or that suits it.
+    /// The format of its file, or the format that suits it.
     pub format: Format,
     content: Content,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
-    /// Rates that follow each other, with their spans, none of which is 0.
+    /// Consecutive rates with their spans, which are above 0.
     Rates(Vec<(Nanos, Rate)>),
     /// Instants of deliveries, and the length.
     Deliveries(Vec<Nanos>, Nanos),
@@ -70,16 +59,9 @@ impl TraceFile {
         let files = &ReadOnce::new(files);
         let bytes = file::open(files, name, None).map_err(plain)?.0;
         let text = String::from_utf8_lossy(&bytes);
-        let first = text.lines().next().unwrap_or_default().trim();
-        let one_word = !first.is_empty() && !first.contains([',', ' ', '\t']);
-        let format = match how.format {
-            Some(Format::Mahimahi) => None,
-            Some(Format::RateInterval) => Some(rate_file::Format::RateInterval),
-            Some(Format::TimeRate) => Some(rate_file::Format::TimeRate),
-            None if one_word => None,
-            None => Some(rate_file::Format::Auto),
-        };
-        let Some(format) = format else {
+        let lines: Vec<&str> = text.lines().collect();
+        let recognized = || Format::of(&lines).holds_deliveries();
+        if how.format.map_or_else(recognized, Format::holds_deliveries) {
             let quirks =
                 how.zero_keeps_rate || how.interval_loses_digit || how.skips_unfinished_line;
             if quirks {
@@ -98,25 +80,21 @@ impl TraceFile {
                 format: Format::Mahimahi,
                 content: Content::Deliveries(deliveries, span),
             });
-        };
+        }
         let params = rate_file::Params {
-            format,
+            format: Choice(how.format),
             unit: how.unit,
             zero_keeps_rate: how.zero_keeps_rate,
             interval_loses_digit: how.interval_loses_digit,
             skips_unfinished_line: how.skips_unfinished_line,
             ..rate_file::Params::new(name.to_owned())
         };
-        let timeline = params.parse(&text).map_err(plain)?;
-        let format = match params.resolved(&text) {
-            rate_file::Format::TimeRate => Format::TimeRate,
-            _ => Format::RateInterval,
-        };
+        let (format, timeline) = params.parse(&text).map_err(plain)?;
         let content = Content::Rates(rates(name, timeline.pieces())?);
         Ok(Self { format, content })
     }
 
-    /// What a generator does in so long; with the random numbers that the bottleneck of a dumbbell has in a run of this seed.
+    /// Makes a trace of this length with a generator. The random numbers are those of the bottleneck of a dumbbell in a run with this seed.
     ///
     /// # Errors
     /// One line: a parameter and what is wrong with it.
@@ -131,7 +109,11 @@ impl TraceFile {
         if until == 0 {
             return Err("duration: must be above 0s".to_owned());
         }
-        let too_long = || format!("duration: {duration} of it have more than {MOST} lines");
+        let too_long = || {
+            format!(
+                "duration: a trace of {duration} has more than {MOST} lines; make a shorter one"
+            )
+        };
         let loaded = how.load(files)?;
         let rng = Streams::new(seed).stream("vary/bottleneck/rate");
         if let Some(mut deliveries) = loaded.deliveries(nominal, rng.clone()) {
@@ -151,7 +133,7 @@ impl TraceFile {
         }
         Ok(Self {
             format: Format::RateInterval,
-            content: Content::Rates(course(&loaded, nominal, rng, until).ok_or_else(too_long)?),
+            content: Content::Rates(trajectory(&loaded, nominal, rng, until).ok_or_else(too_long)?),
         })
     }
 
@@ -163,7 +145,7 @@ impl TraceFile {
         }
     }
 
-    /// Lines, or deliveries.
+    /// Number of lines or deliveries.
     pub fn entries(&self) -> usize {
         match &self.content {
             Content::Rates(rates) => rates.len(),
@@ -171,7 +153,7 @@ impl TraceFile {
         }
     }
 
-    /// Spans and rates; deliveries are counted over intervals of this length, each of which ends with the instants that it still counts.
+    /// Spans and rates. Deliveries are counted over intervals of this length, which include their end.
     ///
     /// # Errors
     /// The interval is so short that the trace has too many of them.
@@ -191,10 +173,22 @@ impl TraceFile {
             }
         }
     }
+
+    /// The text of a file in this format. Deliveries are counted over intervals of this length if the format holds rates.
+    ///
+    /// # Errors
+    /// The format cannot express the trace.
+    pub fn text(&self, format: Format, unit: Unit, interval: Duration) -> Result<String, String> {
+        let deliveries = || match &self.content {
+            Content::Rates(rates) => earned(rates),
+            Content::Deliveries(instants, _) => Ok(instants.clone()),
+        };
+        format.text(unit, || self.rates(interval), deliveries)
+    }
 }
 
-/// The rates of a course up to an instant; `None`: too many.
-fn course(
+/// The rates up to an instant, or `None` if there are too many.
+fn trajectory(
     loaded: &LoadedRate,
     nominal: Rate,
     rng: bloatlab_units::Rng,
@@ -218,7 +212,7 @@ fn course(
     Some(rates)
 }
 
-/// Pieces with every rate set.
+/// The pieces as rates with their spans.
 fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
     let mut rate = None;
     let mut rates = Vec::with_capacity(pieces.len());
@@ -226,7 +220,7 @@ fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
         rate = piece.rate.or(rate);
         let Some(rate) = rate else {
             return Err(format!(
-                "`{name}` begins with a rate of 0, before which there is none to keep"
+                "`{name}` begins with a rate of 0, and there is no previous rate to keep"
             ));
         };
         rates.push((piece.span, rate));
@@ -234,7 +228,7 @@ fn rates(name: &str, pieces: &[Piece]) -> Result<Vec<(Nanos, Rate)>, String> {
     Ok(rates)
 }
 
-/// Deliveries over intervals: (0, interval], and so on; those of instant 0 are the first interval's.
+/// Counts deliveries over the intervals (0, interval], (interval, 2 interval] and so on. The first one also counts those at 0.
 fn counted(instants: &[Nanos], span: Nanos, interval: Nanos) -> Vec<(Nanos, Rate)> {
     let mut rates = Vec::new();
     let (mut begin, mut place) = (0, 0);
@@ -248,4 +242,25 @@ fn counted(instants: &[Nanos], span: Nanos, interval: Nanos) -> Vec<(Nanos, Rate
         begin = end;
     }
     rates
+}
+
+/// Instants at which a rate has provided the bits of whole deliveries. Remainders are carried on, so that rounding errors do not accumulate.
+fn earned(rates: &[(Nanos, Rate)]) -> Result<Vec<Nanos>, String> {
+    let delivery = u128::from(DELIVERY_BYTES) * WORK;
+    let (mut at, mut earned, mut instants) = (0, 0_u128, Vec::new());
+    for &(span, rate) in rates {
+        let (rate, before) = (u128::from(rate.0), earned);
+        earned += rate * u128::from(span);
+        let mut due = delivery;
+        while due <= earned {
+            instants.push(at + (due - before).div_ceil(rate) as Nanos);
+            if instants.len() > MOST {
+                return Err(format!("takes more than {MOST} deliveries"));
+            }
+            due += delivery;
+        }
+        earned -= due - delivery;
+        at += span;
+    }
+    Ok(instants)
 }

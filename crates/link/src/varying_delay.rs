@@ -2,7 +2,7 @@
 
 use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
-use crate::{Course, DelayVariation, Pauses, jitter};
+use crate::{DelayVariation, Pauses, Trajectory, jitter};
 
 /// How a delay changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +69,7 @@ impl VaryDelay {
 /// A delay that changes over time, from packet to packet or both.
 pub struct VaryingDelay {
     constant: Nanos,
-    course: Option<(Course, Part)>,
+    trajectory: Option<(Trajectory, Part)>,
     pauses: Option<Pauses>,
     jitter: Option<(jitter::Params, Rng)>,
     last: Nanos,
@@ -80,7 +80,7 @@ impl VaryingDelay {
     pub fn new(constant: Nanos) -> Self {
         Self {
             constant,
-            course: None,
+            trajectory: None,
             pauses: None,
             jitter: None,
             last: 0,
@@ -98,8 +98,8 @@ impl VaryingDelay {
     /// It changes over time.
     pub fn varied(mut self, vary: &VaryDelay, streams: &Streams, interrupt: &Interrupt) -> Self {
         let rng = streams.stream(&vary.stream);
-        let course = vary.how.course(vary.nominal as f64, rng);
-        self.course = Some((course.interrupted_by(interrupt), vary.part));
+        let trajectory = vary.how.trajectory(vary.nominal as f64, rng);
+        self.trajectory = Some((trajectory.interrupted_by(interrupt), vary.part));
         self.pauses = vary.how.pauses();
         self
     }
@@ -112,8 +112,8 @@ impl VaryingDelay {
 
     /// When a packet that sets out now arrives, whatever went before it.
     pub fn due(&mut self, now: Nanos) -> Nanos {
-        let delay = match &mut self.course {
-            Some((course, part)) => part.of(course.at(now).round() as Nanos),
+        let delay = match &mut self.trajectory {
+            Some((trajectory, part)) => part.of(trajectory.at(now).round() as Nanos),
             None => self.constant,
         };
         let delay = match &mut self.jitter {

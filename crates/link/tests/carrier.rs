@@ -157,7 +157,7 @@ fn what_a_trace_must_not_hold() {
     assert_eq!(refusal(b""), "file: `FILE` holds no delivery");
     assert_eq!(
         refusal(b"0\n0\n"),
-        "file: `FILE` must end after 0 ms, where it begins anew"
+        "file: `FILE` must end after 0 ms, where it starts again"
     );
     assert_eq!(
         refusal(b"1\n2.5\n"),

@@ -173,7 +173,7 @@ fn what_a_file_must_not_hold() {
     );
     assert_eq!(
         plain(b"1 10\n"),
-        "file: `FILE` has one line only, so that nothing says how long it lasts"
+        "file: `FILE` has only one line, so how long its rate lasts is unknown"
     );
     assert!(plain(&[0xff, 0xfe, b',', b'1', b'\n']).starts_with("file: `FILE` line 1: "));
     assert_eq!(

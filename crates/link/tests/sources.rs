@@ -1,6 +1,6 @@
 //! Values over time, by hand and by their statistics.
 
-use bloatlab_link::{Course, DelayVariation, Probability, Variation};
+use bloatlab_link::{DelayVariation, Probability, Trajectory, Variation};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND, Streams};
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ fn read(document: Value) -> DelayVariation {
     how
 }
 
-fn course(how: &DelayVariation, nominal: Nanos, seed: u64) -> Course {
-    how.course(nominal as f64, Streams::new(seed).stream("delay"))
+fn trajectory(how: &DelayVariation, nominal: Nanos, seed: u64) -> Trajectory {
+    how.trajectory(nominal as f64, Streams::new(seed).stream("delay"))
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn steps_hold_from_their_instant_on() {
     let how = read(
         json!({ "kind": "steps", "steps": [{ "at": "1s", "value": "30ms" }, { "at": "2s", "value": "5ms" }] }),
     );
-    let mut course = course(&how, 10 * MILLISECOND, 1);
+    let mut trajectory = trajectory(&how, 10 * MILLISECOND, 1);
     let at = [
         0,
         SECOND - 1,
@@ -30,7 +30,7 @@ fn steps_hold_from_their_instant_on() {
     ];
     let values: Vec<u64> = at
         .iter()
-        .map(|&at| course.at(at) as u64 / MILLISECOND)
+        .map(|&at| trajectory.at(at) as u64 / MILLISECOND)
         .collect();
     assert_eq!(values, [10, 10, 30, 30, 5, 5]);
     assert_eq!(how.bounds(10e6), (5e6, 30e6));
@@ -40,21 +40,21 @@ fn steps_hold_from_their_instant_on() {
 fn a_pulse_spends_half_its_period_at_each_level() {
     let text = json!({ "kind": "pulse", "lower": "10ms", "upper": "40ms", "period": "3000001ns" });
     let how = read(text.clone());
-    let mut course_down = course(&how, 20 * MILLISECOND, 1);
+    let mut trajectory_down = trajectory(&how, 20 * MILLISECOND, 1);
     // An odd nanosecond belongs to the second half, and the third period begins at 6000002 ns.
     let at = [
         0, 1_499_999, 1_500_000, 3_000_000, 3_000_001, 4_500_001, 6_000_001, 6_000_002,
     ];
     let values: Vec<u64> = at
         .iter()
-        .map(|&at| course_down.at(at) as u64 / MILLISECOND)
+        .map(|&at| trajectory_down.at(at) as u64 / MILLISECOND)
         .collect();
     assert_eq!(values, [40, 40, 10, 10, 40, 10, 10, 40]);
     let mut text = text;
     text["first"] = json!("lower");
-    let mut course_up = course(&read(text), 20 * MILLISECOND, 1);
-    assert_eq!(course_up.at(0), 10e6);
-    assert_eq!(course_up.at(1_500_000), 40e6);
+    let mut trajectory_up = trajectory(&read(text), 20 * MILLISECOND, 1);
+    assert_eq!(trajectory_up.at(0), 10e6);
+    assert_eq!(trajectory_up.at(1_500_000), 40e6);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_random_walk_moves_as_its_equation_says() {
     let text = json!({ "kind": "random_walk", "min": "0s", "max": "1h", "sigma": "1ms", "rho": 0.6, "interval": "10ms" });
     let how = read(text);
     let start = 1800 * SECOND;
-    let mut walk = course(&how, start, 5);
+    let mut walk = trajectory(&how, start, 5);
     assert_eq!(walk.at(10 * MILLISECOND - 1), start as f64);
     let n = 50_000;
     let values: Vec<f64> = (0..n).map(|i| walk.at(i * 10 * MILLISECOND)).collect();
@@ -86,7 +86,7 @@ fn a_random_walk_moves_as_its_equation_says() {
     );
     assert!((product / n as f64).abs() < 4.0 * spread, "{product}");
     // The same seed gives the same walk, another seed another.
-    let last = |seed| course(&how, start, seed).at(SECOND);
+    let last = |seed| trajectory(&how, start, seed).at(SECOND);
     assert_eq!(last(5), values[100]);
     assert_ne!(last(6), values[100]);
 }
@@ -97,7 +97,7 @@ fn a_random_walk_stays_within_its_bounds_and_reaches_them() {
     let how: Variation<Probability> = serde_json::from_value(text).expect("a variation");
     how.validate().expect("in range");
     // The constant value is outside: it is clipped at once.
-    let mut walk = how.course(0.9, Streams::new(1).stream("loss"));
+    let mut walk = how.trajectory(0.9, Streams::new(1).stream("loss"));
     let values: Vec<f64> = (0..5000).map(|i| walk.at(i * MILLISECOND)).collect();
     assert_eq!(values[0], 0.3);
     assert!(values.iter().all(|v| (0.1..=0.3).contains(v)));
@@ -120,7 +120,7 @@ fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
         .zip([50.0, 100.0, 20.0])
         .map(|(n, t)| n * t)
         .collect();
-    let mut chain = course(&how, 1, 11);
+    let mut chain = trajectory(&how, 1, 11);
     assert_eq!(chain.at(0), 10e6);
     let mut times = [0_u32; 3];
     let n: u32 = 400_000;
@@ -141,7 +141,7 @@ fn a_sinusoid_is_read_at_each_interval_and_does_not_drift() {
     let text = json!({ "kind": "sinusoid", "mean": "30ms", "amplitude": "20ms", "period": "4s", "interval": "1s" });
     let how = read(text.clone());
     assert_eq!(how.bounds(0.0), (10e6, 50e6));
-    let mut swing = course(&how, 1, 1);
+    let mut swing = trajectory(&how, 1, 1);
     let at = [
         0,
         SECOND,
@@ -154,7 +154,7 @@ fn a_sinusoid_is_read_at_each_interval_and_does_not_drift() {
     assert_eq!(values, [30e6, 50e6, 50e6, 30e6, 10e6, 50e6]);
     let mut text = text;
     text["phase"] = json!(0.75);
-    assert_eq!(course(&read(text), 1, 1).at(0).round(), 10e6);
+    assert_eq!(trajectory(&read(text), 1, 1).at(0).round(), 10e6);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_handover_pauses_and_draws_a_delay() {
     let text = json!({ "kind": "handover", "min": "20ms", "max": "60ms", "pause": "100ms", "first": "12s" });
     let how = read(text);
     assert_eq!(how.bounds(10e6), (10e6, 160e6));
-    let mut delay = course(&how, 10 * MILLISECOND, 3);
+    let mut delay = trajectory(&how, 10 * MILLISECOND, 3);
     assert_eq!(delay.at(12 * SECOND - 1), 10e6);
     let drawn: Vec<f64> = (0..2000)
         .map(|i| delay.at((12 + 15 * i) * SECOND))
@@ -262,7 +262,7 @@ fn what_is_refused() {
     );
     assert_eq!(
         sinusoid(0.7, 0.4, 0.0),
-        "amplitude: with `mean` it goes beyond 1, the greatest value there is"
+        "amplitude: with `mean` the value exceeds 1, the greatest allowed value"
     );
     assert_eq!(
         sinusoid(0.7, 0.1, 1.0),

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use bloatlab_link::rate_file::Unit;
-use bloatlab_link::tracefile::{Format, Reading, TraceFile};
+use bloatlab_link::tracefile::{Format, Reading, TraceFile, Unit};
 use bloatlab_link::{Disk, RateVariation};
 use bloatlab_units::{Duration, MILLISECOND, Rate, SECOND, Streams};
 use proptest::prelude::*;
@@ -204,7 +203,7 @@ fn what_is_refused() {
     };
     assert_eq!(
         refusal("0,1\n3,1\n", keeps.clone()),
-        "`FILE` begins with a rate of 0, before which there is none to keep"
+        "`FILE` begins with a rate of 0, and there is no previous rate to keep"
     );
     assert!(refusal("1\n2\n", keeps).contains("quirks of rate files do not apply"));
     let missing =

@@ -3,7 +3,7 @@
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 
-/// Number of bins in an octave, the range from one power of two to the next.
+/// Number of bins in an octave, which is the range from one power of two to the next.
 const OCTAVE: usize = SUB as usize;
 /// Length of the table of octaves: 59 exist, and a power of two saves a bounds check.
 const OCTAVES: usize = 64;
@@ -157,7 +157,7 @@ impl Histogram {
         high << LOW_BITS | u64::from(self.weights[place])
     }
 
-    /// Everything counted; summed up anew.
+    /// Sum of all weights, computed at each call.
     pub fn total(&self) -> u64 {
         (0..self.weights.len())
             .map(|place| self.weight(place))
@@ -205,7 +205,7 @@ impl Histogram {
         found
     }
 
-    /// The bins that hold anything, ascending; the first starts at the minimum, the last ends at the maximum.
+    /// The bins that are not empty, in ascending order; the first starts at the minimum, the last ends at the maximum.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         let end = self.max().map_or(0, |max| max.saturating_add(1));
         let octaves = (0..OCTAVES).filter(|&octave| self.blocks[octave] != ABSENT);

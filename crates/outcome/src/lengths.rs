@@ -24,7 +24,7 @@ impl Lengths {
         }
     }
 
-    /// Slow path of `add`: the length is beyond all counts so far.
+    /// Slow path of `add` for a length beyond all previous ones.
     #[cold]
     fn widen(&mut self, packets: u64, span: Nanos) {
         if packets < SHORT {
@@ -36,7 +36,7 @@ impl Lengths {
         }
     }
 
-    /// All of it as a histogram.
+    /// The times of all lengths as a histogram.
     pub fn histogram(&self) -> Histogram {
         let mut all = self.long.clone();
         for (packets, &span) in self.short.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a run of any engine gives: metric definitions, histograms, means over time, series and packet events.
+//! The result of a run of any engine: metric definitions, histograms, means over time, series and packet events.
 
 mod histogram;
 mod lengths;

@@ -2,18 +2,18 @@
 
 use bloatlab_units::{NEVER, Nanos};
 
-/// Congestion signals (drops and marks) of greedy TCP flows, gathered into events, and the drops of everyone.
+/// Congestion signals (drops and marks) of greedy TCP flows, grouped into events, and the drops of all flows.
 #[derive(Clone, Default)]
 pub struct LossEvents {
-    /// Events begun.
+    /// Number of events.
     pub events: u64,
-    /// Signals within events.
+    /// Number of signals.
     pub signals: u64,
-    /// Over the events, how many flows were hit in each.
+    /// Sum over the events of the number of flows hit.
     pub flows_hit: u64,
     /// By flow, the number of the last event (from 1) in which it was hit; empty until the first signal.
     last_event: Vec<u64>,
-    /// When the event under way closes: one base RTT of the flow that opened it after its first signal.
+    /// When the current event closes: one base RTT after its first signal, of the flow that was hit first.
     closes: Nanos,
     first_drop: Option<Nanos>,
     last_drop: Nanos,
@@ -62,7 +62,7 @@ impl LossEvents {
     }
 }
 
-/// A flow that counts in loss events has a base RTT; others have this.
+/// Base RTT of flows that take no part in loss events.
 pub const NOT_GREEDY: Nanos = NEVER;
 
 #[cfg(test)]

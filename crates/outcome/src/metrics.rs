@@ -1,4 +1,4 @@
-//! Every metric once: its name, unit, formula and source.
+//! The definitions of all metrics: name, unit, formula and source.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ pub enum Better {
     Higher,
     /// Less is better.
     Lower,
-    /// Neither: it describes.
+    /// Neither is better; the metric describes.
     None,
 }
 
@@ -28,7 +28,7 @@ pub struct Metric {
     pub source: &'static str,
 }
 
-/// What a metric is measured of.
+/// What a metric belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Scope {
@@ -38,7 +38,7 @@ enum Scope {
     Network,
 }
 
-/// A reference to a metric in two bytes, since a run of many flows holds many values.
+/// A reference to a metric. It takes two bytes, because a run of many flows holds many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricId {
     scope: Scope,

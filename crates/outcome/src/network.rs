@@ -4,7 +4,7 @@ use crate::metrics::*;
 use crate::result::Value;
 use crate::sheet::Sheet;
 
-/// The network's metrics from those of its flows. `capacity` is the sum of the rates of the bottlenecks in use, in Mbit/s.
+/// Computes the metrics of the network from those of its flows. `capacity` is the sum of the rates of the bottlenecks in use, in Mbit/s.
 pub fn network_metrics(flows: &[Value], capacity: f64) -> Vec<Value> {
     let of = |metric: MetricId| -> Vec<f64> {
         let values = flows.iter().filter(|v| v.metric == metric);

@@ -32,7 +32,7 @@ pub enum Step {
     Mark,
     /// It reached the other host.
     Receive,
-    /// A box made it, as a copy of the one that has just gone on.
+    /// A box made it, as a copy of the packet that it has just sent on.
     Duplicate,
     /// A box damaged it.
     Corrupt,
@@ -60,7 +60,7 @@ impl Step {
 /// One line of the packet log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketEvent {
-    /// When.
+    /// When it happened.
     pub at: Nanos,
     /// What happened.
     pub step: Step,

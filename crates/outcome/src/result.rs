@@ -1,4 +1,4 @@
-//! What a run leaves behind: columns that `record` turns into tables.
+//! The result of a run, as columns from which `record` makes tables.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -38,7 +38,7 @@ struct Instant {
 }
 
 impl Series {
-    /// No rows yet, of quantities with these names.
+    /// An empty series of quantities with these names.
     pub fn new(names: &[&'static str]) -> Self {
         Self {
             columns: names.iter().map(|&n| (n, Vec::new())).collect(),
@@ -82,7 +82,7 @@ impl Series {
             let before = self.entities_at(last).iter().copied();
             before.eq(entities.clone())
         });
-        // Most instants sample what the one before sampled: its list of entities serves for both.
+        // Most instants sample the same entities as the previous one, so they share its list.
         let from = repeats.map_or(self.entities.len() as u32, |last| last.from);
         if repeats.is_none() {
             self.entities.extend(entities);
@@ -124,7 +124,7 @@ pub struct Distribution {
     pub histogram: Histogram,
 }
 
-/// Packets through one box over the whole run: what came in, or was made in it, left, was dropped, or is still inside.
+/// Packets of one box over the whole run: those that entered, were made in it, left, were dropped, or are still inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Packets that entered.
@@ -139,7 +139,7 @@ pub struct Count {
     pub held: u64,
 }
 
-/// A flow that took part.
+/// A flow of the run.
 #[derive(Clone, Debug)]
 pub struct FlowInfo {
     /// Its name.
@@ -167,7 +167,7 @@ pub struct Handshake {
     pub mss: u32,
 }
 
-/// A link that took part.
+/// A link of the run.
 #[derive(Clone, Debug)]
 pub struct LinkInfo {
     /// Its name.
@@ -178,11 +178,11 @@ pub struct LinkInfo {
     pub delay: f64,
     /// Kind of queue.
     pub queue: &'static str,
-    /// If it is a bearer of a cell: its UE, counted from 0, and whether it is its uplink.
+    /// For a bearer of a cell: its UE, counted from 0, and whether it is the uplink.
     pub bearer: Option<(u32, bool)>,
 }
 
-/// A ping or page-fetching client that took part.
+/// A ping or a client that fetches pages.
 #[derive(Clone, Debug)]
 pub struct ProbeInfo {
     /// Its name.
@@ -233,7 +233,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A digest of every metric, sample and histogram: equal for equal (scenario, seed, engine).
+    /// A digest of all metrics, samples and histograms. It is equal for equal (scenario, seed, engine).
     pub fn digest(&self) -> String {
         let mut hash = Xxh3::new();
         let mut value = |v: f64| hash.update(&v.to_bits().to_le_bytes());
@@ -241,11 +241,11 @@ impl Outcome {
             series.times().for_each(&mut value);
             series.entities().for_each(|v| value(f64::from(v)));
             for (name, column) in &series.columns {
-                // Where no rate varies this column says nothing.
+                // If no rate varies, this column is empty.
                 if *name == "rate_mbps" && column.iter().all(|v| v.is_nan()) {
                     continue;
                 }
-                // One NaN for all: its payload carries nothing.
+                // All NaNs count as equal, whatever their bits.
                 column
                     .iter()
                     .for_each(|&v| value(if v.is_nan() { f64::NAN } else { v }));

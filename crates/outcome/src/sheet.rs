@@ -5,12 +5,12 @@ use crate::metrics::MetricId;
 use crate::result::Value;
 use crate::units::MS;
 
-/// Collects metric values; one that does not exist is left out.
+/// Collects values of metrics. Values that do not exist are left out.
 #[derive(Default)]
 pub struct Sheet(pub Vec<Value>);
 
 impl Sheet {
-    /// Notes a value, if it exists.
+    /// Adds a value, if it exists.
     pub fn put(&mut self, entity: usize, metric: MetricId, value: impl Into<Option<f64>>) {
         if let Some(value) = value.into().filter(|v| v.is_finite()) {
             self.0.push(Value {
@@ -21,7 +21,7 @@ impl Sheet {
         }
     }
 
-    /// Notes quantiles of times.
+    /// Adds quantiles of times.
     pub fn quantiles<const N: usize>(
         &mut self,
         entity: usize,

@@ -6,7 +6,7 @@ use bloatlab_units::{Nanos, float};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeMean {
     value: u64,
-    /// When it begins, which may be later than now, and up to when time has been taken in.
+    /// When averaging begins, which may be in the future, and the instant up to which time is included.
     began: Nanos,
     since: Nanos,
     sum: f64,
@@ -23,7 +23,7 @@ impl TimeMean {
         }
     }
 
-    /// The value is this from now on.
+    /// Sets the value from now on.
     #[inline]
     pub fn set(&mut self, now: Nanos, value: u64) {
         if value != self.value {
@@ -32,7 +32,8 @@ impl TimeMean {
         }
     }
 
-    /// Takes in the time up to now, for who wants the mean, since a value that is set again takes in nothing; gives the value times that time.
+    /// Includes the time up to now, and returns the value times that time. Needed before the mean is read, because setting an equal value includes
+    /// nothing.
     #[inline]
     pub fn advance(&mut self, now: Nanos) -> f64 {
         if now <= self.since {
@@ -44,7 +45,7 @@ impl TimeMean {
         weighted
     }
 
-    /// The value in force.
+    /// The current value.
     pub fn value(&self) -> u64 {
         self.value
     }
@@ -59,7 +60,7 @@ impl TimeMean {
     }
 }
 
-/// The same, and how far the value strays from it.
+/// The mean over time of a value, and its standard deviation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeSpread {
     mean: TimeMean,
@@ -75,7 +76,7 @@ impl TimeSpread {
         }
     }
 
-    /// The value is this from now on.
+    /// Sets the value from now on.
     #[inline]
     pub fn set(&mut self, now: Nanos, value: u64) {
         if value != self.mean.value {
@@ -84,7 +85,7 @@ impl TimeSpread {
         }
     }
 
-    /// Takes in the time up to now.
+    /// Includes the time up to now.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         self.squares += self.mean.advance(now) * float(self.mean.value);
@@ -95,7 +96,7 @@ impl TimeSpread {
         self.mean.mean()
     }
 
-    /// Standard deviation over mean.
+    /// Coefficient of variation: standard deviation over mean.
     pub fn cov(&self) -> Option<f64> {
         let mean = self.mean()?;
         let variance = (self.squares / self.mean.time() as f64 - mean * mean).max(0.0);

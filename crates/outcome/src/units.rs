@@ -1,4 +1,4 @@
-//! From what engines count to the units of metrics and series.
+//! Converts what engines count into the units of metrics and series.
 
 use bloatlab_units::Nanos;
 
@@ -14,7 +14,7 @@ pub fn mbps(bytes: f64, span: Nanos) -> f64 {
     }
 }
 
-/// The mean of times in nanoseconds, in ms; none: not a number.
+/// The mean in ms of times in nanoseconds; NaN if there are none.
 pub fn mean_ms(sum: u64, count: u64) -> f64 {
     if count == 0 {
         f64::NAN

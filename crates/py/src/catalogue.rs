@@ -11,12 +11,20 @@ pub fn schema() -> String {
     Scenario::json_schema().to_string()
 }
 
-/// `{"queues": [...], "congestion_controls": [...]}`: kind, aliases, summary, source, parameters.
+/// `{"queues": [...], "congestion_controls": [...]}`: kind, aliases, summary, source, parameters. A congestion control has its names in other systems
+/// too: `elsewhere`.
 #[pyfunction]
 pub fn algorithms() -> String {
+    let names = bloatlab_cc::elsewhere();
+    let congestion_controls = bloatlab_cc::describe().iter().map(|description| {
+        let mut entry = json!(description);
+        let found = names.iter().find(|(kind, _)| *kind == description.kind);
+        entry["elsewhere"] = json!(found.map(|(_, elsewhere)| elsewhere));
+        entry
+    });
     json!({
         "queues": bloatlab_aqm::describe(),
-        "congestion_controls": bloatlab_cc::describe(),
+        "congestion_controls": congestion_controls.collect::<Vec<Value>>(),
     })
     .to_string()
 }

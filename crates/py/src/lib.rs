@@ -30,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<congestion_control::RateSample>()?;
     module.add_class::<queue::Handle>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::normalise, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::schema, module)?)?;
@@ -38,5 +39,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::engine_version, module)?)?;
     module.add_function(wrap_pyfunction!(tc::queue, module)?)?;
     module.add_function(wrap_pyfunction!(tc::tc, module)?)?;
+    module.add_function(wrap_pyfunction!(tc::sysctl, module)?)?;
     Ok(())
 }

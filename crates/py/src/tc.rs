@@ -1,6 +1,6 @@
-//! A queue on its own: what a text means, and the tc commands for it.
+//! What a queue and a flow mean on Linux: tc commands, kernel modules and sysctls.
 
-use bloatlab_scenario::QueueConfig;
+use bloatlab_scenario::{Flow, QueueConfig};
 use pyo3::prelude::*;
 
 use crate::errors::ScenarioError;
@@ -29,4 +29,21 @@ pub fn queue(queue_json: &str) -> PyResult<String> {
 pub fn tc(queue_json: &str, device: &str, every: bool) -> PyResult<Vec<String>> {
     let queue = read_queue(queue_json)?;
     queue.to_tc(device, every).map_err(ScenarioError::new_err)
+}
+
+/// The commands that give the TCP connection of a flow its congestion control and its settings on a Linux host; none for a flow without TCP. `device`
+/// is the network device.
+#[pyfunction]
+pub fn sysctl(flow_json: &str, device: &str) -> PyResult<Vec<String>> {
+    let refused = |key: &str, why: String| ScenarioError::new_err(format!("{key}.{why}"));
+    let flow: Flow = serde_json::from_str(flow_json)
+        .map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    if !flow.traffic.is_tcp() {
+        return Ok(Vec::new());
+    }
+    let cca = flow.cca.linux_commands();
+    let mut commands = cca.map_err(|why| refused("cca", why))?;
+    let tcp = flow.tcp.linux_commands(device);
+    commands.extend(tcp.map_err(|why| refused("tcp", why))?);
+    Ok(commands)
 }

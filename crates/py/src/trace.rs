@@ -1,7 +1,6 @@
 //! Traces: rates over time as files.
 
-use bloatlab_link::rate_file::Unit;
-use bloatlab_link::tracefile::{Format, Reading, TraceFile};
+use bloatlab_link::tracefile::{Format, Reading, TraceFile, Unit};
 use bloatlab_scenario::{Disk, Scenario, ScenarioError as Refused};
 use bloatlab_units::{Duration, Rate};
 use pyo3::prelude::*;
@@ -38,6 +37,24 @@ fn interval(text: &str) -> PyResult<Duration> {
         0 => Err(wrong("interval: must be above 0s")),
         _ => Ok(interval),
     }
+}
+
+/// Formats of trace files, as a list of `{name, description, example, holds}` in JSON. `holds` is `rates` or `deliveries`.
+#[pyfunction]
+pub fn trace_formats() -> String {
+    let describe = |format: &Format| {
+        let holds = match format.holds_deliveries() {
+            true => "deliveries",
+            false => "rates",
+        };
+        json!({
+            "name": format.name(),
+            "description": format.description(),
+            "example": format.example(),
+            "holds": holds,
+        })
+    };
+    Value::Array(Format::ALL.iter().map(describe).collect()).to_string()
 }
 
 #[pymethods]
@@ -82,12 +99,7 @@ impl Trace {
     /// The format that it came in, or that suits it.
     #[getter]
     fn format(&self) -> String {
-        match self.0.format {
-            Format::RateInterval => "rate_interval",
-            Format::TimeRate => "time_rate",
-            Format::Mahimahi => "mahimahi",
-        }
-        .to_owned()
+        self.0.format.name().to_owned()
     }
 
     /// Length, rates and dips, JSON.

@@ -5,7 +5,7 @@ mod files;
 mod flow;
 mod name;
 mod parameters;
-mod rules;
+pub(crate) mod rules;
 
 use std::collections::HashMap;
 

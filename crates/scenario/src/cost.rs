@@ -3,15 +3,14 @@
 //! The limits depend on the machine, so they are not part of a scenario. Results and the identity of runs do not depend on them.
 
 mod load;
-mod quantities;
 mod traffic;
 
 use bloatlab_units::{Bytes, Nanos};
 
-use self::load::{Load, rtts};
-use self::quantities::{link, seconds};
+use self::load::{link, of_flow, rtts};
 use self::traffic::Packets;
 use crate::check::{Check, fail, span};
+use crate::traffic::seconds;
 use crate::{BoxSpec, Plan, PlanBoxKind, PlanFlow, Scenario};
 
 /// Bytes of a row of the series of flows, of links and of probes: 12 for time and index, and 8 per other column.
@@ -76,10 +75,10 @@ pub(crate) fn check(plan: &Plan, document: &Scenario, limits: &Limits) -> Check 
     for (index, flow) in plan.flows.iter().enumerate() {
         let path = || format!("flows[{place}]");
         stands_still(plan, flow).map_or(Ok(()), |why| fail(path(), why))?;
-        let load = Load::of(plan, flow);
+        let load = of_flow(plan, flow);
         packets.add(flow, &load);
         too_many(packets.total, path, plan, limits)?;
-        if flow.traffic.kind() != "ping" {
+        if flow.traffic.has_data() {
             rows += samples(flow.stop - flow.start, plan);
         }
         replies += load.replies;

@@ -100,7 +100,7 @@ impl Default for Flow {
             destination: None,
             dscp: Dscp::default(),
             cca: CcConfig::Cubic(bloatlab_cc::cubic::Params::default()),
-            traffic: Traffic::Greedy,
+            traffic: Traffic::default(),
             tcp: TcpConfig::default(),
         }
     }

@@ -20,7 +20,7 @@ mod plan;
 mod read;
 mod text;
 mod timeline;
-mod traffic;
+pub mod traffic;
 
 pub use boxes::{BoxSpec, DelayBox, LinkBox, LinkVary};
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
@@ -36,7 +36,7 @@ pub use plan::{
     PlanGate, PlanLink, RadioPort,
 };
 pub use read::Checked;
-pub use traffic::{Connection, Distribution, Traffic, Transport};
+pub use traffic::Traffic;
 
 // The types in a scenario, so that a crate that builds one needs no other crate.
 pub use bloatlab_aqm::QueueConfig;

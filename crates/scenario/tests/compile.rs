@@ -4,6 +4,7 @@ mod common;
 #[path = "common/plans.rs"]
 mod plans;
 
+use bloatlab_scenario::traffic::ping;
 use bloatlab_scenario::{Dumbbell, Flow, Plan, Scenario, Traffic};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate, SECOND};
 use plans::{delay, link, names, plan};
@@ -41,10 +42,10 @@ fn a_dumbbell_with_equal_rtts_has_two_boxes() {
     assert_eq!(delay(&plan, "delay"), 7_500_000);
     assert_eq!(
         plan.flows[2].traffic,
-        Traffic::Ping {
+        Traffic::Ping(ping::Params {
             interval: Duration(200 * MILLISECOND),
             size: Bytes(64)
-        }
+        })
     );
 }
 

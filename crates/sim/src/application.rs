@@ -1,178 +1,92 @@
-//! What runs on top of a TCP connection: a bulk sender, a source of messages, or a client that fetches pages.
+//! What runs on top of the transport of a flow. Each kind of traffic has its file in `traffic`, which implements the traits of this file.
 
-use bloatlab_units::{Nanos, Ring, float};
+use bloatlab_units::{Nanos, Rng};
 
-use crate::traffic::Source;
+use crate::source::Source;
 
-/// The application of a TCP flow. Which one it is stands in a byte of its own, since every segment asks.
-#[repr(u8)]
-pub(crate) enum Application {
-    /// Writes whenever there is room.
-    Greedy,
-    /// Writes this much in all.
-    Finite { bytes: u64 },
-    /// Writes messages as they come.
-    Messages(Source),
-    /// Asks for a page, reads it, waits, and asks again.
-    Fetch(Fetch),
+/// How an application writes its data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// Whenever there is room.
+    Endlessly,
+    /// Once. Then the connection closes.
+    Once,
+    /// Whenever it has something to say.
+    OnDemand,
 }
 
-impl Application {
-    /// Whether a segment that arrives may make it do something.
-    #[inline]
-    pub fn answers(&self) -> bool {
-        matches!(self, Self::Finite { .. } | Self::Fetch(_))
+/// The application of a TCP flow. End 0 of the connection sends the data, end 1 receives it.
+///
+/// An application knows neither connection nor engine. It is told what happened and returns what is to be done.
+pub(crate) trait Application {
+    /// How it writes.
+    fn writes(&self) -> Writes {
+        Writes::OnDemand
+    }
+
+    /// Whether it must know what the ends read.
+    fn reads(&self) -> bool {
+        false
+    }
+
+    /// Whether it completes its work when the flow stops. Otherwise the sender drops what it has not sent and closes the connection.
+    fn completes_after_stop(&self) -> bool {
+        false
+    }
+
+    /// The flow starts.
+    fn on_start(&mut self, now: Nanos) -> Actions;
+
+    /// The instant of `Actions::wake_at` has come.
+    fn on_wake(&mut self, _now: Nanos) -> Actions {
+        Actions::default()
+    }
+
+    /// An end read this many bytes. Only called if the application [`reads`](Self::reads).
+    fn on_read(&mut self, _now: Nanos, _end: usize, _bytes: u64) -> Actions {
+        Actions::default()
+    }
+
+    /// An end gave up the handshake.
+    fn on_handshake_failure(&mut self, _now: Nanos) -> Actions {
+        Actions::default()
     }
 }
 
-/// A client at the data receiver, a server at the data sender.
-pub(crate) struct Fetch {
-    pub request: u64,
-    pub response: u64,
-    pub interval: Nanos,
-    pub persistent: bool,
-    pub began: Nanos,
-    /// Bytes of the request that reached the server, and of the page that reached the client.
-    pub asked: u64,
-    pub answered: u64,
-    pub active: bool,
-}
-
-/// When each byte of a stream was written, so that the reader knows how long it was under way.
+/// What an application wants done, in this order.
 #[derive(Default)]
-pub(crate) struct WriteLog {
-    /// The write that is being read: the offset after it, and its instant.
-    front: (u64, Nanos),
-    /// The later writes, in order.
-    writes: Ring<Write>,
-    /// The instant of the last write.
-    last: Nanos,
-    written: u64,
-    read: u64,
+pub(crate) struct Actions {
+    /// Bytes that end 0 writes.
+    pub write: u64,
+    /// Bytes that end 1 writes: a request.
+    pub request: u64,
+    /// The whole transfer was read.
+    pub is_complete: bool,
+    /// The request of this instant was answered.
+    pub answered: Option<Nanos>,
+    /// A request failed.
+    pub has_failed: bool,
+    /// A new connection takes the place of this one.
+    pub replaces_connection: bool,
+    /// When the application is to be called again.
+    pub wake_at: Option<Nanos>,
+    /// This end opens the connection.
+    pub open: Option<usize>,
+    /// This end sends what it may.
+    pub send: Option<usize>,
 }
 
-/// A write, in 6 bytes. One that does not fit takes several entries.
-#[derive(Clone, Copy)]
-#[repr(C, packed)]
-struct Write {
-    /// Time since the previous write, ns.
-    later: u32,
-    bytes: u16,
+/// What sends the packets of a flow.
+pub(crate) enum Sender {
+    /// A TCP connection with this application.
+    Tcp(Box<dyn Application>),
+    /// A source of datagrams.
+    Udp(Source),
+    /// Echo requests of this size at this interval.
+    Echo { interval: Nanos, size: u32 },
 }
 
-/// What fits into one entry: the longest time, and the most bytes.
-const LONGEST: Nanos = u32::MAX as Nanos;
-const LARGEST: u64 = u16::MAX as u64;
-
-impl WriteLog {
-    #[inline]
-    pub fn write(&mut self, now: Nanos, bytes: u64) {
-        let later = now - self.last;
-        if later <= LONGEST && bytes <= LARGEST {
-            let (later, bytes) = (later as u32, bytes as u16);
-            self.writes.push_back(Write { later, bytes });
-        } else {
-            self.write_in_parts(later, bytes);
-        }
-        self.last = now;
-        self.written += bytes;
-    }
-
-    #[cold]
-    fn write_in_parts(&mut self, mut later: Nanos, mut bytes: u64) {
-        if self.written == 0 {
-            // The first write may fill the whole send buffer.
-            self.front = (bytes, later);
-            return;
-        }
-        while later > LONGEST {
-            self.writes.push_back(Write {
-                later: u32::MAX,
-                bytes: 0,
-            });
-            later -= LONGEST;
-        }
-        while bytes > 0 {
-            let part = bytes.min(LARGEST);
-            self.writes.push_back(Write {
-                later: later as u32,
-                bytes: part as u16,
-            });
-            (bytes, later) = (bytes - part, 0);
-        }
-    }
-
-    /// The reader got this many bytes: returns the sum over them of the time since each was written.
-    #[inline(always)]
-    pub fn read(&mut self, now: Nanos, bytes: u64) -> f64 {
-        let until = self.read + bytes;
-        if self.read < self.front.0 && until <= self.front.0 {
-            self.read = until;
-            return float(bytes) * float(now - self.front.1);
-        }
-        let mut sum = 0.0;
-        while self.read < until {
-            if self.read >= self.front.0 {
-                let Some(Write { bytes, later }) = self.writes.pop_front() else {
-                    self.read = until;
-                    break;
-                };
-                self.front.0 += u64::from(bytes);
-                self.front.1 += u64::from(later);
-                continue;
-            }
-            let (end, at) = self.front;
-            let part = end.min(until) - self.read;
-            sum += float(part) * float(now - at);
-            self.read += part;
-        }
-        sum
-    }
-
-    /// Bytes read so far.
-    pub fn read_so_far(&self) -> u64 {
-        self.read
-    }
-
-    /// Bytes written so far.
-    pub fn written(&self) -> u64 {
-        self.written
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use bloatlab_units::SECOND;
-
-    #[test]
-    fn delay_is_from_write_to_read() {
-        let mut log = WriteLog::default();
-        log.write(10, 100);
-        log.write(20, 100);
-        assert_eq!(log.read(30, 50), 50.0 * 20.0);
-        assert_eq!(log.read(40, 100), 50.0 * 30.0 + 50.0 * 20.0);
-        assert_eq!(log.read(50, 50), 50.0 * 30.0);
-        assert_eq!(log.written(), 200);
-    }
-
-    #[test]
-    fn long_pauses_and_large_writes_count_like_others() {
-        let mut log = WriteLog::default();
-        let (later, much) = (10 * SECOND, 200_000_000);
-        log.write(0, 10);
-        log.write(later, 10);
-        log.write(later + 1, much);
-        log.write(later + 2, 10);
-        let now = 2 * later;
-        assert_eq!(log.read(now, 10), 10.0 * float(now));
-        assert_eq!(log.read(now, 5), 5.0 * float(later));
-        assert_eq!(log.read(now, 5), 5.0 * float(later));
-        let (first, second) = (much / 3, much - much / 3);
-        let each = |bytes| float(bytes) * float(later - 1);
-        assert!((log.read(now, first) / each(first) - 1.0).abs() < 1e-12);
-        assert!((log.read(now, second) / each(second) - 1.0).abs() < 1e-12);
-        assert_eq!(log.read(now, 10), 10.0 * float(later - 2));
-        assert_eq!(log.written(), log.read_so_far());
-    }
+/// The parameters of a kind of traffic, which make its sender.
+pub(crate) trait Behavior {
+    fn sender(&self, rng: Rng) -> Sender;
 }

@@ -1,27 +1,25 @@
-//! What applications do when something happens: start, stop, message due, request read, page complete.
+//! What the flows do when something happens: start, stop, a message or a request is due, data was read, a handshake failed.
 
-use bloatlab_units::{NEVER, Nanos};
+use bloatlab_units::Nanos;
 
-use crate::application::Application;
+use crate::application::Actions;
 use crate::engine::Engine;
-use crate::flow::{Flow, Past, TcpFlow};
+use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::schedule::{application, event};
 use bloatlab_outcome::Protocol;
 
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADER: u64 = 28;
-/// A client waits this long after a connection that could not be opened.
-const RETRY: Nanos = 1_000_000_000;
 
 impl Engine<'_> {
-    /// An application starts, stops, or has its next message or request due.
+    /// An application starts, stops, or is to be called at the instant that it named.
     #[inline(never)]
     pub(crate) fn on_application(&mut self, index: usize, what: u32) {
         match what {
             application::START => self.on_start(index),
             application::STOP => self.on_stop(index),
-            _ => self.on_next(index),
+            _ => self.on_wake(index),
         }
     }
 
@@ -45,39 +43,16 @@ impl Engine<'_> {
                 if now >= self.warmup {
                     flow.reset(now);
                 }
-                match &mut flow.application {
-                    Application::Greedy => flow.pending = u64::MAX,
-                    Application::Finite { bytes } => {
-                        flow.pending = *bytes;
-                        flow.log.write(now, *bytes);
-                    }
-                    Application::Messages(source) => {
-                        let first = source.first(now);
-                        self.application_event(first, index, application::NEXT);
-                        return self.open(index, 0);
-                    }
-                    Application::Fetch(_) => return self.begin_fetch(index),
-                }
-                flow.feed(now);
-                self.open(index, 0);
+                let actions = flow.application.on_start(now);
+                self.carry_out(index, &actions);
             }
             Flow::Udp(flow) => {
                 flow.since = now.max(self.warmup);
-                let first = flow.source.first(now);
-                self.application_event(first, index, application::NEXT);
+                let first = flow.source.times.first(now);
+                self.application_event(first, index, application::WAKE);
             }
-            Flow::Echo(_) => self.on_next(index),
+            Flow::Echo(_) => self.on_wake(index),
         }
-    }
-
-    /// Opens the connection from this end.
-    fn open(&mut self, index: usize, from: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
-        };
-        flow.ends[from].connect();
-        flow.ends[1 - from].listen();
-        self.pump(index, from);
     }
 
     fn on_stop(&mut self, index: usize) {
@@ -86,37 +61,22 @@ impl Engine<'_> {
             return;
         }
         // What arrives later is no throughput of the flow's lifetime.
-        let flow = match &mut self.flows[index] {
-            Flow::Tcp(flow) => flow,
-            Flow::Udp(flow) => return flow.bytes_by_stop = Some(flow.bytes),
-            Flow::Echo(_) => return,
-        };
-        flow.stats.by_stop = Some((flow.arrived(), flow.stats.delivered));
-        if !matches!(flow.application, Application::Fetch(_)) {
-            flow.pending = 0;
-            flow.ends[0].discard_unsent();
-            flow.ends[0].close();
-            self.pump(index, 0);
+        match &mut self.flows[index] {
+            Flow::Tcp(flow) => flow.stop(&mut self.network, index),
+            Flow::Udp(flow) => flow.bytes_by_stop = Some(flow.bytes),
+            Flow::Echo(_) => {}
         }
     }
 
-    fn on_next(&mut self, index: usize) {
+    fn on_wake(&mut self, index: usize) {
         let now = self.now();
         match &mut self.flows[index] {
-            Flow::Tcp(flow) => match &mut flow.application {
-                Application::Messages(source) => {
-                    let (size, next) = (source.size, source.next(now));
-                    flow.pending += size;
-                    flow.log.write(now, size);
-                    flow.feed(now);
-                    self.application_event(next, index, application::NEXT);
-                    self.pump(index, 0);
-                }
-                Application::Fetch(_) => self.begin_fetch(index),
-                Application::Greedy | Application::Finite { .. } => {}
-            },
+            Flow::Tcp(flow) => {
+                let actions = flow.application.on_wake(now);
+                self.carry_out(index, &actions);
+            }
             Flow::Udp(flow) => {
-                let (size, next) = (flow.source.size, flow.source.next(now));
+                let (size, next) = (flow.source.size, flow.source.times.next(now));
                 let mut packet = Packet::new(index as u32, 0, 0, Protocol::Udp);
                 packet.set_length((size + UDP_HEADER) as u32);
                 packet.segment.seq = flow.next_seq;
@@ -128,7 +88,7 @@ impl Engine<'_> {
                     flow.sent_bytes += size;
                     flow.monitor.first_sent.get_or_insert(now);
                 }
-                self.application_event(next, index, application::NEXT);
+                self.application_event(next, index, application::WAKE);
                 self.network.send(&mut packet);
             }
             Flow::Echo(flow) => {
@@ -141,31 +101,89 @@ impl Engine<'_> {
                     flow.sent += 1;
                 }
                 let next = now + flow.interval;
-                self.application_event(next, index, application::NEXT);
+                self.application_event(next, index, application::WAKE);
                 self.network.send(&mut packet);
             }
         }
     }
 
-    pub(crate) fn receive_datagram(&mut self, packet: &Packet) {
+    /// An end of a TCP flow read this many bytes, and its application wants to know.
+    pub(crate) fn on_read(&mut self, index: usize, end: usize, bytes: u64) {
         let now = self.now();
-        let Flow::Udp(flow) = &mut self.flows[packet.flow_index()] else {
+        if let Some(flow) = self.flows[index].tcp() {
+            let actions = flow.application.on_read(now, end, bytes);
+            self.carry_out(index, &actions);
+        }
+    }
+
+    /// An end of a TCP flow gave up the handshake.
+    pub(crate) fn on_handshake_failure(&mut self, index: usize, end: usize) {
+        let now = self.now();
+        if let Some(flow) = self.flows[index].tcp() {
+            // Both ends of a connection may give it up.
+            flow.handshakes_given_up += u64::from(!flow.ends[1 - end].failed());
+            let actions = flow.application.on_handshake_failure(now);
+            self.carry_out(index, &actions);
+        }
+    }
+
+    /// Does what the application of a TCP flow wants done.
+    fn carry_out(&mut self, index: usize, actions: &Actions) {
+        let now = self.now();
+        let Some(flow) = self.flows[index].tcp() else {
             return;
         };
-        let departure = packet.stamped();
-        if departure < flow.since {
-            return;
+        flow.write(now, actions);
+        if let Some(asked) = actions.answered.filter(|&asked| asked >= self.warmup) {
+            flow.stats
+                .fetches
+                .get_or_insert_default()
+                .record(now - asked);
+            self.push_probe(index, now, now - asked);
         }
-        let transit = now - departure;
-        flow.bytes += u64::from(packet.segment.length);
-        flow.delay.record(transit);
-        if let Some(last) = flow.last_transit.replace(transit) {
-            // RFC 3550 section 6.4.1.
-            flow.jitter += (transit.abs_diff(last) as f64 - flow.jitter) / 16.0;
-            flow.monitor.jitter += transit.abs_diff(last);
+        if actions.replaces_connection {
+            self.replace_connection(index);
         }
-        flow.monitor.last_received = now;
-        flow.monitor.bytes += u64::from(packet.length());
+        if let Some(at) = actions.wake_at {
+            self.application_event(at, index, application::WAKE);
+        }
+        if let Some(end) = actions.open {
+            self.open(index, end);
+        }
+        if let Some(end) = actions.send {
+            self.pump(index, end);
+        }
+    }
+
+    /// Opens the connection from this end.
+    fn open(&mut self, index: usize, from: usize) {
+        if let Some(flow) = self.flows[index].tcp() {
+            flow.ends[from].connect();
+            flow.ends[1 - from].listen();
+            flow.pump(&mut self.network, index, from);
+        }
+    }
+
+    /// Gives a flow a new connection. Segments of the old one that are still on their way are ignored.
+    fn replace_connection(&mut self, index: usize) {
+        let number = self.flows[index]
+            .tcp()
+            .map(|flow| flow.connection.wrapping_add(1));
+        match self.make_ends(index, number.unwrap_or_default()) {
+            Ok(ends) => {
+                if let Some(flow) = self.flows[index].tcp() {
+                    flow.replace_connection(index, ends);
+                }
+            }
+            Err(message) => self.failure = Some(message),
+        }
+    }
+
+    pub(crate) fn receive_datagram(&mut self, packet: &Packet) {
+        let now = self.now();
+        if let Flow::Udp(flow) = &mut self.flows[packet.flow_index()] {
+            flow.receive(now, packet);
+        }
     }
 
     pub(crate) fn receive_echo(&mut self, packet: &Packet) {
@@ -190,125 +208,6 @@ impl Engine<'_> {
         if let Some(rank) = self.ranks[index].1 {
             self.probe_series
                 .extend(now as f64 * 1e-9, &[(rank, [rtt as f64 * 1e-6])]);
-        }
-    }
-
-    /// The client asks for a page.
-    fn begin_fetch(&mut self, index: usize) {
-        let now = self.now();
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
-        };
-        let Application::Fetch(fetch) = &mut flow.application else {
-            return;
-        };
-        fetch.began = now;
-        fetch.asked = 0;
-        fetch.answered = 0;
-        fetch.active = true;
-        flow.ends[1].write(fetch.request);
-        if flow.ends[1].established() {
-            self.pump(index, 1);
-        } else {
-            self.open(index, 1);
-        }
-    }
-
-    /// An endpoint took a segment: applications that answer do so.
-    pub(crate) fn after_segment(&mut self, index: usize, end: usize, bytes: u64) {
-        let now = self.now();
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
-        };
-        match &flow.application {
-            Application::Greedy | Application::Messages(_) => {}
-            Application::Finite { bytes: all } => {
-                if end == 1 && flow.log.read_so_far() >= *all && flow.completed_at == NEVER {
-                    flow.completed_at = now;
-                }
-            }
-            Application::Fetch(_) => self.on_fetch_progress(index, end, bytes),
-        }
-    }
-
-    fn on_fetch_progress(&mut self, index: usize, end: usize, bytes: u64) {
-        let now = self.now();
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
-        };
-        let Application::Fetch(fetch) = &mut flow.application else {
-            return;
-        };
-        if !fetch.active || bytes == 0 {
-            return;
-        }
-        if end == 0 {
-            fetch.asked += bytes;
-            if fetch.asked >= fetch.request {
-                flow.pending += fetch.response;
-                flow.log.write(now, fetch.response);
-                flow.feed(now);
-            }
-            return;
-        }
-        fetch.answered += bytes;
-        if fetch.answered < fetch.response {
-            return;
-        }
-        fetch.active = false;
-        let (began, interval, persistent) = (fetch.began, fetch.interval, fetch.persistent);
-        if began >= self.warmup {
-            let fetches = flow.stats.fetches.get_or_insert_default();
-            fetches.record(now - began);
-            self.push_probe(index, now, now - began);
-        }
-        if !persistent {
-            self.replace_connection(index);
-        }
-        self.application_event(now + interval.max(1), index, application::NEXT);
-    }
-
-    /// The page is complete: the next one gets a connection of its own; what is still under way belongs to none.
-    fn replace_connection(&mut self, index: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
-        };
-        flow.past = Some(Box::new(Past {
-            sender: flow.sender_stats(),
-            arrived: flow.arrived(),
-            waits: flow.waits(),
-        }));
-        flow.connection = flow.connection.wrapping_add(1);
-        flow.packets = TcpFlow::blank_packets(index, flow.connection);
-        flow.pending = 0;
-        flow.stats.last_departure = NEVER;
-        let connection = flow.connection;
-        match self.make_ends(index, connection) {
-            Ok(ends) => {
-                if let Flow::Tcp(flow) = &mut self.flows[index] {
-                    flow.ends = ends;
-                }
-            }
-            Err(message) => self.failure = Some(message),
-        }
-    }
-
-    /// A timer of an endpoint was handled.
-    pub(crate) fn after_timer(&mut self, index: usize, end: usize) {
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return;
-        };
-        if !flow.ends[end].failed() {
-            return;
-        }
-        // Both ends of a connection may give it up.
-        flow.handshakes_given_up += u64::from(!flow.ends[1 - end].failed());
-        if let Application::Fetch(fetch) = &mut flow.application {
-            fetch.active = false;
-            flow.stats.failed_fetches += 1;
-            let at = self.now() + RETRY;
-            self.replace_connection(index);
-            self.application_event(at, index, application::NEXT);
         }
     }
 }

@@ -1,17 +1,19 @@
 //! The flows of a plan, with their paths and endpoints.
 
 use bloatlab_cc::CcConfig;
-use bloatlab_scenario::{Connection, PlanFlow, Traffic, Transport};
+use bloatlab_scenario::{PlanFlow, Traffic};
 use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::NEVER;
 
 use crate::RunError;
-use crate::application::{Application, Fetch, WriteLog};
+use crate::application::Sender;
 use crate::engine::Engine;
-use crate::flow::{EchoFlow, Flow, Monitor, Samples, TcpFlow, TcpStats, UdpFlow};
+use crate::flow::{EchoFlow, Flow, TcpFlow, TcpStats, UdpFlow};
 use crate::flow_account::FlowAccount;
 use crate::place::Place;
 use crate::schedule::{application, event};
+use crate::traffic;
+use crate::write_log::WriteLog;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::NOT_GREEDY;
 
@@ -26,7 +28,7 @@ impl Engine<'_> {
             stop: planned.stop.min(self.end),
             dscp: planned.dscp,
             greedy_rtt: match planned.traffic {
-                Traffic::Greedy => planned.base_rtt,
+                Traffic::Greedy(_) => planned.base_rtt,
                 _ => NOT_GREEDY,
             },
             ..FlowAccount::default()
@@ -50,11 +52,8 @@ impl Engine<'_> {
         );
         self.network.accounts.push(account);
         self.hosts.add(planned.hosts);
-        let probe = matches!(
-            planned.traffic,
-            Traffic::Ping { .. } | Traffic::Fetch { .. }
-        );
-        let data = !matches!(planned.traffic, Traffic::Ping { .. });
+        let probe = planned.traffic.probe().is_some();
+        let data = planned.traffic.has_data();
         let (datas, probes) = self.ranked;
         self.ranks
             .push((data.then_some(datas), probe.then_some(probes)));
@@ -91,46 +90,25 @@ impl Engine<'_> {
         first
     }
 
-    fn make_flow(&mut self, index: usize, planned: &PlanFlow) -> Result<Flow, RunError> {
+    fn make_flow(&self, index: usize, planned: &PlanFlow) -> Result<Flow, RunError> {
         let rng = self.streams.stream(&format!("traffic/{}", planned.name));
-        let application = match &planned.traffic {
-            Traffic::Ping { interval, size } => {
+        let application = match traffic::sender(&planned.traffic, rng) {
+            Sender::Tcp(application) => application,
+            Sender::Udp(source) => return Ok(Flow::Udp(Box::new(UdpFlow::new(source)))),
+            Sender::Echo { interval, size } => {
                 return Ok(Flow::Echo(Box::new(EchoFlow {
-                    interval: interval.0.max(1),
-                    size: size.0 as u32,
+                    interval,
+                    size,
                     next_seq: 0,
                     sent: 0,
                     rtt: Histogram::default(),
                 })));
             }
-            Traffic::Greedy => Application::Greedy,
-            Traffic::Finite { bytes } => Application::Finite { bytes: bytes.0 },
-            Traffic::Fetch {
-                request,
-                response,
-                interval,
-                connection,
-            } => Application::Fetch(Fetch {
-                request: request.0,
-                response: response.0,
-                interval: interval.0,
-                persistent: *connection == Connection::Persistent,
-                began: 0,
-                asked: 0,
-                answered: 0,
-                active: false,
-            }),
-            messages => match crate::traffic::Source::new(messages, rng) {
-                Some((source, Transport::Udp)) => return Ok(Flow::Udp(Box::new(udp(source)))),
-                Some((source, Transport::Tcp)) => Application::Messages(source),
-                None => {
-                    let name = &planned.name;
-                    return Err(RunError::Plan(format!("flows: `{name}` has no traffic")));
-                }
-            },
         };
         Ok(Flow::Tcp(Box::new(TcpFlow {
             ends: self.make_ends(index, 0)?,
+            application_writes: application.writes(),
+            application_reads: application.reads(),
             application,
             connection: 0,
             packets: TcpFlow::blank_packets(index, 0),
@@ -152,7 +130,8 @@ impl Engine<'_> {
         })))
     }
 
-    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by Reno.
+    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by
+    /// Reno.
     pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], RunError> {
         let planned = &self.plan.flows[index];
         let stream = |end: usize| {
@@ -165,7 +144,7 @@ impl Engine<'_> {
                 "flows: `{name}` has no congestion control: none is named `{kind}`"
             ))
         };
-        let law = match &planned.cca {
+        let cca = match &planned.cca {
             CcConfig::Python(params) => {
                 let made = self.plugins.congestion_control(params);
                 made.map_err(RunError::Plugin)?
@@ -177,31 +156,12 @@ impl Engine<'_> {
         let other = CcConfig::Reno(Default::default())
             .build(stream(1))
             .ok_or_else(|| missing("reno"))?;
-        // The receiving end gives the feedback that the sender's law needs.
-        let ecn = EcnPlan::of(&planned.tcp, law.as_ref());
-        let mut ends = [law, other].map(|cca| Endpoint::with_ecn(&planned.tcp, cca, ecn));
+        // The receiving end gives the feedback that the sender's algorithm needs.
+        let ecn = EcnPlan::of(&planned.tcp, cca.as_ref());
+        let mut ends = [cca, other].map(|cca| Endpoint::with_ecn(&planned.tcp, cca, ecn));
         if !self.control.fast_paths() {
             ends.iter_mut().for_each(Endpoint::avoid_fast_paths);
         }
         Ok(ends)
-    }
-}
-
-fn udp(source: crate::traffic::Source) -> UdpFlow {
-    UdpFlow {
-        source,
-        next_seq: 0,
-        sent: 0,
-        sent_bytes: 0,
-        bytes: 0,
-        bytes_by_stop: None,
-        delay: Histogram::default(),
-        jitter: 0.0,
-        last_transit: None,
-        monitor: Monitor::default(),
-        since: NEVER,
-        sampled_bytes: 0,
-        sampled_sent: 0,
-        samples: Samples::default(),
     }
 }

@@ -10,7 +10,7 @@ use bloatlab_units::{NEVER, Nanos, Streams};
 
 use crate::RunError;
 use crate::control::{Control, Stall, Stopped};
-use crate::flow::Flow;
+use crate::flow::{Flow, TcpFlow};
 use crate::hosts::FlowHosts;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
                 _ => break,
             }
             if let Some((index, end)) = woken
-                && let Flow::Tcp(flow) = &mut self.flows[index]
+                && let Some(flow) = self.flows[index].tcp()
             {
                 flow.pump(&mut self.network, index, end);
             }
@@ -238,16 +238,14 @@ impl<'a> Engine<'a> {
     fn receive_tcp(&mut self, packet: &Packet) -> Option<(usize, usize)> {
         let now = self.now();
         let index = packet.flow_index();
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return None;
-        };
+        let flow = self.flows[index].tcp()?;
         if packet.connection() != flow.connection {
             return None;
         }
         let end = 1 - packet.direction();
         let bytes = flow.on_segment(now, end, packet);
-        if (bytes > 0 || end == 0) && flow.application.answers() {
-            self.after_segment(index, end, bytes);
+        if bytes > 0 && flow.application_reads {
+            self.on_read(index, end, bytes);
         }
         Some((index, end))
     }
@@ -255,7 +253,7 @@ impl<'a> Engine<'a> {
     /// Lets an endpoint send what it may, and sets its timer.
     #[inline(never)]
     pub fn pump(&mut self, index: usize, end: usize) {
-        if let Flow::Tcp(flow) = &mut self.flows[index] {
+        if let Some(flow) = self.flows[index].tcp() {
             flow.pump(&mut self.network, index, end);
         }
     }
@@ -264,9 +262,7 @@ impl<'a> Engine<'a> {
     #[inline(always)]
     fn on_release(&mut self, index: usize, end: usize) -> Option<(usize, usize)> {
         let now = self.now();
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
-            return None;
-        };
+        let flow = self.flows[index].tcp()?;
         let stands = flow.releases[end].at == now;
         stands.then(|| {
             flow.releases[end].at = NEVER;
@@ -278,16 +274,16 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn on_timer(&mut self, index: usize, end: usize) {
         let now = self.now();
-        let Flow::Tcp(flow) = &mut self.flows[index] else {
+        let is_current = |flow: &&mut TcpFlow| flow.scheduled[end] == now;
+        let Some(flow) = self.flows[index].tcp().filter(is_current) else {
             return;
         };
-        if flow.scheduled[end] != now {
-            return;
-        }
         flow.scheduled[end] = NEVER;
         if flow.ends[end].deadline() <= now {
             flow.ends[end].on_timer(now);
-            self.after_timer(index, end);
+            if flow.ends[end].failed() {
+                self.on_handshake_failure(index, end);
+            }
         }
         self.pump(index, end);
     }

@@ -1,13 +1,15 @@
-//! The flows: TCP connections with their application, datagram streams, and pings, each with what it counts.
+//! The flows: TCP connections with their application, streams of datagrams, and pings, with their counters.
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
-use crate::application::{Application, WriteLog};
+use crate::application::{Actions, Application, Writes};
+use crate::network::Network;
 use crate::packet::Packet;
 use crate::schedule::Slot;
-use crate::traffic::Source;
+use crate::source::Source;
+use crate::write_log::WriteLog;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::Protocol;
 use bloatlab_outcome::{TimeMean, TimeSpread};
@@ -19,17 +21,31 @@ pub(crate) enum Flow {
     Echo(Box<EchoFlow>),
 }
 
+impl Flow {
+    /// The flow, if it is a TCP connection.
+    #[inline(always)]
+    pub fn tcp(&mut self) -> Option<&mut TcpFlow> {
+        match self {
+            Self::Tcp(flow) => Some(flow),
+            Self::Udp(_) | Self::Echo(_) => None,
+        }
+    }
+}
+
 /// A TCP flow: end 0 sends data to end 1.
 pub(crate) struct TcpFlow {
     pub ends: [Endpoint; 2],
-    pub application: Application,
+    pub application: Box<dyn Application>,
+    /// What the application says of itself, asked once because every segment needs it.
+    pub application_writes: Writes,
+    pub application_reads: bool,
     /// Which connection of the flow this is.
     pub connection: u8,
-    /// By end, the packet that left last: the next one is written over it, as most of it is alike in all packets of a connection.
+    /// By end, the packet that left last. The next one is written over it, because most fields are equal in all packets of a connection.
     pub packets: [Packet; 2],
-    /// Instant of the timer event that stands in the calendar, by end.
+    /// By end, the instant of the pending timer event.
     pub scheduled: [Nanos; 2],
-    /// The events for which paced segments wait, by end; apart from the timers, which move with every segment.
+    /// By end, the event for which a paced segment waits. It is separate from the timers, which move with every segment.
     pub releases: [Release; 2],
     pub send_buffer: u64,
     pub mss: f64,
@@ -40,14 +56,14 @@ pub(crate) struct TcpFlow {
     pub completed_at: Nanos,
     /// When the first byte was read.
     pub first_read_at: Nanos,
-    /// What earlier connections of this flow counted; none before the second connection.
+    /// Counters of the earlier connections of this flow; `None` during the first connection.
     pub past: Option<Box<Past>>,
     /// Connections of this flow whose handshake was given up.
     pub handshakes_given_up: u64,
     pub stats: TcpStats,
 }
 
-/// What the closed connections of a flow counted.
+/// Counters of the closed connections of a flow.
 pub(crate) struct Past {
     pub sender: SenderStats,
     /// Payload bytes that reached end 1.
@@ -57,9 +73,9 @@ pub(crate) struct Past {
 
 /// When a paced segment may leave.
 pub(crate) struct Release {
-    /// Instant of the event that stands; [`NEVER`] if none does.
+    /// Instant of the pending event; [`NEVER`] if there is none.
     pub at: Nanos,
-    /// Where the event stands; chosen at the first, so that only what paces takes a register.
+    /// Where the event is. Chosen for the first event, so that only paced connections use a register.
     pub slot: Option<Slot>,
 }
 
@@ -72,7 +88,7 @@ impl Default for Release {
     }
 }
 
-/// What a TCP flow counted since the warm-up.
+/// Counters of a TCP flow since the warm-up.
 #[derive(Default)]
 pub(crate) struct TcpStats {
     pub since: Nanos,
@@ -148,7 +164,7 @@ impl TcpFlow {
         past.map_or(*stats, |past| add(&past.sender, stats))
     }
 
-    /// What end 1, as a client, waited for over all connections.
+    /// How often end 1, as a client, waited for a timer over all connections.
     pub fn waits(&self) -> Waits {
         let rtos: u64 = self.ends.iter().map(|end| end.sender.stats.rtos).sum();
         let past = self
@@ -159,6 +175,50 @@ impl TcpFlow {
             syns: past.syns + self.ends[1].syn_repeats(),
             rtos: past.rtos + rtos,
         }
+    }
+
+    /// Takes over what the application writes, and counts what it completed.
+    pub fn write(&mut self, now: Nanos, actions: &Actions) {
+        if actions.write > 0 {
+            self.pending += actions.write;
+            // What an endless writer writes is noted when there is room for it.
+            if self.application_writes != Writes::Endlessly {
+                self.log.write(now, actions.write);
+            }
+            self.feed(now);
+        }
+        if actions.request > 0 {
+            self.ends[1].write(actions.request);
+        }
+        if actions.is_complete {
+            self.completed_at = self.completed_at.min(now);
+        }
+        self.stats.failed_fetches += u64::from(actions.has_failed);
+    }
+
+    /// The application stops.
+    pub fn stop(&mut self, network: &mut Network, index: usize) {
+        self.stats.by_stop = Some((self.arrived(), self.stats.delivered));
+        if !self.application.completes_after_stop() {
+            self.pending = 0;
+            self.ends[0].discard_unsent();
+            self.ends[0].close();
+            self.pump(network, index, 0);
+        }
+    }
+
+    /// Goes on with a new connection between these ends.
+    pub fn replace_connection(&mut self, index: usize, ends: [Endpoint; 2]) {
+        self.past = Some(Box::new(Past {
+            sender: self.sender_stats(),
+            arrived: self.arrived(),
+            waits: self.waits(),
+        }));
+        self.connection = self.connection.wrapping_add(1);
+        self.packets = Self::blank_packets(index, self.connection);
+        self.pending = 0;
+        self.stats.last_departure = NEVER;
+        self.ends = ends;
     }
 
     /// Writes what the application has and the send buffer takes.
@@ -175,11 +235,11 @@ impl TcpFlow {
             return;
         }
         self.ends[0].write(bytes);
-        if matches!(self.application, Application::Greedy) {
+        if self.application_writes == Writes::Endlessly {
             self.log.write(now, bytes);
         } else {
             self.pending -= bytes;
-            if self.pending == 0 && matches!(self.application, Application::Finite { .. }) {
+            if self.pending == 0 && self.application_writes == Writes::Once {
                 self.ends[0].close();
             }
         }
@@ -251,7 +311,7 @@ impl TcpFlow {
         self.stats.delay_sum += self.log.read(now, bytes);
     }
 
-    /// Starts counting anew: the flow begins, or the warm-up is over.
+    /// Resets the counters: the flow begins, or the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
         let sender = &self.ends[0].sender;
         self.stats = TcpStats {
@@ -265,7 +325,7 @@ impl TcpFlow {
             srtt: TimeMean::start(now, sender.rtt.srtt),
             last_departure: NEVER,
             samples: Samples {
-                // The interval under way goes on.
+                // The current sampling interval continues.
                 arrived: self.stats.samples.arrived,
                 bytes_sent: self.stats.samples.bytes_sent,
                 ..Samples::default()
@@ -276,7 +336,7 @@ impl TcpFlow {
 }
 
 impl TcpStats {
-    /// Takes the time up to now into the averages.
+    /// Includes the time up to now in the averages.
     pub fn advance(&mut self, now: Nanos) {
         self.in_flight.advance(now);
         self.cwnd.advance(now);
@@ -288,7 +348,7 @@ fn add(a: &SenderStats, b: &SenderStats) -> SenderStats {
     combine(a, b, |x, y| x + y)
 }
 
-/// What was counted since `base`.
+/// The difference between the counters and `base`.
 pub(crate) fn since(now: &SenderStats, base: &SenderStats) -> SenderStats {
     combine(now, base, |x, y| x - y)
 }
@@ -308,7 +368,7 @@ fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> Sen
     }
 }
 
-/// What ns-3's FlowMonitor keeps of a flow: times and bytes of IP packets.
+/// The counters of ns-3's FlowMonitor: times and bytes of IP packets.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Monitor {
     pub first_sent: Option<Nanos>,
@@ -344,6 +404,45 @@ pub(crate) struct UdpFlow {
     pub sampled_bytes: u64,
     pub sampled_sent: u64,
     pub samples: Samples,
+}
+
+impl UdpFlow {
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            next_seq: 0,
+            sent: 0,
+            sent_bytes: 0,
+            bytes: 0,
+            bytes_by_stop: None,
+            delay: Histogram::default(),
+            jitter: 0.0,
+            last_transit: None,
+            monitor: Monitor::default(),
+            since: NEVER,
+            sampled_bytes: 0,
+            sampled_sent: 0,
+            samples: Samples::default(),
+        }
+    }
+
+    /// A datagram arrived.
+    pub fn receive(&mut self, now: Nanos, packet: &Packet) {
+        let departure = packet.stamped();
+        if departure < self.since {
+            return;
+        }
+        let transit = now - departure;
+        self.bytes += u64::from(packet.segment.length);
+        self.delay.record(transit);
+        if let Some(last) = self.last_transit.replace(transit) {
+            // RFC 3550 section 6.4.1.
+            self.jitter += (transit.abs_diff(last) as f64 - self.jitter) / 16.0;
+            self.monitor.jitter += transit.abs_diff(last);
+        }
+        self.monitor.last_received = now;
+        self.monitor.bytes += u64::from(packet.length());
+    }
 }
 
 /// A ping: requests out, replies back.

@@ -33,12 +33,14 @@ mod sample;
 mod schedule;
 mod sending;
 mod session;
+mod source;
 mod stall;
 mod station;
 mod summary;
 mod tail_drop;
 mod traffic;
 mod watchdog;
+mod write_log;
 
 use std::fmt;
 use std::sync::Arc;

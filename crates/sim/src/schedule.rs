@@ -45,7 +45,7 @@ pub(crate) mod clock {
 pub(crate) mod application {
     pub const START: u32 = 0;
     pub const STOP: u32 = 1;
-    pub const NEXT: u32 = 2;
+    pub const WAKE: u32 = 2;
     /// A power of two, so that nothing is divided.
     pub const KINDS: u32 = 4;
 }

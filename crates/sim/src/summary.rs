@@ -1,6 +1,6 @@
 //! From what was counted to the outcome.
 
-use bloatlab_scenario::{PlanBoxKind, Traffic};
+use bloatlab_scenario::PlanBoxKind;
 
 use crate::RunError;
 use crate::engine::Engine;
@@ -67,20 +67,11 @@ impl Engine<'_> {
                 }
                 _ => Handshake::default(),
             });
-            if let Some(rank) = self.ranks[index].1 {
-                debug_assert_eq!(rank as usize, outcome.probes.len());
-                let (interval, size) = match &planned.traffic {
-                    Traffic::Ping { interval, size } => (interval.0, size.0),
-                    Traffic::Fetch {
-                        interval, response, ..
-                    } => (interval.0, response.0),
-                    _ => (0, 0),
-                };
-                let interval = interval as f64 * MS;
+            if let Some(probe) = planned.traffic.probe() {
                 outcome.probes.push(ProbeInfo {
                     name: planned.name.clone(),
-                    interval,
-                    size,
+                    interval: probe.interval.0 as f64 * MS,
+                    size: probe.size.0,
                 });
             }
             if self.ranks[index].0.is_some() {
@@ -92,7 +83,7 @@ impl Engine<'_> {
                     } else {
                         String::new()
                     },
-                    traffic: traffic_name(&planned.traffic),
+                    traffic: planned.traffic.kind(),
                     start: account.start as f64 * 1e-9,
                     stop: account.stop as f64 * 1e-9,
                     base_rtt: planned.base_rtt as f64 * MS,
@@ -145,17 +136,5 @@ impl Engine<'_> {
             Place::Impairment(i) => self.network.impairments[i as usize].count(),
             Place::Host | Place::CheckingHost => Count::default(),
         }
-    }
-}
-
-fn traffic_name(traffic: &Traffic) -> &'static str {
-    match traffic {
-        Traffic::Greedy => "greedy",
-        Traffic::Finite { .. } => "finite",
-        Traffic::Cbr { .. } => "cbr",
-        Traffic::Poisson { .. } => "poisson",
-        Traffic::OnOff { .. } => "on_off",
-        Traffic::Fetch { .. } => "fetch",
-        Traffic::Ping { .. } => "ping",
     }
 }

@@ -287,21 +287,23 @@ def tc(
     dev: str = "eth0",
     box: str | None = None,
     all_: Annotated[bool, Parameter(name="--all", negative=(), show_default=False)] = False,
+    sysctl: Flag = False,
 ) -> None:
-    """Prints the commands that set a queue up on Linux, one a line.
+    """Prints the commands that set up a queue on Linux, one per line.
 
     Args:
         file: A scenario, whose bottleneck's queue is wanted.
         experiment: An experiment, whose bottleneck's queue is wanted.
-        set_: A parameter's value, or that of a dotted path into FILE, as dumbbell.queue="codel target 10ms". Repeatable.
-        queue: A queue: a name, a table or tc's own words, as "fq_codel limit 5000".
+        set_: A parameter's value, or that of a dotted path into FILE, such as dumbbell.queue="codel target 10ms". Repeatable.
+        queue: A queue: a name, a table or the words of tc, such as "fq_codel limit 5000".
         dev: The network device.
         box: The link whose queue is wanted [default: bottleneck].
-        all_: Print every word, also where it says what is tc's default.
+        all_: Print every word, also those that are the default of tc.
+        sysctl: Also print the commands for the TCP connections of the flows: modules, sysctls and settings of the device.
     """
     from bloatlab.cli.tc import commands
 
-    for line in commands(file, experiment, set_, queue, dev, box, all_words=all_):
+    for line in commands(file, experiment, set_, queue, dev, box, all_words=all_, sysctl=sysctl):
         print(line)
 
 

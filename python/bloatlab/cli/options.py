@@ -30,7 +30,7 @@ Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), show_default=False)]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
-Format = Literal["rate_interval", "time_rate", "mahimahi"]
+Format = Annotated[str, Parameter(metavar="FORMAT")]
 Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
 EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE")]
 
@@ -130,11 +130,11 @@ class Reading:
     """How the file of a trace is read."""
 
     format: Format | None = None
-    """Format of the file [default: seen from it]."""
+    """Format of the file, as `bloatlab trace formats` lists them [default: recognized from the file]."""
     unit: Unit = "Mbit/s"
     """Unit of its rates."""
     zero_keeps_rate: Flag = False
-    """A rate of 0 leaves the one before, as with a tc that refuses it."""
+    """A rate of 0 leaves the previous one in force, as with a tc that refuses it."""
     interval_loses_digit: Flag = False
     """An interval loses its last character, as in the player of the 60 GHz traces."""
     skips_unfinished_line: Flag = False

@@ -124,6 +124,11 @@ def _show_algorithm(out: Console, description: Mapping[str, Any]) -> None:
     if details := description.get("details"):
         out.print(details)
     out.print(f"source: {description['source']}", soft_wrap=True)
+    if elsewhere := description.get("elsewhere"):
+        linux = elsewhere["linux"] or {"name": None}
+        names = {"Linux": linux["name"], "ns-3": elsewhere["ns3"], "ns-2": elsewhere["ns2"]}
+        known = ", ".join(f"{system}: {name}" for system, name in names.items() if name is not None)
+        out.print(f"elsewhere: {known or 'none known'}", soft_wrap=True, markup=False)
     table = Table()
     for heading in ("parameter", "default", "allowed"):
         table.add_column(heading, no_wrap=heading == "parameter")

@@ -1,4 +1,4 @@
-"""`tc`: the commands that set a queue up on Linux."""
+"""`tc`: the commands that set up a queue, and TCP connections, on Linux."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ def commands(
     box: str | None,
     *,
     all_words: bool,
+    sysctl: bool = False,
 ) -> list[str]:
-    """The commands for a queue, for that of a scenario's box or for that of an experiment.
+    """The commands for a queue: a given one, that of a scenario's box or that of an experiment.
+
+    With `sysctl`, the commands for the TCP connections of the flows follow.
 
     Raises:
         ParameterError: None or several of them are given, or there is no such box.
@@ -37,8 +40,8 @@ def commands(
     if (file is not None) + (experiment is not None) + (queue is not None) != 1:
         raise ParameterError("tc: give one of a scenario's file, --experiment NAME and --queue QUEUE")
     if queue is not None:
-        if set_ or box is not None:
-            raise ParameterError("tc: --set and --box go with a scenario or an experiment, not with --queue")
+        if set_ or box is not None or sysctl:
+            raise ParameterError("tc: --set, --box and --sysctl need a scenario or an experiment, not --queue")
         return language.tc(json.dumps(named("--queue", value, queue)), device, all_words)
     source: Source = (
         ScenarioSource(read(file), file.stem)
@@ -46,12 +49,28 @@ def commands(
         else ExperimentSource(get(str(experiment), may_import=True))
     )
     given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
-    queues = queues_of(json.loads(plan_points(source, [{}], given, dry=True)[0].scenario))
+    scenario = json.loads(plan_points(source, [{}], given, dry=True)[0].scenario)
+    queues = queues_of(scenario)
     name = _choose(queues, box)
     try:
-        return language.tc(json.dumps(queues[name]), device, all_words)
+        lines = language.tc(json.dumps(queues[name]), device, all_words)
     except language.ScenarioError as error:
         raise ParameterError(f"{name}: {error}") from error
+    return [*lines, *(_of_flows(scenario["flows"], device) if sysctl else [])]
+
+
+def _of_flows(flows: Sequence[Mapping[str, Any]], device: str) -> list[str]:
+    """The commands for the TCP connections of the flows. Flows with the same commands share them."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for index, flow in enumerate(flows):
+        path = f"flows[{index}]"
+        try:
+            lines = language.sysctl(json.dumps(flow), device)
+        except language.ScenarioError as error:
+            raise ParameterError(f"{path}.{error}") from error
+        if lines:
+            groups.setdefault(tuple(lines), []).append(flow.get("name", path))
+    return [line for lines, names in groups.items() for line in (f"# {', '.join(names)}", *lines)]
 
 
 def _choose(queues: Mapping[str, Any], box: str | None) -> str:

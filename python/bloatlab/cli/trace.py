@@ -18,6 +18,20 @@ MANY_DIPS = 20
 """More are counted, not listed."""
 
 
+def show_formats(*, as_json: bool) -> None:
+    """Prints the formats of trace files."""
+    formats = traces.formats().values()
+    if as_json:
+        print(json.dumps([dataclasses.asdict(entry) for entry in formats]))
+        return
+    from rich.table import Table
+
+    table = Table("format", "example of a line", "what it means")
+    for entry in formats:
+        table.add_row(entry.name, entry.example, entry.description)
+    console().print(table)
+
+
 def make_trace(
     kind: str,
     set_: Sequence[str],
@@ -45,10 +59,9 @@ def show_trace(file: Path, reading: Reading, below: str | None, interval: str, *
         print(json.dumps(info))
         return
     dips = info["dips"]
+    holds = traces.formats()[info["format"]].holds
     out = console()
-    out.print(
-        f"{file}: {info['format']}, {info['entries']} {'deliveries' if info['format'] == 'mahimahi' else 'lines'}"
-    )
+    out.print(f"{file}: {info['format']}, {info['entries']} {'deliveries' if holds == 'deliveries' else 'lines'}")
     out.print(f"length {number(info['seconds'])} s")
     names = ("mean", "median", "least", "most")
     out.print("rate " + ", ".join(f"{name} {number(info[name])}" for name in names) + " Mbit/s")

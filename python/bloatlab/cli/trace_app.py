@@ -15,6 +15,18 @@ trace = App(name="trace", help="Traces, rates over time: makes, describes, draws
 Interval = Annotated[str, Parameter(name="--interval")]
 
 
+@trace.command(name="formats")
+def formats_(*, json: Flag = False) -> None:
+    """Lists the formats of trace files.
+
+    Args:
+        json: Print one JSON list and nothing else.
+    """
+    from bloatlab.cli.trace import show_formats
+
+    show_formats(as_json=json)
+
+
 @trace.command
 def make(
     kind: str,
@@ -28,17 +40,19 @@ def make(
     interval: Interval = "100ms",
     out: Out = None,
 ) -> None:
-    """Makes a trace by a generator, as a dumbbell's bottleneck has it in a run of that seed, and prints its path (or the trace).
+    """Makes a trace with a generator, writes it to a file and prints the path, or prints the trace.
+
+    The bottleneck of a dumbbell has the same trace in a run with this seed.
 
     Args:
         kind: Kind of vary.rate: mmwave, blockage, markov, sinusoid, random_walk, pulse, steps, poisson, file, mahimahi.
-        set_: A parameter of the generator, as preset=lb. Repeatable.
+        set_: A parameter of the generator, such as preset=lb. Repeatable.
         seed: Seed of the random streams.
-        duration: Length.
-        rate: The constant rate beside the generator: of poisson the mean, of others what holds until the first change.
-        to: Format of the file [default: rate_interval, of deliveries mahimahi].
-        to_unit: Unit of the file's rates.
-        interval: Over which deliveries are counted if rates are wanted.
+        duration: Length of the trace.
+        rate: The constant rate beside the generator: for poisson the mean rate, for others the rate until the first change.
+        to: Format of the file [default: rate_interval, for deliveries mahimahi].
+        to_unit: Unit of the rates in the file.
+        interval: Interval over which deliveries are counted if the format holds rates.
         out: File to write [default: standard output].
     """
     from bloatlab.cli.trace import make_trace
@@ -55,13 +69,13 @@ def info(
     interval: Interval = "100ms",
     json: Flag = False,
 ) -> None:
-    """Says what a file holds: format, length, mean, median and range of the rate, and its dips.
+    """Describes a trace: its format, its length, mean, median and range of its rate, and its dips.
 
     Args:
         file: The trace.
         reading: How the file is read.
         below: A dip is below this rate [default: half of the median].
-        interval: Over which deliveries are counted.
+        interval: Interval over which deliveries are counted.
         json: Print one JSON object and nothing else.
     """
     from bloatlab.cli.trace import show_trace
@@ -85,7 +99,7 @@ def plot(
         reading: How the file is read.
         out: File to write; .svg, .png, .pdf, .html or .json.
         below: A dip is below this rate [default: half of the median].
-        interval: Over which deliveries are counted.
+        interval: Interval over which deliveries are counted.
     """
     from bloatlab.cli.trace import plot_trace
 
@@ -104,15 +118,15 @@ def convert(
 ) -> None:
     """Writes a trace in another format and prints its path.
 
-    Times in seconds stay exact; a delivery comes at the millisecond at which it has been earned.
+    Times in seconds stay exact. A delivery comes at the first millisecond at which the rate has provided its bits.
 
     Args:
         file: The trace.
         reading: How the file is read.
         out: File to write.
-        to: Its format.
+        to: Its format, as `bloatlab trace formats` lists them.
         to_unit: Unit of its rates.
-        interval: Over which deliveries are counted if rates are wanted.
+        interval: Interval over which deliveries are counted if the format holds rates.
     """
     from bloatlab.cli.trace import convert_trace
 

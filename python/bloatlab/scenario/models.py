@@ -85,7 +85,7 @@ class BlockageNone(BaseModel):
 
 class Cbr(BaseModel):
     """
-    Packets of one size at even distances.
+    Packets of one size at equal intervals.
     """
 
     model_config = ConfigDict(
@@ -94,7 +94,7 @@ class Cbr(BaseModel):
     kind: Literal["cbr"] = "cbr"
     packet: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(B|kB|MB|GB|KiB|MiB|GiB)\\s*$")] = "1200B"
     """
-    Payload of a packet (over TCP: of a write).
+    Payload of a packet, or of a write over TCP.
     """
     rate: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
@@ -179,7 +179,7 @@ class ChannelTrace(BaseModel):
 
 class DurationHandover(BaseModel):
     """
-    Drawn anew at each handover.
+    Drawn at each handover.
     """
 
     model_config = ConfigDict(
@@ -204,7 +204,7 @@ class DurationHandover(BaseModel):
     """
     pause: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "0ns"
     """
-    How long nothing arrives from a handover on; shorter than `interval`.
+    How long nothing arrives after a handover; shorter than `interval`.
     """
 
 
@@ -218,15 +218,15 @@ class State(BaseModel):
     )
     dwell: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Mean of the exponentially distributed time in it, from 1 us to 1 h.
+    Mean of the exponentially distributed time in this state, from 1 us to 1 h.
     """
     to: list[float] | None = None
     """
-    Weights of the states that may follow, one for each state, 0 for itself; absent: all others alike.
+    Weights of the states that may follow: one for each state, 0 for this state. Absent: all others are equally likely.
     """
     value: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    The value in it.
+    The value in this state.
     """
 
 
@@ -274,7 +274,7 @@ class DurationPulse(BaseModel):
 
 class DurationRandomWalk(BaseModel):
     """
-    Wanders between two bounds.
+    A random walk between two bounds.
     """
 
     model_config = ConfigDict(
@@ -299,13 +299,13 @@ class DurationRandomWalk(BaseModel):
     """
     sigma: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Standard deviation of what is drawn for each move.
+    Standard deviation of the draw for each move.
     """
 
 
 class DurationSinusoid(BaseModel):
     """
-    Swings round a mean.
+    A sine wave around a mean.
     """
 
     model_config = ConfigDict(
@@ -313,7 +313,7 @@ class DurationSinusoid(BaseModel):
     )
     amplitude: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    How far it goes from there, at most `mean`.
+    Greatest difference from the mean; at most `mean`.
     """
     interval: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "100ms"
     """
@@ -322,15 +322,15 @@ class DurationSinusoid(BaseModel):
     kind: Literal["sinusoid"] = "sinusoid"
     mean: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    The middle.
+    The mean value.
     """
     period: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Time of one swing, from 1 ms to 1 h.
+    Length of one period, from 1 ms to 1 h.
     """
     phase: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     """
-    Where in the swing it begins, as a share of the period, at least 0 and below 1.
+    Phase at the start of the run, as a share of the period; at least 0 and below 1.
     """
 
 
@@ -390,7 +390,7 @@ class Fading(BaseModel):
 
 class Fetch(BaseModel):
     """
-    The client asks, the server answers, again and again. The data flows from server to client.
+    A client requests a page, the server responds, and the client waits before the next request. The data flows from server to client.
     """
 
     model_config = ConfigDict(
@@ -398,11 +398,11 @@ class Fetch(BaseModel):
     )
     connection: Literal["new", "persistent"] = "new"
     """
-    The connection.
+    The connections.
     """
     interval: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "0ns"
     """
-    Wait after a complete page before the next request.
+    Time from a complete page to the next request.
     """
     kind: Literal["fetch"] = "fetch"
     request: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(B|kB|MB|GB|KiB|MiB|GiB)\\s*$")] = "200B"
@@ -494,9 +494,11 @@ class HarqParams(BaseModel):
 
 class Jitter(BaseModel):
     """
-    Each packet's delay differs from the constant one by a draw of its own; it is never below 0.
+    The delay of each packet differs from the constant one by a random draw. It is never below 0.
 
-    The meaning of `size` and the names of the distributions are netem's. Without `reorder` a packet waits for the one before it; many draws then give the delay of the slowest.
+    The meaning of `size` and the names of the distributions are netem's. Without `reorder`, a packet waits for the one before it, so packets often
+    have the
+    delay of a slower packet before them.
     """
 
     model_config = ConfigDict(
@@ -512,7 +514,7 @@ class Jitter(BaseModel):
     """
     size: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    How far draws go: the bound of `uniform`, the standard deviation of others; above 0, at most 1 h.
+    Size of the draws: the bound for `uniform`, the standard deviation for the others. Above 0, at most 1 h.
     """
 
 
@@ -587,7 +589,7 @@ class MobilityStatic(BaseModel):
 
 class OnOff(BaseModel):
     """
-    Constant rate while on, silence while off.
+    A constant rate while on, silence while off.
     """
 
     model_config = ConfigDict(
@@ -608,7 +610,7 @@ class OnOff(BaseModel):
     """
     packet: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(B|kB|MB|GB|KiB|MiB|GiB)\\s*$")] = "1200B"
     """
-    Payload of a packet (over TCP: of a write).
+    Payload of a packet, or of a write over TCP.
     """
     rate: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
@@ -780,7 +782,7 @@ class PdcpParams(BaseModel):
 
 class Ping(BaseModel):
     """
-    An ICMP echo at even distances, and its reply.
+    An ICMP echo request at equal intervals, and its reply.
     """
 
     model_config = ConfigDict(
@@ -788,7 +790,7 @@ class Ping(BaseModel):
     )
     interval: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "200ms"
     """
-    Distance of two echoes.
+    Time from one request to the next.
     """
     kind: Literal["ping"] = "ping"
     size: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(B|kB|MB|GB|KiB|MiB|GiB)\\s*$")] = "64B"
@@ -799,7 +801,7 @@ class Ping(BaseModel):
 
 class Poisson(BaseModel):
     """
-    Packets of one size with exponentially distributed distances.
+    Packets of one size at exponentially distributed intervals.
     """
 
     model_config = ConfigDict(
@@ -808,7 +810,7 @@ class Poisson(BaseModel):
     kind: Literal["poisson"] = "poisson"
     packet: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(B|kB|MB|GB|KiB|MiB|GiB)\\s*$")] = "1200B"
     """
-    Payload of a packet (over TCP: of a write).
+    Payload of a packet, or of a write over TCP.
     """
     rate: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
@@ -830,15 +832,15 @@ class State1(BaseModel):
     )
     dwell: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Mean of the exponentially distributed time in it, from 1 us to 1 h.
+    Mean of the exponentially distributed time in this state, from 1 us to 1 h.
     """
     to: list[float] | None = None
     """
-    Weights of the states that may follow, one for each state, 0 for itself; absent: all others alike.
+    Weights of the states that may follow: one for each state, 0 for this state. Absent: all others are equally likely.
     """
     value: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    The value in it.
+    The value in this state.
     """
 
 
@@ -886,7 +888,7 @@ class ProbabilityPulse(BaseModel):
 
 class ProbabilityRandomWalk(BaseModel):
     """
-    Wanders between two bounds.
+    A random walk between two bounds.
     """
 
     model_config = ConfigDict(
@@ -911,13 +913,13 @@ class ProbabilityRandomWalk(BaseModel):
     """
     sigma: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    Standard deviation of what is drawn for each move.
+    Standard deviation of the draw for each move.
     """
 
 
 class ProbabilitySinusoid(BaseModel):
     """
-    Swings round a mean.
+    A sine wave around a mean.
     """
 
     model_config = ConfigDict(
@@ -925,7 +927,7 @@ class ProbabilitySinusoid(BaseModel):
     )
     amplitude: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    How far it goes from there, at most `mean`.
+    Greatest difference from the mean; at most `mean`.
     """
     interval: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "100ms"
     """
@@ -934,15 +936,15 @@ class ProbabilitySinusoid(BaseModel):
     kind: Literal["sinusoid"] = "sinusoid"
     mean: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    The middle.
+    The mean value.
     """
     period: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Time of one swing, from 1 ms to 1 h.
+    Length of one period, from 1 ms to 1 h.
     """
     phase: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     """
-    Where in the swing it begins, as a share of the period, at least 0 and below 1.
+    Phase at the start of the run, as a share of the period; at least 0 and below 1.
     """
 
 
@@ -1027,7 +1029,7 @@ class RateBlockage(BaseModel):
     """
     interval: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "10ms"
     """
-    Time between two looks, from 1 ms to 1 h.
+    Time between two computations of the rate, from 1 ms to 1 h.
     """
     kind: Literal["blockage"] = "blockage"
     model: Literal["a", "b"] = "b"
@@ -1056,7 +1058,8 @@ class RateBlockage(BaseModel):
     """
     table: Annotated[list[TableItem] | None, Field(max_length=1000, min_length=1)] = None
     """
-    SNRs in ascending order, each with the rate from there on; below the first there is none. The default is IEEE 802.11ad's single carrier.
+    SNRs in ascending order, each with the rate from that SNR on. Below the first the rate is 0. The default is the single carrier of IEEE
+    802.11ad.
     """
     transmitter_height: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
     """
@@ -1094,7 +1097,7 @@ class RateFile(BaseModel):
     """
     interval_loses_digit: bool = False
     """
-    An interval loses its last character: 0.25 is 0.2. Only of `rate_interval`.
+    An interval loses its last character: 0.25 becomes 0.2. Only for `rate_interval`.
     """
     kind: Literal["file"] = "file"
     skips_unfinished_line: bool = False
@@ -1107,7 +1110,7 @@ class RateFile(BaseModel):
     """
     zero_keeps_rate: bool = False
     """
-    A rate of 0 is not set: the one before stays, as with a tc that refuses it. Otherwise it is an outage.
+    A rate of 0 leaves the previous one in force, as with a tc that refuses it. Otherwise it is an outage.
     """
 
 
@@ -1144,15 +1147,15 @@ class State2(BaseModel):
     )
     dwell: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Mean of the exponentially distributed time in it, from 1 us to 1 h.
+    Mean of the exponentially distributed time in this state, from 1 us to 1 h.
     """
     to: list[float] | None = None
     """
-    Weights of the states that may follow, one for each state, 0 for itself; absent: all others alike.
+    Weights of the states that may follow: one for each state, 0 for this state. Absent: all others are equally likely.
     """
     value: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
-    The value in it.
+    The value in this state.
     """
 
 
@@ -1181,15 +1184,16 @@ class RateMmwave(BaseModel):
     )
     gap: Annotated[str | None, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = None
     """
-    Mean time from the beginning of a blockage (of `mobb`: from its end) to the next, from 1 s to 1 h. Absent: 17 s (`sb`), 18.5 s (`lb`), 8.5 s (`mobb`).
+    Mean time from the beginning of a blockage (for `mobb`: from its end) to the next, from 1 s to 1 h. Absent: 17 s (`sb`), 18.5 s (`lb`), 8.5 s
+    (`mobb`).
     """
     gap_deviation: Annotated[str | None, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = None
     """
-    Standard deviation of that time, at most 1 h. Absent: 1.2 s, of `mobb` 4 s.
+    Standard deviation of that time, at most 1 h. Absent: 1.2 s, for `mobb` 4 s.
     """
     interval: Annotated[str | None, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = None
     """
-    Length of a sample, from 1 ms to 1 h. Absent: 300 ms, of `mobb` 250 ms. Blockages are counted in samples and grow with it, where recipes do so.
+    Length of a sample, from 1 ms to 1 h. Absent: 300 ms, for `mobb` 250 ms. In some presets blockages are a number of samples, and grow with it.
     """
     kind: Literal["mmwave"] = "mmwave"
     preset: Literal["sl", "sb", "lb", "mobb"] = "sl"
@@ -1202,7 +1206,7 @@ class RateMmwave(BaseModel):
     """
     zero_keeps_rate: bool = False
     """
-    A rate of 0 is not set: the one before stays, as with a tc that refuses it. Otherwise it is an outage.
+    A rate of 0 leaves the previous one in force, as with a tc that refuses it. Otherwise it is an outage.
     """
 
 
@@ -1246,7 +1250,7 @@ class RatePulse(BaseModel):
 
 class RateRandomWalk(BaseModel):
     """
-    Wanders between two bounds.
+    A random walk between two bounds.
     """
 
     model_config = ConfigDict(
@@ -1271,13 +1275,13 @@ class RateRandomWalk(BaseModel):
     """
     sigma: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
-    Standard deviation of what is drawn for each move.
+    Standard deviation of the draw for each move.
     """
 
 
 class RateSinusoid(BaseModel):
     """
-    Swings round a mean.
+    A sine wave around a mean.
     """
 
     model_config = ConfigDict(
@@ -1285,7 +1289,7 @@ class RateSinusoid(BaseModel):
     )
     amplitude: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
-    How far it goes from there, at most `mean`.
+    Greatest difference from the mean; at most `mean`.
     """
     interval: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")] = "100ms"
     """
@@ -1294,15 +1298,15 @@ class RateSinusoid(BaseModel):
     kind: Literal["sinusoid"] = "sinusoid"
     mean: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*[kKMGT]?(bit/s|bps|bit|Bps|B/s)\\s*$")]
     """
-    The middle.
+    The mean value.
     """
     period: Annotated[str, Field(pattern="^\\s*[0-9.]+\\s*(ns|us|µs|ms|s|min|h)\\s*$")]
     """
-    Time of one swing, from 1 ms to 1 h.
+    Length of one period, from 1 ms to 1 h.
     """
     phase: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     """
-    Where in the swing it begins, as a share of the period, at least 0 and below 1.
+    Phase at the start of the run, as a share of the period; at least 0 and below 1.
     """
 
 

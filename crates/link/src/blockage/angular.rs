@@ -1,4 +1,4 @@
-//! Model A: screens at angles as the receiver sees them (TR 38.901 section 7.6.4.1). Angles in degrees.
+//! Model A: screens at angles around the receiver (TR 38.901 section 7.6.4.1). Angles are in degrees.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{between, edge, loss};
 
-/// Blockers round a receiver, besides its own body.
+/// Number of blockers around a receiver, without its holder's body.
 const BLOCKERS: usize = 4;
-/// Loss of the receiver's own body, dB.
+/// Loss of the holder's body, dB.
 const BODY: f64 = 30.0;
 
-/// A screen that fills a part of what the receiver sees.
+/// A screen that blocks a range of angles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AngularScreen {
     /// Azimuth of its centre.
@@ -27,11 +27,11 @@ pub struct AngularScreen {
 }
 
 impl AngularScreen {
-    /// Its loss, in dB, for a ray that arrives from there.
+    /// Its loss in dB for a ray that arrives from this direction.
     pub fn loss(&self, wavelength: f64, azimuth: f64, zenith: f64) -> f64 {
         let across = turn(azimuth - self.azimuth);
         let above = zenith - self.zenith;
-        // TR 38.901 section 7.6.4.1: no loss farther from the centre than its whole width or height.
+        // TR 38.901 section 7.6.4.1: there is no loss farther from the centre than the whole width or height.
         if across.abs() >= self.width || above.abs() >= self.height {
             return 0.0;
         }
@@ -55,7 +55,7 @@ fn turn(angle: f64) -> f64 {
     angle - 360.0 * libm::floor((angle + 180.0) / 360.0)
 }
 
-/// How the receiver is held, and so where its holder's body is.
+/// How the receiver is held, which says where its holder's body is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Orientation {
@@ -69,7 +69,7 @@ pub enum Orientation {
 }
 
 impl Orientation {
-    /// Loss of the body that holds it, in dB, for a ray that arrives from there: TR 38.901 section 7.6.4.1.
+    /// Loss of the holder's body in dB for a ray that arrives from this direction (TR 38.901 section 7.6.4.1).
     pub fn loss(self, azimuth: f64, zenith: f64) -> f64 {
         let (centre, width, middle, height) = match self {
             Self::Free => return 0.0,
@@ -96,7 +96,7 @@ pub enum Surroundings {
     Indoor,
 }
 
-/// A normal value that forgets over time.
+/// A normally distributed value whose correlation decays over time.
 #[derive(Clone, Debug)]
 struct Drift(f64);
 
@@ -105,18 +105,19 @@ impl Drift {
         Self(rng.normal(1.0))
     }
 
-    /// Keeps this share of itself.
+    /// Draws the next value, whose correlation with the present one is this.
     fn step(&mut self, kept: f64, rng: &mut Rng) {
         self.0 = kept * self.0 + rng.normal(libm::sqrt(1.0 - kept * kept));
     }
 
-    /// Uniform between two bounds.
+    /// The value mapped to a uniform distribution between two bounds.
     fn uniform(&self, low: f64, high: f64) -> f64 {
         low + (high - low) * 0.5 * libm::erfc(-self.0 / std::f64::consts::SQRT_2)
     }
 }
 
-/// The four blockers round a receiver: place and size drift, uniform at any instant, with the correlation of TR 38.901 section 7.6.4.1.
+/// The four blockers around a receiver. Their places and sizes drift with the correlation of TR 38.901 section 7.6.4.1, and are uniform at any
+/// instant.
 #[derive(Clone, Debug)]
 pub struct AngularBlockers {
     surroundings: Surroundings,
@@ -129,7 +130,7 @@ pub struct AngularBlockers {
 }
 
 impl AngularBlockers {
-    /// Blockers that move, or that are moved past, at this speed in m/s.
+    /// Blockers that move relative to the receiver at this speed in m/s.
     pub fn new(surroundings: Surroundings, speed: f64, mut rng: Rng) -> Self {
         let drifts = std::array::from_fn(|_| std::array::from_fn(|_| Drift::new(&mut rng)));
         Self {
@@ -141,7 +142,7 @@ impl AngularBlockers {
         }
     }
 
-    /// Goes to an instant, which must not be before the last.
+    /// Advances to an instant, which must not precede the last one.
     pub fn go(&mut self, now: Nanos) {
         let correlation = match self.surroundings {
             Surroundings::Outdoor => 10.0,
@@ -156,7 +157,7 @@ impl AngularBlockers {
         }
     }
 
-    /// The screens as they stand: TR 38.901 section 7.6.4.1.
+    /// The screens at this instant (TR 38.901 section 7.6.4.1).
     pub fn screens(&self) -> [AngularScreen; BLOCKERS] {
         std::array::from_fn(|place| {
             let [azimuth, width, height] = &self.drifts[place];
@@ -174,7 +175,7 @@ impl AngularBlockers {
         })
     }
 
-    /// Their loss together, in dB, for a ray that arrives from there.
+    /// The sum of their losses in dB for a ray that arrives from this direction.
     pub fn loss(&self, wavelength: f64, azimuth: f64, zenith: f64) -> f64 {
         let screens = self.screens();
         screens

@@ -1,4 +1,4 @@
-//! Model B: screens that stand in space (TR 38.901 section 7.6.4.2). Lengths in m.
+//! Model B: screens at places on the ground (TR 38.901 section 7.6.4.2). Lengths are in m.
 
 use bloatlab_units::{Nanos, Rng};
 
@@ -7,9 +7,9 @@ use super::{between, edge, loss};
 /// An upright screen on the ground, across the path between two antennas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Screen {
-    /// Along the path on the ground, from the transmitter.
+    /// Distance from the transmitter, along the path on the ground.
     pub along: f64,
-    /// From the path on the ground to the middle of the screen.
+    /// Distance from the path on the ground to the middle of the screen.
     pub aside: f64,
     /// Width.
     pub width: f64,
@@ -18,7 +18,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Its loss, in dB, between antennas at these heights, so far apart on the ground. There is none if it stands beyond one of them.
+    /// Its loss in dB between antennas at these heights and at this distance on the ground. There is no loss if the screen is not between them.
     pub fn loss(&self, wavelength: f64, apart: f64, heights: [f64; 2]) -> f64 {
         let (before, behind) = (self.along, apart - self.along);
         if before <= 0.0 || behind <= 0.0 {
@@ -53,7 +53,7 @@ impl Screen {
     }
 }
 
-/// How a person is seen by model B: TR 38.901 section 7.6.4.2, a screen of 0.3 m by 1.7 m.
+/// A person in model B (TR 38.901 section 7.6.4.2): by default a screen of 0.3 m by 1.7 m.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Person {
     /// Width of the screen.
@@ -68,28 +68,28 @@ pub struct Person {
 #[derive(Clone, Copy, Debug)]
 struct Walker {
     along: f64,
-    /// When it is on the path.
+    /// When the person is on the path.
     middle: Nanos,
 }
 
-/// How far from the path a walker is no longer reckoned with: at 60 GHz and 100 m it costs less than 0.1 dB there.
+/// Distance from the path beyond which a person is ignored. At 60 GHz and 100 m the loss there is less than 0.1 dB.
 const REACH: f64 = 5.0;
 
-/// People who cross a path at right angles: a Poisson process, each somewhere along the path.
+/// People who cross a path at right angles: a Poisson process in time, uniform along the path.
 #[derive(Clone, Debug)]
 pub struct Crossings {
     person: Person,
     apart: f64,
-    /// Mean time between two, ns.
+    /// Mean time between two people, ns.
     gap: f64,
     walkers: std::collections::VecDeque<Walker>,
-    /// On the path next, among those that are not yet near.
+    /// The next person on the path, who is not yet near.
     next: Walker,
     rng: Rng,
 }
 
 impl Crossings {
-    /// People of this kind on a path of this length, one every `gap` ns in the mean.
+    /// People of this kind on a path of this length, on average one every `gap` ns.
     pub fn new(person: Person, apart: f64, gap: f64, rng: Rng) -> Self {
         let mut crossings = Self {
             person,
@@ -106,7 +106,7 @@ impl Crossings {
         crossings
     }
 
-    /// The one who is on the path next after this instant.
+    /// Draws the next person on the path after this instant.
     fn follow(&mut self, after: Nanos) -> Walker {
         let gap = self.rng.exponential(self.gap);
         Walker {
@@ -115,7 +115,7 @@ impl Crossings {
         }
     }
 
-    /// The screens near the path at an instant, which must not be before the last.
+    /// The screens near the path at an instant, which must not precede the last one.
     pub fn screens(&mut self, now: Nanos) -> impl Iterator<Item = Screen> + '_ {
         let near = (REACH / self.person.speed * 1e9) as Nanos;
         while self.next.middle <= now.saturating_add(near) {
@@ -140,7 +140,7 @@ impl Crossings {
         })
     }
 
-    /// Their loss together, in dB, between antennas at these heights.
+    /// The sum of their losses in dB between antennas at these heights.
     pub fn loss(&mut self, now: Nanos, wavelength: f64, heights: [f64; 2]) -> f64 {
         let apart = self.apart;
         self.screens(now)

@@ -3,7 +3,7 @@
 use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
 use super::factory::{Action, Impairment};
-use crate::{Course, Probability, Variation};
+use crate::{Probability, Trajectory, Variation};
 
 /// A probability in a document: the constant value, and how it varies.
 #[derive(Clone, Copy)]
@@ -43,13 +43,14 @@ impl Given<'_> {
         streams: &Streams,
         interrupt: &Interrupt,
     ) -> Varying {
-        let course = self.vary.map(|vary| {
+        let trajectory = self.vary.map(|vary| {
             let rng = streams.stream(&format!("vary/{name}/{kind}"));
-            vary.course(self.probability, rng).interrupted_by(interrupt)
+            vary.trajectory(self.probability, rng)
+                .interrupted_by(interrupt)
         });
         Varying {
             probability: self.probability,
-            course,
+            trajectory,
         }
     }
 }
@@ -62,15 +63,15 @@ fn check_variation(vary: Option<&Variation<Probability>>) -> Result<(), String> 
 /// A probability that may vary.
 pub(super) struct Varying {
     probability: f64,
-    course: Option<Course>,
+    trajectory: Option<Trajectory>,
 }
 
 impl Varying {
     /// The probability at this instant.
     #[inline]
     pub fn at(&mut self, now: Nanos) -> f64 {
-        if let Some(course) = &mut self.course {
-            self.probability = course.at(now);
+        if let Some(trajectory) = &mut self.trajectory {
+            self.probability = trajectory.at(now);
         }
         self.probability
     }

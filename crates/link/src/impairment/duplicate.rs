@@ -43,7 +43,9 @@ impl Factory for Params {
     fn build(&self, streams: &Streams, interrupt: &Interrupt) -> Box<dyn Impairment> {
         let name = &self.name;
         Box::new(Random {
-            probability: self.given().over_time("duplicate", name, streams, interrupt),
+            probability: self
+                .given()
+                .over_time("duplicate", name, streams, interrupt),
             rng: streams.stream(&format!("duplicate/{name}")),
             action: Action::Duplicate,
         })

@@ -44,7 +44,7 @@ impl Params {
     /// The first one.
     pub fn validate(&self) -> Result<(), String> {
         for (name, value) in [("p", self.p), ("r", self.r.unwrap_or(1.0))] {
-            // Written so that NaN is refused.
+            // This form also refuses NaN.
             if !(value > 0.0 && value <= 1.0) {
                 return Err(format!(
                     "{name}: must be above 0 and at most 1, not {value}"
@@ -84,7 +84,7 @@ impl Params {
 /// The chain and its state.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// Probability of a step to the other state, and of a loss, in each.
+    /// By state, the probabilities of a step to the other state and of a loss.
     good: [f64; 2],
     bad: [f64; 2],
     is_bad: bool,

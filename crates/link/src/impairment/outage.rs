@@ -63,7 +63,9 @@ impl Impairment for Outages {
         let Some(since_first) = now.checked_sub(self.first) else {
             return Action::Forward;
         };
-        let since_last = self.interval.map_or(since_first, |interval| since_first % interval);
+        let since_last = self
+            .interval
+            .map_or(since_first, |interval| since_first % interval);
         if since_last < self.length {
             Action::Drop
         } else {

@@ -4,10 +4,10 @@ use bloatlab_units::{MILLISECOND, Nanos, Rng, SECOND};
 
 use super::Preset;
 
-/// The level below the clear ones: 802.11ad's MCS 8.
+/// The level below the clear levels: MCS 8 of 802.11ad.
 pub(super) const LOWER: u64 = 2310;
 
-/// From one sample to the next no measured rate falls to less than a sixth (2310 to 385 Mbit/s), but to 0.
+/// In the measured traces, the rate never falls to less than a sixth from one sample to the next (2310 to 385 Mbit/s), except to 0.
 pub(super) const DEEPEST: u64 = 6;
 
 /// How a preset's samples are drawn.
@@ -22,16 +22,16 @@ pub(super) struct Recipe {
 /// The level while nothing blocks the path.
 #[derive(Clone, Copy)]
 pub(super) enum Clear {
-    /// U(2850, 3080), drawn anew every so many samples; a sample is at `LOWER` with this probability.
+    /// U(2850, 3080), drawn once per this number of samples. A sample is at `LOWER` with this probability.
     Held { lower: f64, samples: u64 },
-    /// As [`walking`] draws it, for 6 to 17 samples.
+    /// Drawn by [`walking`], for 6 to 17 samples.
     Walking,
 }
 
-/// When the path is blocked, how long and how badly.
+/// When and for how long the path is blocked, and by how much.
 #[derive(Clone)]
 pub(super) struct Blockage {
-    /// Mean and standard deviation of the time to the next, ns.
+    /// Mean and standard deviation of the time to the next blockage, ns.
     pub gap: Nanos,
     pub gap_deviation: Nanos,
     /// That time counts from the end of a blockage, not from its beginning.
@@ -44,15 +44,15 @@ pub(super) struct Blockage {
 /// How long a blockage lasts.
 #[derive(Clone, Copy)]
 pub(super) enum Length {
-    /// From so many samples to so many.
+    /// A number of samples in this range.
     Samples(u64, u64),
-    /// So many samples.
+    /// A number of samples with these weights.
     Drawn(Weighted),
-    /// From such a time to such a time, in whole samples.
+    /// A time in this range, as whole samples.
     Time(Nanos, Nanos),
 }
 
-/// What follows a blockage: so long at `LOWER`, with this probability.
+/// The recovery after a blockage: a time at `LOWER`, with this probability.
 #[derive(Clone, Copy)]
 pub(super) struct After {
     pub chance: f64,
@@ -82,7 +82,7 @@ impl Weighted {
             left -= weight;
             left < 0.0
         });
-        // Weights that sum to a little less than 1 leave the last one.
+        // Rounding errors may leave a remainder, which goes to the last one.
         drawn.or(self.0.last()).map_or(0, |(level, _)| *level)
     }
 
@@ -107,7 +107,7 @@ impl Blockage {
         low + rng.below(high - low + 1)
     }
 
-    /// The level of one sample that follows one at this level.
+    /// The level of the sample after one at this level.
     pub fn draw(&self, before: u64, rng: &mut Rng) -> u64 {
         loop {
             let drawn = match &self.level {
@@ -146,7 +146,7 @@ impl Recipe {
     }
 }
 
-/// The level of somebody who walks: 28 % at `LOWER`, else 35 % U(2850, 3100) and 65 % U(3600, 3850).
+/// The clear level of a receiver that walks: 28 % at `LOWER`, else 35 % U(2850, 3100) and 65 % U(3600, 3850).
 pub(super) fn walking(rng: &mut Rng) -> u64 {
     if rng.chance(0.28) {
         LOWER
@@ -174,7 +174,7 @@ impl Preset {
                 interval: 300 * MILLISECOND,
                 clear: held(0.04),
                 blockage: Some(Blockage {
-                    // 7 in 133.1 s, every 13 to 17 s from 20 s on, and none in the last 21 s: spread evenly.
+                    // The trace has 7 in 133.1 s: one every 13 to 17 s after 20 s, and none in the last 21 s. They are spread evenly here.
                     gap: 17 * SECOND,
                     gap_deviation: 1200 * MILLISECOND,
                     gap_from_end: false,
@@ -190,7 +190,7 @@ impl Preset {
                     gap: 18_500 * MILLISECOND,
                     gap_deviation: 1200 * MILLISECOND,
                     gap_from_end: false,
-                    // Five of 4.9 to 7.3 s, one of which was interrupted for a moment, which makes six of 1.2 to 7.3 s.
+                    // The trace has five of 4.9 to 7.3 s. One of them was interrupted, so they count as six of 1.2 to 7.3 s.
                     length: Length::Time(2700 * MILLISECOND, 7300 * MILLISECOND),
                     level: Draw::EachSample {
                         usual: Weighted(&[(1540, 0.25), (1770, 0.25), (1896, 0.25), (1925, 0.25)]),

@@ -1,36 +1,36 @@
-//! What there is to know about a trace.
+//! The description of a trace.
 
 use bloatlab_units::{Duration, Nanos, Rate};
 use serde::Serialize;
 
 use super::{Format, TraceFile};
 
-/// What there is to know about a trace. Times in s, rates in Mbit/s; means are over time.
+/// The description of a trace. Times are in s and rates in Mbit/s. Means are over time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// The format.
     pub format: Format,
-    /// Lines, or deliveries.
+    /// Number of lines or deliveries.
     pub entries: usize,
     /// Length of one pass.
     pub seconds: f64,
     /// Mean rate.
     pub mean: f64,
-    /// The rate below which it is half of the time.
+    /// Median over time of the rate.
     pub median: f64,
     /// The least rate.
     pub least: f64,
     /// The greatest rate.
     pub most: f64,
-    /// What counts as a dip is below this.
+    /// A dip is a time below this rate.
     pub below: f64,
-    /// Share of the time below it.
+    /// Share of the time below that rate.
     pub share_below: f64,
     /// The dips.
     pub dips: Vec<Dip>,
 }
 
-/// A time in which the rate stays below a bound.
+/// A time during which the rate stays below a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Dip {
     /// When it begins.
@@ -42,7 +42,7 @@ pub struct Dip {
 }
 
 impl TraceFile {
-    /// What there is to know; dips are below a rate, or below half of the median. Deliveries are counted over intervals of this length.
+    /// Describes the trace. Dips are below the given rate, or below half of the median. Deliveries are counted over intervals of this length.
     ///
     /// # Errors
     /// The interval is so short that the trace has too many of them.

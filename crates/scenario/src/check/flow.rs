@@ -1,11 +1,11 @@
 //! Rules of flows: times, paths, TCP settings and traffic.
 
 use bloatlab_tcp::TcpConfig;
-use bloatlab_units::{Bytes, MILLISECOND, SECOND};
+use bloatlab_units::{MILLISECOND, SECOND};
 
 use super::name::name;
-use super::rules::{Check, HOUR, MAX_FLOWS, MAX_QFI, delay, duration, fail, rate, within};
-use crate::{Direction, Flow, ParkingLot, Scenario, Traffic, Transport};
+use super::rules::{Check, MAX_FLOWS, MAX_QFI, delay, duration, fail, within};
+use crate::{Direction, Flow, ParkingLot, Scenario};
 
 /// Boxes on one path of a flow.
 const MAX_PATH: usize = 255;
@@ -26,7 +26,7 @@ pub(super) fn check(s: &Scenario, path: &str, f: &Flow) -> Check {
     times(s, path, f)?;
     place(s, path, f)?;
     tcp(&format!("{path}.tcp"), &f.tcp)?;
-    traffic(&format!("{path}.traffic"), &f.traffic, &f.tcp)
+    f.traffic.check(&format!("{path}.traffic"), &f.tcp)
 }
 
 fn times(s: &Scenario, path: &str, f: &Flow) -> Check {
@@ -167,94 +167,4 @@ fn tcp(path: &str, t: &TcpConfig) -> Check {
         MILLISECOND,
         60 * SECOND,
     )
-}
-
-fn traffic(path: &str, t: &Traffic, tcp: &TcpConfig) -> Check {
-    let key = |name: &str| format!("{path}.{name}");
-    let amount = |name: &str, value: Bytes| {
-        if (1..=1_000_000_000_000).contains(&value.0) {
-            return Ok(());
-        }
-        fail(
-            key(name),
-            format!("must be between 1B and 1000GB, not {value}"),
-        )
-    };
-    let size = |name: &str, value: Bytes, low: u64, high: u64| {
-        if (low..=high).contains(&value.0) {
-            return Ok(());
-        }
-        fail(
-            key(name),
-            format!("must be between {low}B and {high}B, not {}B", value.0),
-        )
-    };
-    let packet = |value: Bytes, transport: Transport| {
-        // 28 bytes of UDP and IP header must fit, too.
-        size(
-            "packet",
-            value,
-            20,
-            if transport == Transport::Udp {
-                65_507
-            } else {
-                65_535
-            },
-        )?;
-        if transport == Transport::Tcp && value > tcp.send_buffer {
-            return fail(
-                key("packet"),
-                format!(
-                    "must be at most `tcp.send_buffer`, {}, not {value}",
-                    tcp.send_buffer
-                ),
-            );
-        }
-        Ok(())
-    };
-    match *t {
-        Traffic::Greedy => Ok(()),
-        Traffic::Finite { bytes } => amount("bytes", bytes),
-        Traffic::Cbr {
-            rate: r,
-            packet: p,
-            transport,
-        }
-        | Traffic::Poisson {
-            rate: r,
-            packet: p,
-            transport,
-        } => {
-            rate(key("rate"), r)?;
-            packet(p, transport)
-        }
-        Traffic::OnOff {
-            rate: r,
-            on,
-            off,
-            packet: p,
-            transport,
-            ..
-        } => {
-            rate(key("rate"), r)?;
-            duration(key("on"), on, 1_000, HOUR)?;
-            delay(key("off"), off)?;
-            packet(p, transport)
-        }
-        Traffic::Fetch {
-            request,
-            response,
-            interval,
-            ..
-        } => {
-            amount("request", request)?;
-            amount("response", response)?;
-            delay(key("interval"), interval)
-        }
-        Traffic::Ping { interval, size: s } => {
-            duration(key("interval"), interval, 1_000, HOUR)?;
-            // 20 bytes of IP and 8 of ICMP header.
-            size("size", s, 28, 65_535)
-        }
-    }
 }

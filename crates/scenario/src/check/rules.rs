@@ -10,7 +10,7 @@ use crate::{Impairments, ScenarioError};
 
 pub(crate) type Check = Result<(), ScenarioError>;
 
-pub(super) const HOUR: u64 = 3600 * SECOND;
+pub(crate) const HOUR: u64 = 3600 * SECOND;
 pub(super) const DAY: u64 = 24 * HOUR;
 /// Most flows of a scenario when every `count` is expanded.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
@@ -36,7 +36,7 @@ pub(super) fn within<T: PartialOrd + Display>(
     )
 }
 
-pub(super) fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
+pub(crate) fn duration(path: impl Display, value: Duration, low: u64, high: u64) -> Check {
     if (low..=high).contains(&value.0) {
         return Ok(());
     }
@@ -62,11 +62,11 @@ pub(crate) fn span(nanos: u64) -> String {
     Duration(nanos).to_string()
 }
 
-pub(super) fn delay(path: impl Display, value: Duration) -> Check {
+pub(crate) fn delay(path: impl Display, value: Duration) -> Check {
     duration(path, value, 0, HOUR)
 }
 
-pub(super) fn rate(path: impl Display, value: Rate) -> Check {
+pub(crate) fn rate(path: impl Display, value: Rate) -> Check {
     if (1_000..=10_000_000_000_000).contains(&value.0) {
         return Ok(());
     }

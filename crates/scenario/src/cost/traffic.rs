@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bloatlab_units::{Limit, Nanos};
 use serde_json::Value;
 
-use super::load::{Load, rtts};
-use super::quantities::{link, per_second, seconds};
+use super::load::{link, rtts};
+use crate::traffic::{Load, per_second, seconds};
 use crate::{Plan, PlanFlow, PlanLink};
 
 /// The packets that arrive at a link.
@@ -17,7 +17,7 @@ struct Arrivals {
     /// Sum of the windows of flows whose slowest link this is, and their longest RTT. They fill the queue of this link and the path after it.
     window: f64,
     rtt: Nanos,
-    /// Open packets, their bytes, and the smallest size of a packet.
+    /// Open packets, which come whatever links let through; their bytes; and the smallest size of any packet.
     open: f64,
     open_bytes: f64,
     smallest: f64,

@@ -1,7 +1,8 @@
 //! Links with time to spare: the end of a transmission that nothing waits for is no event, and counts like any other.
 
 use bloatlab_outcome::Outcome;
-use bloatlab_scenario::{Dumbbell, Flow, Scenario, Traffic, Transport};
+use bloatlab_scenario::traffic::{Transport, cbr};
+use bloatlab_scenario::{Dumbbell, Flow, Scenario, Traffic};
 use bloatlab_units::{Bytes, Duration, Rate, SECOND};
 
 use crate::{compiled, measured, value};
@@ -10,14 +11,14 @@ use crate::{compiled, measured, value};
 const RATE: u64 = 100_000_000;
 const PAYLOAD: u64 = 972;
 
-/// Packets at even distances for a second, so many.
+/// This many packets at equal intervals for a second.
 fn stream(packets: u64) -> Outcome {
     let flow = Flow {
-        traffic: Traffic::Cbr {
+        traffic: Traffic::Cbr(cbr::Params {
             rate: Rate(packets * PAYLOAD * 8),
             packet: Bytes(PAYLOAD),
             transport: Transport::Udp,
-        },
+        }),
         ..Flow::default()
     };
     let dumbbell = Dumbbell::new(Rate(RATE), Duration(0));

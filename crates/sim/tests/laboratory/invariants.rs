@@ -2,6 +2,7 @@
 
 use bloatlab_fuzz_model::outcome;
 use bloatlab_outcome::Outcome;
+use bloatlab_scenario::traffic::finite;
 use bloatlab_scenario::{
     CcConfig, ImpairmentConfig, Plan, PlanBoxKind, PlanFlow, QueueConfig, Scenario, Traffic,
 };
@@ -37,7 +38,7 @@ proptest! {
 fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
     let flows = plan.flows.iter().enumerate();
     flows
-        .filter(|(_, flow)| !matches!(flow.traffic, Traffic::Ping { .. }))
+        .filter(|(_, flow)| flow.traffic.has_data())
         .map(|(i, _)| i)
 }
 
@@ -90,7 +91,7 @@ fn throughput(
     let Some(throughput) = of("mean_throughput_l4") else {
         return Ok(());
     };
-    if let Traffic::Finite { bytes } = flow.traffic {
+    if let Traffic::Finite(finite::Params { bytes }) = flow.traffic {
         prop_assert!(
             witness.delivered <= bytes.0,
             "{} of {bytes}",

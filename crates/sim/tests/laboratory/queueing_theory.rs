@@ -1,6 +1,7 @@
 //! Queues against their closed forms: M/D/1, M/M/1, and the saturated FIFO.
 
-use bloatlab_scenario::{Dumbbell, Flow, QueueConfig, Scenario, Traffic, Transport};
+use bloatlab_scenario::traffic::{Transport, cbr, poisson as poisson_traffic};
+use bloatlab_scenario::{Dumbbell, Flow, QueueConfig, Scenario, Traffic};
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Rate, SECOND};
 
 use crate::{compiled, measured, value};
@@ -23,11 +24,11 @@ fn fifo(limit: u64) -> QueueConfig {
 fn poisson(size: u64, per_second: f64) -> Flow {
     let payload = size - HEADER;
     let rate = (per_second * payload as f64 * 8.0).round() as u64;
-    let traffic = Traffic::Poisson {
+    let traffic = Traffic::Poisson(poisson_traffic::Params {
         rate: Rate(rate),
         packet: Bytes(payload),
         transport: Transport::Udp,
-    };
+    });
     Flow {
         traffic,
         ..Flow::default()
@@ -175,11 +176,11 @@ fn a_saturated_fifo_delays_by_its_length() {
     ] {
         let size = (payload + HEADER) as f64;
         let rate = RATE as f64 * excess * payload as f64 / size;
-        let traffic = Traffic::Cbr {
+        let traffic = Traffic::Cbr(cbr::Params {
             rate: Rate(rate as u64),
             packet: Bytes(payload),
             transport: Transport::Udp,
-        };
+        });
         let flow = Flow {
             traffic,
             ..Flow::default()

@@ -139,7 +139,7 @@ fn drops(outcome: &Outcome) -> Vec<u64> {
 }
 
 #[test]
-fn loss_follows_its_course() {
+fn loss_follows_its_trajectory() {
     let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
     let pulse = json!({ "loss": { "kind": "pulse", "lower": 0.0, "upper": 0.4, "period": "2s" } });
     let outcome = logged(&compiled(&dumbbell("10Mbit/s", pulse, flows)), 1);

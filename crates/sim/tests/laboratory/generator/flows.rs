@@ -1,9 +1,10 @@
 //! Random flows: what they send, by which law, over which TCP, and when.
 
 use bloatlab_cc::EcnFeedback;
-use bloatlab_scenario::{
-    CcConfig, Connection, Direction, Distribution, Flow, TcpConfig, Traffic, Transport,
-};
+use bloatlab_scenario::traffic::fetch::{self, Connection};
+use bloatlab_scenario::traffic::on_off::{self, Distribution};
+use bloatlab_scenario::traffic::{Transport, cbr, finite, ping, poisson};
+use bloatlab_scenario::{CcConfig, Direction, Flow, TcpConfig, Traffic};
 use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, Timeout};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate};
 use proptest::collection::vec;
@@ -103,30 +104,30 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     };
     let fetch = (1_u64..3000, 1_u64..150_000, 0_u64..100);
     prop_oneof![
-        4 => Just(Traffic::Greedy),
-        2 => (1_u64..400_000).prop_map(|bytes| Traffic::Finite { bytes: Bytes(bytes) }),
-        1 => source().prop_map(|(rate, packet, transport)| Traffic::Cbr { rate, packet, transport }),
-        1 => source().prop_map(|(rate, packet, transport)| Traffic::Poisson { rate, packet, transport }),
+        4 => Just(Traffic::default()),
+        2 => (1_u64..400_000).prop_map(|bytes| Traffic::Finite(finite::Params { bytes: Bytes(bytes) })),
+        1 => source().prop_map(|(rate, packet, transport)| Traffic::Cbr(cbr::Params { rate, packet, transport })),
+        1 => source().prop_map(|(rate, packet, transport)| Traffic::Poisson(poisson::Params { rate, packet, transport })),
         1 => (source(), millis(1, 300), millis(0, 300), any::<bool>()).prop_map(
-            |((rate, packet, transport), on, off, constant)| Traffic::OnOff {
+            |((rate, packet, transport), on, off, constant)| Traffic::OnOff(on_off::Params {
                 rate,
                 on,
                 off,
                 distribution: if constant { Distribution::Constant } else { Distribution::Exponential },
                 packet,
                 transport,
-            }
+            })
         ),
-        2 => (fetch, any::<bool>()).prop_map(|((request, response, interval), persistent)| Traffic::Fetch {
+        2 => (fetch, any::<bool>()).prop_map(|((request, response, interval), persistent)| Traffic::Fetch(fetch::Params {
             request: Bytes(request),
             response: Bytes(response),
             interval: Duration(interval * MILLISECOND),
             connection: if persistent { Connection::Persistent } else { Connection::New },
-        }),
-        1 => (1_u64..200, 28_u64..1500).prop_map(|(interval, size)| Traffic::Ping {
+        })),
+        1 => (1_u64..200, 28_u64..1500).prop_map(|(interval, size)| Traffic::Ping(ping::Params {
             interval: Duration(interval * MILLISECOND),
             size: Bytes(size),
-        }),
+        })),
     ]
 }
 

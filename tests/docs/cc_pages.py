@@ -1,4 +1,4 @@
-"""A page per congestion control, made from the code: `python tests/docs/law_pages.py` writes docs/congestion-controls."""
+"""A page per congestion control, made from the code: `python tests/docs/cc_pages.py` writes docs/congestion-controls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from bloatlab import Result
 from bloatlab._core import algorithms
-from law_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
+from cc_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
 from page_parts import DOCS, Page, deviations, parameters, save, table
 
 PAGES = DOCS / "congestion-controls"
@@ -32,7 +32,7 @@ SETTLED = 5.0
 @cache
 def described() -> list[dict[str, Any]]:
     """Every congestion control of the registry."""
-    return [law for law in json.loads(algorithms())["congestion_controls"] if law["kind"] != "python"]
+    return [algorithm for algorithm in json.loads(algorithms())["congestion_controls"] if algorithm["kind"] != "python"]
 
 
 def _outcome(result: Result) -> tuple[str, ...]:
@@ -55,23 +55,58 @@ def _outcome(result: Result) -> tuple[str, ...]:
     )
 
 
-def page(law: Mapping[str, Any], results: Mapping[str, Result]) -> str:
+def elsewhere(algorithm: Mapping[str, Any]) -> list[str]:
+    """The names of an algorithm and of its parameters in other systems."""
+    names = algorithm["elsewhere"]
+    linux = names["linux"]
+    rows: list[tuple[str, ...]] = [("system", "name")]
+    if linux:
+        module = f", kernel module `{linux['module']}`" if linux["module"] else ", in every kernel"
+        rows.append(("Linux", f"`{linux['name']}`{module}"))
+    rows += [(system, f"`{names[key]}`") for system, key in (("ns-3", "ns3"), ("ns-2", "ns2")) if names[key]]
+    if len(rows) == 1:
+        return ["Mainline Linux, ns-3 and ns-2 do not have it."]
+    lines = table(rows)
+    if linux and linux["parameters"]:
+        settings = [("parameter", "in Linux", "value in Linux", "default in Linux")]
+        settings += [
+            (f"`{p['ours']}`", f"`{p['name']}`", _conversion(p["value"]), str(p["default"]))
+            for p in linux["parameters"]
+        ]
+        lines += ["", *table(settings)]
+    return lines
+
+
+def _conversion(value: str | Mapping[str, Any]) -> str:
+    """How a value of ours becomes one of Linux's."""
+    if isinstance(value, str):
+        return {"flag": "1 if true, 0 if false", "milliseconds": "in ms", "shift": "n, for a share of 1/2^n"}[value]
+    if "times" in value:
+        return "the same" if value["times"] == 1 else f"times {value['times']:g}, rounded"
+    return ", ".join(f"{number} for `{word}`" for word, number in value["words"])
+
+
+def page(algorithm: Mapping[str, Any], results: Mapping[str, Result]) -> str:
     """One congestion control's page, in Markdown."""
-    kind = law["kind"]
-    others = ", ".join(f"`{name}`" for name in law["aliases"])
+    kind = algorithm["kind"]
+    others = ", ".join(f"`{name}`" for name in algorithm["aliases"])
     rows = [("queue", *COLUMNS), *((queue, *_outcome(result)) for queue, result in results.items())]
     lines = [
         f"# `{kind}`",
         "",
-        law["summary"].strip() + (f" Also written {others}." if others else ""),
+        algorithm["summary"].strip() + (f" Also written {others}." if others else ""),
         "",
-        law["details"],
+        algorithm["details"],
         "",
-        f"Source: {law['source']}.",
+        f"Source: {algorithm['source']}.",
         "",
         "## Parameters",
         "",
-        *parameters(law),
+        *parameters(algorithm),
+        "",
+        "## Elsewhere",
+        "",
+        *elsewhere(algorithm),
         "",
         "## Deviations",
         "",
@@ -113,10 +148,10 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
 def write() -> Iterator[Page]:
     """Every page with its path and the result that its figure shows."""
     outcomes = {}
-    for law in described():
-        results = {queue: run(law["kind"], queue) for queue in QUEUES}
-        outcomes[law["kind"]] = _outcome(results[SHOWN])
-        yield PAGES / f"{law['kind']}.md", page(law, results), results[SHOWN]
+    for algorithm in described():
+        results = {queue: run(algorithm["kind"], queue) for queue in QUEUES}
+        outcomes[algorithm["kind"]] = _outcome(results[SHOWN])
+        yield PAGES / f"{algorithm['kind']}.md", page(algorithm, results), results[SHOWN]
     yield PAGES / "README.md", index(outcomes), None
 
 

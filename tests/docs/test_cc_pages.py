@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from law_behaviour import QUEUES, figure, run
-from law_pages import PAGES, described, write
+from cc_behaviour import QUEUES, figure, run
+from cc_pages import PAGES, described, write
 from page_parts import stale
 
 
@@ -16,18 +16,18 @@ def test_pages_are_up_to_date() -> None:
     assert not old, f"run `make docs` to update: {', '.join(old)}"
 
 
-def test_no_page_of_a_law_that_is_gone() -> None:
-    kinds = {law["kind"] for law in described()}
+def test_no_page_of_an_algorithm_that_is_gone() -> None:
+    kinds = {algorithm["kind"] for algorithm in described()}
     assert {path.stem for path in PAGES.glob("*.md")} == kinds | {"README"}
     assert {path.stem for path in (PAGES / "images").glob("*.svg")} == kinds
 
 
-@pytest.mark.parametrize("law", described(), ids=lambda law: law["kind"])
-def test_every_parameter_is_explained(law: dict[str, Any]) -> None:
-    assert law["summary"].strip()
-    assert law["details"].strip()
-    assert law["source"].strip()
-    for parameter in law["parameters"]:
+@pytest.mark.parametrize("algorithm", described(), ids=lambda algorithm: algorithm["kind"])
+def test_every_parameter_is_explained(algorithm: dict[str, Any]) -> None:
+    assert algorithm["summary"].strip()
+    assert algorithm["details"].strip()
+    assert algorithm["source"].strip()
+    for parameter in algorithm["parameters"]:
         assert parameter["description"].strip(), parameter["name"]
 
 

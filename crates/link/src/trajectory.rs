@@ -4,16 +4,16 @@ use bloatlab_units::{Interrupt, Nanos};
 
 use crate::{Change, Source};
 
-/// The value of a source, up to the instant it was read last.
-pub struct Course {
+/// The value of a source at the instant of the last reading.
+pub struct Trajectory {
     source: Box<dyn Source>,
     value: f64,
     next: Change,
     interrupt: Interrupt,
 }
 
-impl Course {
-    /// A course that has this value until the source's first change.
+impl Trajectory {
+    /// A trajectory with this value until the first change of the source.
     pub fn new(nominal: f64, mut source: Box<dyn Source>) -> Self {
         let next = source.next();
         Self {
@@ -24,7 +24,7 @@ impl Course {
         }
     }
 
-    /// Once this is set the course has no further change, so that a walk through many changes ends.
+    /// Once this is set, the trajectory has no further change. So a long search through many changes ends.
     pub fn interrupted_by(mut self, interrupt: &Interrupt) -> Self {
         self.heed(interrupt);
         self
@@ -34,7 +34,7 @@ impl Course {
         self.interrupt = interrupt.clone();
     }
 
-    /// The value at this instant, which must not be before the last.
+    /// The value at this instant, which must not precede the last one.
     pub fn at(&mut self, now: Nanos) -> f64 {
         while self.next.at <= now {
             self.step();
@@ -42,12 +42,12 @@ impl Course {
         self.value
     }
 
-    /// The value in force.
+    /// The current value.
     pub(crate) fn value(&self) -> f64 {
         self.value
     }
 
-    /// When it ends.
+    /// When the value changes next.
     pub(crate) fn until(&self) -> Nanos {
         self.next.at
     }
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn an_interrupted_walk_through_endless_changes_ends() {
         let interrupt = Interrupt::default();
-        let mut course = Course::new(0.0, Box::new(Restless(0))).interrupted_by(&interrupt);
-        assert_eq!(course.at(5), 1.0);
-        assert_eq!(course.until(), 6);
+        let mut trajectory = Trajectory::new(0.0, Box::new(Restless(0))).interrupted_by(&interrupt);
+        assert_eq!(trajectory.at(5), 1.0);
+        assert_eq!(trajectory.until(), 6);
         interrupt.set();
         // Without the interrupt this would take centuries.
-        assert_eq!(course.at(NEVER - 1), 1.0);
-        assert_eq!(course.until(), NEVER);
+        assert_eq!(trajectory.at(NEVER - 1), 1.0);
+        assert_eq!(trajectory.until(), NEVER);
     }
 }
