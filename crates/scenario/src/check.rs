@@ -20,9 +20,9 @@ use self::rules::{
 use crate::{BoxSpec, Dumbbell, ParkingLot, Scenario};
 
 /// Checks everything that needs no path through the network. What files hold is checked where they are read.
-pub(crate) fn scenario(s: &Scenario, files: &dyn Files) -> Check {
+pub(crate) fn scenario(s: &Scenario, files: Option<&dyn Files>) -> Check {
     name("name", &s.name)?;
-    files::check(s, files)?;
+    files.map_or(Ok(()), |files| files::check(s, files))?;
     if s.duration.0 == 0 || s.duration.0 > DAY {
         return fail(
             "duration",

@@ -16,6 +16,7 @@ mod impair;
 mod inputs;
 mod path;
 mod plan;
+mod plan_view;
 mod read;
 mod text;
 mod timeline;
@@ -32,6 +33,9 @@ pub use impair::Impairments;
 pub use plan::{
     Effect, GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanChange, PlanFlow,
     PlanGate, PlanLink, RadioPort, Share, VaryDelay,
+};
+pub use plan_view::{
+    BoxKindView, BoxView, ChangeView, EffectView, FlowView, LimitView, LinkView, PlanView,
 };
 pub use read::Checked;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
