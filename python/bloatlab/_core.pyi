@@ -46,12 +46,39 @@ class Outcome:
     @property
     def events(self) -> int:
         """Events the engine processed."""
+    @property
+    def suspect(self) -> str | None:
+        """Why the engine doubts its own measurement: never, because it measures in simulated time."""
     def tables(self) -> dict[str, Table]:
         """The tables of docs/architecture.md by name."""
     def metrics_json(self) -> str:
         """`{"flow_metrics": {flow: {metric: value}}, "link_metrics": ..., "network_metrics": ..., "probe_metrics": ...}`."""
     def write_pcap(self, path: str, link: str | None = None) -> None:
         """Writes the packets (`record_packets=True`) as a pcap file."""
+
+class Session:
+    """A run that can be stepped and changed; `bloatlab.Session` wraps it."""
+
+    def __init__(
+        self,
+        scenario_json: str,
+        seed: int,
+        *,
+        plugins: Mapping[str, Callable[[dict[str, Any]], object]] | None = None,
+    ) -> None:
+        """Builds the network of a scenario, which must have a timeline. No time has passed yet."""
+    @property
+    def now(self) -> int:
+        """The instant up to which everything has happened, ns."""
+    @property
+    def document(self) -> str:
+        """The canonical document with the timeline so far, JSON."""
+    def advance(self, to: int) -> dict[str, Table]:
+        """Runs up to an instant in ns; returns the new rows of `flow_series`, `link_series` and `probe_series`."""
+    def apply(self, change_json: str) -> None:
+        """Makes a change now and appends it to the timeline: a table of `key`, `value` and, if given, `at`."""
+    def finish(self) -> Outcome:
+        """Runs to the end and returns the outcome. The session cannot be used afterwards."""
 
 class Trace:
     """A rate over time: one pass of a trace. Every refusal is a `ScenarioError`."""
@@ -75,6 +102,18 @@ class Trace:
 def engine_version() -> str: ...
 def schema() -> str: ...
 def normalise(scenario_json: str) -> str: ...
+def plan(scenario_json: str) -> str:
+    """The plan of a document, JSON; `bloatlab.language.plan` reads it. The files that the document names are not read."""
+
+def read_quantity(kind: str, text: str) -> tuple[int, str, str]:
+    """The value of a quantity as an integer, the unit of this integer, and the canonical text; raises `ScenarioError`.
+
+    A kind is `duration` (ns), `rate` (bit/s), `bytes`, `frequency` (Hz) or `limit` (packets, bytes or buffers).
+    """
+
+def write_quantity(kind: str, value: int) -> str:
+    """The canonical text of a `duration` in ns, a `rate` in bit/s, a number of `bytes` or a `frequency` in Hz."""
+
 def algorithms() -> str: ...
 def queue(queue_json: str) -> str:
     """The queue (a name, tc's words or a table, in JSON) as a table with every parameter; raises `ScenarioError`."""

@@ -29,6 +29,12 @@ impl Outcome {
         self.0.events
     }
 
+    /// Why the engine doubts its own measurement: never, because it measures in simulated time.
+    #[getter]
+    fn suspect(&self) -> Option<&str> {
+        None
+    }
+
     /// The tables of docs/architecture.md by name.
     fn tables(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, PyTable>> {
         let wrong = |e: &dyn std::fmt::Display| PyValueError::new_err(e.to_string());

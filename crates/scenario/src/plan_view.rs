@@ -45,7 +45,7 @@ pub struct BoxView {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BoxKindView {
     /// A queue, a transmitter and propagation.
-    Link(LinkView),
+    Link(Box<LinkView>),
     /// Holds packets for a time.
     Delay {
         /// The time.
@@ -234,7 +234,9 @@ fn view(scenario: &Scenario, plan: &Plan) -> PlanView {
 
 fn kind(scenario: &Scenario, index: usize, item: &PlanBox) -> BoxKindView {
     match &item.kind {
-        PlanBoxKind::Link(link) => BoxKindView::Link(of_link(scenario, index, &item.name, link)),
+        PlanBoxKind::Link(link) => {
+            BoxKindView::Link(Box::new(of_link(scenario, index, &item.name, link)))
+        }
         PlanBoxKind::Delay {
             delay,
             vary,

@@ -134,7 +134,7 @@ fn a_bearer_inherits_the_queue_of_its_cell() {
     let cell = json!({
         "duration": "1s", "flows": [{}],
         "cell": {
-            "bearers": [{ "name": "video", "queue": "codel" }, { "name": "rest", "sdap": { "sizing": { "kind": "bdp" } } }]
+            "bearers": [{ "name": "video", "queue": "codel" }, { "name": "rest", "qfi": [1], "sdap": { "sizing": { "kind": "bdp" } } }]
         }
     });
     let view = view(&cell);
