@@ -245,6 +245,8 @@ DEFINITIONS = [
 
 
 class Outcome:
+    suspect = None
+
     """Synthetic tables as an engine's outcome."""
 
     digest = "d" * 64

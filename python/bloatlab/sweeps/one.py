@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bloatlab import tables
-from bloatlab.engines import Outcome, doubt
+from bloatlab.engines import Outcome
 from bloatlab.errors import StoreError
 from bloatlab.result import Result
 from bloatlab.sweeps.plan import PlannedRun
@@ -41,7 +41,7 @@ def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
         seed=planned.seed,
         engine=planned.engine.name,
         engine_version=planned.engine_version,
-        suspect=doubt(outcome),
+        suspect=outcome.suspect,
         digest=outcome.digest,
         metrics={**metrics, **measured(planned, metrics)},
         load=lambda name: tables.named(planned.run_id, made, name),
