@@ -142,8 +142,8 @@ def test_an_experiment_and_a_plugin() -> None:
 
 def test_ctrl_c_ends_a_session() -> None:
     session = bl.Session({**DOCUMENT, "duration": "2h"}, **{"dumbbell.rate": "1Gbit/s"})
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
         session.advance("2h")
     with pytest.raises(bl.Cancelled):
         session.finish()
