@@ -20,22 +20,22 @@ pyo3::create_exception!(
     _core,
     PluginError,
     PyRuntimeError,
-    "A user's own algorithm raised, or answered what cannot be."
+    "A user's own algorithm raised an exception or returned an invalid value."
 );
 
 pyo3::create_exception!(
     _core,
     StalledError,
     PyRuntimeError,
-    "Simulated time did not move for more events than any scenario needs; the text is one line with box or flow, time and seed."
+    "Simulated time did not advance. The text is one line with box or flow, time and seed."
 );
 
-/// A document that is refused.
+/// The error for a document that is refused.
 pub fn refused(error: bloatlab_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
-/// Why a run gave no outcome.
+/// The error for a run that gave no outcome.
 pub fn run_error(error: RunError, seed: u64) -> PyErr {
     match error {
         RunError::Stopped(Stopped::Cancelled) => Cancelled::new_err("cancelled"),

@@ -1,4 +1,4 @@
-//! What one run gave, as Python sees it.
+//! The outcome of a run, as Python sees it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::{Value, json};
 
-/// What one run gave.
+/// The outcome of a run.
 #[pyclass(frozen, module = "bloatlab._core")]
 pub struct Outcome(pub bloatlab_outcome::Outcome);
 

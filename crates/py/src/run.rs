@@ -11,13 +11,13 @@ use crate::limits::limits;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
 
-/// Cancels a run from another thread and tells how far it is.
+/// Cancels a run from another thread and tells its progress.
 #[pyclass(frozen, module = "bloatlab._core")]
 pub struct Control(Arc<bloatlab_sim::Control>);
 
 #[pymethods]
 impl Control {
-    /// `timed`: it notes what each piece of the run takes.
+    /// With `timed`, it measures the wall time of each piece of the run.
     #[new]
     #[pyo3(signature = (*, timed = false))]
     fn new(timed: bool) -> Self {
@@ -28,7 +28,7 @@ impl Control {
         }))
     }
 
-    /// Asks the run to stop; it then raises `Cancelled`.
+    /// Asks the run to stop. The run then raises `Cancelled`.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -54,7 +54,7 @@ pub fn normalise(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     Ok(checked.map_err(refused)?.scenario.to_canonical_json())
 }
 
-/// The plan of a document, JSON. The files that the document names are not read.
+/// The plan of a document, in JSON. The files that the document names are not read.
 #[pyfunction]
 pub fn plan(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     let view = py.detach(|| {

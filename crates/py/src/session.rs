@@ -1,7 +1,7 @@
 //! A session: a run that Python steps and changes.
 //!
-//! The session lives in a thread of its own, because it borrows what it runs with. The thread gets jobs and sends their results back. While Python waits
-//! for a result, it still receives Ctrl-C.
+//! The session lives in its own thread, because it borrows the plugins and the control of the run. The thread gets jobs and sends their results back.
+//! While Python waits for a result, it still receives Ctrl-C.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
