@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bloatlab.errors import BloatlabError, EngineError, ParameterError, StoreError
     from bloatlab.plugins import CongestionControl, Queue, configured
     from bloatlab.result import Result
+    from bloatlab.session import Session
     from bloatlab.store import Store
     from bloatlab.sweeps.document import Plan
     from bloatlab.tables import Table
@@ -27,6 +28,7 @@ _HOME = {
     "Plan": "sweeps.document",
     "Queue": "plugins",
     "Result": "result",
+    "Session": "session",
     "Store": "store",
     "StoreError": "errors",
     "Table": "tables",
@@ -58,6 +60,7 @@ __all__ = [
     "Plan",
     "Queue",
     "Result",
+    "Session",
     "Store",
     "StoreError",
     "Table",

@@ -10,18 +10,18 @@ class Cancelled(Exception):  # noqa: N818
     """The run's `Control` was cancelled."""
 
 class PluginError(RuntimeError):
-    """A user's own congestion control or queue raised, or answered what cannot be."""
+    """A user's own congestion control or queue raised an exception or returned an invalid value."""
 
 class StalledError(RuntimeError):
-    """Simulated time did not move for more events than any scenario needs; the text names box or flow, time and seed."""
+    """Simulated time did not advance; the text names box or flow, time and seed."""
 
 class Control:
-    """Cancels a run from another thread and tells how far it is."""
+    """Cancels a run from another thread and tells its progress."""
 
     def __init__(self, *, timed: bool = False) -> None:
-        """`timed`: it notes what each piece of the run takes."""
+        """With `timed`, it measures the wall time of each piece of the run."""
     def cancel(self) -> None:
-        """Asks the run to stop; it then raises `Cancelled`."""
+        """Asks the run to stop. The run then raises `Cancelled`."""
     @property
     def progress(self) -> float:
         """Share of the simulated time that has passed, 0 to 1."""
@@ -29,7 +29,7 @@ class Control:
     def laps(self) -> list[int]:
         """Wall time of each piece of the event loop, ns; empty unless `timed`.
 
-        All but the last are of equally many events, so they are the same pieces in every run of a scenario and seed.
+        Each piece but the last has the same number of events, so every run of a scenario and seed has the same pieces.
         """
 
 class Table:
@@ -38,7 +38,7 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class Outcome:
-    """What one run gave."""
+    """The outcome of a run."""
 
     @property
     def digest(self) -> str:
@@ -46,6 +46,9 @@ class Outcome:
     @property
     def events(self) -> int:
         """Events the engine processed."""
+    @property
+    def suspect(self) -> str | None:
+        """Why the engine doubts its own measurement: never, because it measures in simulated time."""
     def tables(self) -> dict[str, Table]:
         """The tables of docs/architecture.md by name."""
     def metrics_json(self) -> str:
@@ -53,22 +56,46 @@ class Outcome:
     def write_pcap(self, path: str, link: str | None = None) -> None:
         """Writes the packets (`record_packets=True`) as a pcap file."""
 
+class Session:
+    """A run that can be stepped and changed; `bloatlab.Session` wraps it."""
+
+    def __init__(
+        self,
+        scenario_json: str,
+        seed: int,
+        *,
+        plugins: Mapping[str, Callable[[dict[str, Any]], object]] | None = None,
+    ) -> None:
+        """Builds the network of a scenario, which must have a timeline. No time has passed yet."""
+    @property
+    def now(self) -> int:
+        """The instant up to which everything has happened, ns."""
+    @property
+    def document(self) -> str:
+        """The canonical document with the timeline so far, JSON."""
+    def advance(self, to: int) -> dict[str, Table]:
+        """Runs up to an instant in ns; returns the new rows of `flow_series`, `link_series` and `probe_series`."""
+    def apply(self, change_json: str) -> None:
+        """Makes a change now and appends it to the timeline: a table of `key`, `value` and, if given, `at`."""
+    def finish(self) -> Outcome:
+        """Runs to the end and returns the outcome. The session cannot be used afterwards."""
+
 class Trace:
     """A rate over time: one pass of a trace. Every refusal is a `ScenarioError`."""
 
     @staticmethod
     def read(file: str, how_json: str) -> Trace:
-        """Reads a file; how: a table with `format`, `unit` and the switches of `kind = "file"` in a scenario."""
+        """Reads a file; `how_json` is a table with `format`, `unit` and the switches of `kind = "file"` in a scenario."""
     @staticmethod
     def make(variation_json: str, rate: str, seed: int, duration: str) -> Trace:
-        """What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed."""
+        """Makes the trace that the bottleneck of a dumbbell with this constant rate has in a run with this seed."""
     @property
     def format(self) -> str:
         """Name of a format of `trace_formats`."""
     def info(self, interval_text: str, below: str | None = None) -> str:
-        """Length, rates and dips, JSON."""
+        """Length, rates and dips, in JSON."""
     def rates(self, interval_text: str) -> list[tuple[float, float]]:
-        """Seconds from the start and Mbit/s of each piece, and the end with the last rate."""
+        """Start in seconds and rate in Mbit/s of each piece; the last entry is the end with the last rate."""
     def text(self, format: str, unit: str, interval_text: str) -> str:  # noqa: A002
         """The text of a file in this format."""
 
@@ -78,9 +105,21 @@ def trace_formats() -> str:
 def engine_version() -> str: ...
 def schema() -> str: ...
 def normalise(scenario_json: str) -> str: ...
+def plan(scenario_json: str) -> str:
+    """The plan of a document, JSON; `bloatlab.language.plan` reads it. The files that the document names are not read."""
+
+def read_quantity(kind: str, text: str) -> tuple[int, str, str]:
+    """The value of a quantity as an integer, the unit of this integer, and the canonical text; raises `ScenarioError`.
+
+    A kind is `duration` (ns), `rate` (bit/s), `bytes`, `frequency` (Hz) or `limit` (packets, bytes or buffers).
+    """
+
+def write_quantity(kind: str, value: int) -> str:
+    """The canonical text of a `duration` in ns, a `rate` in bit/s, a number of `bytes` or a `frequency` in Hz."""
+
 def algorithms() -> str: ...
 def queue(queue_json: str) -> str:
-    """The queue (a name, tc's words or a table, in JSON) as a table with every parameter; raises `ScenarioError`."""
+    """The queue (a name, a tc text or a table, in JSON) as a table with every parameter; raises `ScenarioError`."""
 
 def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
     """The tc commands that set the queue up on a network device; raises `ScenarioError` where Linux lacks something."""

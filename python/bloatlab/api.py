@@ -72,7 +72,7 @@ def run(
         StoreError: `out` cannot be written or read.
     """
     settings = RunSettings(engine=engine, jobs=1)
-    source = _source(scenario, AllowedPlugins.named_in(parameters, all=allow_plugins), settings)
+    source = source_of(scenario, AllowedPlugins.named_in(parameters, all=allow_plugins), settings)
     (planned,) = plan(source, parameters, seed=seed, keep=Keep.usual(packets))
     if out is None:
         return simulate_one(planned, packets=packets)
@@ -163,7 +163,7 @@ def sweep(
         name, command = source.name, f"bloatlab.sweep({scenario!r})"
         out = out if out is not None else scenario.out
     else:
-        source = _source(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins), settings)
+        source = source_of(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins), settings)
         planned, axes = plan_all(
             source,
             parameters,
@@ -188,7 +188,13 @@ def open(directory: Path | str) -> Store:  # noqa: A001
     return Store(directory)
 
 
-def _source(scenario: Scenario, plugins: AllowedPlugins, settings: RunSettings) -> Source:
+def source_of(scenario: Scenario, plugins: AllowedPlugins, settings: RunSettings) -> Source:
+    """Where the scenarios of a call come from.
+
+    Raises:
+        ParameterError: `scenario` is neither an experiment nor a document.
+        EngineError: The engine cannot be used.
+    """
     engine = settings.find_engine(plugins)
     if isinstance(scenario, str | type):
         return ExperimentSource(get(scenario, may_import=True), plugins, engine)

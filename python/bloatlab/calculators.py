@@ -111,21 +111,18 @@ def queue(limit: str, rate: str, mtu: int = MTU, segments_per_buffer: int = 1) -
     _in_range("mtu", mtu)
     _in_range("segments_per_buffer", segments_per_buffer)
     bits = _rate(rate)
-    held = _named("limit", units.limit, limit)
-    inputs: dict[str, float] = {"rate_bps": bits}
-    if held.endswith("B"):
-        size = int(held.removesuffix("B"))
+    held = _named("limit", units.queue_limit, limit)
+    inputs: dict[str, float] = {"rate_bps": bits, f"limit_{held.unit}": held.value}
+    if held.unit == "bytes":
+        size = held.value
         told = f"limit x 8 / rate = {size} B"
-        inputs["limit_bytes"] = size
     else:
-        in_buffers = held.endswith("buffers")
-        count = int(held.removesuffix("buffers").removesuffix("p"))
+        in_buffers = held.unit == "buffers"
         each = segments_per_buffer if in_buffers else 1
-        size = count * each * mtu
-        unit = "buffers" if in_buffers else "packets"
+        size = held.value * each * mtu
         factor = (" x segments", f" x {each}") if in_buffers else ("", "")
-        told = f"limit{factor[0]} x mtu x 8 / rate = {count}{factor[1]} x {mtu} B"
-        inputs |= {f"limit_{unit}": count, "mtu_bytes": mtu}
+        told = f"limit{factor[0]} x mtu x 8 / rate = {held.value}{factor[1]} x {mtu} B"
+        inputs["mtu_bytes"] = mtu
         if in_buffers:
             inputs["segments_per_buffer"] = each
     return Calculation(

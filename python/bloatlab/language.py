@@ -1,19 +1,229 @@
-"""The language of scenarios: its schema, its checks, its algorithms and its metrics.
+"""The language of scenarios: its schema, its checks, its algorithms, its metrics and the plans of its documents.
 
 It is always the extension module's, whichever engine runs a scenario (`bloatlab.engines`).
 """
 
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bloatlab import _core
 from bloatlab._core import ScenarioError, algorithms, metric_definitions, normalise, queue, schema, sysctl, tc
 from bloatlab._core import engine_version as version
 
 __all__ = [
+    "Box",
+    "Change",
+    "Delay",
+    "Effect",
+    "Flow",
+    "Impairment",
+    "Limit",
+    "Link",
+    "Plan",
     "ScenarioError",
     "algorithms",
     "metric_definitions",
     "normalise",
+    "plan",
     "queue",
     "schema",
     "sysctl",
     "tc",
     "version",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Limit of a queue; one of the three is set."""
+
+    packets: int | None = None
+    bytes: int | None = None
+    """Bytes on the wire."""
+    buffers: int | None = None
+    """Buffers of several packets each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A queue, a transmitter and propagation."""
+
+    name: str
+    queue_path: str | None
+    """Path of the queue in the document, such as `boxes.3.queue`; `None`: the document cannot set this queue."""
+    queue: Mapping[str, Any]
+    """The queue discipline with its parameters, as in the document."""
+    limit: Limit | None
+    """The limit that the queue's parameters state; `None`: it has none, or derives it from the rate."""
+    rate_bps: int
+    """The constant rate in bit/s."""
+    greatest_rate_bps: int | None
+    """The greatest rate that the link can have, bit/s; `None`: only the contents of a file tell it."""
+    rate_varies: bool
+    delay_ns: int
+    """Propagation, one way."""
+    delay_varies: bool
+    header: int
+    """Bytes of link-layer header that the queue counts."""
+    overhead: int
+    """Bytes per packet that the link layer adds on the wire."""
+    device_packets: int
+    """Packets that the device holds behind the queue discipline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Holds packets for a time."""
+
+    name: str
+    delay_ns: int
+    varies: bool
+    """Whether the time varies, or differs from packet to packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impairment:
+    """Drops, damages or duplicates packets."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    """The table of the box as in the document, with its `kind`."""
+
+
+Box = Link | Delay | Impairment
+"""Something that packets pass through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One flow; a `count` in the document is expanded."""
+
+    name: str
+    start_ns: int
+    """When it starts, without its random jitter."""
+    stop_ns: int
+    """When its application stops."""
+    base_rtt_ns: int
+    """Propagation both ways, without variations."""
+    forward: tuple[str, ...]
+    """Names of the boxes from the sender of data to its receiver."""
+    reverse: tuple[str, ...]
+    """Names of the boxes from the receiver back to the sender."""
+    dscp: int
+    """Differentiated services code point, 0 to 63."""
+    traffic: str
+    """Kind of its traffic."""
+    cca: Mapping[str, Any]
+    """The congestion control with its parameters, as in the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One effect of a change. Only the values that its kind has are set."""
+
+    kind: str
+    """`rate`, `delay`, `queue` or `probability` of a box; `start` or `stop` of a flow."""
+    name: str
+    """Name of the box or flow."""
+    rate_bps: int | None = None
+    """The new rate of a link, bit/s."""
+    delay_ns: int | None = None
+    """The new propagation, one way."""
+    queue: Mapping[str, Any] | None = None
+    """The new queue discipline."""
+    limit: Limit | None = None
+    """The limit of the new queue."""
+    probability: float | None = None
+    """The new probability."""
+    flow: Flow | None = None
+    """The flow that is added."""
+    stop_ns: int | None = None
+    """When the application of the flow stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an entry of the timeline does."""
+
+    at_ns: int
+    effects: tuple[Effect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A compiled scenario: boxes, and flows whose paths are names of boxes."""
+
+    name: str
+    duration_ns: int
+    warmup_ns: int
+    """Metrics count from here on."""
+    sample_interval_ns: int
+    """Time between two samples of a series."""
+    boxes: tuple[Box, ...]
+    flows: tuple[Flow, ...]
+    """The flows from the start of the run; those that the timeline adds are in `timeline`."""
+    timeline: tuple[Change, ...]
+
+    @property
+    def links(self) -> dict[str, Link]:
+        """The links by name."""
+        return {box.name: box for box in self.boxes if isinstance(box, Link)}
+
+    @property
+    def queues(self) -> dict[str, Link]:
+        """The links whose queue the document can set, by name."""
+        return {name: link for name, link in self.links.items() if link.queue_path is not None}
+
+    @property
+    def replaced_queues(self) -> frozenset[str]:
+        """Names of the links whose queue changes during the run."""
+        return frozenset(effect.name for change in self.timeline for effect in change.effects if effect.kind == "queue")
+
+
+def plan(document: Mapping[str, Any] | str) -> Plan:
+    """Compiles a scenario. The files that it names are not read, so they need not exist.
+
+    Args:
+        document: The scenario as a table or as JSON. Plugins in it are tables of kind `python`.
+
+    Raises:
+        ScenarioError: The scenario is not valid; the text is `path: message`.
+    """
+    read = json.loads(_core.plan(document if isinstance(document, str) else json.dumps(document)))
+    return Plan(
+        **read
+        | {
+            "boxes": tuple(_box(**box) for box in read["boxes"]),
+            "flows": tuple(_flow(flow) for flow in read["flows"]),
+            "timeline": tuple(
+                Change(change["at_ns"], tuple(_effect(**effect) for effect in change["effects"]))
+                for change in read["timeline"]
+            ),
+        }
+    )
+
+
+def _box(kind: str, limit: Mapping[str, int] | None = None, **values: Any) -> Box:
+    if kind == "link":
+        return Link(limit=_limit(limit), **values)
+    return Delay(**values) if kind == "delay" else Impairment(**values)
+
+
+def _limit(limit: Mapping[str, int] | None) -> Limit | None:
+    return None if limit is None else Limit(**limit)
+
+
+def _flow(flow: Mapping[str, Any]) -> Flow:
+    return Flow(**{**flow, "forward": tuple(flow["forward"]), "reverse": tuple(flow["reverse"])})
+
+
+def _effect(
+    kind: str, limit: Mapping[str, int] | None = None, flow: Mapping[str, Any] | None = None, **values: Any
+) -> Effect:
+    if flow is not None:
+        return Effect(kind, flow["name"], flow=_flow(flow))
+    return Effect(kind, limit=_limit(limit), **values)

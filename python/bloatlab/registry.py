@@ -1,8 +1,8 @@
 """A registry: objects by name, each imported when it is first asked for, and those of the user beside those of the package.
 
 A user's own object needs no change of the package. An installed package offers it as an entry point of the group
-`bloatlab.experiments` or `bloatlab.figures`; any module offers it as `module:name`. Importing it runs its code. So it is imported
-only where the user named it: a document or a store that names it is not enough.
+`bloatlab.experiments`, `bloatlab.figures` or `bloatlab.engines`; any module offers it as `module:name`. Importing it runs its
+code. So it is imported only where the user named it: a document or a store that names it is not enough.
 """
 
 from __future__ import annotations
@@ -65,16 +65,32 @@ class Registry(Mapping[str, Item], Generic[Item]):
         Raises:
             ParameterError: There is no such object, it may not be imported, or its import fails.
         """
-        if name in self:
-            return self[name]
+        return self[name] if name in self else self.add(self.load(name, may_import=may_import), name)
+
+    def load(self, name: str, *, may_import: bool = False) -> Any:
+        """What the user's code has under this name. It is imported, but not added.
+
+        Args:
+            name: A name of an installed package's entry point, or `module:name`.
+            may_import: The user named it, so code from outside the package may be imported.
+
+        Raises:
+            ParameterError: There is no such object, it may not be imported, or its import fails.
+        """
         if ":" not in name and name not in self.installed():
             raise unknown(self._kind, name, [*self, *self.installed()])
         if not may_import:
             raise ParameterError(
-                f"names the {self._kind} `{name}`, and importing it would run its code; allow that with --allow-plugins (in "
-                "Python: allow_plugins=True), or name it yourself"
+                f"importing the {self._kind} `{name}` would run its code; allow that with --allow-plugins (in Python: "
+                "allow_plugins=True), or name it yourself"
             )
-        return self.add(self._imported(name), name)
+        if ":" in name:
+            return load_object(name)
+        (entry, *_) = entry_points(group=self._group, name=name)
+        try:
+            return entry.load()
+        except Exception as error:
+            raise ParameterError(f"`{name}`: cannot be imported ({type(error).__name__}: {error})") from error
 
     def add(self, found: Any, reference: str) -> Item:
         """Adds what the user's code defines, in place of an earlier definition of the same name.
@@ -93,15 +109,6 @@ class Registry(Mapping[str, Item], Generic[Item]):
             )
         self._found[name] = item
         return item
-
-    def _imported(self, name: str) -> Any:
-        if ":" in name:
-            return load_object(name)
-        (entry, *_) = entry_points(group=self._group, name=name)
-        try:
-            return entry.load()
-        except Exception as error:
-            raise ParameterError(f"`{name}`: cannot be imported ({type(error).__name__}: {error})") from error
 
     @property
     def _group(self) -> str:

@@ -69,7 +69,6 @@ class Trace:
 
         A rate holds until the next row.
 
-
         Raises:
             ParameterError: As for `info`.
         """
@@ -132,7 +131,6 @@ def make(
     """Makes a trace with a generator, such as `make("mmwave", {"preset": "lb"})`.
 
     The bottleneck of a dumbbell has the same trace in a run with this seed.
-
 
     Args:
         kind: A kind of `vary.rate` in a scenario.

@@ -21,7 +21,7 @@ DOCUMENT = {
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "BUILT_IN", fake_core.IN_PLACE_OF_SIM)
+    monkeypatch.setattr(registry, "ENGINES", fake_core.IN_PLACE_OF_SIM)
 
 
 @pytest.fixture

@@ -10,6 +10,6 @@ from bloatlab.cli import main
 from bloatlab.engines import registry
 
 if __name__ == "__main__":
-    registry.BUILT_IN = fake_core.IN_PLACE_OF_SIM
+    registry.ENGINES = fake_core.IN_PLACE_OF_SIM
     sys.argv[0] = "bloatlab"
     main()

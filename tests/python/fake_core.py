@@ -13,6 +13,8 @@ import pyarrow as pa
 
 import gates
 from bloatlab.engines import Cancelled, Refusal, find
+from bloatlab.engines.registry import read
+from bloatlab.registry import Registry
 
 LOOK_EVERY_S = 0.002
 HANGS_AFTER_S = 300.0
@@ -37,6 +39,8 @@ class Control:
 
 
 class Outcome:
+    suspect = None
+
     def __init__(self, scenario: dict[str, Any], seed: int, packets: bool) -> None:
         text = json.dumps([scenario, seed], sort_keys=True)
         self.digest = hashlib.sha256(text.encode()).hexdigest()
@@ -145,5 +149,5 @@ class Fake:
         return run(*arguments, **more)
 
 
-IN_PLACE_OF_SIM = {"sim": "fake_core:Fake"}
-"""What tests put into `registry.BUILT_IN`."""
+IN_PLACE_OF_SIM = Registry("engine", {"sim": "fake_core:Fake"}, read)
+"""What tests put in place of `registry.ENGINES`."""

@@ -33,6 +33,8 @@ class Control:
 
 
 class Outcome:
+    suspect: str | None = None
+
     def __init__(self, tables: Mapping[str, pl.DataFrame], metrics: Mapping[str, Any]) -> None:
         self._tables, self._metrics = tables, metrics
         self.events = tables["link_series"].height
@@ -208,5 +210,5 @@ class Live(Fluid):
         finally:
             Live.running -= 1
         if Live.doubts is not None:
-            made.suspect = Live.doubts  # type: ignore[attr-defined]
+            made.suspect = Live.doubts
         return made

@@ -245,6 +245,8 @@ DEFINITIONS = [
 
 
 class Outcome:
+    suspect = None
+
     """Synthetic tables as an engine's outcome."""
 
     digest = "d" * 64
@@ -283,7 +285,8 @@ def write_store(
     with Writer(directory, units) as writer:
         for name, parameters, seed, tables in runs:
             limit = f"{int(tables['links']['limit_packets'][0])}p"
-            scenario = json.dumps({"dumbbell": {"queue": {"kind": "fifo", "limit": limit}}})
+            path = {"rate": "16Mbit/s", "rtt": "40ms", "queue": {"kind": "fifo", "limit": limit}}
+            scenario = json.dumps({"duration": "1s", "dumbbell": path, "flows": [{}]})
             planned = PlannedRun(identity(name), experiment, scenario, seed, ENGINE, "0.1.0", parameters, {}, **more)
             outcome = Outcome(tables)
             writer.submit(

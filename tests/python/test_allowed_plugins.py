@@ -16,6 +16,7 @@ from bloatlab import cli
 from bloatlab.engines import registry
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.loading import AllowedPlugins, load, resolve
+from bloatlab.registry import Registry
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ScenarioSource, execute, plan
 from bloatlab.sweeps.document import Plan, read_plan
@@ -231,7 +232,7 @@ def test_a_stored_run_is_read_without_its_plugin(run: Run, keep: Keep) -> None:
 
 @pytest.mark.skipif(not REAL, reason="the engine is not built")
 def test_the_simulator_s_stored_runs_are_read_without_their_plugins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "BUILT_IN", {"sim": "bloatlab.engines.sim:Sim"})
+    monkeypatch.setattr(registry, "ENGINES", Registry("engine", registry.BUILT_IN, registry.read))
     store = store_with_a_plugin(Keep.METRICS)
     Path("plan.toml").write_text('scenario = "mine.toml"\n')
     refused(run("figure", "r", "time_series", "-o", "x.svg"))

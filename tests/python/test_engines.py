@@ -7,16 +7,16 @@ import json
 import sys
 import threading
 import time
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bloatlab as bl
+import bloatlab.registry
 import fluid_engine
 from bloatlab import cli, engines
-from bloatlab.engines import registry
 from bloatlab.loading import AllowedPlugins
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, run_id
@@ -107,7 +107,7 @@ def test_what_an_engine_cannot_run_is_named_by_its_key(capsys: pytest.CaptureFix
     code, _, err = run(capsys, "run", "deep-buffers", "--engine", "json:JSONDecoder")
     assert (code, err) == (
         2,
-        "bloatlab: engine json:JSONDecoder: `json:JSONDecoder` is not an engine, it has no `version`\n",
+        "bloatlab: `json:JSONDecoder`: is not an engine, it has no `version`\n",
     )
 
 
@@ -150,7 +150,7 @@ def test_a_plan_that_names_an_engine_imports_nothing(capsys: pytest.CaptureFixtu
     Path("plan.toml").write_text(f'scenario = "two.toml"\nengine = "{elsewhere}"\nkeep = "metrics"\nout = "r"\n')
     code, _, err = run(capsys, "sweep", "plan.toml")
     assert code == 2
-    assert "importing it would run its module's code; allow that with --engine" in err
+    assert f"importing the engine `{elsewhere}` would run its code; allow that with --allow-plugins" in err
     assert run(capsys, "sweep", "plan.toml", "--dry-run")[0] == 0
     assert not Path("imported").exists()
     assert run(capsys, "sweep", "plan.toml", "--engine", elsewhere, "--json")[0] == 0
@@ -171,15 +171,15 @@ def test_what_was_not_kept_is_run_again_by_the_engine_that_the_user_names(capsys
 
 
 def test_an_installed_engine_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = EntryPoint("fluid", FLUID, registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [installed] if group == registry.GROUP else [])
+    installed = EntryPoints([EntryPoint("fluid", FLUID, "bloatlab.engines")])
+    monkeypatch.setattr(bloatlab.registry, "entry_points", installed.select)
     assert bl.run(DOCUMENT, engine="fluid").engine == "fluid"
-    with pytest.raises(bl.EngineError, match="allow that with --engine fluid"):
+    with pytest.raises(bl.ParameterError, match="importing the engine `fluid` would run its code"):
         Plan(scenario=DOCUMENT, engine="fluid").runs()
     # A stored run names an installed engine: it is imported if the user allows it.
     execute(plan(source(fluid_engine.Fluid()), keep=Keep.METRICS), "r")
     result = Store("r").run(Store("r").runs()["run_id"][0])
-    with pytest.raises(bl.StoreError, match="engine fluid: importing it would run"):
+    with pytest.raises(bl.StoreError, match="importing the engine `fluid` would run"):
         _ = result.flow_series
     assert len(result.allow_plugins().flow_series) == 40
 

@@ -10,14 +10,22 @@ from bloatlab.figures.charts.goodput_delay import pareto
 from bloatlab.figures.source import with_limits
 
 
-def test_limits_come_from_the_scenario():
+def test_limits_come_from_the_plan():
     links = pl.DataFrame({"link": ["bottleneck", "reverse"]})
-    scenario = {"dumbbell": {"queue": {"kind": "fifo", "limit": "80p"}, "reverse_queue": {"limit": "10kB"}}}
-    assert with_limits(links, scenario)["limit_packets"].to_list() == [80.0, None]
-    boxes = {
-        "boxes": [{"kind": "link", "name": "bottleneck", "queue": {"limit": "7p"}}, {"kind": "delay", "name": "d"}]
+    dumbbell = {
+        "rate": "10Mbit/s",
+        "rtt": "40ms",
+        "reverse_rate": "1Mbit/s",
+        "queue": {"kind": "fifo", "limit": "80p"},
+        "reverse_queue": {"kind": "fifo", "limit": "10kB"},
     }
-    assert with_limits(links, boxes)["limit_packets"].to_list() == [7.0, None]
+    scenario = {"duration": "1s", "dumbbell": dumbbell, "flows": [{}]}
+    assert with_limits(links, scenario)["limit_packets"].to_list() == [80.0, None]
+    # A limit that holds for a part of the run is not drawn as if it held all the time.
+    rate = {"at": "500ms", "key": "dumbbell.rate", "value": "5Mbit/s"}
+    assert with_limits(links, {**scenario, "timeline": [rate]})["limit_packets"].to_list() == [80.0, None]
+    queue = {"at": "500ms", "key": "dumbbell.queue.limit", "value": "40p"}
+    assert with_limits(links, {**scenario, "timeline": [rate, queue]})["limit_packets"].to_list() == [None, None]
 
 
 def test_thinning_keeps_extremes_and_order():

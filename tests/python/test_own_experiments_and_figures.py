@@ -153,7 +153,9 @@ def test_an_experiment_of_an_installed_package_is_listed_without_an_import(run: 
 def test_a_plan_that_names_an_experiment_outside_the_package_needs_permission(run: Run) -> None:
     code, _, err = run("sweep", "plan.toml", "--dry-run")
     assert code == 2
-    assert "importing it would run its code; allow that with --allow-plugins" in err
+    assert (
+        "importing the experiment `users_experiments:Ours` would run its code; allow that with --allow-plugins" in err
+    )
     with pytest.raises(ParameterError, match="--allow-plugins"):
         bl.sweep(Plan(experiment="users_experiments:Ours"), out="results")
     assert not imported()
@@ -164,7 +166,7 @@ def test_a_plan_that_names_an_experiment_outside_the_package_needs_permission(ru
 
 
 def test_a_plan_that_names_an_entry_point_needs_permission(installed: None) -> None:
-    with pytest.raises(ParameterError, match="names the experiment `packaged`"):
+    with pytest.raises(ParameterError, match="importing the experiment `packaged` would run"):
         Plan(experiment="packaged").source()
     assert not imported()
 

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import contextlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bloatlab import units
+from bloatlab import _core, units
 from bloatlab.errors import ParameterError
 
 
@@ -32,7 +30,7 @@ def test_limits_and_bare_numbers_of_packets(given_limit: object, read: str) -> N
     ("parse", "text", "why"),
     [
         (units.rate, "15", "no unit"),
-        (units.rate, 15, "with its unit"),
+        (units.rate, 15, "no unit"),
         (units.rate, "15furlong", "unknown unit `furlong`"),
         (units.duration, "-1ms", "must not be negative"),
         (units.duration, "fast", "no number"),
@@ -41,6 +39,10 @@ def test_limits_and_bare_numbers_of_packets(given_limit: object, read: str) -> N
         (units.limit, "0p", "at least 1"),
         (units.limit, True, "is not a queue limit"),
         (units.limit, "12parsecs", "unknown unit"),
+        (units.limit, -80, "no unit"),
+        (units.duration, "1\n5ms", "unknown unit"),
+        (units.duration, "15\udc80ms", "unknown unit"),
+        (units.rate, "furlong" * 1000, "no number"),
     ],
 )
 def test_refused_in_one_line_that_says_why(parse: object, text: object, why: str) -> None:
@@ -50,13 +52,36 @@ def test_refused_in_one_line_that_says_why(parse: object, text: object, why: str
     assert "\n" not in str(error.value)
 
 
-@given(st.integers(min_value=1, max_value=10**13))
-def test_a_rate_that_is_written_is_read_back(rate: int) -> None:
-    assert units.rate(units.write_rate(rate)) == rate
+@given(st.integers(min_value=0, max_value=2**52))
+def test_what_is_written_is_read_back(value: int) -> None:
+    assert units.rate(units.write_rate(value)) == value
+    assert units.size(_core.write_quantity("bytes", value)) == value
+    assert units.duration(_core.write_quantity("duration", value)) == value * 1e-9
+    for kind in ("duration", "rate", "bytes", "frequency"):
+        text = _core.write_quantity(kind, value)
+        assert _core.read_quantity(kind, text)[::2] == (value, text)
 
 
-@given(st.text(max_size=20))
-def test_any_text_is_read_or_refused(text: str) -> None:
+@given(st.integers(min_value=1, max_value=2**52), st.sampled_from(["packets", "bytes", "buffers"]))
+def test_a_limit_keeps_its_unit(value: int, unit: str) -> None:
+    found = units.queue_limit(f"{value}{'B' if unit == 'bytes' else unit}")
+    assert (found.value, found.unit) == (value, unit)
+    assert units.queue_limit(found.text) == found
+
+
+@given(st.text(max_size=20) | st.integers() | st.floats() | st.lists(st.text(max_size=5), max_size=2))
+def test_anything_is_read_or_refused_in_one_line(value: object) -> None:
+    said = []
     for parse in (units.rate, units.duration, units.size, units.limit):
-        with contextlib.suppress(ParameterError):
-            parse(text)
+        try:
+            parse(value)
+        except ParameterError as error:
+            said.append(str(error))
+    assert all(len(message.splitlines()) == 1 for message in said)
+
+
+def test_an_unknown_kind_of_quantity_is_refused() -> None:
+    with pytest.raises(_core.ScenarioError, match="unknown kind of quantity `mass` \\(allowed: duration, rate, bytes"):
+        _core.read_quantity("mass", "1kg")
+    with pytest.raises(_core.ScenarioError, match="unknown kind of quantity `limit`"):
+        _core.write_quantity("limit", 1)

@@ -243,7 +243,7 @@ def main() -> int:
     work = given.work.resolve()
     if LIBRARY not in os.environ:
         return preloaded(work, sys.argv)
-    registry.BUILT_IN = fake_core.IN_PLACE_OF_SIM
+    registry.ENGINES = fake_core.IN_PLACE_OF_SIM
     soak = Soak(work / "soak")
     soak.import_all()
     count = 0

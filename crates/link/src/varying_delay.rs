@@ -4,27 +4,27 @@ use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
 use crate::{DelayVariation, Pauses, Trajectory, jitter};
 
-/// How a delay changes.
+/// How a delay varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VaryDelay {
-    /// Of the whole that varies, of which the box may have a share.
+    /// How the whole delay varies, of which the box may have a share.
     pub how: DelayVariation,
-    /// The constant value of the whole.
+    /// Constant value of the whole delay.
     pub nominal: Nanos,
-    /// What of the whole the box has.
+    /// The part of the whole delay that the box has.
     pub part: Part,
-    /// Name of the random stream; boxes that share one vary together.
+    /// Name of the random stream. Boxes with the same stream vary together.
     pub stream: String,
 }
 
-/// What a box has of a delay.
+/// The part of a delay that a box has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole delay.
     Whole,
-    /// The share of the way there.
+    /// The share of the forward path.
     There(Share),
-    /// What that leaves for the way back.
+    /// The rest, on the reverse path.
     Back(Share),
 }
 
@@ -38,7 +38,7 @@ impl Share {
         Self((share * (1_u64 << 32) as f64).round() as u64)
     }
 
-    /// To the nearest nanosecond; half of an odd one is rounded down.
+    /// This share of a delay, to the nearest nanosecond; a half is rounded down.
     #[inline]
     fn of(self, whole: Nanos) -> Nanos {
         let product = u128::from(whole) * u128::from(self.0);
@@ -47,7 +47,7 @@ impl Share {
 }
 
 impl Part {
-    /// What the box has of this delay.
+    /// The part of this delay that the box has.
     #[inline]
     pub fn of(self, whole: Nanos) -> Nanos {
         match self {
@@ -87,7 +87,7 @@ impl VaryingDelay {
         }
     }
 
-    /// A constant delay that follows another: no packet arrives before this instant.
+    /// A constant delay after another one. No packet arrives before `last`.
     pub fn after(last: Nanos, constant: Nanos) -> Self {
         Self {
             last,
@@ -95,7 +95,7 @@ impl VaryingDelay {
         }
     }
 
-    /// It changes over time.
+    /// Makes the delay vary over time.
     pub fn varied(mut self, vary: &VaryDelay, streams: &Streams, interrupt: &Interrupt) -> Self {
         let rng = streams.stream(&vary.stream);
         let trajectory = vary.how.trajectory(vary.nominal as f64, rng);
@@ -104,13 +104,13 @@ impl VaryingDelay {
         self
     }
 
-    /// It differs from packet to packet.
+    /// Makes the delay differ from packet to packet.
     pub fn jittered(mut self, jitter: jitter::Params, rng: Rng) -> Self {
         self.jitter = Some((jitter, rng));
         self
     }
 
-    /// When a packet that sets out now arrives, whatever went before it.
+    /// Returns when a packet that is sent now arrives. It may overtake earlier packets.
     pub fn due(&mut self, now: Nanos) -> Nanos {
         let delay = match &mut self.trajectory {
             Some((trajectory, part)) => part.of(trajectory.at(now).round() as Nanos),
@@ -125,7 +125,7 @@ impl VaryingDelay {
         self.pauses.map_or(at, |pauses| pauses.arrival(at))
     }
 
-    /// When a packet that sets out now arrives: not before an earlier one.
+    /// Returns when a packet that is sent now arrives, which is never before an earlier one.
     #[cold]
     #[inline(never)]
     pub fn arrival(&mut self, now: Nanos) -> Nanos {

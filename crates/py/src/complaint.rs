@@ -1,4 +1,4 @@
-//! What a plugin did wrong, in one line.
+//! Error messages about plugins.
 
 use pyo3::prelude::*;
 

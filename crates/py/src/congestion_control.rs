@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::complaint::complaint;
 
-/// What a congestion control steers.
+/// The values that a congestion control sets.
 #[pyclass(module = "bloatlab._core")]
 #[derive(Default)]
 pub struct Window {
@@ -25,7 +25,7 @@ pub struct Window {
     /// Pacing rate, bytes per second; 0: not paced.
     #[pyo3(get, set)]
     pacing: u64,
-    /// Bytes that pacing may let go together; below two segments each waits for its own time.
+    /// Bytes that pacing may send in one burst; below two segments, each segment is paced.
     #[pyo3(get, set)]
     quantum: u64,
 }
@@ -95,7 +95,7 @@ impl From<&bloatlab_cc::Ack> for Ack {
     }
 }
 
-/// The Python object and the window it is shown.
+/// The Python object and its copy of the window.
 pub struct PythonControl {
     object: Py<PyAny>,
     window: Py<Window>,
@@ -115,7 +115,7 @@ impl PythonControl {
         })
     }
 
-    /// Shows the window, calls the method, takes the window back; an exception ends the run.
+    /// Copies the window to Python, calls the method and copies the window back. An exception ends the run.
     fn call(
         &mut self,
         window: &mut bloatlab_cc::Window,
@@ -137,7 +137,7 @@ impl PythonControl {
                 return;
             }
             let shown = self.window.borrow(py);
-            // A window below one segment would never move again; one beyond any link would overflow.
+            // With a window below one segment the flow would stop for ever; a window beyond any link would overflow.
             window.cwnd = shown.cwnd.clamp(window.mss, 1 << 40);
             window.ssthresh = shown.ssthresh.clamp(2 * window.mss, u64::MAX / 4);
             window.pacing = shown.pacing.min(1 << 44);

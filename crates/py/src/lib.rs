@@ -7,8 +7,10 @@ mod errors;
 mod limits;
 mod outcome;
 mod plugins;
+mod quantity;
 mod queue;
 mod run;
+mod session;
 mod tc;
 mod trace;
 
@@ -31,8 +33,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<queue::Handle>()?;
     module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
+    module.add_class::<session::Session>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::normalise, module)?)?;
+    module.add_function(wrap_pyfunction!(run::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::write_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::metric_definitions, module)?)?;

@@ -33,7 +33,7 @@ pub fn limits(record_packets: bool) -> PyResult<Limits> {
     Ok(limits)
 }
 
-/// The value of a variable; one that is empty is not set.
+/// The value of an environment variable. An empty variable counts as not set.
 fn given(name: &str) -> Option<String> {
     env::var(name).ok().filter(|text| !text.is_empty())
 }

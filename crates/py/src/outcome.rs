@@ -1,4 +1,4 @@
-//! What one run gave, as Python sees it.
+//! The outcome of a run, as Python sees it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::{Value, json};
 
-/// What one run gave.
+/// The outcome of a run.
 #[pyclass(frozen, module = "bloatlab._core")]
 pub struct Outcome(pub bloatlab_outcome::Outcome);
 
@@ -27,6 +27,12 @@ impl Outcome {
     #[getter]
     fn events(&self) -> u64 {
         self.0.events
+    }
+
+    /// Why the engine doubts its own measurement: never, because it measures in simulated time.
+    #[getter]
+    fn suspect(&self) -> Option<&str> {
+        None
     }
 
     /// The tables of docs/architecture.md by name.

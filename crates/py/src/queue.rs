@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::complaint::complaint;
 
-/// What Python asked for since the last look.
+/// What Python asked for during the present call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wish {
     Mark,
@@ -22,13 +22,13 @@ type Wishes = Arc<Mutex<Vec<(u64, Wish)>>>;
 /// A packet as a queue sees it.
 #[pyclass(frozen, name = "Packet", module = "bloatlab._core")]
 pub struct Handle {
-    /// Unique in the run.
+    /// Identifier, unique in the run.
     #[pyo3(get)]
     id: u64,
     /// Bytes on the wire.
     #[pyo3(get)]
     size: u32,
-    /// Identity of the flow.
+    /// Identifier of the flow.
     #[pyo3(get)]
     flow: u64,
     /// The ECN field on arrival.
@@ -50,7 +50,7 @@ impl Handle {
         self.ecn != 0
     }
 
-    /// Discards the packet; forget it afterwards.
+    /// Drops the packet. The handle must not be used afterwards.
     fn drop(&self) {
         self.wish(Wish::Drop);
     }
@@ -70,7 +70,7 @@ pub struct PythonQueue {
     class: String,
     control: Arc<Control>,
     wishes: Wishes,
-    /// By id; only ever looked up, never walked.
+    /// By identifier. Nothing iterates over them, so their order does not matter.
     held: HashMap<u64, Packet>,
     bytes: u64,
     next_id: u64,

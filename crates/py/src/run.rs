@@ -3,22 +3,21 @@
 use std::sync::Arc;
 
 use bloatlab_scenario::{Disk, Scenario};
-use bloatlab_sim::{RunError, Stopped};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{Cancelled, PluginError, ScenarioError, StalledError};
+use crate::errors::{refused, run_error};
 use crate::limits::limits;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
 
-/// Cancels a run from another thread and tells how far it is.
+/// Cancels a run from another thread and tells its progress.
 #[pyclass(frozen, module = "bloatlab._core")]
 pub struct Control(Arc<bloatlab_sim::Control>);
 
 #[pymethods]
 impl Control {
-    /// `timed`: it notes what each piece of the run takes.
+    /// With `timed`, it measures the wall time of each piece of the run.
     #[new]
     #[pyo3(signature = (*, timed = false))]
     fn new(timed: bool) -> Self {
@@ -29,7 +28,7 @@ impl Control {
         }))
     }
 
-    /// Asks the run to stop; it then raises `Cancelled`.
+    /// Asks the run to stop. The run then raises `Cancelled`.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -47,16 +46,22 @@ impl Control {
     }
 }
 
-fn refused(error: bloatlab_scenario::ScenarioError) -> PyErr {
-    ScenarioError::new_err(error.to_string())
-}
-
 /// The document with every default filled in, aliases resolved, keys in order.
 #[pyfunction]
 pub fn normalise(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     let limits = limits(false)?;
     let checked = py.detach(|| Scenario::load(scenario_json, &Disk, &limits));
     Ok(checked.map_err(refused)?.scenario.to_canonical_json())
+}
+
+/// The plan of a document, in JSON. The files that the document names are not read.
+#[pyfunction]
+pub fn plan(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+    let view = py.detach(|| {
+        let view = Scenario::plan_view(scenario_json)?;
+        Ok(serde_json::to_string(&view).expect("a plan has string keys and finite numbers"))
+    });
+    view.map_err(refused)
 }
 
 /// Runs a scenario.
@@ -77,15 +82,5 @@ pub fn run(
     let plugins = PythonPlugins::new(plugins.map(Bound::unbind), Arc::clone(&control));
     let result =
         py.detach(|| bloatlab_sim::run(plan.into(), seed, record_packets, &plugins, &control));
-    match result {
-        Ok(outcome) => Ok(Outcome(outcome)),
-        Err(RunError::Stopped(Stopped::Cancelled)) => Err(Cancelled::new_err("cancelled")),
-        Err(RunError::Stopped(Stopped::Stalled(stall))) => {
-            Err(StalledError::new_err(format!("{stall} (seed {seed})")))
-        }
-        Err(RunError::Stopped(Stopped::Failed(message)) | RunError::Plugin(message)) => {
-            Err(PluginError::new_err(message))
-        }
-        Err(RunError::Plan(message)) => Err(ScenarioError::new_err(message)),
-    }
+    result.map(Outcome).map_err(|error| run_error(error, seed))
 }

@@ -7,7 +7,7 @@ use crate::errors::ScenarioError;
 
 fn read_queue(queue_json: &str) -> PyResult<QueueConfig> {
     let wrong = |message: String| ScenarioError::new_err(message);
-    // The reader of JSON adds where in its text an error is; a queue read from a value has no such place.
+    // The text is read in two steps, because errors of the second step then have no line and column.
     let value: serde_json::Value =
         serde_json::from_str(queue_json).map_err(|error| wrong(error.to_string()))?;
     let queue: QueueConfig =
@@ -16,14 +16,14 @@ fn read_queue(queue_json: &str) -> PyResult<QueueConfig> {
     Ok(queue)
 }
 
-/// The queue (a name, tc's words or a table, in JSON) as a table with every parameter.
+/// The queue as a table with every parameter. `queue_json` is a name, a tc text or a table.
 #[pyfunction]
 pub fn queue(queue_json: &str) -> PyResult<String> {
     let queue = read_queue(queue_json)?;
     Ok(serde_json::json!(queue).to_string())
 }
 
-/// The tc commands that set the queue up on a network device; with `every`, tc's defaults are written too.
+/// The tc commands that set the queue up on a network device. With `every`, they include tc's defaults.
 #[pyfunction]
 #[pyo3(signature = (queue_json, device, every = false))]
 pub fn tc(queue_json: &str, device: &str, every: bool) -> PyResult<Vec<String>> {

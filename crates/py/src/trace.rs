@@ -19,7 +19,7 @@ fn wrong(message: impl ToString) -> PyErr {
     ScenarioError::new_err(message.to_string())
 }
 
-/// A word that serde knows, such as a format or a unit.
+/// Reads a name, such as that of a format or a unit.
 fn word<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_value(Value::from(text)).map_err(wrong)
 }
@@ -59,20 +59,20 @@ pub fn trace_formats() -> String {
 
 #[pymethods]
 impl Trace {
-    /// Reads a file; how is a table with `format`, `unit` and the quirks of rate files.
+    /// Reads a file. `how_json` is a table with `format`, `unit` and the switches of rate files.
     #[staticmethod]
     fn read(file: &str, how_json: &str) -> PyResult<Self> {
         let how: Reading = serde_json::from_str(how_json).map_err(wrong)?;
         TraceFile::read(&Disk, file, &how).map(Self).map_err(wrong)
     }
 
-    /// What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed.
+    /// Makes a trace with a generator: the one that the bottleneck of a dumbbell with this constant rate has in a run with this seed.
     #[staticmethod]
     fn make(variation_json: &str, rate: &str, seed: u64, duration: &str) -> PyResult<Self> {
         let rate: Rate = quantity("rate", rate)?;
         let duration: Duration = quantity("duration", duration)?;
         let variation: Value = serde_json::from_str(variation_json).map_err(wrong)?;
-        // A document around it, so that it is read and refused as in a scenario.
+        // It is read as a part of a scenario, so that it is checked in the same way.
         let document = json!({
             "duration": "1s",
             "dumbbell": { "rate": rate, "rtt": "1ms", "vary": { "rate": variation } },
@@ -96,13 +96,13 @@ impl Trace {
         made.map(Self).map_err(wrong)
     }
 
-    /// The format that it came in, or that suits it.
+    /// Format of the file, or the format that suits a generated trace.
     #[getter]
     fn format(&self) -> String {
         self.0.format.name().to_owned()
     }
 
-    /// Length, rates and dips, JSON.
+    /// Length, rates and dips, in JSON.
     #[pyo3(signature = (interval_text, below = None))]
     fn info(&self, interval_text: &str, below: Option<&str>) -> PyResult<String> {
         let below = below.map(|text| quantity("below", text)).transpose()?;
@@ -113,7 +113,7 @@ impl Trace {
         serde_json::to_string(&info).map_err(wrong)
     }
 
-    /// Seconds from the start and Mbit/s of each piece, and the end with the last rate.
+    /// Start in seconds and rate in Mbit/s of each piece; the last entry is the end with the last rate.
     fn rates(&self, interval_text: &str) -> PyResult<Vec<(f64, f64)>> {
         let mut at = 0;
         let mut points = Vec::new();

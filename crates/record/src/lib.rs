@@ -4,4 +4,4 @@ mod capture;
 mod tables;
 
 pub use capture::{CaptureError, write_pcap};
-pub use tables::{metrics_by_entity, tables};
+pub use tables::{metrics_by_entity, series_rows, tables};

@@ -1,6 +1,7 @@
 //! The tables of a result: names, columns and units as in `docs/architecture.md`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, StringDictionaryBuilder};
@@ -44,15 +45,30 @@ fn names_of(indices: impl Iterator<Item = u32>, names: &[&str]) -> Result<ArrayR
 }
 
 fn series(series: &Series, entity: &str, names: &[&str]) -> Result<RecordBatch, ArrowError> {
+    series_rows(series, entity, names, 0..series.len())
+}
+
+/// Some rows of a series, with the columns of its table.
+///
+/// # Errors
+/// None in practice: Arrow checks that columns are of equal length.
+pub fn series_rows(
+    series: &Series,
+    entity: &str,
+    names: &[&str],
+    rows: Range<usize>,
+) -> Result<RecordBatch, ArrowError> {
+    let times = series.times().skip(rows.start).take(rows.len());
+    let entities = series.entities().skip(rows.start).take(rows.len());
     let mut columns: Vec<(&str, ArrayRef)> = vec![
-        ("time_s", numbers(series.times())),
-        (entity, names_of(series.entities(), names)?),
+        ("time_s", numbers(times)),
+        (entity, names_of(entities, names)?),
     ];
     columns.extend(
         series
             .columns
             .iter()
-            .map(|(name, values)| (*name, nullable(values))),
+            .map(|(name, values)| (*name, nullable(&values[rows.clone()]))),
     );
     RecordBatch::try_from_iter_with_nullable(
         columns

@@ -42,13 +42,14 @@ impl Scenario {
     /// # Errors
     /// What is wrong, and where.
     pub fn compile_within(&self, limits: &Limits) -> Result<Plan, ScenarioError> {
-        self.clone().plan(&Disk, limits)
+        self.clone().plan(Some(&Disk), limits)
     }
 
-    /// Checks the scenario, reads its files, notes their digests in the scenario, and compiles it.
+    /// Checks the scenario, reads its files, notes their digests in the scenario, and compiles it. Without `files`, rates from files keep their constant
+    /// value.
     pub(crate) fn plan(
         &mut self,
-        files: &dyn Files,
+        files: Option<&dyn Files>,
         limits: &Limits,
     ) -> Result<Plan, ScenarioError> {
         check::scenario(self, files)?;

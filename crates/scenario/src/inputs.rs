@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloatlab_link::{Files, LoadedRate, ReadOnce};
+use bloatlab_link::{Disk, Files, LoadedRate, ReadOnce, Variation, steps};
 use bloatlab_radio::channel::Loaded;
 
 use crate::check::registered;
@@ -18,15 +18,23 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// Reads the files that a scenario names, and notes their digests in it.
-    pub fn read(scenario: &mut Scenario, files: &dyn Files) -> Result<Self, ScenarioError> {
-        let files = &ReadOnce::new(files);
+    ///
+    /// Without `files` no file is read: a rate from a file keeps its constant value, and there are no channels.
+    pub fn read(scenario: &mut Scenario, files: Option<&dyn Files>) -> Result<Self, ScenarioError> {
+        let source = ReadOnce::new(files.unwrap_or(&Disk));
         let mut rates = HashMap::new();
         for (path, rate) in scenario.rate_variations() {
-            let loaded = registered(&path, rate.load(files))?;
+            let loaded = match files {
+                None if rate.file().is_some() => Ok(unchanging()),
+                _ => rate.load(&source),
+            };
+            let loaded = registered(&path, loaded)?;
             rates.insert(path, loaded);
         }
-        let cell = scenario.cell.as_mut();
-        let channels = cell.map_or(Ok(Vec::new()), |cell| cell.radio.load(files));
+        let channels = match (&mut scenario.cell, files) {
+            (Some(cell), Some(_)) => cell.radio.load(&source),
+            _ => Ok(Vec::new()),
+        };
         Ok(Self {
             rates,
             channels: registered("cell.radio", channels)?,
@@ -37,4 +45,9 @@ impl Inputs {
     pub fn rate(&mut self, path: &str) -> Option<LoadedRate> {
         self.rates.remove(path)
     }
+}
+
+/// A rate that varies, but keeps its constant value.
+fn unchanging() -> LoadedRate {
+    LoadedRate::Trajectory(Variation::Steps(steps::Params { steps: Vec::new() }))
 }

@@ -17,6 +17,7 @@ mod impair;
 mod inputs;
 mod path;
 mod plan;
+mod plan_view;
 mod read;
 mod text;
 mod timeline;
@@ -34,6 +35,9 @@ pub use impair::Impairments;
 pub use plan::{
     Effect, GateKind, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanChange, PlanFlow,
     PlanGate, PlanLink, RadioPort,
+};
+pub use plan_view::{
+    BoxKindView, BoxView, ChangeView, EffectView, FlowView, LimitView, LinkView, PlanView,
 };
 pub use read::Checked;
 pub use traffic::Traffic;

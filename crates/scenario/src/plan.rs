@@ -21,7 +21,7 @@ pub struct Plan {
     pub duration: Nanos,
     /// Time between two samples of a series.
     pub sample_interval: Nanos,
-    /// Metrics count from here on.
+    /// End of the warm-up; metrics count from here on.
     pub warmup: Nanos,
     /// Everything packets pass through; names are unique.
     pub boxes: Vec<PlanBox>,
@@ -38,9 +38,9 @@ pub struct Plan {
 /// What changes at an instant, before everything else of that instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanChange {
-    /// When.
+    /// When it happens.
     pub at: Nanos,
-    /// What.
+    /// What it does.
     pub effects: Vec<Effect>,
 }
 
@@ -100,13 +100,13 @@ pub struct PlanBox {
 pub enum PlanBoxKind {
     /// A queue, the transmitter behind it and the propagation after that.
     Link(Box<PlanLink>),
-    /// Holds every packet for the same time; keeps their order.
+    /// Holds every packet for the same time, unless the time varies. Keeps the order of packets.
     Delay {
         /// The time.
         delay: Nanos,
-        /// How it changes.
+        /// How the time varies.
         vary: Option<VaryDelay>,
-        /// How it differs from packet to packet.
+        /// How the time differs from packet to packet.
         jitter: Option<jitter::Params>,
     },
     /// Acts on packets at once: drops, damages or duplicates them.
@@ -132,13 +132,13 @@ impl From<ImpairmentConfig> for PlanBox {
 /// A queue, the transmitter behind it and the propagation after that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanLink {
-    /// Rate of the transmitter.
+    /// Rate of the transmitter, if it does not vary.
     pub rate: Rate,
     /// Propagation, one way.
     pub delay: Nanos,
-    /// How the rate changes.
+    /// How the rate varies.
     pub vary_rate: Option<LoadedRate>,
-    /// How the propagation changes.
+    /// How the propagation varies.
     pub vary_delay: Option<VaryDelay>,
     /// The queue discipline.
     pub queue: QueueConfig,
@@ -148,35 +148,36 @@ pub struct PlanLink {
     pub overhead: u32,
     /// Bytes of link-layer header that the queue counts too.
     pub header: u32,
-    /// A bearer of the plan's cell, which then is the transmitter: `rate` is the most that it can have, `delay` what an empty cell takes.
+    /// The bearer of the cell that transmits the packets of this link, if one does. Then `rate` is the greatest rate of the bearer, and `delay` is the
+    /// latency of an empty cell.
     pub radio: Option<RadioPort>,
-    /// What lets packets go on, instead of a transmitter: they take no time then.
+    /// The gate that releases packets in place of a transmitter, if there is one. A released packet takes no time.
     pub gate: Option<PlanGate>,
-    /// So fast that nothing waits: the time of a flow's packets in its queue is none of the flow's sojourn.
+    /// Packets do not wait in this link, so it does not count in the sojourn time of flows.
     pub transit: bool,
 }
 
-/// What lets packets of a UE go on towards the cell.
+/// Decides when packets of a UE are released towards the cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanGate {
     /// The UE, counted from 0.
     pub ue: u32,
-    /// Of a gate in SDAP: its place among the UE's bearers, from 0. One in the UPF is for all of them.
+    /// Index of the bearer among those of the UE, for a gate in SDAP. A gate in the UPF serves all bearers.
     pub bearer: u32,
-    /// How.
+    /// Where it is, and its algorithm.
     pub how: GateKind,
 }
 
-/// How packets are let on.
+/// Where a gate is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateKind {
     /// From SDAP into the RLC.
     Sdap(Sizing),
     /// From the UPF to SDAP.
     Upf {
-        /// By this.
+        /// Its algorithm.
         pacer: upf_pacer::Params,
-        /// Propagation between them, one way.
+        /// Propagation from the UPF to SDAP, one way.
         delay: Nanos,
     },
 }
@@ -184,7 +185,7 @@ pub enum GateKind {
 /// A radio cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanCell {
-    /// What the document says of it.
+    /// Its parameters, as in the document.
     pub params: CellParams,
     /// The bearers of each UE, the default one first.
     pub bearers: Vec<PlanBearer>,
@@ -195,25 +196,25 @@ pub struct PlanCell {
 /// A bearer that every UE has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanBearer {
-    /// On the radio.
+    /// Its parameters on the radio.
     pub params: BearerParams,
-    /// Marking of what enters its RLC.
+    /// Marking of packets that enter its RLC.
     pub marking: Option<l4span::Params>,
 }
 
-/// Where a link meets the cell.
+/// The bearer that transmits the packets of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioPort {
     /// The UE, counted from 0.
     pub ue: u32,
-    /// Number of the bearer: twice its place among the bearers of all UEs, UE by UE, and one more on the uplink.
+    /// Number of the bearer: twice its index among the bearers of all UEs, plus 1 on the uplink.
     pub bearer: u32,
-    /// Bytes that it holds, what is sent in part among them.
+    /// Size of its buffer in bytes. Packets that are sent in part count.
     pub buffer: u64,
 }
 
 impl PlanLink {
-    /// The greatest rate that it can have.
+    /// The greatest rate that the link can have.
     pub fn greatest_rate(&self) -> Rate {
         let varying = self.vary_rate.as_ref();
         varying.map_or(self.rate, |rate| rate.greatest(self.rate))
@@ -229,7 +230,7 @@ pub struct PlanFlow {
     pub start: Nanos,
     /// When its application stops; after `start + start_jitter`, at most the run's duration.
     pub stop: Nanos,
-    /// The start is put off by a uniformly drawn time below this.
+    /// The start is delayed by a random time below this, drawn uniformly.
     pub start_jitter: Nanos,
     /// Box indices from the sender of data to its receiver.
     pub forward: Vec<usize>,
@@ -241,10 +242,10 @@ pub struct PlanFlow {
     pub dscp: u8,
     /// Propagation both ways.
     pub base_rtt: Nanos,
-    /// Congestion control of the sender; of no effect over UDP and on a ping.
+    /// Congestion control of the sender; ignored for UDP and ping.
     pub cca: CcConfig,
     /// What the application does.
     pub traffic: Traffic,
-    /// The TCP connection; of no effect over UDP and on a ping.
+    /// Settings of the TCP connection; ignored for UDP and ping.
     pub tcp: TcpConfig,
 }

@@ -45,7 +45,7 @@ impl Scenario {
     }
 
     fn checked(mut self, files: &dyn Files, limits: &Limits) -> Result<Checked, ScenarioError> {
-        let plan = self.plan(files, limits)?;
+        let plan = self.plan(Some(files), limits)?;
         // Only what can be read again is stored.
         text::check_length(self.to_canonical_json().len(), " with its defaults")?;
         let scenario = self;

@@ -26,7 +26,7 @@ impl Scenario {
     ) -> Result<PlanChange, ScenarioError> {
         let mut changed = self.clone();
         changed.timeline.get_or_insert_default().push(change);
-        let mut plan = changed.plan(files, limits)?;
+        let mut plan = changed.plan(Some(files), limits)?;
         *self = changed;
         Ok(plan.timeline.pop().expect("one for each entry"))
     }
@@ -36,7 +36,7 @@ impl Scenario {
 pub(crate) fn compile(
     scenario: &Scenario,
     first: &Plan,
-    files: &dyn Files,
+    files: Option<&dyn Files>,
     limits: &Limits,
 ) -> Result<Vec<PlanChange>, ScenarioError> {
     let entries = scenario.timeline.as_deref().unwrap_or_default();

@@ -18,6 +18,7 @@ from bloatlab.experiments.queues import MTU, comparable, described
 DELAYS = ("target", "target_delay", "threshold", "interval", "rtt")
 """Names of the parameters for a target delay and for the interval over which it is judged."""
 LIMITS = ("limit", "memlimit")
+BOTTLENECK = "bottleneck"
 AROUND = 10.0
 LEAST = 10
 """Smallest limit in packets: an initial window."""
@@ -53,10 +54,10 @@ def _delay(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
 def _limit(kind: str, name: str, parameter: Mapping[str, Any]) -> Vary:
     if parameter["type"] == "integer":
         return Vary(f"{kind}.{name}", (), LEAST, float(parameter["default"]), "", True)
-    written = units.limit(parameter["default"])
-    if written.endswith("p"):
-        return Vary(f"{kind}.{name}", (), LEAST, float(written[:-1]), "p", True)
-    return Vary(f"{kind}.{name}", (), LEAST * MTU, float(written.removesuffix("B")), "B", True)
+    default = units.queue_limit(parameter["default"])
+    if default.unit == "packets":
+        return Vary(f"{kind}.{name}", (), LEAST, default.value, "p", True)
+    return Vary(f"{kind}.{name}", (), LEAST * MTU, default.value, "B", True)
 
 
 def default_of(knob: Vary) -> float:
@@ -65,7 +66,7 @@ def default_of(knob: Vary) -> float:
     given = described()[kind][name]["default"]
     if knob.unit == "us":
         return round(1e6 * units.duration(given))
-    return float(str(given)) if not knob.unit else float(units.limit(given).removesuffix(knob.unit))
+    return float(str(given)) if not knob.unit else float(units.queue_limit(given).value)
 
 
 def tc_of(queue: Any, device: str = "eth0") -> str:
@@ -76,18 +77,22 @@ def tc_of(queue: Any, device: str = "eth0") -> str:
         return f"not on Linux: {error}"
 
 
-def queue_path(document: Mapping[str, Any]) -> str:
-    """Path of the queue to tune in a scenario.
+def queue_path(scenario: str) -> str:
+    """Path of the queue to tune in a scenario: that of the link `bottleneck`, or the only one.
+
+    Args:
+        scenario: The canonical document as JSON.
 
     Raises:
-        ParameterError: The scenario has no queue, or several.
+        ParameterError: The scenario has no such queue, or it is not clear which one is meant.
     """
-    for key in ("dumbbell", "parking_lot"):
-        if key in document:
-            return f"{key}.queue"
-    links = [place for place, box in enumerate(document.get("boxes", ())) if box.get("kind") == "link"]
-    if len(links) != 1:
+    queues = language.plan(scenario).queues
+    if BOTTLENECK in queues:
+        return str(queues[BOTTLENECK].queue_path)
+    paths = {str(link.queue_path): name for name, link in queues.items()}
+    if len(paths) != 1:
+        found = f"several links have a queue: {', '.join(paths.values())}" if paths else "no link has a queue"
         raise ParameterError(
-            f"the scenario has {len(links)} links as boxes, so it is not clear which queue to tune (allowed: one link)"
+            f"it is not clear which queue to tune, because {found} (allowed: one queue, or a link named `{BOTTLENECK}`)"
         )
-    return f"boxes.{links[0]}.queue"
+    return next(iter(paths))

@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from bloatlab import language
 from bloatlab.analysis.front import Found, Objective, front, knee
 from bloatlab.analysis.knobs import default_of, knobs
 from bloatlab.analysis.readings import Reading
 from bloatlab.analysis.space import Vary
 from bloatlab.errors import BloatlabError, EngineError, ParameterError, StoreError
 from bloatlab.language import ScenarioError
-from bloatlab.scenario.queues import queues_of
 from bloatlab.settings import RunSettings
 from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store, Writer, canonical, layout
@@ -92,6 +92,12 @@ class Problem:
         return plan_points(
             self.source, [point], self.base, replications=self.replications, seed=self.seed, keep=Keep.METRICS
         )
+
+    def queue_of(self, scenario: str) -> Mapping[str, Any]:
+        """The tuned queue with all its parameters; of an experiment, the first queue of its scenario."""
+        queues = list(language.plan(scenario).queues.values())
+        tuned = [link for link in queues if link.queue_path == self.path]
+        return (tuned or queues)[0].queue
 
 
 def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
@@ -250,7 +256,7 @@ def _round(
             trial.set_user_attr("reason", str(error))
             runs = []
         else:
-            queue = next(iter(queues_of(json.loads(runs[0].scenario)).values()))
+            queue = problem.queue_of(runs[0].scenario)
             # One attribute, because each is a commit.
             trial.set_user_attr("made", {"point": point, "queue": queue, "runs": [run.run_id for run in runs]})
         asked.append((trial, runs))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from bloatlab import language
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.experiments import get
-from bloatlab.scenario.queues import queues_of
 from bloatlab.scenario.read import read
 from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source, plan_points
 
@@ -49,14 +47,14 @@ def commands(
         else ExperimentSource(get(str(experiment), may_import=True))
     )
     given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
-    scenario = json.loads(plan_points(source, [{}], given, dry=True)[0].scenario)
-    queues = queues_of(scenario)
+    scenario = plan_points(source, [{}], given, dry=True)[0].scenario
+    queues = language.plan(scenario).queues
     name = _choose(queues, box)
     try:
-        lines = language.tc(json.dumps(queues[name]), device, all_words)
+        lines = language.tc(json.dumps(queues[name].queue), device, all_words)
     except language.ScenarioError as error:
         raise ParameterError(f"{name}: {error}") from error
-    return [*lines, *(_of_flows(scenario["flows"], device) if sysctl else [])]
+    return [*lines, *(_of_flows(json.loads(scenario)["flows"], device) if sysctl else [])]
 
 
 def _of_flows(flows: Sequence[Mapping[str, Any]], device: str) -> list[str]:
@@ -73,7 +71,7 @@ def _of_flows(flows: Sequence[Mapping[str, Any]], device: str) -> list[str]:
     return [line for lines, names in groups.items() for line in (f"# {', '.join(names)}", *lines)]
 
 
-def _choose(queues: Mapping[str, Any], box: str | None) -> str:
+def _choose(queues: Mapping[str, language.Link], box: str | None) -> str:
     if box is not None:
         if box not in queues:
             raise unknown("box with a queue", box, queues)
@@ -83,6 +81,6 @@ def _choose(queues: Mapping[str, Any], box: str | None) -> str:
         raise ParameterError("tc: the scenario has no link, and so no queue")
     if BOTTLENECK in queues:
         return BOTTLENECK
-    if all(queue == queues[first] for queue in queues.values()):
+    if all(link.queue == queues[first].queue for link in queues.values()):
         return first
     raise ParameterError(f"tc: --box is needed, to say which queue (allowed: {', '.join(queues)})")

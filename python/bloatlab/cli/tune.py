@@ -21,7 +21,7 @@ from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
-from bloatlab.sweeps import ScenarioSource, plan
+from bloatlab.sweeps import ScenarioSource, plan, plan_points
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -70,13 +70,13 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
         ParameterError: An option does not fit.
     """
     source = target.source
+    base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
     if isinstance(source, ScenarioSource):
-        path = queue_path(source.document)
+        path = queue_path(plan_points(source, [{}], base, dry=True)[0].scenario)
     elif target.experiment is None or all(of.name != tune.QUEUE for of in target.experiment.parameters):
         raise ParameterError(f"{source.name}: has no parameter `queue` to tune")
     else:
         path = tune.QUEUE
-    base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
     if path in base:
         raise ParameterError(f"{path}: is tuned, so it cannot be set; --queue says which are tried")
     queues = list(tune.QUEUES) if goals.queue is None else [name.strip() for name in goals.queue.split(",")]

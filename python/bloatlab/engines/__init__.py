@@ -8,7 +8,6 @@ from bloatlab.engines.interface import (
     Outcome,
     PluginFactories,
     Refusal,
-    doubt,
 )
 from bloatlab.engines.registry import DEFAULT, find
 
@@ -21,6 +20,5 @@ __all__ = [
     "Outcome",
     "PluginFactories",
     "Refusal",
-    "doubt",
     "find",
 ]

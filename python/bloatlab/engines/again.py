@@ -1,4 +1,4 @@
-"""Makes a stored run once more: what the store did not keep, or has lost."""
+"""Makes a stored run again, to get data that the store did not keep or has lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bloatlab.loading import AllowedPlugins, Factories, resolve
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a stored run was made from."""
+    """The inputs of a stored run."""
 
     run_id: str
     engine: str
@@ -23,7 +23,7 @@ class Origin:
     seed: int
 
     def prepare(self, allowed: AllowedPlugins, given: Engine | None = None) -> tuple[Engine, Factories]:
-        """The engine and the plugins that give this run's results once more.
+        """The engine and the plugins that give the results of this run again.
 
         Args:
             allowed: What may be imported.
@@ -44,7 +44,7 @@ class Origin:
         return engine, plugins
 
     def simulate(self, allowed: AllowedPlugins, given: Engine | None = None, *, packets: bool = False) -> Outcome:
-        """Makes the run once more. The same engine gives the same tables and packets.
+        """Makes the run again. The same engine gives the same tables and packets.
 
         Raises:
             StoreError: It cannot be made again; as `prepare` says.

@@ -28,11 +28,11 @@ class Control(Protocol):
 
 
 class Outcome(Protocol):
-    """What one run gave.
+    """What one run gave."""
 
-    An outcome may also have an attribute `suspect`: the reason why the engine doubts its own measurement, such as
-    packets that left too late in real time. `doubt` reads it.
-    """
+    @property
+    def suspect(self) -> str | None:
+        """Why the engine doubts its own measurement, such as packets that left too late in real time; `None`: it does not."""
 
     @property
     def digest(self) -> str:
@@ -50,12 +50,6 @@ class Outcome(Protocol):
 
     def write_pcap(self, path: str, link: str | None = None) -> None:
         """Writes the packets as a pcap file."""
-
-
-def doubt(outcome: Outcome) -> str | None:
-    """Why the engine doubts an outcome; `None`: it does not."""
-    reason = getattr(outcome, "suspect", None)
-    return None if reason is None else str(reason)
 
 
 class Refusal(NamedTuple):

@@ -6,71 +6,68 @@ Only built-in engines are imported without the user's word: a plan or a stored r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from bloatlab.engines.interface import Engine
-from bloatlab.errors import EngineError, unknown
-from bloatlab.loading import NO_PLUGINS, AllowedPlugins, load
+from bloatlab.errors import EngineError, ParameterError
+from bloatlab.loading import NO_PLUGINS, AllowedPlugins
+from bloatlab.registry import Registry
 
 DEFAULT = "sim"
-GROUP = "bloatlab.engines"
 BUILT_IN: Mapping[str, str] = {"sim": "bloatlab.engines.sim:Sim"}
 """One line per engine."""
+_METHODS = ("version", "available", "supports", "control", "run")
+_ATTRIBUTES = ("name", "reproducible", "concurrency")
+
+
+def read(found: Any, reference: str) -> tuple[str, type[Engine]]:
+    """The class of an engine, under the name that the user gave.
+
+    Raises:
+        ParameterError: It is not a class.
+        EngineError: The class has no method of an engine.
+    """
+    if not isinstance(found, type):
+        raise ParameterError(f"`{reference}`: is not a class")
+    _require(found, _METHODS, reference)
+    return reference, found
+
+
+ENGINES: Registry[type[Engine]] = Registry("engine", BUILT_IN, read)
 
 
 def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
-    """The engine of that name, ready to run; an engine object is its own name.
+    """The engine of that name, ready to run. An engine object is returned as it is.
 
     Args:
         name: A built-in engine, an installed one, or `module:Class`.
         allowed: What the user allows to be imported.
 
     Raises:
-        EngineError: There is no such engine, it may not be imported, or it cannot run on this machine.
-        ParameterError: `module:Class` cannot be imported.
+        EngineError: The class is not an engine, or the engine cannot run on this machine.
+        ParameterError: There is no such engine, it may not be imported, or its import fails.
     """
-    engine = _imported(name, allowed) if isinstance(name, str) else name
-    home = BUILT_IN.get(engine.name)
+    engine = _made(name, allowed) if isinstance(name, str) else name
     # Its results would pass for those of the built-in engine.
-    if home is not None and not isinstance(engine, load(home)):
+    if engine.name in ENGINES and not isinstance(engine, ENGINES[engine.name]):
         raise EngineError(f"engine {engine.name}: is the name of a built-in engine; give yours another `name`")
     if why := engine.available():
         raise EngineError(f"engine {engine.name}: cannot run on this machine ({why})")
     return engine
 
 
-def _imported(name: str, allowed: AllowedPlugins) -> Engine:
-    reference = BUILT_IN.get(name, name)
-    if name not in BUILT_IN:
-        installed = _installed()
-        if ":" not in name and name not in installed:
-            raise unknown("engine", name, {*BUILT_IN, *installed})
-        if name not in allowed:
-            raise EngineError(
-                f"engine {name}: importing it would run its module's code; allow that with --engine {name} or "
-                f"--allow-plugins (in Python: engine={name!r} or allow_plugins=True)"
-            )
-        reference = installed[name].value if name in installed else name
-    plugin = load(reference)
-    # Nothing else is called: a name may be any class, with any effect.
-    _require(plugin, _METHODS, name, reference)
+def _made(name: str, allowed: AllowedPlugins) -> Engine:
+    # The user's class is not added: each use needs the permission again.
+    plugin = ENGINES[name] if name in ENGINES else read(ENGINES.load(name, may_import=name in allowed), name)[1]
     try:
-        engine: Engine = plugin()
+        engine = plugin()
     except Exception as error:
-        raise EngineError(f"engine {name}: `{reference}` cannot be made ({type(error).__name__}: {error})") from error
-    _require(engine, _ATTRIBUTES, name, reference)
+        raise EngineError(f"engine {name}: cannot be made ({type(error).__name__}: {error})") from error
+    _require(engine, _ATTRIBUTES, name)
     return engine
 
 
-_METHODS = ("version", "available", "supports", "control", "run")
-_ATTRIBUTES = ("name", "reproducible", "concurrency")
-
-
-def _require(made: object, members: Sequence[str], name: str, reference: str) -> None:
+def _require(made: object, members: Sequence[str], name: str) -> None:
     for member in members:
         if not hasattr(made, member):
-            raise EngineError(f"engine {name}: `{reference}` is not an engine, it has no `{member}`")
-
-
-def _installed() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+            raise EngineError(f"`{name}`: is not an engine, it has no `{member}`")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bloatlab import language
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import sweep
-from bloatlab.scenario.queues import queues_of
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from bloatlab.store import Store
 
 RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
-
-_PACKETS = re.compile(r"(\d+)(?:p|packets)\Z")
 
 
 def of_run(
@@ -157,15 +154,13 @@ def _rows(ranking: Ranking) -> pl.DataFrame:
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
-    """Adds `limit_packets` to `links` from the scenario document; null if the limit does not count packets."""
+    """Adds `limit_packets` to `links`.
+
+    It is null if the limit does not count packets, or if the timeline changes the queue during the run.
+    """
     if "link" not in links.columns:
         return links
-    queues = queues_of(scenario)
-    found = [_packets(queues.get(name)) for name in links["link"].to_list()]
+    planned = language.plan(scenario)
+    limits = {name: link.limit for name, link in planned.links.items() if name not in planned.replaced_queues}
+    found = [limit.packets if (limit := limits.get(name)) else None for name in links["link"].to_list()]
     return links.with_columns(pl.Series("limit_packets", found, dtype=pl.Float64))
-
-
-def _packets(queue: Any) -> float | None:
-    limit = queue.get("limit") if isinstance(queue, Mapping) else None
-    stated = _PACKETS.match(str(limit))
-    return float(stated[1]) if stated else None

@@ -15,7 +15,6 @@ from bloatlab.experiments.ranking import MEANING, Ranking
 from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, MetricTable
 from bloatlab.report.verdict import Verdict
-from bloatlab.scenario.queues import queues_of
 from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
@@ -363,10 +362,10 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
 def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:
     """The tc commands for the queues of a run, or what Linux lacks for them."""
     rows = []
-    for link, queue in list(queues_of(scenario).items())[:MOST_ENTITIES]:
+    for link in list(language.plan(scenario).queues.values())[:MOST_ENTITIES]:
         try:
-            commands = "; ".join(language.tc(json.dumps(queue), "eth0"))
+            commands = "; ".join(language.tc(json.dumps(link.queue), "eth0"))
         except language.ScenarioError as error:
             commands = str(error)
-        rows.append([Cell(link), Cell(commands)])
+        rows.append([Cell(link.name), Cell(commands)])
     return [PlainTable(["link", "command"], rows, "The queues on Linux")] if rows else []

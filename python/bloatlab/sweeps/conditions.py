@@ -111,7 +111,7 @@ def _alike(left: Any, right: Any) -> tuple[Any, Any]:
 def _packets(value: Any) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    found = units.limit(value)
-    if not found.endswith("p"):
-        raise ParameterError(f"`{value}` counts no packets")
-    return float(found[:-1])
+    found = units.queue_limit(value)
+    if found.unit != "packets":
+        raise ParameterError(f"`{value}` does not count packets")
+    return float(found.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bloatlab import tables
-from bloatlab.engines import Outcome, doubt
+from bloatlab.engines import Outcome
 from bloatlab.errors import StoreError
 from bloatlab.result import Result
 from bloatlab.sweeps.plan import PlannedRun
@@ -14,11 +14,17 @@ from bloatlab.sweeps.record import measured
 
 def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
     """Runs it and keeps everything in memory."""
+    return result_of(planned, _run(planned, packets), packets=packets)
 
-    def run(packets: bool) -> Outcome:
-        return planned.engine.run(
-            planned.scenario, planned.seed, record_packets=packets, plugins=planned.plugins or None
-        )
+
+def result_of(planned: PlannedRun, outcome: Outcome, *, packets: bool = False) -> Result:
+    """The result of an outcome, which is kept in memory.
+
+    Args:
+        planned: The run.
+        outcome: What it gave.
+        packets: Whether it recorded its packets; if not, the run is made again when they are asked for.
+    """
 
     def with_packets() -> Outcome:
         if packets:
@@ -28,9 +34,8 @@ def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
                 f"run {planned.run_id}: its packets were not recorded, and engine {planned.engine.name} gives other "
                 "results in each run (packets=True records them)"
             )
-        return run(packets=True)
+        return _run(planned, packets=True)
 
-    outcome = run(packets)
     made = outcome.tables()
     metrics = json.loads(outcome.metrics_json())
     return Result(
@@ -41,10 +46,15 @@ def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
         seed=planned.seed,
         engine=planned.engine.name,
         engine_version=planned.engine_version,
-        suspect=doubt(outcome),
+        suspect=outcome.suspect,
         digest=outcome.digest,
         metrics={**metrics, **measured(planned, metrics)},
         load=lambda name: tables.named(planned.run_id, made, name),
         with_packets=with_packets,
         recorded=packets,
     )
+
+
+def _run(planned: PlannedRun, packets: bool) -> Outcome:
+    plugins = planned.plugins or None
+    return planned.engine.run(planned.scenario, planned.seed, record_packets=packets, plugins=plugins)

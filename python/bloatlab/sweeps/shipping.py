@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bloatlab.engines import Cancelled, Control, Engine, Outcome, PluginFactories, doubt
+from bloatlab.engines import Cancelled, Control, Engine, Outcome, PluginFactories
 from bloatlab.store import Keep
 from bloatlab.sweeps.record import kept_tables
 
@@ -224,7 +224,7 @@ def _make(batch: Batch, order: Order, engine: Engine, control: Control, packing:
         wall_s = time.perf_counter() - start
         spans = packing.add(outcome, order.keep)
         metrics = outcome.metrics_json()
-        return Made(order.index, None, doubt(outcome), wall_s, outcome.digest, outcome.events, metrics, spans)
+        return Made(order.index, None, outcome.suspect, wall_s, outcome.digest, outcome.events, metrics, spans)
     except Cancelled:
         raise
     # A panic of the engine is no `Exception`, and must not stop the others either.

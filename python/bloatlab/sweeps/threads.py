@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from collections.abc import Sequence
 
-from bloatlab.engines import Cancelled, Control, doubt
+from bloatlab.engines import Cancelled, Control
 from bloatlab.errors import ParameterError
 from bloatlab.store import Keep
 from bloatlab.sweeps.collector import Collector
@@ -136,7 +136,7 @@ class _Work:
                 digest=outcome.digest,
                 events=outcome.events,
                 wall_s=wall_s,
-                suspect=doubt(outcome),
+                suspect=outcome.suspect,
             )
 
     def under_way(self) -> float:

@@ -70,8 +70,8 @@ def case(cases: Sequence[str], help_: str) -> Parameter:
 
 def flows_at(level: str, params: Mapping[str, Any]) -> int:
     """RFC 7928 section 8.2.1: l = 0.76 N^2 / S^2, S is the number of packets in flight and in the buffer."""
-    limit = params["qlen"]
-    held = int(limit.removesuffix("p")) if limit.endswith("p") else units.size(limit) // MTU
+    limit = units.queue_limit(params["qlen"])
+    held = limit.value // MTU if limit.unit == "bytes" else limit.value
     pipe = bdp_packets(params["rate"], params["rtt"]) + held
     return max(1, round(pipe * sqrt(LEVELS[level] / 0.76)))
 
