@@ -40,7 +40,7 @@ format: $(VENV)/.dev
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
 	$(BIN)/python tests/docs/queue_pages.py
-	$(BIN)/python tests/docs/law_pages.py
+	$(BIN)/python tests/docs/congestion_control_pages.py
 
 # The documentation site in site/: a broken link or anchor fails. For its search: python3 -m http.server -d site.
 site: $(VENV)/.site $(VENV)/.built
@@ -59,7 +59,7 @@ release: $(VENV)/.dev
 	@command -v rustup >/dev/null && rustup component add llvm-tools || echo "make: without rustup, llvm-profdata of the compiler's LLVM version must be on the PATH"
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --pgo --out dist
 
-# All that is timed, or parts of it (make bench BENCH="--only laws radio").
+# Measures speed: all parts, or some (make bench BENCH="--only congestion-controls radio").
 BENCH ?=
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py $(BENCH)

@@ -1,4 +1,4 @@
-"""A page per congestion control, made from the code: `python tests/docs/law_pages.py` writes docs/congestion-controls."""
+"""Writes docs/congestion-controls, a page per congestion control: `python tests/docs/congestion_control_pages.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from bloatlab import Result
 from bloatlab._core import algorithms
-from law_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
+from congestion_control_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
 from page_parts import DOCS, Page, deviations, parameters, save, table
 
 PAGES = DOCS / "congestion-controls"
@@ -26,17 +26,17 @@ COLUMNS = (
     "marks",
 )
 SETTLED = 5.0
-"""Seconds after which a phase counts."""
+"""Seconds at the start of each phase that are not measured."""
 
 
 @cache
 def described() -> list[dict[str, Any]]:
     """Every congestion control of the registry."""
-    return [law for law in json.loads(algorithms())["congestion_controls"] if law["kind"] != "python"]
+    return [control for control in json.loads(algorithms())["congestion_controls"] if control["kind"] != "python"]
 
 
 def _outcome(result: Result) -> tuple[str, ...]:
-    """What a run came to, by the columns."""
+    """The results of a run, one value per column."""
     samples = series(result)
 
     def mean(flow: str, column: str, start: float, stop: float) -> float:
@@ -55,23 +55,23 @@ def _outcome(result: Result) -> tuple[str, ...]:
     )
 
 
-def page(law: Mapping[str, Any], results: Mapping[str, Result]) -> str:
+def page(control: Mapping[str, Any], results: Mapping[str, Result]) -> str:
     """One congestion control's page, in Markdown."""
-    kind = law["kind"]
-    others = ", ".join(f"`{name}`" for name in law["aliases"])
+    kind = control["kind"]
+    others = ", ".join(f"`{name}`" for name in control["aliases"])
     rows = [("queue", *COLUMNS), *((queue, *_outcome(result)) for queue, result in results.items())]
     lines = [
         f"# `{kind}`",
         "",
-        law["summary"].strip() + (f" Also written {others}." if others else ""),
+        control["summary"].strip() + (f" Also written {others}." if others else ""),
         "",
-        law["details"],
+        control["details"],
         "",
-        f"Source: {law['source']}.",
+        f"Source: {control['source']}.",
         "",
         "## Parameters",
         "",
-        *parameters(law),
+        *parameters(control),
         "",
         "## Deviations",
         "",
@@ -83,7 +83,7 @@ def page(law: Mapping[str, Any], results: Mapping[str, Result]) -> str:
         "",
         f"![{kind}: window, RTT and throughput over time](images/{kind}.svg)",
         "",
-        f"The same with other queues. Each phase counts from its {SETTLED:g}th second on:",
+        f"The same scenario with several queues. The first {SETTLED:g} s of each phase are not measured:",
         "",
         *table(rows),
         "",
@@ -92,7 +92,7 @@ def page(law: Mapping[str, Any], results: Mapping[str, Result]) -> str:
 
 
 def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
-    """The page that names them all."""
+    """The page that lists all congestion controls."""
     rows: list[tuple[str, ...]] = [("congestion control", *COLUMNS)]
     rows += [(f"[`{kind}`]({kind}.md)", *cells) for kind, cells in outcomes.items()]
     lines = [
@@ -111,12 +111,12 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def write() -> Iterator[Page]:
-    """Every page with its path and the result that its figure shows."""
+    """Yields each page with its path and the result that its figure shows."""
     outcomes = {}
-    for law in described():
-        results = {queue: run(law["kind"], queue) for queue in QUEUES}
-        outcomes[law["kind"]] = _outcome(results[SHOWN])
-        yield PAGES / f"{law['kind']}.md", page(law, results), results[SHOWN]
+    for control in described():
+        results = {queue: run(control["kind"], queue) for queue in QUEUES}
+        outcomes[control["kind"]] = _outcome(results[SHOWN])
+        yield PAGES / f"{control['kind']}.md", page(control, results), results[SHOWN]
     yield PAGES / "README.md", index(outcomes), None
 
 

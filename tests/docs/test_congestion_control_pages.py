@@ -1,4 +1,4 @@
-"""The pages of docs/congestion-controls are those that the code makes."""
+"""The pages in docs/congestion-controls are up to date."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from law_behaviour import QUEUES, figure, run
-from law_pages import PAGES, described, write
+from congestion_control_behaviour import QUEUES, figure, run
+from congestion_control_pages import PAGES, described, write
 from page_parts import stale
 
 
@@ -16,18 +16,18 @@ def test_pages_are_up_to_date() -> None:
     assert not old, f"run `make docs` to update: {', '.join(old)}"
 
 
-def test_no_page_of_a_law_that_is_gone() -> None:
-    kinds = {law["kind"] for law in described()}
+def test_no_page_of_a_congestion_control_that_is_gone() -> None:
+    kinds = {control["kind"] for control in described()}
     assert {path.stem for path in PAGES.glob("*.md")} == kinds | {"README"}
     assert {path.stem for path in (PAGES / "images").glob("*.svg")} == kinds
 
 
-@pytest.mark.parametrize("law", described(), ids=lambda law: law["kind"])
-def test_every_parameter_is_explained(law: dict[str, Any]) -> None:
-    assert law["summary"].strip()
-    assert law["details"].strip()
-    assert law["source"].strip()
-    for parameter in law["parameters"]:
+@pytest.mark.parametrize("control", described(), ids=lambda control: control["kind"])
+def test_every_parameter_is_explained(control: dict[str, Any]) -> None:
+    assert control["summary"].strip()
+    assert control["details"].strip()
+    assert control["source"].strip()
+    for parameter in control["parameters"]:
         assert parameter["description"].strip(), parameter["name"]
 
 
