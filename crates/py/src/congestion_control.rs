@@ -1,4 +1,4 @@
-//! A congestion control written in Python: one call into Python for every call of the sender.
+//! A congestion control in Python. Each call of the sender calls Python once.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::complaint::complaint;
 
-/// What a congestion control steers.
+/// The values that a congestion control sets.
 #[pyclass(module = "bloatlab._core")]
 #[derive(Default)]
 pub struct Window {
@@ -22,15 +22,15 @@ pub struct Window {
     /// Maximum segment size, bytes of payload.
     #[pyo3(get, set)]
     mss: u64,
-    /// Pacing rate, bytes per second; 0: not paced.
+    /// Pacing rate in bytes per second. 0 for no pacing.
     #[pyo3(get, set)]
     pacing: u64,
-    /// Bytes that pacing may let go together; below two segments each waits for its own time.
+    /// Bytes that pacing may release together. Below two segments, each segment is paced alone.
     #[pyo3(get, set)]
     quantum: u64,
 }
 
-/// A delivery-rate sample; `interval` 0 means that there is none.
+/// A delivery-rate sample. There is none if `interval` is 0.
 #[pyclass(frozen, get_all, module = "bloatlab._core")]
 #[derive(Clone)]
 pub struct RateSample {
@@ -40,7 +40,7 @@ pub struct RateSample {
     app_limited: bool,
 }
 
-/// What one ACK told the sender. Times in ns, amounts in bytes.
+/// What the sender learns from one ACK. Times are in ns, amounts in bytes.
 #[pyclass(frozen, get_all, module = "bloatlab._core")]
 pub struct Ack {
     now: u64,
@@ -95,7 +95,7 @@ impl From<&bloatlab_cc::Ack> for Ack {
     }
 }
 
-/// The Python object and the window it is shown.
+/// The Python object and the window that it changes.
 pub struct PythonControl {
     object: Py<PyAny>,
     window: Py<Window>,
@@ -115,7 +115,7 @@ impl PythonControl {
         })
     }
 
-    /// Shows the window, calls the method, takes the window back; an exception ends the run.
+    /// Copies the window to Python, calls the method and copies the window back. An exception ends the run.
     fn call(
         &mut self,
         window: &mut bloatlab_cc::Window,
@@ -137,7 +137,7 @@ impl PythonControl {
                 return;
             }
             let shown = self.window.borrow(py);
-            // A window below one segment would never move again; one beyond any link would overflow.
+            // With a window below one segment, the flow would stop for ever. A huge window would overflow.
             window.cwnd = shown.cwnd.clamp(window.mss, 1 << 40);
             window.ssthresh = shown.ssthresh.clamp(2 * window.mss, u64::MAX / 4);
             window.pacing = shown.pacing.min(1 << 44);

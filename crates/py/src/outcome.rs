@@ -1,4 +1,4 @@
-//! What one run gave, as Python sees it.
+//! The outcome of a run as a Python class.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,19 +11,19 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use serde_json::{Value, json};
 
-/// What one run gave.
+/// The outcome of one run.
 #[pyclass(frozen, module = "bloatlab._core")]
 pub struct Outcome(pub bloatlab_outcome::Outcome);
 
 #[pymethods]
 impl Outcome {
-    /// Hash of every table; equal for equal (scenario, seed, engine version).
+    /// Hash of all tables. Equal for equal scenario, seed and engine version.
     #[getter]
     fn digest(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.digest())
     }
 
-    /// Events the engine processed.
+    /// Number of events that the engine processed.
     #[getter]
     fn events(&self) -> u64 {
         self.0.events

@@ -1,4 +1,4 @@
-//! A queue discipline written in Python. The packets stay in Rust; Python holds handles.
+//! A queue discipline in Python. The packets stay in Rust, and Python has handles.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::complaint::complaint;
 
-/// What Python asked for since the last look.
+/// Requests of Python since the last call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wish {
     Mark,
@@ -34,7 +34,7 @@ pub struct Handle {
     /// The ECN field on arrival.
     #[pyo3(get)]
     ecn: u8,
-    /// When it entered this queue, ns.
+    /// Time of its enqueue in this queue, ns.
     #[pyo3(get)]
     enqueued_at: u64,
     wishes: Wishes,
@@ -42,7 +42,7 @@ pub struct Handle {
 
 #[pymethods]
 impl Handle {
-    /// Sets congestion experienced; false when the packet is not ECN-capable.
+    /// Marks the packet with Congestion Experienced. Returns false if it is not ECN-capable.
     fn mark(&self) -> bool {
         if self.ecn != 0 {
             self.wish(Wish::Mark);
@@ -50,7 +50,7 @@ impl Handle {
         self.ecn != 0
     }
 
-    /// Discards the packet; forget it afterwards.
+    /// Drops the packet. The handle must not be used afterwards.
     fn drop(&self) {
         self.wish(Wish::Drop);
     }
@@ -64,13 +64,13 @@ impl Handle {
     }
 }
 
-/// The Python object and the packets it holds.
+/// The Python object and its packets.
 pub struct PythonQueue {
     object: Py<PyAny>,
     class: String,
     control: Arc<Control>,
     wishes: Wishes,
-    /// By id; only ever looked up, never walked.
+    /// Packets by id. They are only looked up, never iterated, so the order of the map cannot change results.
     held: HashMap<u64, Packet>,
     bytes: u64,
     next_id: u64,
@@ -95,7 +95,7 @@ impl PythonQueue {
         Some(packet)
     }
 
-    /// Does what Python asked for during a call.
+    /// Carries out the requests that Python made during a call.
     fn grant(&mut self, sink: &mut dyn Sink<Packet>) {
         let wishes = self
             .wishes

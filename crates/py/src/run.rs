@@ -1,4 +1,4 @@
-//! Reading a scenario and running it, with the GIL released.
+//! Reads and runs a scenario with the GIL released.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::limits::limits;
 use crate::outcome::Outcome;
 use crate::plugins::PythonPlugins;
 
-/// Cancels a run from another thread and tells how far it is.
+/// Cancels a run from another thread and reports its progress.
 #[pyclass(frozen, module = "bloatlab._core")]
 pub struct Control(Arc<bloatlab_sim::Control>);
 
 #[pymethods]
 impl Control {
-    /// `timed`: it notes what each piece of the run takes.
+    /// With `timed`, it records the wall time of each piece of the run.
     #[new]
     #[pyo3(signature = (*, timed = false))]
     fn new(timed: bool) -> Self {
@@ -29,7 +29,7 @@ impl Control {
         }))
     }
 
-    /// Asks the run to stop; it then raises `Cancelled`.
+    /// Stops the run, which then raises `Cancelled`.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -40,7 +40,7 @@ impl Control {
         self.0.progress()
     }
 
-    /// Wall time of each piece of the event loop, ns; empty unless `timed`.
+    /// Wall time of each piece of the event loop in ns. Empty without `timed`.
     #[getter]
     fn laps(&self) -> Vec<u64> {
         self.0.laps()
@@ -51,7 +51,7 @@ fn refused(error: bloatlab_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
-/// The document with every default filled in, aliases resolved, keys in order.
+/// The canonical document: every default filled in, aliases resolved, keys sorted.
 #[pyfunction]
 pub fn normalise(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     let limits = limits(false)?;

@@ -1,4 +1,4 @@
-//! A queue on its own: what a text means, and the tc commands for it.
+//! Reads a queue and prints its tc commands.
 
 use bloatlab_scenario::QueueConfig;
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use crate::errors::ScenarioError;
 
 fn read_queue(queue_json: &str) -> PyResult<QueueConfig> {
     let wrong = |message: String| ScenarioError::new_err(message);
-    // The reader of JSON adds where in its text an error is; a queue read from a value has no such place.
+    // The JSON reader adds line and column to an error, which mean nothing for a value.
     let value: serde_json::Value =
         serde_json::from_str(queue_json).map_err(|error| wrong(error.to_string()))?;
     let queue: QueueConfig =
@@ -23,7 +23,7 @@ pub fn queue(queue_json: &str) -> PyResult<String> {
     Ok(serde_json::json!(queue).to_string())
 }
 
-/// The tc commands that set the queue up on a network device; with `every`, tc's defaults are written too.
+/// The tc commands that set up the queue on a network device. With `every`, they include parameters at tc's defaults.
 #[pyfunction]
 #[pyo3(signature = (queue_json, device, every = false))]
 pub fn tc(queue_json: &str, device: &str, every: bool) -> PyResult<Vec<String>> {

@@ -1,4 +1,4 @@
-//! Traces: rates over time as files.
+//! Traces: files of rates over time.
 
 use bloatlab_link::rate_file::Unit;
 use bloatlab_link::tracefile::{Format, Reading, TraceFile};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::errors::ScenarioError;
 
-/// Where a scenario says how the rate of its bottleneck varies.
+/// The key of a scenario that varies the rate of the bottleneck.
 const PLACE: &str = "dumbbell.vary.rate";
 
 /// A rate over time: one pass of a trace.
@@ -20,7 +20,7 @@ fn wrong(message: impl ToString) -> PyErr {
     ScenarioError::new_err(message.to_string())
 }
 
-/// A word that serde knows, such as a format or a unit.
+/// Reads a word, such as a format or a unit, with serde.
 fn word<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_value(Value::from(text)).map_err(wrong)
 }
@@ -42,20 +42,20 @@ fn interval(text: &str) -> PyResult<Duration> {
 
 #[pymethods]
 impl Trace {
-    /// Reads a file; how is a table with `format`, `unit` and the quirks of rate files.
+    /// Reads a file. `how` is a table with `format`, `unit` and the options of rate files.
     #[staticmethod]
     fn read(file: &str, how_json: &str) -> PyResult<Self> {
         let how: Reading = serde_json::from_str(how_json).map_err(wrong)?;
         TraceFile::read(&Disk, file, &how).map(Self).map_err(wrong)
     }
 
-    /// What a generator does, as the bottleneck of a dumbbell with this constant rate has it in a run of this seed.
+    /// The trace that a generator makes for the bottleneck of a dumbbell with this constant rate and seed.
     #[staticmethod]
     fn make(variation_json: &str, rate: &str, seed: u64, duration: &str) -> PyResult<Self> {
         let rate: Rate = quantity("rate", rate)?;
         let duration: Duration = quantity("duration", duration)?;
         let variation: Value = serde_json::from_str(variation_json).map_err(wrong)?;
-        // A document around it, so that it is read and refused as in a scenario.
+        // Puts it into a document, so that it is read and checked as in a scenario.
         let document = json!({
             "duration": "1s",
             "dumbbell": { "rate": rate, "rtt": "1ms", "vary": { "rate": variation } },
@@ -79,7 +79,7 @@ impl Trace {
         made.map(Self).map_err(wrong)
     }
 
-    /// The format that it came in, or that suits it.
+    /// The format that the trace was read from, or else the format that suits it.
     #[getter]
     fn format(&self) -> String {
         match self.0.format {
@@ -90,7 +90,7 @@ impl Trace {
         .to_owned()
     }
 
-    /// Length, rates and dips, JSON.
+    /// Length, rates and dips as JSON.
     #[pyo3(signature = (interval_text, below = None))]
     fn info(&self, interval_text: &str, below: Option<&str>) -> PyResult<String> {
         let below = below.map(|text| quantity("below", text)).transpose()?;
@@ -101,7 +101,7 @@ impl Trace {
         serde_json::to_string(&info).map_err(wrong)
     }
 
-    /// Seconds from the start and Mbit/s of each piece, and the end with the last rate.
+    /// Start in seconds and rate in Mbit/s of each piece. The last entry is the end, with the last rate.
     fn rates(&self, interval_text: &str) -> PyResult<Vec<(f64, f64)>> {
         let mut at = 0;
         let mut points = Vec::new();
@@ -114,7 +114,7 @@ impl Trace {
         Ok(points)
     }
 
-    /// The text of a file in this format.
+    /// The text of the trace in this format.
     fn text(&self, format: &str, unit: &str, interval_text: &str) -> PyResult<String> {
         let (format, unit): (Format, Unit) = (word(format)?, word(unit)?);
         let text = self.0.text(format, unit, interval(interval_text)?);
