@@ -1,4 +1,4 @@
-//! Values over time, by hand and by their statistics.
+//! Values over time, compared with values computed by hand and with their statistics.
 
 use bloatlab_link::{Course, DelayVariation, Probability, Variation};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND, Streams};
@@ -41,7 +41,7 @@ fn a_pulse_spends_half_its_period_at_each_level() {
     let text = json!({ "kind": "pulse", "lower": "10ms", "upper": "40ms", "period": "3000001ns" });
     let how = read(text.clone());
     let mut course_down = course(&how, 20 * MILLISECOND, 1);
-    // An odd nanosecond belongs to the second half, and the third period begins at 6000002 ns.
+    // An odd nanosecond belongs to the second half. The third period begins at 6000002 ns.
     let at = [
         0, 1_499_999, 1_500_000, 3_000_000, 3_000_001, 4_500_001, 6_000_001, 6_000_002,
     ];
@@ -58,8 +58,8 @@ fn a_pulse_spends_half_its_period_at_each_level() {
 }
 
 #[test]
-fn a_random_walk_moves_as_its_equation_says() {
-    // Bounds out of reach: the moves are an autoregression of order one.
+fn a_random_walk_follows_its_equation() {
+    // The bounds are out of reach, so the walk is a first-order autoregression.
     let text = json!({ "kind": "random_walk", "min": "0s", "max": "1h", "sigma": "1ms", "rho": 0.6, "interval": "10ms" });
     let how = read(text);
     let start = 1800 * SECOND;
@@ -85,7 +85,7 @@ fn a_random_walk_moves_as_its_equation_says() {
         "{variance}"
     );
     assert!((product / n as f64).abs() < 4.0 * spread, "{product}");
-    // The same seed gives the same walk, another seed another.
+    // Equal seeds give equal walks, and different seeds different ones.
     let last = |seed| course(&how, start, seed).at(SECOND);
     assert_eq!(last(5), values[100]);
     assert_ne!(last(6), values[100]);
@@ -96,7 +96,7 @@ fn a_random_walk_stays_within_its_bounds_and_reaches_them() {
     let text = json!({ "kind": "random_walk", "min": 0.1, "max": 0.3, "sigma": 0.05, "rho": 0.5, "interval": "1ms" });
     let how: Variation<Probability> = serde_json::from_value(text).expect("a variation");
     how.validate().expect("in range");
-    // The constant value is outside: it is clipped at once.
+    // The constant value is outside the bounds, so it is clipped at once.
     let mut walk = how.course(0.9, Streams::new(1).stream("loss"));
     let values: Vec<f64> = (0..5000).map(|i| walk.at(i * MILLISECOND)).collect();
     assert_eq!(values[0], 0.3);
@@ -105,7 +105,7 @@ fn a_random_walk_stays_within_its_bounds_and_reaches_them() {
 }
 
 #[test]
-fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
+fn a_markov_chain_follows_its_dwell_times_and_weights() {
     let text = json!({ "kind": "markov", "states": [
         { "value": "10ms", "dwell": "50ms" },
         { "value": "20ms", "dwell": "100ms", "to": [1, 0, 3] },
@@ -113,7 +113,7 @@ fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
     ] });
     let how = read(text);
     assert_eq!(how.bounds(1e6), (10e6, 30e6));
-    // Jumps: from 1 to 2 and 3 alike; from 2 to 1 and 3 as 1 to 3; from 3 to 1. Of 10 visits to 1 there are 5 to 2, and 5 + 3.75 to 3.
+    // Jumps: from 1 to 2 or 3 equally; from 2 to 1 or 3 as 1 to 3; from 3 to 1. Per 10 visits to 1 there are 5 to 2, and 5 + 3.75 to 3.
     let visits = [10.0, 5.0, 8.75];
     let weights: Vec<f64> = visits
         .iter()
@@ -131,7 +131,7 @@ fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
     for (time, weight) in times.iter().zip(&weights) {
         let share = f64::from(*time) / f64::from(n);
         let expected = weight / weights.iter().sum::<f64>();
-        // 400,000 looks are 2000 s: some 15,000 rounds.
+        // 400,000 reads are 2000 s, which is about 15,000 rounds.
         assert!((share / expected - 1.0).abs() < 0.05, "{share} {expected}");
     }
 }
@@ -158,7 +158,7 @@ fn a_sinusoid_is_read_at_each_interval_and_does_not_drift() {
 }
 
 #[test]
-fn a_handover_pauses_and_draws_a_delay() {
+fn a_handover_pauses_and_chooses_a_delay() {
     let text = json!({ "kind": "handover", "min": "20ms", "max": "60ms", "pause": "100ms", "first": "12s" });
     let how = read(text);
     assert_eq!(how.bounds(10e6), (10e6, 160e6));
@@ -189,7 +189,7 @@ fn a_handover_pauses_and_draws_a_delay() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let refusal = |document: Value| {
         let how: Variation<Probability> = serde_json::from_value(document).expect("a variation");
         how.validate().expect_err("refused")
