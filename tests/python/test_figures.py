@@ -122,9 +122,9 @@ def test_a_wide_range_of_delay_gets_a_logarithmic_axis():
 
 def test_the_ideal_law_bends_at_the_bdp(one):
     spec = figures.draw("in_flight", one).to_dict()
-    laws = [data for data in spec["datasets"].values() if len(data) == 3]
-    assert {"w": 20.0, "srtt_ms": 15.0} in laws[0]
-    assert {"w": 20.0, "throughput_mbps": 16.0} in laws[1]
+    ideals = [data for data in spec["datasets"].values() if len(data) == 3]
+    assert {"w": 20.0, "srtt_ms": 15.0} in ideals[0]
+    assert {"w": 20.0, "throughput_mbps": 16.0} in ideals[1]
 
 
 def test_queue_shows_the_limit_unless_it_would_flatten_the_picture(one):

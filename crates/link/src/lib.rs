@@ -1,9 +1,8 @@
-//! What a link carries over time: a rate, a delay or a loss that varies.
+//! Rates, delays and losses that vary over time, and the transmitters of links.
 //!
-//! A [`Source`] says when a value changes and to what: one file each, with the parameters that a user sets and the law that draws from them.
-//! A [`Deliveries`] says at which instants a link may deliver, as the traces of mahimahi do. Neither knows a packet. Both are functions of their
-//! parameters and a random stream alone, so what they will do can be asked for ahead of time: the end of a transmission is known when it
-//! begins, and no event is needed for a change.
+//! A [`Source`] gives the times and values of changes. Each source is one file, with its parameters and its algorithm. A [`Deliveries`] gives the
+//! times at which a link may deliver, such as a mahimahi trace. Neither knows packets. Both depend only on their parameters and a random stream,
+//! so future changes are known in advance: the end of a transmission is computed when it begins, and a change needs no event.
 
 pub mod blockage;
 pub mod blocked;

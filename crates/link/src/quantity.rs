@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A value that a law can reckon with. Laws work on floats, which hold every rate and delay that is allowed exactly.
+/// A value that a source can compute with. Sources use floats, which represent every allowed rate and delay exactly.
 pub trait Quantity:
     Copy
     + Send

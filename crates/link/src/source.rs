@@ -1,11 +1,11 @@
-//! The interface of a law that moves a value.
+//! The interface of an algorithm that changes a value over time.
 
 use bloatlab_units::{NEVER, Nanos};
 
-/// A value's change.
+/// A change of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// From this instant on; `NEVER`: it stays as it is.
+    /// Time of the change. `NEVER` means that the value does not change any more.
     pub at: Nanos,
     /// The value, in the quantity's base unit.
     pub value: f64,
@@ -19,7 +19,7 @@ impl Change {
     };
 }
 
-/// Yields one change after the other. Instants ascend; a change at 0 sets the first value.
+/// Yields changes in ascending order of time. A change at 0 sets the first value.
 pub trait Source: Send {
     /// The next change.
     fn next(&mut self) -> Change;

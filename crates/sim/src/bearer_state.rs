@@ -63,8 +63,8 @@ impl Network {
         let Some(radio) = &mut self.radio else {
             return;
         };
-        if let ReleasePolicy::Sdap(law) = &mut radio.gates[index].policy {
-            law.on_release(passed);
+        if let ReleasePolicy::Sdap(algorithm) = &mut radio.gates[index].policy {
+            algorithm.on_release(passed);
         }
     }
 
@@ -164,7 +164,7 @@ impl Network {
         crossed
     }
 
-    /// A block was filled from a bearer of the downlink: the laws before it learn what is left.
+    /// After a block was filled from a bearer of the downlink: tells the algorithms before it what is left.
     fn end_tti(&mut self, bearer: usize) {
         let now = self.schedule.now;
         let Some(radio) = &mut self.radio else {

@@ -166,7 +166,7 @@ impl Engine<'_> {
                 "flows: `{name}` has no congestion control: none is named `{kind}`"
             ))
         };
-        let law = match &planned.cca {
+        let algorithm = match &planned.cca {
             CcConfig::Python(params) => {
                 let made = self.plugins.congestion_control(params);
                 made.map_err(RunError::Plugin)?
@@ -178,9 +178,9 @@ impl Engine<'_> {
         let other = CcConfig::Reno(Default::default())
             .build(stream(1))
             .ok_or_else(|| missing("reno"))?;
-        // The receiving end gives the feedback that the sender's law needs.
-        let ecn = EcnPlan::of(&planned.tcp, law.as_ref());
-        let mut ends = [law, other].map(|cca| Endpoint::with_ecn(&planned.tcp, cca, ecn));
+        // The receiver gives the feedback that the sender's algorithm needs.
+        let ecn = EcnPlan::of(&planned.tcp, algorithm.as_ref());
+        let mut ends = [algorithm, other].map(|cca| Endpoint::with_ecn(&planned.tcp, cca, ecn));
         if !self.control.fast_paths() {
             ends.iter_mut().for_each(Endpoint::avoid_fast_paths);
         }

@@ -20,7 +20,7 @@ pub(crate) struct FlowAccount {
     /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
     pub greedy_rtt: Nanos,
     pub drops: u64,
-    /// Of these, what queues dropped: because their limit was reached, and because the law asked for it.
+    /// Drops by queues: because a limit was reached, and by decision of the algorithm.
     pub dropped: [u64; 2],
     pub marks: u64,
     /// Data that the receiver discarded by its checksum.

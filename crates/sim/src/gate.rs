@@ -35,9 +35,9 @@ impl Gate {
     pub fn new(plan: &PlanGate, link: usize, slot: Nanos, bearers: usize) -> Self {
         let (policy, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
-                let law = sizing.build(slot);
-                let tick = law.ticks().then_some(slot / TICKS);
-                (ReleasePolicy::Sdap(law), tick)
+                let algorithm = sizing.build(slot);
+                let tick = algorithm.ticks().then_some(slot / TICKS);
+                (ReleasePolicy::Sdap(algorithm), tick)
             }
             GateKind::Upf { pacer, delay } => {
                 let policy = ReleasePolicy::Upf {

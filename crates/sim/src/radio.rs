@@ -81,7 +81,9 @@ impl RadioCell {
     pub fn opening(&self, index: usize, links: &[Link]) -> u64 {
         let gate = &self.gates[index];
         match &gate.policy {
-            ReleasePolicy::Sdap(law) => law.may_release(self.in_rlc(gate.bearer, links)),
+            ReleasePolicy::Sdap(algorithm) => {
+                algorithm.may_release(self.in_rlc(gate.bearer, links))
+            }
             ReleasePolicy::Upf { pacer, delay } => {
                 // What SDAP passes on while packets are under way to it has to be under way.
                 let pipe = self.below(gate.ue, links).1 * *delay as f64 / self.slot as f64;
@@ -101,7 +103,7 @@ impl RadioCell {
             .map(|sdap| links[self.gates[sdap].link].packets)
             .sum();
         match &mut self.gates[index].policy {
-            ReleasePolicy::Sdap(law) => law.on_tick(now, waiting),
+            ReleasePolicy::Sdap(algorithm) => algorithm.on_tick(now, waiting),
             ReleasePolicy::Upf { pacer, .. } => {
                 pacer.on_tick(now, has_room, queued, pace);
                 self.opening(index, links)
@@ -109,17 +111,16 @@ impl RadioCell {
         }
     }
 
-    /// Whether the RLCs below SDAP have room, all of them, and the packets that a TTI sends, of all, as SDAP's laws know them; without one by what the RLC
-    /// holds.
+    /// Whether all RLCs below SDAP have room, and the packets that all of them send per TTI, by SDAP's algorithms or else by the backlog of the RLC.
     fn below(&self, ue: usize, links: &[Link]) -> (bool, f64) {
         let mut sum = (true, 0.0);
         for bearer in self.bearers_of(ue) {
             let queued = self.in_rlc(bearer, links);
-            let law = self.bearer_states[bearer]
+            let algorithm = self.bearer_states[bearer]
                 .sdap
                 .map(|sdap| &self.gates[sdap].policy);
-            let (limit, pace) = match law {
-                Some(ReleasePolicy::Sdap(law)) => (law.limit(), law.pace()),
+            let (limit, pace) = match algorithm {
+                Some(ReleasePolicy::Sdap(algorithm)) => (algorithm.limit(), algorithm.pace()),
                 _ => (None, None),
             };
             sum.0 &= limit.is_none_or(|limit| queued < limit);
@@ -163,12 +164,12 @@ impl RadioCell {
             marker.on_tti_end(self.slot, bearer_state.offered, link.bytes);
         }
         let gate = bearer_state.sdap?;
-        if let ReleasePolicy::Sdap(law) = &mut self.gates[gate].policy {
+        if let ReleasePolicy::Sdap(algorithm) = &mut self.gates[gate].policy {
             // Packets of the size that went.
             let could = (bearer_state.offered * packets)
                 .checked_div(bytes)
                 .unwrap_or(0);
-            law.on_tti_end(now, packets, could.max(packets), link.packets);
+            algorithm.on_tti_end(now, packets, could.max(packets), link.packets);
         }
         Some(gate)
     }
@@ -209,9 +210,9 @@ impl Above<Packet> for Bearers<'_> {
             bearer_state.packets_out += 1;
             bearer_state.bytes_out += u64::from(packet.length() + link.header);
             if let Some(gate) = bearer_state.sdap
-                && let ReleasePolicy::Sdap(law) = &mut self.gates[gate].policy
+                && let ReleasePolicy::Sdap(algorithm) = &mut self.gates[gate].policy
             {
-                law.on_packet_out(now - packet.enqueued_at());
+                algorithm.on_packet_out(now - packet.enqueued_at());
             }
         }
         Some(Sdu {

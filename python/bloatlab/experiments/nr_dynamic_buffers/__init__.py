@@ -52,7 +52,7 @@ class NrDynamicBuffers(Experiment):
         "throughput, fairness and loss."
     )
     source = (
-        "bloatlab; the comparison that the authors of nr-rlc name as future work. Laws after Irazabal et al. 2022 and "
+        "bloatlab; the comparison that the authors of nr-rlc name as future work. Algorithms after Irazabal et al. 2022 and "
         "Wan and Jamieson 2025, channels after TR 38.901"
     )
     figures = (
