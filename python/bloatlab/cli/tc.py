@@ -1,4 +1,4 @@
-"""`tc`: the commands that set a queue up on Linux."""
+"""`tc`: commands that set up a queue on Linux."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ def commands(
     *,
     all_words: bool,
 ) -> list[str]:
-    """The commands for a queue, for that of a scenario's box or for that of an experiment.
+    """The commands for a queue, for the queue of a box in a scenario, or for that of an experiment.
 
     Raises:
-        ParameterError: None or several of them are given, or there is no such box.
-        ScenarioError: The scenario is refused, or Linux lacks what the queue needs; the text says what.
+        ParameterError: Not exactly one of them is given, or there is no such box.
+        ScenarioError: The scenario is refused, or Linux does not have the queue or one of its parameters.
     """
     if (file is not None) + (experiment is not None) + (queue is not None) != 1:
-        raise ParameterError("tc: give one of a scenario's file, --experiment NAME and --queue QUEUE")
+        raise ParameterError("tc: give one of a scenario file, --experiment NAME and --queue QUEUE")
     if queue is not None:
         if set_ or box is not None:
-            raise ParameterError("tc: --set and --box go with a scenario or an experiment, not with --queue")
+            raise ParameterError(
+                "tc: --set and --box need a scenario or an experiment, and cannot be combined with --queue"
+            )
         return language.tc(json.dumps(named("--queue", value, queue)), device, all_words)
     source: Source = (
         ScenarioSource(read(file), file.stem)
@@ -61,9 +63,9 @@ def _choose(queues: Mapping[str, Any], box: str | None) -> str:
         return box
     first = next(iter(queues), None)
     if first is None:
-        raise ParameterError("tc: the scenario has no link, and so no queue")
+        raise ParameterError("tc: the scenario has no link, so it has no queue")
     if BOTTLENECK in queues:
         return BOTTLENECK
     if all(queue == queues[first] for queue in queues.values()):
         return first
-    raise ParameterError(f"tc: --box is needed, to say which queue (allowed: {', '.join(queues)})")
+    raise ParameterError(f"tc: the links have different queues; choose one with --box (allowed: {', '.join(queues)})")

@@ -1,4 +1,4 @@
-"""`trace`: rates over time as files. What the commands do is in `bloatlab.cli.trace`."""
+"""`trace`: files of rates over time. `bloatlab.cli.trace` implements the commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from bloatlab.cli.options import READING, Flag, Format, Out, Reading, Set, Unit
 
-trace = App(name="trace", help="Traces, rates over time: makes, describes, draws and converts their files.")
+trace = App(name="trace", help="Makes, describes, draws and converts traces, which are files of rates over time.")
 
 
 Interval = Annotated[str, Parameter(name="--interval")]
@@ -28,17 +28,20 @@ def make(
     interval: Interval = "100ms",
     out: Out = None,
 ) -> None:
-    """Makes a trace by a generator, as a dumbbell's bottleneck has it in a run of that seed, and prints its path (or the trace).
+    """Makes a trace with a generator and prints its path, or the trace.
+
+    With the same seed, the bottleneck of a dumbbell has the same rates.
 
     Args:
         kind: Kind of vary.rate: mmwave, blockage, markov, sinusoid, random_walk, pulse, steps, poisson, file, mahimahi.
-        set_: A parameter of the generator, as preset=lb. Repeatable.
+        set_: Parameter of the generator, such as preset=lb. Repeatable.
         seed: Seed of the random streams.
-        duration: Length.
-        rate: The constant rate beside the generator: of poisson the mean, of others what holds until the first change.
-        to: Format of the file [default: rate_interval, of deliveries mahimahi].
-        to_unit: Unit of the file's rates.
-        interval: Over which deliveries are counted if rates are wanted.
+        duration: Length of the trace.
+        rate: Constant rate of the bottleneck. It is the mean for poisson, and the rate until the first change for
+            others.
+        to: Format of the file [default: rate_interval, or mahimahi for deliveries].
+        to_unit: Unit of the rates in the file.
+        interval: Interval over which deliveries are counted, for formats with rates.
         out: File to write [default: standard output].
     """
     from bloatlab.cli.trace import make_trace
@@ -55,13 +58,13 @@ def info(
     interval: Interval = "100ms",
     json: Flag = False,
 ) -> None:
-    """Says what a file holds: format, length, mean, median and range of the rate, and its dips.
+    """Describes a trace: format, length, mean, median and range of the rate, and its dips.
 
     Args:
         file: The trace.
         reading: How the file is read.
-        below: A dip is below this rate [default: half of the median].
-        interval: Over which deliveries are counted.
+        below: Rate below which a dip is counted [default: half of the median].
+        interval: Interval over which deliveries are counted.
         json: Print one JSON object and nothing else.
     """
     from bloatlab.cli.trace import show_trace
@@ -78,14 +81,14 @@ def plot(
     below: str | None = None,
     interval: Interval = "100ms",
 ) -> None:
-    """Draws the rate over time and prints the figure's path.
+    """Draws the rate over time and prints the path of the figure.
 
     Args:
         file: The trace.
         reading: How the file is read.
-        out: File to write; .svg, .png, .pdf, .html or .json.
-        below: A dip is below this rate [default: half of the median].
-        interval: Over which deliveries are counted.
+        out: File to write: .svg, .png, .pdf, .html or .json.
+        below: Rate below which a dip is marked [default: half of the median].
+        interval: Interval over which deliveries are counted.
     """
     from bloatlab.cli.trace import plot_trace
 
@@ -104,15 +107,15 @@ def convert(
 ) -> None:
     """Writes a trace in another format and prints its path.
 
-    Times in seconds stay exact; a delivery comes at the millisecond at which it has been earned.
+    Times in seconds stay exact. A delivery is at the first millisecond at which the rate has provided its bits.
 
     Args:
         file: The trace.
         reading: How the file is read.
         out: File to write.
-        to: Its format.
-        to_unit: Unit of its rates.
-        interval: Over which deliveries are counted if rates are wanted.
+        to: Format of the new file.
+        to_unit: Unit of the rates in the new file.
+        interval: Interval over which deliveries are counted, for formats with rates.
     """
     from bloatlab.cli.trace import convert_trace
 
