@@ -269,7 +269,7 @@ def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
     for arguments, complaint in [
         ([], "tc: give one of"),
         ([file, "--queue", "codel"], "tc: give one of"),
-        (["--queue", "codel", "--box", "x"], "tc: --set and --box go with"),
+        (["--queue", "codel", "--box", "x"], "tc: --set and --box need a scenario"),
         ([file, "--box", "bottelneck"], "unknown box with a queue `bottelneck` (did you mean `bottleneck`?)"),
         (["--queue", "codel foo"], "tc's `codel` has no option `foo`"),
     ]:
