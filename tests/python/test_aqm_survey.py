@@ -275,7 +275,7 @@ def test_claims_read_the_points_they_name(invented_cases: dict[str, dict[str, An
     assert verdicts["LEDBAT, DropTail: QLEN grows with BUF (Spearman)"].measured == 1
     assert verdicts["TCP-NICE, SFQ: DROP falls with CAP (Spearman)"].measured == -1
     assert verdicts["SFQ: F_CCP within a class"].holds
-    assert verdicts["DRR: place by TCP%"].measured == 1
+    assert verdicts["DRR: rank by TCP%"].measured == 1
     assert verdicts["DRR: score"].holds is None
     assert verdicts["CoDel: QLEN (ns-2 run again)"].holds is None
 
