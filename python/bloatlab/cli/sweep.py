@@ -45,7 +45,7 @@ def sweep_plan(
         allow_plugins: Import whatever plugin the plan names.
 
     Raises:
-        ParameterError: The plan cannot be read, or says what is not allowed.
+        ParameterError: The plan cannot be read, or has a value that is not allowed.
     """
     program = file.suffix == ".py"
     if dry_run and program and not allow_plugins:
