@@ -2,6 +2,7 @@
 
 mod histogram;
 mod lengths;
+mod link_stats;
 mod loss_events;
 pub mod metrics;
 mod network;
@@ -13,6 +14,7 @@ mod units;
 
 pub use histogram::{Bin, Histogram};
 pub use lengths::Lengths;
+pub use link_stats::{Interval, LinkAtEnd, LinkStats};
 pub use loss_events::{LossEvents, NOT_GREEDY};
 pub use metrics::{Better, Metric, MetricId};
 pub use network::network_metrics;

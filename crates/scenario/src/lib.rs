@@ -30,8 +30,8 @@ pub use error::ScenarioError;
 pub use flow::{Direction, Flow};
 pub use impair::Impairments;
 pub use plan::{
-    Effect, GateKind, Part, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanChange, PlanFlow,
-    PlanGate, PlanLink, RadioPort, Share, VaryDelay,
+    Effect, GateKind, Plan, PlanBearer, PlanBox, PlanBoxKind, PlanCell, PlanChange, PlanFlow,
+    PlanGate, PlanLink, RadioPort,
 };
 pub use read::Checked;
 pub use traffic::{Connection, Distribution, Traffic, Transport};
@@ -40,7 +40,8 @@ pub use traffic::{Connection, Distribution, Traffic, Transport};
 pub use bloatlab_aqm::QueueConfig;
 pub use bloatlab_cc::CcConfig;
 pub use bloatlab_link::{
-    DelayVariation, Disk, Files, LoadedRate, Probability, RateVariation, Variation,
+    DelayVariation, Disk, Files, LoadedRate, Part, Probability, RateVariation, Share, VaryDelay,
+    Variation,
 };
 pub use bloatlab_radio::cell::params::CellParams;
 pub use bloatlab_tcp::TcpConfig;

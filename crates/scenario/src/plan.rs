@@ -2,7 +2,7 @@
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
-use bloatlab_link::{DelayVariation, LoadedRate, Probability, Variation, gilbert_elliott, jitter};
+use bloatlab_link::{LoadedRate, Probability, VaryDelay, Variation, gilbert_elliott, jitter};
 use bloatlab_radio::cell::BearerParams;
 use bloatlab_radio::cell::params::CellParams;
 use bloatlab_radio::channel::Loaded;
@@ -136,60 +136,6 @@ pub enum PlanBoxKind {
     },
 }
 
-/// How a delay changes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VaryDelay {
-    /// Of the whole that varies, of which the box may have a share.
-    pub how: DelayVariation,
-    /// The constant value of the whole.
-    pub nominal: Nanos,
-    /// What of the whole the box has.
-    pub part: Part,
-    /// Name of the random stream; boxes that share one vary together.
-    pub stream: String,
-}
-
-/// What a box has of a delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All of it.
-    Whole,
-    /// The share of the way there.
-    There(Share),
-    /// What that leaves for the way back.
-    Back(Share),
-}
-
-/// A share of a delay, in parts of 2^32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share(u64);
-
-impl Share {
-    /// From a number between 0 and 1.
-    pub fn new(share: f64) -> Self {
-        Self((share * (1_u64 << 32) as f64).round() as u64)
-    }
-
-    /// To the nearest nanosecond; half of an odd one is rounded down.
-    #[inline]
-    fn of(self, whole: Nanos) -> Nanos {
-        let product = u128::from(whole) * u128::from(self.0);
-        ((product + ((1 << 31) - 1)) >> 32) as Nanos
-    }
-}
-
-impl Part {
-    /// What the box has of this delay.
-    #[inline]
-    pub fn of(self, whole: Nanos) -> Nanos {
-        match self {
-            Self::Whole => whole,
-            Self::There(share) => share.of(whole),
-            Self::Back(share) => whole - share.of(whole),
-        }
-    }
-}
-
 /// A queue, the transmitter behind it and the propagation after that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanLink {
@@ -278,14 +224,6 @@ impl PlanLink {
     pub fn greatest_rate(&self) -> Rate {
         let varying = self.vary_rate.as_ref();
         varying.map_or(self.rate, |rate| rate.greatest(self.rate))
-    }
-}
-
-impl VaryDelay {
-    /// The least and the greatest delay that the box can have.
-    pub fn bounds(&self) -> (Nanos, Nanos) {
-        let (least, greatest) = self.how.bounds(self.nominal as f64);
-        (self.part.of(least as u64), self.part.of(greatest as u64))
     }
 }
 

@@ -1,99 +1,125 @@
-//! What happens to a packet at a link is counted for the link and for its flow.
+//! What happens to a packet at a queue is counted for the queue and for the packet's flow.
 
 use std::mem::take;
 
+use bloatlab_aqm::Packet as _;
 use bloatlab_outcome::{NOT_GREEDY, Step};
+use bloatlab_port::{Backlog, Framed};
 use bloatlab_units::Nanos;
 
-use crate::boxes::Link;
 use crate::flow_account::FlowAccount;
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
-use crate::tail_drop::Waited;
+use crate::schedule::Schedule;
 
-/// Records the sojourn time of a packet for the link and for its flow.
-#[inline(always)]
-pub(crate) fn count_wait(link: &mut Link, accounts: &mut [FlowAccount], waited: Waited) {
-    let sojourn = waited.sojourn;
-    link.stats.interval.sojourn_sum += sojourn;
-    link.stats.interval.sojourns += 1;
-    if waited.direction == 0 && !link.transit {
-        let account = &mut accounts[waited.flow];
-        account.waits.0 += sojourn;
-        account.waits.1 += 1;
-        account
-            .sojourn
-            .record_in_both(&mut link.stats.sojourn, sojourn);
-    } else {
-        link.stats.sojourn.record(sojourn);
-    }
+/// The parts of the network that a box uses.
+pub(crate) struct Context<'a> {
+    pub schedule: &'a mut Schedule,
+    /// One per flow.
+    pub accounts: &'a mut [FlowAccount],
+    pub log: &'a mut PacketLog,
+    /// Number of transmissions at whose end there was something to do, scheduled as events or not.
+    pub ends: &'a mut u64,
 }
 
-/// Counts what the queue discipline discarded or marked.
-#[cold]
-pub(crate) fn settle(
-    link: &mut Link,
-    now: Nanos,
-    accounts: &mut [FlowAccount],
-    log: &mut PacketLog,
-) {
-    let mut signals = take(&mut link.signals);
-    for (packet, reason) in &mut signals.drops {
-        packet.shorten(link.header);
-        if packet.direction() == 0 {
-            accounts[packet.flow_index()].dropped[*reason as usize] += 1;
+/// The sojourn time of a packet, its flow and its direction.
+#[derive(Clone, Copy)]
+pub(crate) struct Waited {
+    flow: usize,
+    direction: usize,
+    sojourn: Nanos,
+}
+
+impl Waited {
+    #[inline]
+    pub fn of(packet: &Packet, now: Nanos) -> Self {
+        Self {
+            flow: packet.flow_index(),
+            direction: packet.direction(),
+            sojourn: now - packet.enqueued_at(),
         }
-        discard(link, now, accounts, log, packet);
     }
-    for packet in &mut signals.marks {
-        packet.shorten(link.header);
-        mark(link, now, accounts, log, packet);
-    }
-    // The lists go back, so that their memory is used again.
-    signals.drops.clear();
-    signals.marks.clear();
-    link.signals = signals;
 }
 
-/// Counts a packet that was marked.
-pub(crate) fn mark(
-    link: &mut Link,
-    now: Nanos,
-    accounts: &mut [FlowAccount],
-    log: &mut PacketLog,
-    packet: &Packet,
-) {
-    link.stats.marks += 1;
-    link.stats.interval.marks += 1;
-    log.note(now, Step::Mark, link.number, packet);
-    if packet.direction() == 0 {
-        accounts[packet.flow_index()].marks += 1;
+impl Context<'_> {
+    /// Records the sojourn time of a packet for the queue, and for its flow unless the queue is one of a `transit` link.
+    #[inline(always)]
+    pub fn count_wait(&mut self, backlog: &mut Backlog<Packet>, transit: bool, waited: Waited) {
+        let stats = &mut backlog.stats;
+        let sojourn = waited.sojourn;
+        stats.interval.sojourn_sum += sojourn;
+        stats.interval.sojourns += 1;
+        if waited.direction == 0 && !transit {
+            let account = &mut self.accounts[waited.flow];
+            account.waits.0 += sojourn;
+            account.waits.1 += 1;
+            account.sojourn.record_in_both(&mut stats.sojourn, sojourn);
+        } else {
+            stats.sojourn.record(sojourn);
+        }
     }
-    signal(link, now, accounts, packet);
-}
 
-/// Counts a packet that is gone.
-pub(crate) fn discard(
-    link: &mut Link,
-    now: Nanos,
-    accounts: &mut [FlowAccount],
-    log: &mut PacketLog,
-    packet: &Packet,
-) {
-    link.count.drops += 1;
-    link.stats.drops += 1;
-    link.stats.interval.drops += 1;
-    link.stats.losses.drop(now);
-    log.note(now, Step::Drop, link.number, packet);
-    accounts[packet.flow_index()].count_drop(packet);
-    signal(link, now, accounts, packet);
-}
+    /// Counts what the queue discipline of box `number` dropped or marked.
+    #[cold]
+    pub fn settle(&mut self, now: Nanos, number: u32, backlog: &mut Backlog<Packet>) {
+        let mut signals = take(&mut backlog.signals);
+        for (packet, reason) in &mut signals.drops {
+            packet.shorten(backlog.header);
+            if packet.direction() == 0 {
+                self.accounts[packet.flow_index()].dropped[*reason as usize] += 1;
+            }
+            self.discard(now, number, backlog, packet);
+        }
+        for packet in &mut signals.marks {
+            packet.shorten(backlog.header);
+            self.mark(now, number, backlog, packet);
+        }
+        // The lists go back, so that their memory is used again.
+        signals.drops.clear();
+        signals.marks.clear();
+        backlog.signals = signals;
+    }
 
-/// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
-fn signal(link: &mut Link, now: Nanos, accounts: &[FlowAccount], packet: &Packet) {
-    let base_rtt = accounts[packet.flow_index()].greedy_rtt;
-    if packet.direction() == 0 && base_rtt != NOT_GREEDY {
-        let losses = &mut link.stats.losses;
-        losses.signal(now, packet.flow_index(), accounts.len(), base_rtt);
+    /// Counts a packet that was marked.
+    pub fn mark(
+        &mut self,
+        now: Nanos,
+        number: u32,
+        backlog: &mut Backlog<Packet>,
+        packet: &Packet,
+    ) {
+        backlog.stats.marks += 1;
+        backlog.stats.interval.marks += 1;
+        self.log.note(now, Step::Mark, number, packet);
+        if packet.direction() == 0 {
+            self.accounts[packet.flow_index()].marks += 1;
+        }
+        self.signal(now, backlog, packet);
+    }
+
+    /// Counts a packet that was dropped.
+    pub fn discard(
+        &mut self,
+        now: Nanos,
+        number: u32,
+        backlog: &mut Backlog<Packet>,
+        packet: &Packet,
+    ) {
+        backlog.count.drops += 1;
+        backlog.stats.drops += 1;
+        backlog.stats.interval.drops += 1;
+        backlog.stats.losses.drop(now);
+        self.log.note(now, Step::Drop, number, packet);
+        self.accounts[packet.flow_index()].count_drop(packet);
+        self.signal(now, backlog, packet);
+    }
+
+    /// Counts a drop or mark among the loss events, if it hit the data of a greedy flow.
+    fn signal(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
+        let base_rtt = self.accounts[packet.flow_index()].greedy_rtt;
+        if packet.direction() == 0 && base_rtt != NOT_GREEDY {
+            let losses = &mut backlog.stats.losses;
+            losses.signal(now, packet.flow_index(), self.accounts.len(), base_rtt);
+        }
     }
 }

@@ -1,30 +1,27 @@
 //! From a plan to an engine ready to run.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bloatlab_aqm::{Context, Qdisc, QueueConfig};
-use bloatlab_link::jitter;
+use bloatlab_link::{VaryingDelay, VaryingRate, jitter};
+use bloatlab_outcome::{Count, Series};
+use bloatlab_port::{Backlog, Port, Transmitter};
 use bloatlab_scenario::{Plan, PlanBox, PlanBoxKind, PlanLink, VaryDelay};
-use bloatlab_units::{NEVER, Nanos, Rate};
+use bloatlab_units::{Nanos, Rate};
 
 use crate::RunError;
-use crate::boxes::{DelayLine, Link, LinkStats, Signals};
 use crate::control::Control;
+use crate::delay_line::DelayLine;
 use crate::engine::Engine;
 use crate::flight::Flight;
 use crate::impairment::{Duplicator, Impairment};
-use crate::mean_rate::MeanRate;
+use crate::link::Link;
 use crate::network::Network;
 use crate::packet::{MAX_FLOWS, Packet};
 use crate::place::Place;
 use crate::plugins::Plugins;
 use crate::reordering_delay::ReorderingDelay;
 use crate::schedule::{Slot, clock, event};
-use crate::serialization::Serialization;
-use crate::varying::{VaryingDelay, VaryingLink};
-use bloatlab_outcome::Count;
-use bloatlab_outcome::Series;
 
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
@@ -69,11 +66,19 @@ impl<'a> Engine<'a> {
             return Err(RunError::Plan(message));
         }
         let mut engine = Self::empty(Arc::clone(&plan), plugins, control, seed, log);
+        let mut gates = 0;
         for (number, planned) in plan.boxes.iter().enumerate() {
             control.heed()?;
             engine.box_names.push(planned.name.clone());
             let place = match &planned.kind {
-                PlanBoxKind::Link(link) => engine.add_link(number, &planned.name, link)?,
+                PlanBoxKind::Link(link) => match (link.radio, &link.gate) {
+                    (Some(port), _) => Place::Bearer(port.bearer),
+                    (None, Some(_)) => {
+                        gates += 1;
+                        Place::Gate(gates - 1)
+                    }
+                    (None, None) => engine.add_link(number, &planned.name, link)?,
+                },
                 PlanBoxKind::Delay {
                     delay,
                     vary,
@@ -85,7 +90,7 @@ impl<'a> Engine<'a> {
             };
             engine.places.push(place);
         }
-        engine.add_cell(&plan).map_err(RunError::Plan)?;
+        engine.add_cell(&plan)?;
         for flow in &plan.flows {
             control.heed()?;
             engine.add_flow(flow)?;
@@ -99,61 +104,50 @@ impl<'a> Engine<'a> {
     }
 
     fn add_link(&mut self, number: usize, name: &str, link: &PlanLink) -> Result<Place, RunError> {
-        let context = self.context(name, link.header, link.rate, link.delay);
-        let queue = self.make_queue(name, &link.queue, context)?;
         let index = self.network.links.len() as u32;
-        let interrupt = self.control.interrupt();
-        let varying = VaryingLink::new(name, link, &self.streams, self.end, interrupt);
-        let (is_gate, transit) = (link.gate.is_some(), link.transit);
-        let transmits = link.radio.is_none() && !is_gate;
+        let backlog = self.backlog(name, link)?;
+        let queue = &backlog.queue;
         // A packet log lists its entries in the order of time, which a lazy link does not keep.
         let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
-        let lazy = !transmits || may_be_lazy && queue.is_work_conserving();
-        let is_plain = transmits && lazy && link.device_packets == 0;
+        let lazy = may_be_lazy && queue.is_work_conserving();
+        let stores_packets = lazy && link.device_packets == 0;
+        let tail_drop = queue.tail_drop().filter(|_| stores_packets);
+        let interrupt = self.control.interrupt();
+        let varying_rate = link.vary_rate.as_ref().map(|vary| {
+            let rng = self.streams.stream(&format!("vary/{name}/rate"));
+            Box::new(VaryingRate::new(vary, link.rate, &rng, self.end, interrupt))
+        });
+        let varying_delay = link.vary_delay.as_ref().map(|vary| {
+            let constant = VaryingDelay::new(link.delay);
+            Box::new(constant.varied(vary, &self.streams, interrupt))
+        });
+        let mut transmitter = Transmitter::new(link.rate, varying_rate);
+        if self.plan.may_change {
+            transmitter = transmitter.with_mean_rate();
+        }
         let mut link = Link {
             number: number as u32,
-            wire: Serialization::new(link.rate),
+            port: Port::new(backlog, transmitter, link.device_packets, link.overhead),
             delay: link.delay,
-            mean_rate: (self.plan.may_change && transmits)
-                .then(|| Box::new(MeanRate::start(link.rate, 0, 0))),
-            queues_replaced: 0,
-            varying,
-            overhead: link.overhead,
-            header: link.header,
-            observes_idleness: queue.observes_idleness(),
-            tail_drop: queue.tail_drop().filter(|_| is_plain),
-            queue,
-            signals: Signals::default(),
-            device: VecDeque::with_capacity(link.device_packets as usize),
-            device_packets: link.device_packets as usize,
-            bearer: link.radio.map(|port| (port.bearer as usize, port.buffer)),
-            gate: 0,
-            transit,
-            taken: 0,
-            busy_until: 0,
-            busy: !transmits,
-            sending: 0,
+            varying_delay,
             flight: Flight::new(event::LINK_FLIGHT, index),
-            packets: 0,
-            bytes: 0,
-            changed_at: 0,
-            wake_at: NEVER,
-            busy_sampled: 0,
-            bytes_sampled: 0,
-            done_slot: Slot::CALENDAR,
+            transit: link.transit,
             lazy,
+            tail_drop,
             end_is_planned: false,
-            count: Count::default(),
-            stats: LinkStats::default(),
+            done_slot: Slot::CALENDAR,
+            queues_replaced: 0,
         };
-        link.arrange_wake(&mut self.network.schedule);
-        let bearer = link.bearer;
+        link.plan_wake(&mut self.network.schedule);
         self.network.links.push(link);
-        Ok(match bearer {
-            Some(_) => Place::Bearer(index),
-            None if is_gate => Place::Gate(index),
-            None => Place::Link(index),
-        })
+        Ok(Place::Link(index))
+    }
+
+    /// The empty queue of a link, bearer or gate.
+    pub(crate) fn backlog(&self, name: &str, link: &PlanLink) -> Result<Backlog<Packet>, RunError> {
+        let context = self.context(name, link.header, link.rate, link.delay);
+        let queue = self.make_queue(name, &link.queue, context)?;
+        Ok(Backlog::new(queue, link.header))
     }
 
     /// What a queue discipline is told of its link; `stream` names its random stream.

@@ -1,82 +1,101 @@
-//! The radio cell of a plan, with the gates before it.
+//! The radio cell of a plan, with its bearers and the gates before them.
 
 use bloatlab_radio::cell::{BearerParams, Cell};
 use bloatlab_radio::sizing::L4Span;
-use bloatlab_scenario::{Plan, PlanBoxKind, PlanCell, PlanFlow};
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanCell, PlanFlow, PlanLink};
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::RunError;
+use crate::bearer::{Bearer, BearerState};
 use crate::engine::Engine;
-use crate::gate::{BearerState, Gate, ReleasePolicy};
+use crate::gate::{Gate, ReleasePolicy};
+use crate::link::plan_wake;
 use crate::place::Place;
 use crate::radio::RadioCell;
+use crate::station::RadioQueue;
 
 impl Engine<'_> {
-    /// The radio cell behind the bearers.
-    pub(crate) fn add_cell(&mut self, plan: &Plan) -> Result<(), String> {
+    /// Adds the radio cell, if the plan has one.
+    pub(crate) fn add_cell(&mut self, plan: &Plan) -> Result<(), RunError> {
         let Some(PlanCell {
             params,
-            bearers,
+            bearers: bearer_params,
             channels,
         }) = &plan.cell
         else {
             return Ok(());
         };
-        let mut links: Vec<usize> = vec![0; 2 * params.ues.len() * bearers.len()];
-        for (index, link) in self.network.links.iter().enumerate() {
-            if let Some((bearer, _)) = link.bearer {
-                links[bearer] = index;
-            }
-        }
-        let of_all = (0..params.ues.len()).flat_map(|_| bearers).enumerate();
-        let bearer_states = of_all.map(|(place, bearer)| BearerState {
-            base: base_delay(plan, &self.places, links[2 * place]),
+        let of_all = (0..params.ues.len()).flat_map(|_| bearer_params);
+        let bearer_states = of_all.enumerate().map(|(place, bearer)| BearerState {
+            base: base_delay(plan, &self.places, 2 * place),
             marker: bearer.marking.as_ref().map(L4Span::new),
             ..BearerState::default()
         });
         let mut bearer_states: Vec<BearerState> = bearer_states.collect();
         let mut upfs = vec![None; params.ues.len()];
-        let slot = params.slot()?;
-        let mut gates = Vec::new();
-        for (planned, place) in plan.boxes.iter().zip(&self.places) {
-            let (PlanBoxKind::Link(link), Place::Gate(index)) = (&planned.kind, place) else {
+        let slot = params.slot().map_err(RunError::Plan)?;
+        let (mut bearers, mut gates) = (Vec::new(), Vec::new());
+        for (number, planned) in plan.boxes.iter().enumerate() {
+            let PlanBoxKind::Link(link) = &planned.kind else {
                 continue;
             };
-            let Some(plan) = &link.gate else { continue };
-            let gate = Gate::new(plan, *index as usize, slot, bearers.len());
-            match gate.policy {
-                ReleasePolicy::Sdap(_) => bearer_states[gate.bearer].sdap = Some(gates.len()),
-                ReleasePolicy::Upf { .. } => upfs[gate.ue] = Some(gates.len()),
+            if let Some(port) = &link.radio {
+                let queue = self.radio_queue(number, &planned.name, link)?;
+                let buffer = port.buffer;
+                bearers.push((port.bearer, Bearer { queue, buffer }));
+            } else if let Some(plan) = &link.gate {
+                let queue = self.radio_queue(number, &planned.name, link)?;
+                let gate = Gate::new(plan, queue, slot, bearer_params.len());
+                match gate.policy {
+                    ReleasePolicy::Sdap(_) => bearer_states[gate.bearer].sdap = Some(gates.len()),
+                    ReleasePolicy::Upf { .. } => upfs[gate.ue] = Some(gates.len()),
+                }
+                gates.push(gate);
             }
-            self.network.links[*index as usize].gate = gates.len();
-            gates.push(gate);
         }
-        let radio: Vec<BearerParams> = bearers.iter().map(|b| b.params.clone()).collect();
+        bearers.sort_by_key(|(bearer, _)| *bearer);
+        let radio: Vec<BearerParams> = bearer_params.iter().map(|b| b.params.clone()).collect();
+        let cell = Cell::new(params, &radio, channels, &self.streams).map_err(RunError::Plan)?;
         self.network.radio = Some(Box::new(RadioCell {
-            cell: Cell::new(params, &radio, channels, &self.streams)?
-                .interrupted_by(self.control.interrupt()),
-            links,
+            cell: cell.interrupted_by(self.control.interrupt()),
+            bearers: bearers.into_iter().map(|(_, bearer)| bearer).collect(),
+            bearer_states,
+            gates,
+            upfs,
             slot,
             scheduled: NEVER,
             out: Vec::new(),
-            gates,
-            upfs,
-            bearer_states,
             filled: Vec::new(),
             rng: self.streams.stream("radio/marking"),
         }));
         Ok(())
     }
+
+    /// The empty queue of a bearer or gate.
+    fn radio_queue(
+        &mut self,
+        number: usize,
+        name: &str,
+        link: &PlanLink,
+    ) -> Result<RadioQueue, RunError> {
+        let mut queue = RadioQueue {
+            number: number as u32,
+            rate: link.rate,
+            backlog: self.backlog(name, link)?,
+            taken: 0,
+        };
+        let schedule = &mut self.network.schedule;
+        plan_wake(schedule, queue.number, &mut queue.backlog);
+        Ok(queue)
+    }
 }
 
-/// Half of the propagation both ways of the first flow whose data crosses this link.
-fn base_delay(plan: &Plan, places: &[Place], link: usize) -> Nanos {
+/// Half of the base RTT of the first flow whose data crosses this bearer.
+fn base_delay(plan: &Plan, places: &[Place], bearer: usize) -> Nanos {
     let crosses = |flow: &&PlanFlow| {
-        let bearer =
-            |&number: &usize| matches!(places[number], Place::Bearer(i) if i as usize == link);
-        flow.forward.iter().any(bearer)
+        let is_it = |&number: &usize| places[number] == Place::Bearer(bearer as u32);
+        flow.forward.iter().any(is_it)
     };
-    plan.flows
-        .iter()
-        .find(crosses)
-        .map_or(0, |flow| flow.base_rtt / 2)
+    let first = plan.flows.iter().find(crosses);
+    first.map_or(0, |flow| flow.base_rtt / 2)
 }

@@ -50,9 +50,8 @@ impl Engine<'_> {
         for effect in effects {
             if let Effect::Queue { number, .. } = effect
                 && let Place::Link(index) = self.places[*number]
-                && !self.network.links[index as usize]
-                    .queue
-                    .is_work_conserving()
+                && let backlog = &self.network.links[index as usize].port.backlog
+                && !backlog.queue.is_work_conserving()
             {
                 return Err(keeps_its_packets(&self.box_names[*number]));
             }
@@ -102,7 +101,8 @@ impl Engine<'_> {
         let name = &self.box_names[number];
         let link = &self.network.links[index as usize];
         let stream = format!("{name}/{}", link.queues_replaced + 1);
-        let context = self.context(&stream, link.header, link.wire.rate, link.delay);
+        let rate = link.port.transmitter.rate();
+        let context = self.context(&stream, link.port.backlog.header, rate, link.delay);
         let queue = self.make_queue(name, queue, context)?;
         self.network.replace_queue(index as usize, queue);
         Ok(())

@@ -128,7 +128,7 @@ impl<'a> Engine<'a> {
                         index % application::KINDS,
                     );
                 }
-                event::WAKE => self.network.on_wake(index as usize),
+                event::WAKE => self.network.on_wake(self.places[index as usize]),
                 event::RELEASE => woken = self.on_release(index as usize / 2, index as usize % 2),
                 _ if index == clock::CELL => self.on_cell()?,
                 _ if index >= clock::REORDERING => self.on_rare_box(index),

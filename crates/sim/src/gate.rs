@@ -1,38 +1,38 @@
-//! Gates before the radio: queues in SDAP and in the UPF that are left when the radio is ready, not when a transmitter is free.
+//! Gates before the radio: queues in SDAP and in the UPF that packets leave when the radio is ready, not when a transmitter is free.
 
-use bloatlab_aqm::Ecn;
-use bloatlab_radio::sizing::{L4Span, SizingAlgorithm, UpfPacer};
+use bloatlab_radio::sizing::{SizingAlgorithm, UpfPacer};
 use bloatlab_scenario::{GateKind, PlanGate};
 use bloatlab_units::Nanos;
 
-/// What lets packets on.
+use crate::station::RadioQueue;
+
+/// What releases the packets of a gate.
 pub(crate) enum ReleasePolicy {
     /// From SDAP into the RLC.
     Sdap(SizingAlgorithm),
-    /// From the UPF to SDAP, over this propagation.
+    /// From the UPF to SDAP, over this propagation delay.
     Upf { pacer: UpfPacer, delay: Nanos },
 }
 
-/// A queue of one UE, and what lets packets out of it.
+/// A queue of one UE, and what releases its packets.
 pub(crate) struct Gate {
+    pub queue: RadioQueue,
     pub ue: usize,
-    /// Of SDAP's: the bearer below, by its place among those of all UEs.
+    /// For a gate in SDAP: the bearer below, by its place among those of all UEs.
     pub bearer: usize,
-    /// Index of the link whose queue it is.
-    pub link: usize,
     pub policy: ReleasePolicy,
-    /// Time between two ticks, if it works by them.
+    /// Time between two ticks, if the policy needs ticks.
     tick: Option<Nanos>,
-    /// Whether a tick is to come.
+    /// Whether the next tick is scheduled.
     pub is_ticking: bool,
 }
 
-/// Ticks of 5G-BDP in a slot: 0.1 ms at numerology 1.
+/// Ticks of 5G-BDP per slot: 0.1 ms at numerology 1.
 const TICKS: Nanos = 5;
 
 impl Gate {
-    /// From its plan, in a cell with slots of this length and so many bearers a UE.
-    pub fn new(plan: &PlanGate, link: usize, slot: Nanos, bearers: usize) -> Self {
+    /// Builds the gate of a cell with slots of this length and `bearers` bearers per UE.
+    pub fn new(plan: &PlanGate, queue: RadioQueue, slot: Nanos, bearers: usize) -> Self {
         let (policy, tick) = match &plan.how {
             GateKind::Sdap(sizing) => {
                 let algorithm = sizing.build(slot);
@@ -48,49 +48,21 @@ impl Gate {
             }
         };
         Self {
+            queue,
             ue: plan.ue as usize,
             bearer: plan.ue as usize * bearers + plan.bearer as usize,
-            link,
             policy,
             tick,
             is_ticking: false,
         }
     }
 
-    /// When the next tick is, unless it is arranged already.
-    pub fn arrange(&mut self, now: Nanos) -> Option<Nanos> {
+    /// Returns when the next tick is, unless it is scheduled already.
+    pub fn plan_tick(&mut self, now: Nanos) -> Option<Nanos> {
         if std::mem::replace(&mut self.is_ticking, true) {
             return None;
         }
-        // A gate without ticks never has one to come.
+        // The flag stays set in a gate without ticks.
         self.tick.map(|tick| (now / tick + 1) * tick)
-    }
-}
-
-/// A bearer on its way down: its gate, what left the RLC since the last TTI ended, and what marks before it.
-#[derive(Default)]
-pub(crate) struct BearerState {
-    /// Index of its gate.
-    pub sdap: Option<usize>,
-    pub packets_out: u64,
-    pub bytes_out: u64,
-    /// Bytes that the last TTI could have sent.
-    pub offered: u64,
-    pub marker: Option<L4Span>,
-    /// Propagation one way, which the marker reckons with.
-    pub base: Nanos,
-}
-
-impl BearerState {
-    /// How likely a packet is marked, with so many bytes in the RLC.
-    pub fn marking(&self, ecn: Ecn, queued: u64, users: u64, length: u32) -> f64 {
-        let Some(marker) = &self.marker else {
-            return 0.0;
-        };
-        match ecn {
-            Ecn::NotEct | Ecn::Ce => 0.0,
-            Ecn::Ect1 => marker.l4s(queued),
-            Ecn::Ect0 => marker.classic(queued, users, length, self.base),
-        }
     }
 }

@@ -1,17 +1,21 @@
 //! Packets on their way: from box to box of their path, until they reach the host at its end.
 
+use std::mem::take;
+
 use bloatlab_aqm::Qdisc;
 
-use crate::boxes::{DelayLine, Link};
+use crate::accounting::Context;
+use crate::delay_line::DelayLine;
 use crate::flow_account::FlowAccount;
 use crate::impairment::{Duplicator, Impairment};
+use crate::link::Link;
 use crate::packet::Packet;
 use crate::packet_log::PacketLog;
 use crate::place::Place;
 use crate::radio::RadioCell;
 use crate::reordering_delay::ReorderingDelay;
 use crate::schedule::Schedule;
-use crate::serving::LinkContext;
+use crate::station::Station;
 use bloatlab_outcome::{HOST, Step};
 
 /// Everything between the hosts, and the clock.
@@ -220,8 +224,8 @@ impl Network {
 
     /// A link and its context.
     #[inline(always)]
-    fn link(&mut self, index: usize) -> (&mut Link, LinkContext<'_>) {
-        let context = LinkContext {
+    fn link(&mut self, index: usize) -> (&mut Link, Context<'_>) {
+        let context = Context {
             schedule: &mut self.schedule,
             accounts: &mut self.accounts,
             log: &mut self.log,
@@ -241,7 +245,7 @@ impl Network {
         let now = self.schedule.now;
         for index in 0..self.links.len() {
             let (link, mut context) = self.link(index);
-            link.catch_up(&mut context, now);
+            link.serve(&mut context, now);
         }
     }
 
@@ -279,10 +283,142 @@ impl Network {
         self.duplicators[index].pop(&mut self.schedule)
     }
 
-    /// A queue discipline asked to be woken.
+    /// Wakes the queue discipline of a box.
     #[inline(never)]
-    pub fn on_wake(&mut self, index: usize) {
-        let (link, mut context) = self.link(index);
-        link.on_wake(&mut context);
+    pub fn on_wake(&mut self, place: Place) {
+        if let Place::Link(index) = place {
+            let (link, mut context) = self.link(index as usize);
+            link.on_wake(&mut context);
+        } else if let Some(radio) = &mut self.radio
+            && let Some(queue) = radio.queue_mut(place)
+        {
+            queue.on_wake(&mut self.schedule);
+        }
+    }
+
+    /// The link, bearer or gate at a place.
+    pub fn station(&self, place: Place) -> Option<&dyn Station> {
+        match place {
+            Place::Link(i) => Some(&self.links[i as usize]),
+            _ => self.radio.as_ref()?.queue(place).map(|queue| queue as _),
+        }
+    }
+
+    /// The link, bearer or gate at a place.
+    pub fn station_mut(&mut self, place: Place) -> Option<&mut dyn Station> {
+        match place {
+            Place::Link(i) => Some(&mut self.links[i as usize]),
+            _ => self
+                .radio
+                .as_mut()?
+                .queue_mut(place)
+                .map(|queue| queue as _),
+        }
+    }
+
+    /// The radio cell and its context.
+    fn radio(&mut self) -> Option<(&mut RadioCell, Context<'_>)> {
+        let context = Context {
+            schedule: &mut self.schedule,
+            accounts: &mut self.accounts,
+            log: &mut self.log,
+            ends: &mut self.ends,
+        };
+        self.radio.as_deref_mut().map(|radio| (radio, context))
+    }
+
+    /// A packet arrives at a bearer of the radio cell.
+    fn enter_bearer(&mut self, index: usize, packet: &Packet) {
+        if let Some((radio, mut context)) = self.radio() {
+            radio.enter_bearer(index, packet, &mut context);
+        }
+    }
+
+    /// A packet arrives at a gate before the radio. Some packets may go on at once.
+    fn enter_gate(&mut self, index: usize, packet: &Packet) {
+        if let Some((radio, mut context)) = self.radio() {
+            let most = radio.enter_gate(index, packet, &mut context);
+            self.release(index, most);
+        }
+    }
+
+    /// Releases up to `most` packets of a gate, because one arrived or a TTI ended.
+    fn release(&mut self, gate: usize, most: u64) {
+        let packets = self.pass(gate, most);
+        if let Some(radio) = &mut self.radio {
+            radio.on_release(gate, packets);
+        }
+    }
+
+    /// Lets up to `most` packets pass a gate and returns the count. Packets that leave SDAP let others leave the UPF.
+    fn pass(&mut self, gate: usize, most: u64) -> u64 {
+        let mut count = 0;
+        while count < most
+            && let Some((radio, mut context)) = self.radio()
+            && let Some(mut packet) = radio.release(gate, &mut context)
+        {
+            count += 1;
+            packet.cross();
+            let arrived = self.forward(&mut packet);
+            debug_assert!(!arrived);
+        }
+        if let Some(radio) = &mut self.radio
+            && let Some(upf) = radio.on_passed(gate, count)
+        {
+            let most = radio.may_release(upf);
+            self.pass(upf, most);
+        }
+        count
+    }
+
+    /// Handles the tick of a gate.
+    #[inline(never)]
+    pub fn on_tick(&mut self, gate: usize) {
+        let now = self.schedule.now;
+        let Some(radio) = &mut self.radio else {
+            return;
+        };
+        let most = radio.tick(gate, now);
+        self.pass(gate, most);
+        if let Some((radio, context)) = self.radio() {
+            radio.end_tick(gate, context.schedule);
+        }
+    }
+
+    /// Lets the radio cell do what is due. Returns the packets that have crossed it.
+    pub fn on_cell(&mut self) -> Vec<Packet> {
+        let Some((radio, mut context)) = self.radio() else {
+            return Vec::new();
+        };
+        radio.run(&mut context);
+        let crossed = take(&mut radio.out);
+        let mut filled = take(&mut radio.filled);
+        for &bearer in &filled {
+            self.end_tti(bearer);
+        }
+        filled.clear();
+        if let Some(radio) = &mut self.radio {
+            // The list goes back, so that its memory is used again.
+            radio.filled = filled;
+        }
+        crossed
+    }
+
+    /// A transport block was filled from a bearer of the downlink. The algorithms above learn what is left.
+    fn end_tti(&mut self, bearer: usize) {
+        let now = self.schedule.now;
+        if let Some(radio) = &mut self.radio
+            && let Some(gate) = radio.end_tti(bearer, now)
+        {
+            let most = radio.may_release(gate);
+            self.release(gate, most);
+        }
+    }
+
+    /// Takes back the emptied list of [`Network::on_cell`], so that its memory is used again.
+    pub fn take_back(&mut self, list: Vec<Packet>) {
+        if let Some(radio) = &mut self.radio {
+            radio.out = list;
+        }
     }
 }

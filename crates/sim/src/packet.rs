@@ -2,6 +2,7 @@
 
 use bloatlab_aqm::{Ecn, PureAck};
 use bloatlab_outcome::Protocol;
+use bloatlab_port::Framed;
 use bloatlab_tcp::{Segment, segment};
 use bloatlab_units::Nanos;
 
@@ -104,18 +105,6 @@ impl Packet {
     #[inline]
     pub(crate) fn cross(&mut self) {
         self.head += 1 << HOP_SHIFT;
-    }
-
-    /// The link layer's header is added.
-    #[inline]
-    pub(crate) fn lengthen(&mut self, header: u32) {
-        self.head += header;
-    }
-
-    /// The link layer's header is taken off.
-    #[inline]
-    pub(crate) fn shorten(&mut self, header: u32) {
-        self.head -= header;
     }
 
     /// A new packet in its place leaves the host with so many bytes; `follows`: together with the segment before it, which it continues.
@@ -228,6 +217,18 @@ impl bloatlab_aqm::Packet for Packet {
                 tsecr: s.tsecr,
             }
         })
+    }
+}
+
+impl Framed for Packet {
+    #[inline]
+    fn lengthen(&mut self, header: u32) {
+        self.head += header;
+    }
+
+    #[inline]
+    fn shorten(&mut self, header: u32) {
+        self.head -= header;
     }
 }
 

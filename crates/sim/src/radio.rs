@@ -1,48 +1,46 @@
 //! A radio cell among the links: it takes packets from the queues of its bearers and hands on what has crossed it.
 
-use std::ops::Range;
-
 use bloatlab_aqm::Packet as _;
+use bloatlab_outcome::Step;
 use bloatlab_radio::cell::{Above, Cell};
 use bloatlab_radio::rlc::Sdu;
-use bloatlab_units::{Nanos, Rng};
+use bloatlab_units::{NEVER, Nanos, Rng};
 
-use crate::accounting::{count_wait, discard, settle};
-use crate::boxes::Link;
-use crate::flow_account::FlowAccount;
-use crate::gate::{BearerState, Gate, ReleasePolicy};
+use crate::accounting::{Context, Waited};
+use crate::bearer::{Bearer, BearerState};
+use crate::gate::{Gate, ReleasePolicy};
+use crate::link::plan_wake;
 use crate::packet::Packet;
-use crate::packet_log::PacketLog;
+use crate::place::Place;
 use crate::schedule::{Schedule, clock, event};
-use crate::tail_drop::Waited;
-use bloatlab_outcome::Step;
+use crate::station::RadioQueue;
 
-/// A cell, and which links are its bearers.
+/// A cell with the queues of its bearers and the gates before them.
 pub(crate) struct RadioCell {
     pub cell: Cell<Packet>,
-    /// Index of the link of each bearer.
-    pub links: Vec<usize>,
-    /// Duration of a slot.
-    pub slot: Nanos,
-    /// When the cell is called next; `NEVER`: not.
-    pub scheduled: Nanos,
-    /// What has crossed it and goes on.
-    pub out: Vec<Packet>,
+    /// Bearers of all UEs, the downlink and the uplink of each.
+    pub bearers: Vec<Bearer>,
+    /// State of the downlink of each bearer.
+    pub bearer_states: Vec<BearerState>,
     pub gates: Vec<Gate>,
     /// Index of the gate of each UE in the UPF.
     pub upfs: Vec<Option<usize>>,
-    /// By bearer, as they are numbered, both directions together.
-    pub bearer_states: Vec<BearerState>,
-    /// Bearers that have filled a block just now.
+    /// Duration of a slot.
+    pub slot: Nanos,
+    /// When the cell is called next; [`NEVER`] if it is not.
+    pub scheduled: Nanos,
+    /// Packets that have crossed the cell and go on.
+    pub out: Vec<Packet>,
+    /// Bearers that have just filled a transport block.
     pub filled: Vec<usize>,
-    /// What marks before the RLC draws from here.
+    /// Random numbers for marking before the RLC.
     pub rng: Rng,
 }
 
 impl RadioCell {
-    /// Sees to it that the cell is called when it wants to be.
+    /// Schedules the next call of the cell.
     #[inline]
-    pub fn arrange(&mut self, schedule: &mut Schedule) {
+    fn plan_call(&mut self, schedule: &mut Schedule) {
         let Some(at) = self.cell.next_event() else {
             return;
         };
@@ -52,163 +50,168 @@ impl RadioCell {
         }
     }
 
-    /// Whether a packet that enters a bearer's RLC is marked.
-    pub fn marks(&mut self, link: &Link, packet: &Packet) -> bool {
-        let Some((bearer, _)) = link.bearer.filter(|(bearer, _)| bearer.is_multiple_of(2)) else {
+    /// Whether a packet that enters the RLC of a bearer is marked.
+    fn marks(&mut self, bearer: usize, packet: &Packet) -> bool {
+        if !bearer.is_multiple_of(2) {
             return false;
-        };
+        }
         let bearer_state = &self.bearer_states[bearer / 2];
         if bearer_state.marker.is_none() {
             return false;
         }
         let users = self.upfs.len() as u64;
-        let chance = bearer_state.marking(packet.ecn(), link.bytes, users, packet.length());
-        self.rng.chance(chance)
+        let queued = self.bearers[bearer].queue.backlog.bytes;
+        let probability = bearer_state.marking(packet.ecn(), queued, users, packet.length());
+        self.rng.chance(probability)
     }
 
-    /// The bearers of a UE on their way down.
-    fn bearers_of(&self, ue: usize) -> Range<usize> {
-        let count = self.bearer_states.len() / self.upfs.len();
-        ue * count..(ue + 1) * count
-    }
-
-    /// Packets in the RLC of a bearer, on the downlink.
-    fn in_rlc(&self, bearer: usize, links: &[Link]) -> u64 {
-        links[self.links[2 * bearer]].packets
-    }
-
-    /// How many packets may go through a gate now.
-    pub fn opening(&self, index: usize, links: &[Link]) -> u64 {
-        let gate = &self.gates[index];
-        match &gate.policy {
-            ReleasePolicy::Sdap(algorithm) => {
-                algorithm.may_release(self.in_rlc(gate.bearer, links))
-            }
-            ReleasePolicy::Upf { pacer, delay } => {
-                // What SDAP passes on while packets are under way to it has to be under way.
-                let pipe = self.below(gate.ue, links).1 * *delay as f64 / self.slot as f64;
-                pacer.may_release(self.in_sdap(gate.ue, links).saturating_sub(pipe as u64))
-            }
+    /// Enqueues a packet that arrives at a bearer. It may be marked first.
+    pub fn enter_bearer(&mut self, index: usize, packet: &Packet, context: &mut Context) {
+        let now = context.schedule.now;
+        let mut packet = *packet;
+        let number = self.bearers[index].queue.number;
+        context.log.note(now, Step::Enqueue, number, &packet);
+        let marked = self.marks(index, &packet);
+        let bearer = &mut self.bearers[index];
+        if marked {
+            packet.set_ce();
+            context.mark(now, number, &mut bearer.queue.backlog, &packet);
         }
+        bearer.enter(now, &packet, self.cell.held(index));
+        settle(&mut bearer.queue, now, context);
+        self.cell.wake(now);
+        self.plan_call(context.schedule);
     }
 
-    /// Packets that a tick lets through a gate.
-    pub fn tick(&mut self, index: usize, now: Nanos, links: &[Link]) -> u64 {
-        let ue = self.gates[index].ue;
-        let waiting = links[self.gates[index].link].packets;
-        let (has_room, pace) = self.below(ue, links);
-        let sdaps = self.bearer_states[self.bearers_of(ue)].iter();
-        let queues = sdaps.filter_map(|bearer_state| bearer_state.sdap);
-        let queued = queues
-            .map(|sdap| links[self.gates[sdap].link].packets)
-            .sum();
-        match &mut self.gates[index].policy {
-            ReleasePolicy::Sdap(algorithm) => algorithm.on_tick(now, waiting),
-            ReleasePolicy::Upf { pacer, .. } => {
-                pacer.on_tick(now, has_room, queued, pace);
-                self.opening(index, links)
+    /// Enqueues a packet that arrives at a gate. Returns how many packets may leave now.
+    pub fn enter_gate(&mut self, index: usize, packet: &Packet, context: &mut Context) -> u64 {
+        let now = context.schedule.now;
+        let gate = &mut self.gates[index];
+        let queue = &mut gate.queue;
+        context.log.note(now, Step::Enqueue, queue.number, packet);
+        queue.backlog.enqueue(now, *packet);
+        settle(queue, now, context);
+        gate.schedule_tick(index, context.schedule);
+        self.may_release(index)
+    }
+
+    /// Dequeues the next packet that leaves a gate.
+    pub fn release(&mut self, index: usize, context: &mut Context) -> Option<Packet> {
+        let now = context.schedule.now;
+        let queue = &mut self.gates[index].queue;
+        let packet = queue.backlog.dequeue(now);
+        settle(queue, now, context);
+        let Some(packet) = packet else {
+            if queue.backlog.packets > 0 {
+                plan_wake(context.schedule, queue.number, &mut queue.backlog);
             }
-        }
-    }
-
-    /// Whether all RLCs below SDAP have room, and the packets that all of them send per TTI, by SDAP's algorithms or else by the backlog of the RLC.
-    fn below(&self, ue: usize, links: &[Link]) -> (bool, f64) {
-        let mut sum = (true, 0.0);
-        for bearer in self.bearers_of(ue) {
-            let queued = self.in_rlc(bearer, links);
-            let algorithm = self.bearer_states[bearer]
-                .sdap
-                .map(|sdap| &self.gates[sdap].policy);
-            let (limit, pace) = match algorithm {
-                Some(ReleasePolicy::Sdap(algorithm)) => (algorithm.limit(), algorithm.pace()),
-                _ => (None, None),
-            };
-            sum.0 &= limit.is_none_or(|limit| queued < limit);
-            sum.1 += pace.unwrap_or(queued as f64);
-        }
-        sum
-    }
-
-    /// Packets between the UPF's gate and those of SDAP.
-    fn in_sdap(&self, ue: usize, links: &[Link]) -> u64 {
-        let count = |gate: usize| links[self.gates[gate].link].count;
-        let Some(upf) = self.upfs[ue] else {
-            return 0;
-        };
-        let sdaps = self.bearer_states[self.bearers_of(ue)].iter();
-        let gone = sdaps.filter_map(|bearer_state| bearer_state.sdap.map(count));
-        count(upf).departures - gone.map(|sdap| sdap.departures + sdap.drops).sum::<u64>()
-    }
-
-    /// So many packets went through a gate; the UPF's gate, if that may let more out for it.
-    pub fn passed(&mut self, index: usize, packets: u64) -> Option<usize> {
-        let gate = &self.gates[index];
-        if packets == 0 || matches!(gate.policy, ReleasePolicy::Upf { .. }) {
             return None;
-        }
-        let upf = self.upfs[gate.ue]?;
-        if let ReleasePolicy::Upf { pacer, .. } = &mut self.gates[upf].policy {
-            pacer.on_passed(packets);
-        }
-        Some(upf)
+        };
+        queue.backlog.count.departures += 1;
+        queue.backlog.stats.sent_bytes += u64::from(packet.length());
+        context.count_wait(&mut queue.backlog, false, Waited::of(&packet, now));
+        context.log.note(now, Step::Dequeue, queue.number, &packet);
+        Some(packet)
     }
 
-    /// A TTI of a bearer on the downlink has ended; the gate above it, if there is one.
-    pub fn end_tti(&mut self, bearer: usize, now: Nanos, links: &[Link]) -> Option<usize> {
-        let bearer_state = &mut self.bearer_states[bearer / 2];
-        let link = &links[self.links[bearer]];
-        let packets = std::mem::take(&mut bearer_state.packets_out);
-        let bytes = std::mem::take(&mut bearer_state.bytes_out);
-        if let Some(marker) = &mut bearer_state.marker {
-            // What it could have had: a radio that waits for packets is not slow.
-            marker.on_tti_end(self.slot, bearer_state.offered, link.bytes);
+    /// Schedules the next tick of a gate that holds packets. An empty gate needs no ticks.
+    pub fn end_tick(&mut self, index: usize, schedule: &mut Schedule) {
+        let gate = &mut self.gates[index];
+        gate.is_ticking = false;
+        if gate.queue.backlog.packets > 0 {
+            gate.schedule_tick(index, schedule);
         }
-        let gate = bearer_state.sdap?;
-        if let ReleasePolicy::Sdap(algorithm) = &mut self.gates[gate].policy {
-            // Packets of the size that went.
-            let could = (bearer_state.offered * packets)
-                .checked_div(bytes)
-                .unwrap_or(0);
-            algorithm.on_tti_end(now, packets, could.max(packets), link.packets);
+    }
+
+    /// The queue of a bearer or gate.
+    pub fn queue(&self, place: Place) -> Option<&RadioQueue> {
+        match place {
+            Place::Bearer(i) => Some(&self.bearers[i as usize].queue),
+            Place::Gate(i) => Some(&self.gates[i as usize].queue),
+            _ => None,
         }
-        Some(gate)
+    }
+
+    /// The queue of a bearer or gate.
+    pub fn queue_mut(&mut self, place: Place) -> Option<&mut RadioQueue> {
+        match place {
+            Place::Bearer(i) => Some(&mut self.bearers[i as usize].queue),
+            Place::Gate(i) => Some(&mut self.gates[i as usize].queue),
+            _ => None,
+        }
+    }
+
+    /// Lets the cell do what is due. What has crossed it is in `out`; bearers that filled a transport block are in `filled`.
+    pub fn run(&mut self, context: &mut Context) {
+        let now = context.schedule.now;
+        if self.scheduled != now {
+            // An earlier call replaced this one.
+            return;
+        }
+        self.scheduled = NEVER;
+        let mut queues = Queues {
+            bearers: &mut self.bearers,
+            bearer_states: &mut self.bearer_states,
+            gates: &mut self.gates,
+            slot: self.slot,
+            out: &mut self.out,
+            filled: &mut self.filled,
+            context,
+        };
+        self.cell.run(now, &mut queues);
+        self.plan_call(context.schedule);
+    }
+}
+
+impl Gate {
+    fn schedule_tick(&mut self, index: usize, schedule: &mut Schedule) {
+        if let Some(at) = self.plan_tick(schedule.now) {
+            schedule.at(at, event::CLOCK, clock::GATE + index as u32);
+        }
+    }
+}
+
+/// Counts what the queue discipline dropped or marked, if it did.
+#[inline]
+fn settle(queue: &mut RadioQueue, now: Nanos, context: &mut Context) {
+    if !queue.backlog.signals.is_empty() {
+        context.settle(now, queue.number, &mut queue.backlog);
     }
 }
 
 /// The bearers' queues, as the cell sees them.
-pub(crate) struct Bearers<'a> {
-    pub links: &'a mut [Link],
-    pub map: &'a [usize],
-    pub accounts: &'a mut [FlowAccount],
-    pub log: &'a mut PacketLog,
-    pub slot: Nanos,
-    pub out: &'a mut Vec<Packet>,
-    pub gates: &'a mut [Gate],
-    pub bearer_states: &'a mut [BearerState],
-    pub filled: &'a mut Vec<usize>,
+struct Queues<'a, 'b> {
+    bearers: &'a mut [Bearer],
+    bearer_states: &'a mut [BearerState],
+    gates: &'a mut [Gate],
+    slot: Nanos,
+    out: &'a mut Vec<Packet>,
+    filled: &'a mut Vec<usize>,
+    context: &'a mut Context<'b>,
 }
 
-impl Above<Packet> for Bearers<'_> {
+impl Above<Packet> for Queues<'_, '_> {
     fn opportunity(&mut self, bearer: usize, now: Nanos, held_since: Option<Nanos>) {
-        self.links[self.map[bearer]]
-            .queue
-            .opportunity(now, held_since);
+        let backlog = &mut self.bearers[bearer].queue.backlog;
+        backlog.queue.opportunity(now, held_since);
     }
 
     fn pull(&mut self, bearer: usize, now: Nanos) -> Option<Sdu<Packet>> {
-        let link = &mut self.links[self.map[bearer]];
-        let packet = link.dequeue(now);
-        if !link.signals.is_empty() {
-            settle(link, now, self.accounts, self.log);
-        }
+        let queue = &mut self.bearers[bearer].queue;
+        let packet = queue.backlog.dequeue(now);
+        settle(queue, now, self.context);
         let packet = packet?;
-        link.taken += 1;
-        count_wait(link, self.accounts, Waited::of(&packet, now));
-        self.log.note(now, Step::Dequeue, link.number, &packet);
+        queue.taken += 1;
+        let waited = Waited::of(&packet, now);
+        self.context.count_wait(&mut queue.backlog, false, waited);
+        self.context
+            .log
+            .note(now, Step::Dequeue, queue.number, &packet);
+        let bytes = packet.length() + queue.backlog.header;
         if bearer.is_multiple_of(2) {
             let bearer_state = &mut self.bearer_states[bearer / 2];
             bearer_state.packets_out += 1;
-            bearer_state.bytes_out += u64::from(packet.length() + link.header);
+            bearer_state.bytes_out += u64::from(bytes);
             if let Some(gate) = bearer_state.sdap
                 && let ReleasePolicy::Sdap(algorithm) = &mut self.gates[gate].policy
             {
@@ -217,17 +220,17 @@ impl Above<Packet> for Bearers<'_> {
         }
         Some(Sdu {
             item: packet,
-            bytes: packet.length() + link.header,
+            bytes,
             entered_at: packet.enqueued_at(),
         })
     }
 
     fn packets(&self, bearer: usize) -> u64 {
-        self.links[self.map[bearer]].packets
+        self.bearers[bearer].queue.backlog.packets
     }
 
     fn bytes(&self, bearer: usize) -> u64 {
-        self.links[self.map[bearer]].bytes
+        self.bearers[bearer].queue.backlog.bytes
     }
 
     fn filled(&mut self, bearer: usize, _now: Nanos, offered: u32) {
@@ -236,21 +239,22 @@ impl Above<Packet> for Bearers<'_> {
     }
 
     fn sent(&mut self, bearer: usize, _now: Nanos, bytes: u32, share: f64) {
-        let stats = &mut self.links[self.map[bearer]].stats;
+        let stats = &mut self.bearers[bearer].queue.backlog.stats;
         stats.busy += (share * self.slot as f64) as Nanos;
         stats.sent_bytes += u64::from(bytes);
     }
 
     fn delivered(&mut self, bearer: usize, _now: Nanos, packet: &Packet) {
-        let link = &mut self.links[self.map[bearer]];
-        link.taken -= 1;
-        link.count.departures += 1;
+        let queue = &mut self.bearers[bearer].queue;
+        queue.taken -= 1;
+        queue.backlog.count.departures += 1;
         self.out.push(*packet);
     }
 
     fn lost(&mut self, bearer: usize, now: Nanos, packet: &Packet) {
-        let link = &mut self.links[self.map[bearer]];
-        link.taken -= 1;
-        discard(link, now, self.accounts, self.log, packet);
+        let queue = &mut self.bearers[bearer].queue;
+        queue.taken -= 1;
+        self.context
+            .discard(now, queue.number, &mut queue.backlog, packet);
     }
 }

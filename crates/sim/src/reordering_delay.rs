@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use bloatlab_link::VaryingDelay;
+use bloatlab_outcome::Count;
+
 use crate::calendar::Key;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, clock, event};
-use crate::varying::VaryingDelay;
-use bloatlab_outcome::Count;
 
 /// A packet and the key of the event at which it leaves.
 struct Held {

@@ -2,9 +2,8 @@
 
 use bloatlab_units::{NEVER, Nanos, SECOND};
 
-use bloatlab_outcome::{mbps, mean_ms};
+use bloatlab_outcome::{Interval, mbps, mean_ms};
 
-use crate::boxes::Interval;
 use crate::control::Stopped;
 use crate::engine::Engine;
 use crate::flow::{Flow, Samples, TcpFlow};
@@ -31,22 +30,28 @@ impl Engine<'_> {
             return;
         }
         let time = now as f64 / SECOND as f64;
-        for (index, link) in self.network.links.iter_mut().enumerate() {
+        let mut index = 0;
+        for &place in &self.places {
+            let Some(station) = self.network.station_mut(place) else {
+                continue;
+            };
+            let (utilization, rate) = station.sample(now, span);
+            let backlog = station.backlog_mut();
+            let bytes = backlog.stats.take_bytes();
             let Interval {
                 sojourn_sum,
                 sojourns,
                 drops,
                 marks,
-            } = std::mem::take(&mut link.stats.interval);
-            let bytes = link.take_bytes();
-            let (utilization, rate) = link.sample(now, span);
+                ..
+            } = backlog.stats.take_interval();
             self.link_series.extend(
                 time,
                 &[(
-                    index as u32,
+                    index,
                     [
-                        link.packets as f64,
-                        link.bytes as f64,
+                        backlog.packets as f64,
+                        backlog.bytes as f64,
                         mean_ms(sojourn_sum, sojourns),
                         mbps(bytes as f64, span),
                         utilization,
@@ -56,6 +61,7 @@ impl Engine<'_> {
                     ],
                 )],
             );
+            index += 1;
         }
         let mut rows = std::mem::take(&mut self.rows);
         for (index, flow) in self.flows.iter_mut().enumerate() {
@@ -102,8 +108,10 @@ impl Engine<'_> {
     pub(crate) fn on_warmup(&mut self) {
         let now = self.now();
         self.network.catch_up();
-        for link in &mut self.network.links {
-            link.reset(now);
+        for &place in &self.places {
+            if let Some(station) = self.network.station_mut(place) {
+                station.reset(now);
+            }
         }
         for (account, flow) in self.network.accounts.iter_mut().zip(&mut self.flows) {
             account.reset();

@@ -12,9 +12,8 @@ impl Engine<'_> {
         };
         let index = index as usize;
         match kind {
-            event::LINK_DONE | event::LINK_FLIGHT | event::WAKE => {
-                format!("link `{}`", self.link_name(index))
-            }
+            event::LINK_DONE | event::LINK_FLIGHT => format!("link `{}`", self.link_name(index)),
+            event::WAKE => format!("link `{}`", self.box_names[index]),
             event::DELAY => {
                 let (packet, _) = self.network.on_delay(index);
                 let flow = packet.map(|packet| self.flow_name(packet.flow_index()));

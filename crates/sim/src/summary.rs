@@ -15,15 +15,10 @@ impl Engine<'_> {
         self.network.schedule.now = self.end;
         let end = self.end;
         self.sample();
-        for link in &mut self.network.links {
-            // What is still on the wire counts only as far as it was sent.
-            link.stats.busy -= link.busy_until.saturating_sub(end).min(link.stats.busy);
-            link.set_length(end, link.packets, link.bytes);
-            link.stats.bytes.advance(end);
-            if let Some(mean) = &mut link.mean_rate {
-                mean.advance(end);
+        for &place in &self.places {
+            if let Some(station) = self.network.station_mut(place) {
+                station.end(end);
             }
-            link.put_back(end);
         }
         for flow in &mut self.flows {
             if let Flow::Tcp(flow) = flow
@@ -126,10 +121,13 @@ impl Engine<'_> {
 
     fn count(&self, place: Place) -> Count {
         match place {
-            Place::Link(i) | Place::Bearer(i) | Place::Gate(i) => Count {
-                held: self.network.links[i as usize].held(),
-                ..self.network.links[i as usize].count
-            },
+            Place::Link(_) | Place::Bearer(_) | Place::Gate(_) => {
+                let station = self.network.station(place);
+                station.map_or(Count::default(), |station| Count {
+                    held: station.held(),
+                    ..station.backlog().count
+                })
+            }
             Place::Delay(i) => {
                 let line = &self.network.delays[i as usize];
                 Count {

@@ -1,19 +1,21 @@
-//! The time that packets take onto a wire.
+//! How long a packet takes to be sent at a constant rate.
 
 use bloatlab_units::{Nanos, Rate};
 
-/// Packets that leave one after the other at a constant rate. A division for each would be much, so it is made when their size changes.
-pub(crate) struct Serialization {
+/// Times the packets that are sent one after the other at a constant rate. Divides only when the size of the packets changes.
+pub struct Serialization {
+    /// The rate.
     pub rate: Rate,
-    /// What has gone by of the nanosecond in which the last packet ended, in 1/rate ns.
+    /// The used part of the nanosecond in which the last packet ended, in units of 1/rate ns.
     carried: u64,
-    /// The size reckoned last, bytes, and the time that it takes by itself: whole nanoseconds, and the rest in 1/rate ns.
+    /// Size of the last packet in bytes, and the time that it takes: whole nanoseconds, and the rest in units of 1/rate ns.
     size: u64,
     time: Nanos,
     rest: u64,
 }
 
 impl Serialization {
+    /// Starts with a whole nanosecond.
     pub fn new(rate: Rate) -> Self {
         Self {
             rate,
@@ -24,7 +26,7 @@ impl Serialization {
         }
     }
 
-    /// How long a packet of this many bytes takes; a fraction of a nanosecond is carried over to the next, so that no rate is ever lost.
+    /// Returns how long a packet of this many bytes takes. A fraction of a nanosecond is carried over to the next packet, so no capacity is lost.
     #[inline]
     pub fn next(&mut self, size: u64) -> Nanos {
         if size != self.size {
@@ -39,7 +41,7 @@ impl Serialization {
         self.time + 1
     }
 
-    /// Nothing follows at once: the next packet starts with a whole nanosecond.
+    /// Notes that no packet follows at once: the next one starts with a whole nanosecond.
     #[inline]
     pub fn rest(&mut self) {
         self.carried = 0;
@@ -53,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn takes_what_a_division_a_packet_says(
+        fn equals_one_division_per_packet(
             rate in 1_u64..=400_000_000_000,
             sizes in prop::collection::vec(prop::sample::select(vec![0_u64, 40, 60, 1500, 1514, 9000]), 1..50),
             pause in 0_usize..50,

@@ -4,11 +4,11 @@ use bloatlab_outcome::TimeMean;
 use bloatlab_units::{Nanos, Rate};
 
 /// The mean rate of a link whose rate may be set during the run.
-pub(crate) struct MeanRate {
+pub struct MeanRate {
     /// Since the warm-up.
-    pub whole: TimeMean,
+    whole: TimeMean,
     /// Since the last sample.
-    pub interval: TimeMean,
+    interval: TimeMean,
 }
 
 impl MeanRate {
@@ -30,6 +30,11 @@ impl MeanRate {
     pub fn set(&mut self, now: Nanos, rate: Rate) {
         self.whole.set(now, rate.0);
         self.interval.set(now, rate.0);
+    }
+
+    /// Mean rate since the warm-up, bit/s.
+    pub fn mean(&self) -> Option<f64> {
+        self.whole.mean()
     }
 
     /// Mean rate since the last sample, bit/s.

@@ -1,0 +1,115 @@
+//! What the tables of links read from a link, a bearer and a gate.
+
+use bloatlab_port::Backlog;
+use bloatlab_units::{Nanos, Rate};
+
+use crate::link::{Link, plan_wake};
+use crate::packet::Packet;
+use crate::schedule::Schedule;
+
+/// A box with a queue.
+pub(crate) trait Station {
+    /// The queue and its statistics.
+    fn backlog(&self) -> &Backlog<Packet>;
+
+    fn backlog_mut(&mut self) -> &mut Backlog<Packet>;
+
+    /// Packets inside.
+    fn held(&self) -> u64;
+
+    /// Returns the utilization and, if the rate changes, the mean rate (bit/s) since the last sample, which was `span` ns ago.
+    fn sample(&mut self, now: Nanos, span: Nanos) -> (f64, f64);
+
+    /// Returns the mean rate (bit/s) and the utilization of the measured time.
+    fn whole(&self, span: Nanos) -> (f64, Option<f64>);
+
+    /// Ends the warm-up.
+    fn reset(&mut self, now: Nanos);
+
+    /// Ends the run.
+    fn end(&mut self, end: Nanos);
+}
+
+impl Station for Link {
+    fn backlog(&self) -> &Backlog<Packet> {
+        &self.port.backlog
+    }
+
+    fn backlog_mut(&mut self) -> &mut Backlog<Packet> {
+        &mut self.port.backlog
+    }
+
+    fn held(&self) -> u64 {
+        self.port.held() + self.flight.len() as u64
+    }
+
+    fn sample(&mut self, now: Nanos, span: Nanos) -> (f64, f64) {
+        self.port.sample(now, span)
+    }
+
+    fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
+        self.port.whole(span)
+    }
+
+    fn reset(&mut self, now: Nanos) {
+        self.port.reset(now);
+    }
+
+    fn end(&mut self, end: Nanos) {
+        self.port.end(end);
+        self.put_back(end);
+    }
+}
+
+/// A queue of the radio cell, from which the cell or a gate takes packets.
+pub(crate) struct RadioQueue {
+    /// Its number among the plan's boxes.
+    pub number: u32,
+    /// The highest rate at which it can be served.
+    pub rate: Rate,
+    pub backlog: Backlog<Packet>,
+    /// Packets that the cell has taken and not delivered.
+    pub taken: u64,
+}
+
+impl RadioQueue {
+    /// Wakes the queue discipline, if this is the wake-up that is due.
+    pub fn on_wake(&mut self, schedule: &mut Schedule) {
+        if self.backlog.is_wake_due(schedule.now) {
+            self.backlog.wake(schedule.now);
+            plan_wake(schedule, self.number, &mut self.backlog);
+        }
+    }
+}
+
+impl Station for RadioQueue {
+    fn backlog(&self) -> &Backlog<Packet> {
+        &self.backlog
+    }
+
+    fn backlog_mut(&mut self) -> &mut Backlog<Packet> {
+        &mut self.backlog
+    }
+
+    fn held(&self) -> u64 {
+        self.backlog.packets + self.taken
+    }
+
+    fn sample(&mut self, _now: Nanos, span: Nanos) -> (f64, f64) {
+        let busy = self.backlog.stats.take_busy(0);
+        (busy as f64 / span as f64, f64::NAN)
+    }
+
+    fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
+        let busy = self.backlog.stats.busy as f64 / span as f64;
+        (self.rate.0 as f64, Some(busy))
+    }
+
+    fn reset(&mut self, now: Nanos) {
+        self.backlog.reset(now, 0);
+    }
+
+    fn end(&mut self, end: Nanos) {
+        self.backlog.finish(end, 0);
+    }
+}
