@@ -40,7 +40,7 @@ format: $(VENV)/.dev
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
 	$(BIN)/python tests/docs/queue_pages.py
-	$(BIN)/python tests/docs/congestion_control_pages.py
+	$(BIN)/python tests/docs/cc_pages.py
 
 # The documentation site in site/: a broken link or anchor fails. For its search: python3 -m http.server -d site.
 site: $(VENV)/.site $(VENV)/.built

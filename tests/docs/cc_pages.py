@@ -1,4 +1,4 @@
-"""Writes docs/congestion-controls, a page per congestion control: `python tests/docs/congestion_control_pages.py`."""
+"""Writes docs/congestion-controls, a page per congestion control: `python tests/docs/cc_pages.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from bloatlab import Result
 from bloatlab._core import algorithms
-from congestion_control_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
+from cc_behaviour import BASE_RTT_MS, DESCRIPTION, JOINED, QUEUES, figure, run, series
 from page_parts import DOCS, Page, deviations, parameters, save, table
 
 PAGES = DOCS / "congestion-controls"
@@ -32,7 +32,7 @@ SETTLED = 5.0
 @cache
 def described() -> list[dict[str, Any]]:
     """Every congestion control of the registry."""
-    return [control for control in json.loads(algorithms())["congestion_controls"] if control["kind"] != "python"]
+    return [algorithm for algorithm in json.loads(algorithms())["congestion_controls"] if algorithm["kind"] != "python"]
 
 
 def _outcome(result: Result) -> tuple[str, ...]:
@@ -55,23 +55,23 @@ def _outcome(result: Result) -> tuple[str, ...]:
     )
 
 
-def page(control: Mapping[str, Any], results: Mapping[str, Result]) -> str:
+def page(algorithm: Mapping[str, Any], results: Mapping[str, Result]) -> str:
     """One congestion control's page, in Markdown."""
-    kind = control["kind"]
-    others = ", ".join(f"`{name}`" for name in control["aliases"])
+    kind = algorithm["kind"]
+    others = ", ".join(f"`{name}`" for name in algorithm["aliases"])
     rows = [("queue", *COLUMNS), *((queue, *_outcome(result)) for queue, result in results.items())]
     lines = [
         f"# `{kind}`",
         "",
-        control["summary"].strip() + (f" Also written {others}." if others else ""),
+        algorithm["summary"].strip() + (f" Also written {others}." if others else ""),
         "",
-        control["details"],
+        algorithm["details"],
         "",
-        f"Source: {control['source']}.",
+        f"Source: {algorithm['source']}.",
         "",
         "## Parameters",
         "",
-        *parameters(control),
+        *parameters(algorithm),
         "",
         "## Deviations",
         "",
@@ -113,10 +113,10 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
 def write() -> Iterator[Page]:
     """Yields each page with its path and the result that its figure shows."""
     outcomes = {}
-    for control in described():
-        results = {queue: run(control["kind"], queue) for queue in QUEUES}
-        outcomes[control["kind"]] = _outcome(results[SHOWN])
-        yield PAGES / f"{control['kind']}.md", page(control, results), results[SHOWN]
+    for algorithm in described():
+        results = {queue: run(algorithm["kind"], queue) for queue in QUEUES}
+        outcomes[algorithm["kind"]] = _outcome(results[SHOWN])
+        yield PAGES / f"{algorithm['kind']}.md", page(algorithm, results), results[SHOWN]
     yield PAGES / "README.md", index(outcomes), None
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from congestion_control_behaviour import QUEUES, figure, run
-from congestion_control_pages import PAGES, described, write
+from cc_behaviour import QUEUES, figure, run
+from cc_pages import PAGES, described, write
 from page_parts import stale
 
 
@@ -17,17 +17,17 @@ def test_pages_are_up_to_date() -> None:
 
 
 def test_no_page_of_a_congestion_control_that_is_gone() -> None:
-    kinds = {control["kind"] for control in described()}
+    kinds = {algorithm["kind"] for algorithm in described()}
     assert {path.stem for path in PAGES.glob("*.md")} == kinds | {"README"}
     assert {path.stem for path in (PAGES / "images").glob("*.svg")} == kinds
 
 
-@pytest.mark.parametrize("control", described(), ids=lambda control: control["kind"])
-def test_every_parameter_is_explained(control: dict[str, Any]) -> None:
-    assert control["summary"].strip()
-    assert control["details"].strip()
-    assert control["source"].strip()
-    for parameter in control["parameters"]:
+@pytest.mark.parametrize("algorithm", described(), ids=lambda algorithm: algorithm["kind"])
+def test_every_parameter_is_explained(algorithm: dict[str, Any]) -> None:
+    assert algorithm["summary"].strip()
+    assert algorithm["details"].strip()
+    assert algorithm["source"].strip()
+    for parameter in algorithm["parameters"]:
         assert parameter["description"].strip(), parameter["name"]
 
 
