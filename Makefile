@@ -59,7 +59,7 @@ release: $(VENV)/.dev
 	@command -v rustup >/dev/null && rustup component add llvm-tools || echo "make: without rustup, llvm-profdata of the compiler's LLVM version must be on the PATH"
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --pgo --out dist
 
-# All that is timed, or parts of it (make bench BENCH="--only laws radio").
+# Measures speed: all parts, or some (make bench BENCH="--only congestion-controls radio").
 BENCH ?=
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py $(BENCH)

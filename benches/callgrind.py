@@ -1,6 +1,6 @@
-"""Instructions per bottleneck packet, and which code they are spent in, under valgrind's callgrind.
+"""Instructions per bottleneck packet, in total and by function, counted by valgrind's callgrind.
 
-Counts do not depend on how busy the machine is. Only the engine's `run` is counted: not start-up, not reading JSON.
+Counts do not depend on the load of the machine. Only `run` of the engine is counted, without start-up and reading JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"
 DURATIONS = {"p1": "20s", "p2": "2s", "p3": "2s"}
-"""Shorter than in the timing: under callgrind a run takes about fifty times as long."""
+"""Shorter than in `make bench`, because a run takes about fifty times as long under callgrind."""
 
 FUNCTION = re.compile(r"\s*(?:pub(?:\([^)]*\))? )?(?:const )?fn (\w+)")
 NAME = re.compile(r"\((\d+)\)(?: (.*))?")
@@ -32,14 +32,14 @@ NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 
 @dataclass
 class Profile:
-    """Instructions by where they were written and by the compiled function that was called."""
+    """Instructions by source line, and by compiled function with everything that it calls."""
 
     total: int = 0
     by_line: Counter[tuple[str, int]] = field(default_factory=Counter)
     inclusive: Counter[str] = field(default_factory=Counter)
 
     def by_source(self) -> Counter[str]:
-        """Instructions of each source function, wherever the compiler inlined it."""
+        """Instructions of each source function, including its inlined copies."""
         found: Counter[str] = Counter()
         for (file, line), instructions in self.by_line.items():
             found[source_function(file, line)] += instructions
@@ -47,7 +47,7 @@ class Profile:
 
 
 def read_profile(path: Path) -> Profile:
-    """Reads callgrind's file: inlined code keeps its own file (`fi=`), so it is counted where it was written."""
+    """Reads callgrind's output. Inlined code names its source file (`fi=`), so it counts for the function it was written in."""
     profile = Profile()
     files: dict[str, str] = {}
     functions: dict[str, str] = {}
@@ -68,7 +68,7 @@ def read_profile(path: Path) -> Profile:
             line = line if place == "*" else line + int(place) if place[0] in "+-" else int(place)
             if call:
                 call = False
-                # A deeper call of the same function (`name'2`) is in the outermost one's count already.
+                # Recursive calls of a function (`name'2`) are already in the count of the outermost call.
                 profile.inclusive[callee] += int(cost)
             else:
                 profile.total += int(cost or 0)
@@ -89,7 +89,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def source_function(file: str, line: int) -> str:
-    """`file: function` in this project; what stands above it (a library's file) elsewhere."""
+    """`file: function` for code of this project, and the file name for libraries."""
     path = Path(file)
     if "/library/" in file:
         return f"std {file.rpartition('/library/')[2]}"
@@ -100,13 +100,13 @@ def source_function(file: str, line: int) -> str:
 
 
 def enclosing(path: Path, line: int) -> str:
-    """The function that the line is in: the last one that begins at or before it."""
+    """The function of a line: the last function that begins at or before it."""
     return next((name for begins, name in reversed(beginnings(path)) if begins <= line), "")
 
 
 @cache
 def beginnings(path: Path) -> tuple[tuple[int, str], ...]:
-    """Line and name of each function of a file."""
+    """First line and name of each function of a file."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -116,7 +116,7 @@ def beginnings(path: Path) -> tuple[tuple[int, str], ...]:
 
 
 def example() -> Path:
-    """Builds the release example that runs a scenario, and says where it is."""
+    """Builds the example that runs a scenario, in release mode, and returns its path."""
     command = ["cargo", "build", "--quiet", "--release", "-p", "bloatlab-sim", "--example", "run"]
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
         sys.exit("callgrind: the example does not build")
@@ -125,7 +125,7 @@ def example() -> Path:
 
 
 def count(binary: Path, name: str, duration: str) -> tuple[Profile, int]:
-    """The profile of one scenario and its packets through the bottleneck."""
+    """Returns the profile of one scenario and its number of packets through the bottleneck."""
     with tempfile.TemporaryDirectory() as directory:
         scenario, out = Path(directory) / f"{name}.json", Path(directory) / "callgrind.out"
         document = json.loads((SCENARIOS / f"{name}.json").read_text()) | {"duration": duration}
@@ -139,12 +139,12 @@ def count(binary: Path, name: str, duration: str) -> tuple[Profile, int]:
 
 
 def show(console: Console, name: str, profile: Profile, packets: int, top: int, lines: bool) -> None:
-    """The table of one scenario."""
+    """Prints the tables of one scenario."""
     each = profile.total / packets
     console.print(f"[bold]{name}[/bold]: {each:.0f} instructions per bottleneck packet ({packets} packets)")
     for title, counts in (
-        ("spent in (source function, inlined or not)", profile.by_source()),
-        ("spent in and below (compiled function)", below_run(profile)),
+        ("source function, with inlined copies", profile.by_source()),
+        ("compiled function, with its calls", below_run(profile)),
     ):
         table = Table("per packet", "share", title, title_justify="left")
         for function, instructions in counts.most_common(top):
@@ -158,16 +158,16 @@ def show(console: Console, name: str, profile: Profile, packets: int, top: int, 
 
 
 def below_run(profile: Profile) -> Counter[str]:
-    """Inclusive counts without what only leads to `run`, names without the crates' common beginning."""
+    """Inclusive counts of functions below `run`. Names omit the common prefix of the crates."""
     return Counter({f.replace("bloatlab_", ""): n for f, n in profile.inclusive.items() if n < profile.total})
 
 
 def main() -> None:
-    """Counts the scenarios asked for."""
+    """Profiles the chosen scenarios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=sorted(DURATIONS), default=sorted(DURATIONS))
-    parser.add_argument("--duration", help="simulated time instead of the scenario's own, such as 5s")
-    parser.add_argument("--top", type=int, default=15, help="functions to show")
+    parser.add_argument("--duration", help="simulated time, such as 5s")
+    parser.add_argument("--top", type=int, default=15, help="number of functions to show")
     parser.add_argument("--lines", action="store_true", help="also show the lines with most instructions")
     given = parser.parse_args()
     if shutil.which("valgrind") is None:

@@ -1,4 +1,4 @@
-"""Runs one scenario with the engine of the package and prints what it took, as JSON. A process of its own, like ns-2's."""
+"""Runs one scenario and prints its time, memory and counts as JSON. Benchmarks start it as a separate process, as ns-2."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bloatlab import _core
 
 
 def memory_kb(field: str) -> int:
-    """A field of /proc/self/status: `VmRSS`, memory in use, or `VmHWM`, the most that was in use; 0 on systems without it.
+    """Reads a field of /proc/self/status: `VmRSS` (memory in use) or `VmHWM` (its maximum). 0 on systems without it.
 
-    `getrusage` does not serve: what it gives begins with the memory of the process that started this one.
+    `getrusage` cannot be used: its maximum includes the memory of the process that started this one.
     """
     status = Path("/proc/self/status")
     found = re.search(rf"^{field}:\s+(\d+) kB", status.read_text() if status.exists() else "", re.MULTILINE)
@@ -22,7 +22,7 @@ def memory_kb(field: str) -> int:
 
 
 def main() -> None:
-    """Times `run`: from the document's text to an outcome with every metric, histogram and series."""
+    """Times `run`, from the text of the document to an outcome with all metrics, histograms and series."""
     text = Path(sys.argv[1]).read_text()
     before = memory_kb("VmRSS")
     began = time.perf_counter_ns()
@@ -30,7 +30,7 @@ def main() -> None:
     took = time.perf_counter_ns() - began
     memory = memory_kb("VmHWM") - before
     link = json.loads(outcome.metrics_json())["link_metrics"]["bottleneck"]
-    # What the queue still holds at the end (at most one limit of it) counts as passed; ns-2's does not.
+    # Packets in the queue at the end (at most its limit) count as passed here, but not in ns-2.
     packets = int(link["arrivals"] - link["drops"])
     report = {
         "ns": took,

@@ -1,4 +1,4 @@
-"""What an executor costs a run: a sweep of tiny runs on threads and on a dask cluster of this machine."""
+"""Overhead of an executor per run, from a sweep of tiny runs on threads and on a dask cluster of this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TINY = {"name": "tiny", "duration": "1s", "dumbbell": {"rate": "10Mbit/s", "rtt"
 
 @contextmanager
 def cluster() -> Iterator[str]:
-    """The address of a scheduler with as many workers as there are threads otherwise."""
+    """Starts a cluster with `WORKERS` workers and gives the address of its scheduler."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -36,7 +36,7 @@ def cluster() -> Iterator[str]:
 
 
 def measure(runs: int, repetitions: int) -> dict[str, Any]:
-    """Milliseconds of overhead a run: wall x processors / runs, less the time in the engine; the modes take turns."""
+    """Milliseconds of overhead per run: wall time x workers / runs, minus the time in the engine. The modes take turns."""
     if importlib.util.find_spec("distributed") is None:
         return _measure(runs, repetitions, {"threads": RunSettings(jobs=WORKERS)})
     with cluster() as address:
@@ -56,7 +56,7 @@ def _measure(runs: int, repetitions: int, executors: dict[str, RunSettings]) -> 
                     stored, engine, _ = shell.engine_time(Path(directory))
                 if stored != runs:
                     raise SystemExit(f"bench: {name} stored {stored} runs, not {runs}")
-                # The first turn warms the workers: they import what packs tables.
+                # The first turn is not measured, because workers import modules in it.
                 if turn:
                     taken.setdefault(f"{name}, {keep.name.lower()} kept", []).append(
                         {

@@ -1,4 +1,4 @@
-"""Nanoseconds per packet through the bottleneck: this engine beside ns-2, turn and turn about."""
+"""Nanoseconds per packet through the bottleneck, of this engine and of ns-2 in turn."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NS2 = HERE / "ns2" / "dumbbell.tcl"
 
 @dataclass(frozen=True)
 class Case:
-    """One scenario: ours is benches/scenarios/NAME.json, ns-2's the arguments of benches/ns2/dumbbell.tcl."""
+    """One scenario: benches/scenarios/NAME.json for bloatlab, and the arguments of benches/ns2/dumbbell.tcl for ns-2."""
 
     name: str
     what: str
     flows: int
-    law: str
+    control: str
     rate_mbps: int
     rtt_ms: int
     queue: str
@@ -48,7 +48,7 @@ def has_ns2() -> bool:
 
 
 def ours(case: Case) -> dict[str, Any]:
-    """One run of ours."""
+    """Runs a case with bloatlab."""
     command = [sys.executable, HERE / "once.py", HERE / "scenarios" / f"{case.name}.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
@@ -56,8 +56,8 @@ def ours(case: Case) -> dict[str, Any]:
 
 
 def theirs(case: Case) -> dict[str, Any]:
-    """One run of ns-2; timed in the script round its event loop, so that reading Tcl and making nodes do not count."""
-    arguments = (case.flows, case.law, case.rate_mbps, case.rtt_ms, case.queue, case.limit, case.seconds)
+    """Runs a case with ns-2. The script times only the event loop, without reading Tcl and making nodes."""
+    arguments = (case.flows, case.control, case.rate_mbps, case.rtt_ms, case.queue, case.limit, case.seconds)
     done = subprocess.run(["ns", NS2, *map(str, arguments)], capture_output=True, text=True, check=False)
     found = re.search(r"packets (\d+) drops (\d+) microseconds (\d+)", done.stdout)
     if found is None:
@@ -66,7 +66,7 @@ def theirs(case: Case) -> dict[str, Any]:
 
 
 def measure(case: Case, repetitions: int, peer: bool) -> dict[str, Any]:
-    """A B A B: what slows the machine for a while slows both."""
+    """Measures both in turn, so that a temporary load of the machine slows both."""
     runs: dict[str, list[dict[str, Any]]] = {"ours": [], "ns2": []}
     for _ in range(repetitions):
         runs["ours"].append(ours(case))

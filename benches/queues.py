@@ -1,4 +1,4 @@
-"""Nanoseconds a packet, in and out of every queue, and how far that is from a plain FIFO."""
+"""Nanoseconds per packet to enqueue and dequeue in each queue, and the difference from a plain FIFO."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 
 FAIR = {"cake", "drr", "dualpi2", "fq", "fq_codel", "fq_pie", "hhf", "sfb", "sfq"}
-"""Queues that look a flow up, or hold several queues."""
+"""Queues that classify packets by flow or have several queues."""
 
 SHAPERS = {"htb", "policer", "priority", "tbf"}
-"""Wrappers: what they cost is mostly what is inside."""
+"""Wrappers. Most of their time is that of the queue inside."""
 
 
 def aim(kind: str) -> float | None:
-    """Most nanoseconds beyond `fifo`."""
+    """Nanoseconds by which a queue may exceed `fifo`. None if it has no limit."""
     if kind == "fifo" or kind in SHAPERS:
         return None
     return 40.0 if kind in FAIR else 15.0
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """One process, all queues taking turns; built first, so that compiling does not count."""
+    """Measures all queues in turn, in one process. Compiling is not timed."""
     command = ["cargo", "run", "--quiet", "--release", "--package", "bloatlab-aqm", "--example", "queues"]
     done = subprocess.run(
         [*command, "--", "--rounds", str(rounds)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True

@@ -1,4 +1,4 @@
-"""Seconds that one run of the experiments on radio links takes, beside what is aimed at."""
+"""Seconds per run of the experiments on radio links, and the aim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bloatlab.experiments import get
 
 @dataclass(frozen=True)
 class Case:
-    """One run of an experiment, and the parts of it that are timed on an undisturbed core: shorter runs with other seeds."""
+    """One run of an experiment, and the shorter runs with several seeds from which its undisturbed time is computed."""
 
     experiment: str
     parameters: dict[str, Any]
@@ -23,7 +23,7 @@ class Case:
     aim: float
     """Seconds on one core."""
     part: float
-    """Simulated seconds; another runs for twice as long, so that its second half tells what a run costs once it is under way."""
+    """Simulated seconds of a shorter run. A second one takes twice as long: its second half gives the cost after start-up."""
     seeds: int
 
 
@@ -41,7 +41,7 @@ def _document(case: Case, seconds: float | None = None) -> str:
 
 
 def _whole(repetitions: int) -> dict[str, tuple[list[float], int]]:
-    """Seconds of each whole run, and its events; the cases take turns."""
+    """Seconds of each whole run, and its number of events. The cases take turns."""
     documents = {case.what: _document(case) for case in CASES}
     turns: dict[str, list[float]] = {name: [] for name in documents}
     events = {}
@@ -54,7 +54,7 @@ def _whole(repetitions: int) -> dict[str, tuple[list[float], int]]:
 
 
 def _parts(case: Case, events: int, wanted: int, seconds: float) -> tuple[float, int, int]:
-    """Seconds of a run of so many events on an undisturbed core; how often the scarcest piece was undisturbed, of all runs."""
+    """Undisturbed seconds of a run with `events` events, the least number of undisturbed repetitions, and all repetitions."""
     documents = {"short": _document(case, case.part), "long": _document(case, 2 * case.part)}
     parts = {f"{name} {seed}": (document, seed) for seed in range(case.seeds) for name, document in documents.items()}
     counts = {name: _core.run(*part).events for name, part in parts.items()}
@@ -72,7 +72,7 @@ def _parts(case: Case, events: int, wanted: int, seconds: float) -> tuple[float,
 
 
 def measure(repetitions: int, wanted: int, seconds: float) -> list[dict[str, Any]]:
-    """Each case so often, in turns; then its parts until all of each was undisturbed so often, or the seconds are over."""
+    """Times each case `repetitions` times, then its shorter runs until `wanted` repetitions are undisturbed or time is up."""
     whole = _whole(repetitions)
     results = []
     for case in CASES:

@@ -1,4 +1,4 @@
-"""`make bench`: speed beside ns-2, and of what a user waits for. A timing is shown, never asserted."""
+"""`make bench`: measures speed, beside ns-2 and of the commands that users run. It asserts no timing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-import laws
+import congestion_controls
 import overhead
 import packets
 import queues
@@ -25,14 +25,23 @@ import store
 from bloatlab._core import engine_version
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = (*(case.name for case in packets.CASES), "queues", "laws", "radio", "scale", "report", "sweep", "store")
+PARTS = (
+    *(case.name for case in packets.CASES),
+    "queues",
+    "congestion-controls",
+    "radio",
+    "scale",
+    "report",
+    "sweep",
+    "store",
+)
 
 
 def packet_table(results: list[dict[str, Any]]) -> Table:
     """ns per bottleneck packet, ours and ns-2's."""
     table = Table(
         title="ns per packet through the bottleneck: median (best)",
-        caption="ratio: ns-2's over ours, median over pairs; aim: 100 ns or less",
+        caption="ratio: ns-2 / bloatlab, median over pairs; aim: at most 100 ns",
     )
     table.add_column("scenario")
     for heading in ("bloatlab", "ns-2", "ratio", "packets", "drops", "events/s"):
@@ -57,17 +66,17 @@ def times(value: dict[str, Any]) -> str:
 
 
 def queue_table(result: dict[str, Any]) -> Table:
-    """ns in and out of each queue, beside `fifo`, by number of flows."""
+    """ns per packet in each queue by number of flows, beside `fifo`."""
     every = result["results"]
     counts = list(dict.fromkeys(one["flows"] for one in every))
     table = Table(
-        title="ns a packet in and out of a queue: median (best), and beyond fifo",
-        caption="aim beyond fifo: 15 ns for one queue, 40 ns for many; signals: dropped and marked of 1000 packets",
+        title="ns per packet to enqueue and dequeue: median (best), and difference from fifo",
+        caption="aim of the difference: 15 ns, or 40 ns for queues by flow; signals: drops and marks per 1000 packets",
     )
     table.add_column("queue")
     for count in counts:
         flows = "1 flow" if count == 1 else f"{count} flows"
-        for heading in (flows, "beyond", "signals"):
+        for heading in (flows, "difference", "signals"):
             table.add_column(heading, justify="right", no_wrap=True)
     for kind in dict.fromkeys(one["kind"] for one in every):
         cells = []
@@ -80,17 +89,17 @@ def queue_table(result: dict[str, Any]) -> Table:
     return table
 
 
-def law_table(result: dict[str, Any]) -> Table:
+def congestion_control_table(result: dict[str, Any]) -> Table:
     """ns per bottleneck packet with each congestion control, beside a fixed window."""
     table = Table(
-        title=f"ns per packet through the bottleneck, {result['what']}: undisturbed, and beyond a fixed window",
+        title=f"ns per packet through the bottleneck, {result['what']}: undisturbed, and difference from a fixed window",
         caption=(
-            "by pieces of a run that were left alone (each so often, of all runs); ?: too rarely to judge; "
-            f"aim beyond: {result['aim']:g} ns"
+            "in brackets: undisturbed repetitions of each piece / all runs; ?: too few to judge; "
+            f"!: above the aim of {result['aim']:g} ns"
         ),
     )
     table.add_column("congestion control")
-    for heading in ("ns", "beyond", "all runs", "events a packet", "packets", "drops"):
+    for heading in ("ns", "difference", "all runs", "events per packet", "packets", "drops"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in sorted(result["results"], key=lambda one: one["beyond"]):
         missed = " ?" if not one["can_judge"] else " !" if one["beyond"] > result["aim"] else ""
@@ -111,7 +120,7 @@ def scale_table(result: dict[str, Any]) -> Table:
     table = Table(
         title="ns per packet through the bottleneck, CUBIC, RTT 20 ms, by number of flows: median, and relative to one",
         caption=(
-            f"!: above the aim; memory per flow, of {result['memory_flows']:,}: {result['memory_kb']:.1f} kB "
+            f"!: above the aim; memory per flow with {result['memory_flows']:,} flows: {result['memory_kb']:.1f} kB "
             f"(aim: at most {result['memory_aim_kb']:g} kB)"
         ),
     )
@@ -133,10 +142,10 @@ def sweep_table(result: dict[str, Any]) -> Table:
     """Throughput of a sweep in each mode."""
     table = Table(
         title=f"a sweep of {result['runs']} runs of 15 s, from the shell",
-        caption="last column: how much faster --jobs 2 is, median over turns; aim: 1.8 over one core",
+        caption="last column: speed-up by --jobs 2, median over turns; aim: 1.8 over one core",
     )
     table.add_column("mode", no_wrap=True)
-    for heading in ("wall (s)", "CPU (s)", "runs/s", "events/s", "overhead a run (ms)", "--jobs 2 over it"):
+    for heading in ("wall (s)", "CPU (s)", "runs/s", "events/s", "overhead per run (ms)", "speed-up by --jobs 2"):
         table.add_column(heading, justify="right")
     for name, mode in result["modes"].items():
         table.add_row(
@@ -152,13 +161,13 @@ def sweep_table(result: dict[str, Any]) -> Table:
 
 
 def overhead_table(result: dict[str, Any]) -> Table:
-    """What each executor costs a run."""
+    """Overhead of each executor per run."""
     table = Table(
         title=f"a sweep of {result['runs']} tiny runs on {result['workers']} threads or workers: median (best)",
-        caption=f"overhead: wall x processors / runs, less the time in the engine; aim: below {result['aim_ms']:g} ms",
+        caption=f"overhead: wall time x workers / runs, minus time in the engine; aim: below {result['aim_ms']:g} ms",
     )
     table.add_column("executor", no_wrap=True)
-    for heading in ("overhead a run (ms)", "engine a run (ms)", "runs/s"):
+    for heading in ("overhead per run (ms)", "engine per run (ms)", "runs/s"):
         table.add_column(heading, justify="right")
     for name, mode in result["modes"].items():
         table.add_row(
@@ -175,12 +184,12 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, a sweep of 100 runs")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="the parts to measure")
-    parser.add_argument("--out", type=Path, default=ROOT / "results" / "bench.json", help="where the figures go")
+    parser.add_argument("--out", type=Path, default=ROOT / "results" / "bench.json", help="file for the results")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Measures, shows and writes."""
+    """Measures the chosen parts, prints tables and writes JSON."""
     given = parse()
     console = Console(width=None if sys.stdout.isatty() else 130)
     results: dict[str, Any] = {
@@ -191,10 +200,10 @@ def main() -> None:
         "load": os.getloadavg()[0],
         "engine": engine_version(),
     }
-    console.print(f"engine {results['engine']}, {results['processors']} processors, Python {results['python']}")
+    console.print(f"engine {results['engine']}, {results['processors']} CPU cores, Python {results['python']}")
     if results["load"] > 0.5:
         console.print(
-            f"The machine is busy (load {results['load']:.1f}): trust ratios, and callgrind, more than times."
+            f"The machine is busy (load {results['load']:.1f}): ratios and callgrind are more reliable than times."
         )
     cases = [case for case in packets.CASES if case.name in given.only]
     if cases:
@@ -210,18 +219,18 @@ def main() -> None:
         with console.status("queues ..."):
             results["queues"] = queues.measure(51 if given.quick else 401)
         console.print(queue_table(results["queues"]))
-    if "laws" in given.only:
+    if "congestion-controls" in given.only:
         with console.status("congestion controls ..."):
-            results["laws"] = laws.measure(*(1, 20.0) if given.quick else (5, 240.0))
-        console.print(law_table(results["laws"]))
+            results["congestion_controls"] = congestion_controls.measure(*(1, 20.0) if given.quick else (5, 240.0))
+        console.print(congestion_control_table(results["congestion_controls"]))
     if "radio" in given.only:
         with console.status("radio links ..."):
             results["radio"] = radio.measure(*(2, 3, 10.0) if given.quick else (5, 9, 90.0))
         for one in results["radio"]:
             console.print(
                 f"{one['experiment']}, {one['what']}: {one['seconds']:.3f} s "
-                f"(best {one['seconds_best']:.3f} s); undisturbed {one['seconds_undisturbed']:.3f} s, by parts of it "
-                f"(each {one['undisturbed']} times or more, of {one['runs']} runs); aim: below {one['aim']:g} s"
+                f"(best {one['seconds_best']:.3f} s); undisturbed {one['seconds_undisturbed']:.3f} s "
+                f"(at least {one['undisturbed']} repetitions of each piece, of {one['runs']}); aim: below {one['aim']:g} s"
             )
     if "scale" in given.only:
         with console.status("scale ..."):
@@ -246,7 +255,7 @@ def main() -> None:
         with console.status("store ..."):
             results["store"] = taken = store.measure(2 if given.quick else 7)
         console.print(
-            f"a store of {taken['runs']:,} runs, every row checked: open {taken['open_s']:.2f} s "
+            f"a store of {taken['runs']:,} runs, with all checks: open {taken['open_s']:.2f} s "
             f"(best {taken['open_s_best']:.2f} s; aim: below {taken['aim_s']:g} s), "
             f"all metrics {taken['metrics_s']:.2f} s (best {taken['metrics_s_best']:.2f} s)"
         )

@@ -1,4 +1,4 @@
-"""What a packet costs by number of flows, relative to one flow, and the memory a flow takes."""
+"""Time per packet for several numbers of flows, relative to one flow, and memory per flow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMORY_FLOWS = 1_000
 
 
 def document(rate: str, queue: str, flows: int) -> dict[str, Any]:
-    """CUBIC flows that share one bottleneck of 20 ms."""
+    """CUBIC flows that share one bottleneck with an RTT of 20 ms."""
     seconds, packets = LINKS[rate]
     discipline = {"kind": "fifo", "limit": f"{packets}p"} if queue == "fifo" else {"kind": queue}
     return {
@@ -33,14 +33,14 @@ def document(rate: str, queue: str, flows: int) -> dict[str, Any]:
 
 
 def once(path: Path) -> dict[str, Any]:
-    """One run in a separate process, so that its memory can be told."""
+    """Runs a scenario in a separate process, to measure its memory."""
     done = subprocess.run([sys.executable, HERE / "once.py", path], capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
 def measure(repetitions: int) -> dict[str, Any]:
-    """All numbers of flows take turns, so that what slows the machine for a while slows all of them."""
+    """Measures all numbers of flows in turn, so that a temporary load of the machine slows all of them."""
     rows = []
     memory: dict[int, float] = {}
     with tempfile.TemporaryDirectory() as folder:

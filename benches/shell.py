@@ -1,4 +1,4 @@
-"""What a user waits for: `bloatlab run` from the shell, to a report and through a sweep."""
+"""Time of `bloatlab run` from the shell: one run with its report, and a sweep."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BLOATLAB = Path(sys.executable).with_name("bloatlab")
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds of one command: on the wall, and of processors."""
+    """Wall time and CPU time of one command, in seconds."""
 
     wall: float
     cpu: float
 
 
 def timed(arguments: list[str], one_core: bool = False) -> Took:
-    """Runs the command; on one core if asked, which is then the only one that all its threads may use."""
+    """Times a command. With `one_core`, all its threads share one CPU core."""
     command: list[str] = [str(BLOATLAB), *arguments]
     if one_core:
         core = min(os.sched_getaffinity(0))
@@ -41,7 +41,7 @@ def timed(arguments: list[str], one_core: bool = False) -> Took:
 
 
 def report(repetitions: int) -> dict[str, Any]:
-    """`bloatlab run deep-buffers`, from the shell to the page, into a fresh directory each time."""
+    """Times `bloatlab run deep-buffers` with its report, each time into a new directory."""
     taken = []
     for _ in range(repetitions):
         with tempfile.TemporaryDirectory() as directory:
@@ -57,15 +57,15 @@ def report(repetitions: int) -> dict[str, Any]:
 
 
 MODES = (("one core, --jobs 1", 1, True), ("--jobs 1", 1, False), ("--jobs 2", 2, False))
-"""Name, threads, whether held to one core. With `--jobs 1` alone the thread that writes results has its own core."""
+"""Name, threads, and whether only one CPU core is used. Otherwise the thread that writes results may use another core."""
 
 
 def sweep(queues: int, rtts: int, repetitions: int) -> dict[str, Any]:
-    """`queues` x `rtts` distinct 15 s runs in every mode, the modes taking turns, a fresh directory each."""
+    """Times `queues` x `rtts` different runs of 15 s in every mode, in turn, each time into a new directory."""
     qlen = ",".join(f"{40 + 2 * i}p" for i in range(queues))
     rtt = ",".join(f"{10 + i}ms" for i in range(rtts))
     runs = queues * rtts
-    # Without taskset (util-linux) there is no holding to one core.
+    # Holding a process to one core needs taskset (util-linux).
     modes = [mode for mode in MODES if not mode[2] or shutil.which("taskset")]
     taken: dict[str, list[dict[str, float]]] = {name: [] for name, *_ in modes}
     for _ in range(repetitions):
@@ -97,7 +97,7 @@ def sweep(queues: int, rtts: int, repetitions: int) -> dict[str, Any]:
 
 
 def engine_time(directory: Path) -> tuple[int, float, int]:
-    """Runs in the store, the sum of their seconds in the engine (waiting for the GIL included), their events."""
+    """Number of runs in the store, their seconds in the engine (including waits for the GIL), and their events."""
     connection = sqlite3.connect(directory / "results.sqlite")
     try:
         row = connection.execute("SELECT count(*), sum(wall_s), sum(events) FROM runs WHERE status = 'done'").fetchone()

@@ -1,4 +1,4 @@
-"""What a reader of a large store waits for: a new process that opens it, and one that reads every metric."""
+"""Time to read a large store: one new process opens it, another reads every metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from bloatlab.store import Keep, RunRecord, Writer, canonical, run_id
 
 RUNS = 57_600
-"""Those of examples/aqm-survey-grid.toml."""
+"""As in examples/aqm-survey-grid.toml."""
 REPLICATIONS = 16
 MEASURES = 12
 AIM_S = 2.0
@@ -22,7 +22,7 @@ READ = "from bloatlab.store import Store; print(Store({directory!r}).metrics().h
 
 
 def fill(directory: Path, runs: int) -> None:
-    """Writes as many runs as a survey has; each keeps its measures."""
+    """Writes `runs` runs, each with its measures."""
     with Writer(directory) as writer:
         for index in range(runs):
             point, seed = divmod(index, REPLICATIONS)
@@ -38,7 +38,7 @@ def fill(directory: Path, runs: int) -> None:
 
 
 def measure(repetitions: int, runs: int = RUNS) -> dict[str, Any]:
-    """Seconds of each process, from its start to its end."""
+    """Seconds of each process, from start to end."""
     with tempfile.TemporaryDirectory() as directory:
         fill(Path(directory, "grid"), runs)
         taken = {

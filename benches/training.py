@@ -1,4 +1,4 @@
-"""What the profile of a profile-guided build is taken from (`make release`): runs of the kinds that users run most."""
+"""Typical runs that make the profile of a profile-guided build (`make release`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mixed(queue: str, control: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Runs them all."""
+    """Runs all scenarios."""
     documents = [json.loads((SCENARIOS / f"{name}.json").read_text()) for name in ("p1", "p2", "p3")]
     documents += [mixed(queue, "cubic") for queue in QUEUES]
     documents += [mixed("fq_codel", control) for control in CONTROLS]

@@ -1,9 +1,9 @@
-"""Times runs of the engine on a core that is left alone.
+"""Times runs of the engine as if on an idle CPU core.
 
-A core has two threads: while the other one works, also for another tenant of the machine, a run takes up to twice as long, and
-nothing tells of it. But a run of the same scenario and seed is the same work each time, piece by piece, and a piece takes a
-millisecond or two, for which a core is left alone now and then even when no whole run finds it so. So a run repeats, each piece
-is timed by the repetitions in which it took little, and the run takes what its pieces take together.
+Two threads share a CPU core. While the other thread is busy, a run takes up to twice as long. The other thread may belong to
+another tenant of the machine, so this cannot be observed. But a run of the same scenario and seed does the same work each
+time, and it is timed in pieces of one or two milliseconds. Some repetitions of a piece find the core idle even if no whole
+run does. So a run is repeated, each piece is timed by its fast repetitions, and the time of the run is the sum of its pieces.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from statistics import fmean, median
 from bloatlab import _core
 
 SLACK = 1.25
-"""A piece that takes this much longer than on a core left alone was disturbed."""
+"""A piece was disturbed if it took longer than this multiple of its time on an idle core."""
 LEAST = 3
-"""Undisturbed repetitions of a piece below which its best says little."""
+"""Least number of undisturbed repetitions of a piece for a reliable time."""
 
 Turns = dict[str, list[list[int]]]
-"""By name of the run: the pieces of each of its repetitions, ns; what is no piece of the event loop comes last."""
+"""For each run, the times of the pieces of each repetition in ns. The last value is the time outside the event loop."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What one run took, over all its repetitions."""
+    """The time of one run, from all its repetitions."""
 
     ns: float
-    """The sum over its pieces of the median of those undisturbed, or of the least disturbed one."""
+    """Sum over the pieces. Each counts with the median of its undisturbed repetitions, or with its fastest if there are none."""
     ns_all: float
-    """Median of the repetitions as they were."""
+    """Median time of all repetitions, disturbed or not."""
     undisturbed: int
-    """Of the piece that was left alone most rarely."""
+    """Number of undisturbed repetitions of the piece that has the fewest."""
     runs: int
 
     @property
     def can_judge(self) -> bool:
-        """No piece rests on one or two lucky moments."""
+        """Whether each piece has enough undisturbed repetitions."""
         return self.undisturbed >= LEAST
 
 
@@ -52,7 +52,7 @@ def _pieces(document: str, seed: int) -> list[int]:
 
 
 def take_turns(runs: Mapping[str, tuple[str, int]], wanted: int, seconds: float) -> Turns:
-    """All runs (documents and seeds) take turns, until each piece has so many undisturbed repetitions, or the time is up."""
+    """Repeats all runs (documents and seeds) in turn until each piece has `wanted` undisturbed repetitions or time is up."""
     turns: Turns = {name: [] for name in runs}
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -64,13 +64,13 @@ def take_turns(runs: Mapping[str, tuple[str, int]], wanted: int, seconds: float)
 
 
 def judge(repetitions: list[list[int]]) -> Timed:
-    """What a run took.
+    """Computes the time of a run from its repetitions.
 
-    Every piece finds the core alone equally often, so its best is to its mean as for the piece that was luckiest. A core that
-    is never left alone cannot be told from a slow one.
+    Every piece finds the core idle equally often. So the smallest ratio of best to mean over all pieces estimates the ratio
+    for every piece. A core that is never idle cannot be distinguished from a slow one.
     """
     pieces = list(zip(*repetitions, strict=True))
-    # The last two are short: what remains of the event loop, and what is none of it.
+    # The last two are short: the rest of the event loop, and the time outside it.
     best = min((min(piece) / fmean(piece) for piece in pieces[:-2]), default=1.0)
     ns, scarcest = 0.0, len(repetitions)
     for i, piece in enumerate(pieces):

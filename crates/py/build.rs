@@ -1,11 +1,11 @@
-//! Names the engine by what decides its results, so that a stored run is never mistaken for another engine's.
+//! Computes the version of the engine from everything that decides results, so that runs of different versions are never mixed up.
 
 use std::env;
 use std::path::PathBuf;
 
 use bloatlab_fingerprint::Engine;
 
-/// Files of this crate that reach no result: what the engine can do, its modules, and what is done without a run.
+/// Files of this crate that do not change results: lists of algorithms, modules, and functions that make no run.
 const GLUE: [&str; 4] = ["catalogue.rs", "lib.rs", "tc.rs", "trace.rs"];
 
 fn main() -> Result<(), String> {

@@ -1,4 +1,4 @@
-"""The scenario in which every congestion control's page shows its behaviour, and the figure of it."""
+"""The common scenario of the pages of congestion controls, and its figure."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ QUEUES: Mapping[str, Any] = {
     "fq_codel": "fq_codel",
     "dualpi2, flows with ECN": "dualpi2",
 }
-"""What the table of a page compares; the figure shows the first."""
+"""The queues that the table of a page compares. The figure shows the first."""
 COLOURS = {"under test": "#0072B2", "cubic": "#D55E00", "window": "#0072B2", "in flight": "#56B4E9"}
 
 
-def run(law: str, queue: str) -> Result:
-    """The common scenario with this law and one of `QUEUES`."""
+def run(kind: str, queue: str) -> Result:
+    """The common scenario with this congestion control and one of `QUEUES`."""
     tcp = {"tcp": {"ecn": True}} if "ECN" in queue else {}
     start, stop = JOINED
     return bloatlab.run(
         {
-            "name": law,
+            "name": kind,
             "duration": f"{END_S:g}s",
             "dumbbell": {"rate": RATE, "rtt": BASE_RTT, "queue": QUEUES[queue]},
             "flows": [
-                {"name": "test", "cca": law, **tcp},
+                {"name": "test", "cca": kind, **tcp},
                 {"name": "cubic", "cca": "cubic", "start": f"{start:g}s", "stop": f"{stop:g}s", **tcp},
             ],
         }
@@ -61,7 +61,7 @@ def figure(result: Result) -> Any:
     tested = both.filter(pl.col("flow") == "test")
     windows = tested.select("time_s", pl.col("cwnd").alias("window"), pl.col("in_flight").alias("in flight"))
     windows = windows.unpivot(index="time_s", variable_name="label", value_name="value")
-    # A window that limits nothing, as that of a law which only paces, would hide what is in flight.
+    # A window that limits nothing, such as that of an algorithm that only paces, would hide what is in flight.
     if tested["cwnd"].max() > 20 * tested["in_flight"].max():  # type: ignore[operator]
         windows = windows.filter(pl.col("label") == "in flight")
     shown = [name for name in ("window", "in flight") if name in windows["label"].to_list()]

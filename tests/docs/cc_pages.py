@@ -1,4 +1,4 @@
-"""A page per congestion control, made from the code: `python tests/docs/cc_pages.py` writes docs/congestion-controls."""
+"""Writes docs/congestion-controls, a page per congestion control: `python tests/docs/cc_pages.py`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (
     "marks",
 )
 SETTLED = 5.0
-"""Seconds after which a phase counts."""
+"""Seconds at the start of each phase that are not measured."""
 
 
 @cache
@@ -36,7 +36,7 @@ def described() -> list[dict[str, Any]]:
 
 
 def _outcome(result: Result) -> tuple[str, ...]:
-    """What a run came to, by the columns."""
+    """The results of a run, one value per column."""
     samples = series(result)
 
     def mean(flow: str, column: str, start: float, stop: float) -> float:
@@ -118,7 +118,7 @@ def page(algorithm: Mapping[str, Any], results: Mapping[str, Result]) -> str:
         "",
         f"![{kind}: window, RTT and throughput over time](images/{kind}.svg)",
         "",
-        f"The same with other queues. Each phase counts from its {SETTLED:g}th second on:",
+        f"The same scenario with several queues. The first {SETTLED:g} s of each phase are not measured:",
         "",
         *table(rows),
         "",
@@ -127,7 +127,7 @@ def page(algorithm: Mapping[str, Any], results: Mapping[str, Result]) -> str:
 
 
 def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
-    """The page that names them all."""
+    """The page that lists all congestion controls."""
     rows: list[tuple[str, ...]] = [("congestion control", *COLUMNS)]
     rows += [(f"[`{kind}`]({kind}.md)", *cells) for kind, cells in outcomes.items()]
     lines = [
@@ -146,7 +146,7 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def write() -> Iterator[Page]:
-    """Every page with its path and the result that its figure shows."""
+    """Yields each page with its path and the result that its figure shows."""
     outcomes = {}
     for algorithm in described():
         results = {queue: run(algorithm["kind"], queue) for queue in QUEUES}

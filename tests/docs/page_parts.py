@@ -34,7 +34,7 @@ def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def parameters(algorithm: Mapping[str, Any]) -> list[str]:
-    """What can be set."""
+    """A table of the parameters of an algorithm."""
     if not algorithm["parameters"]:
         return ["This algorithm has no parameters."]
     rows = [("parameter", "type", "default", "allowed", "meaning")]
@@ -45,7 +45,7 @@ def parameters(algorithm: Mapping[str, Any]) -> list[str]:
 
 @cache
 def _deviations(heading: str) -> tuple[tuple[str, str, str, str], ...]:
-    """Rows of the table under a heading of docs/deviations.md: algorithm, source, ours, why."""
+    """Rows of the table under a heading of docs/deviations.md: algorithm, source, bloatlab, why."""
     text = (DOCS / "deviations.md").read_text(encoding="utf-8")
     section = text.split(f"## {heading}", 1)[1].split("\n## ", 1)[0]
     rows = [
@@ -55,13 +55,13 @@ def _deviations(heading: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def deviations(heading: str, kind: str) -> list[str]:
-    """A table of what docs/deviations.md says of this algorithm under this heading; empty if nothing."""
+    """The deviations of an algorithm, as a table. Empty if docs/deviations.md lists none under this heading."""
     mine = [row[1:] for row in _deviations(heading) if kind in re.findall(r"`([a-z0-9_+]+)`", row[0])]
     return table([("source", "bloatlab", "why"), *mine]) if mine else []
 
 
 def save(pages: Iterable[Page], figure: Callable[[Result], Any]) -> None:
-    """Writes pages, and beside them their figures as `images/NAME.svg`."""
+    """Writes each page, and its figure to `images/NAME.svg`."""
     for path, text, result in pages:
         images = path.parent / "images"
         images.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def save(pages: Iterable[Page], figure: Callable[[Result], Any]) -> None:
 
 
 def stale(pages: Iterable[Page]) -> list[str]:
-    """Names of the pages that are not on disk as they are made now."""
+    """Names of the pages whose file is missing or differs from the page made now."""
     return [
         path.name
         for path, text, _ in pages

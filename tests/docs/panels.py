@@ -1,4 +1,4 @@
-"""Panels over time, one above the other, as the pages of algorithms show behaviour."""
+"""Panels over time for the figures of the pages of algorithms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bloatlab.figures.theme import WIDE, options, plot_width
 
 
 def time(end_s: float, *, titled: bool = False) -> Any:
-    """The axis that all panels share; the lowest has its title."""
+    """The time axis of a panel. Only the lowest panel has a title and labels."""
     axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10)
     return alt.X("time_s:Q", scale=options(domain=[0, end_s], nice=False), axis=axis)
 
@@ -21,7 +21,7 @@ def time(end_s: float, *, titled: bool = False) -> Any:
 def lines(
     frame: pl.DataFrame, title: str, colours: Mapping[str, str], x: Any, *, scale: str = "linear", height: int = 110
 ) -> Any:
-    """Columns `time_s`, `value`, `label` as a line a label; `colours` names the labels in their order."""
+    """Draws columns `time_s`, `value` and `label`, one line per label. `colours` gives the order of the labels."""
     light = prepare.thin(frame, "time_s", "value", by="label")
     return (
         parts.drawn(prepare.values(light), "line")

@@ -1,4 +1,4 @@
-"""The scenario in which every queue's page shows its behaviour, and the figure of it."""
+"""The common scenario of the pages of queues, and its figure."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ GROUPS = ("bulk", "more", "burst")
 
 
 def configuration(queue: Mapping[str, Any]) -> dict[str, Any]:
-    """The queue by its defaults; one that needs a rate gets that of the common bottleneck."""
+    """The queue with its defaults. A shaper gets the rate of the common bottleneck."""
     names = {parameter["name"] for parameter in queue["parameters"]}
     return {"kind": queue["kind"], **({"rate": RATE} if "rate" in names else {})}
 
 
 def run(queue: Mapping[str, Any], *, ecn: bool = False) -> Result:
-    """The common scenario with this queue; with `ecn`, its flows and, where it can be switched, the queue use ECN."""
+    """Runs the common scenario with this queue. With `ecn`, the flows use ECN, and so does the queue if it has the option."""
     tcp = {"tcp": {"ecn": True}} if ecn else {}
     settings = with_ecn(configuration(queue), "on" if ecn else "auto")
     # A shaper shapes only where the link behind it is faster.

@@ -1,4 +1,4 @@
-"""A page per queue discipline, made from the code: `python tests/docs/queue_pages.py` writes docs/queues."""
+"""Writes docs/queues, a page per queue discipline: `python tests/docs/queue_pages.py`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ COLUMNS = (
 
 @cache
 def described() -> list[dict[str, Any]]:
-    """Every queue of the registry that has defaults to run with."""
+    """Every queue of the registry that runs with its defaults."""
     return [queue for queue in json.loads(algorithms())["queues"] if queue["kind"] != "python"]
 
 
 def _outcome(result: Result) -> tuple[str, ...]:
-    """What a run came to, by the columns."""
+    """The results of a run, one value per column."""
     link = result.link_metrics["bottleneck"]
     bulk, call, ping = result.flow_metrics["bulk"], result.flow_metrics["call"], result.probe_metrics["ping"]
     return (
@@ -48,7 +48,7 @@ def _outcome(result: Result) -> tuple[str, ...]:
 
 
 def _statistics(result: Result) -> str:
-    """What the algorithm itself counted."""
+    """Names of the metrics that only this algorithm has."""
     common = {name for scope, name in metrics.definitions() if scope == "link"}
     own = [f"`{name}`" for name in result.link_metrics["bottleneck"] if name not in common]
     return ", ".join(own) or "Only those that every link has."
@@ -91,7 +91,7 @@ def page(queue: Mapping[str, Any], plain: Result, marked: Result) -> str:
 
 
 def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
-    """The page that names them all."""
+    """The page that lists all queues."""
     rows: list[tuple[str, ...]] = [("queue", *COLUMNS)]
     rows += [(f"[`{kind}`]({kind}.md)", *cells) for kind, cells in outcomes.items()]
     lines = [
@@ -112,7 +112,7 @@ def index(outcomes: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def write() -> Iterator[Page]:
-    """Every page with its path and its figure."""
+    """Yields each page with its path and the result that its figure shows."""
     outcomes = {}
     for queue in described():
         plain, marked = run(queue), run(queue, ecn=True)

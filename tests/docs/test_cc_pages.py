@@ -1,4 +1,4 @@
-"""The pages of docs/congestion-controls are those that the code makes."""
+"""The pages in docs/congestion-controls are up to date."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_pages_are_up_to_date() -> None:
     assert not old, f"run `make docs` to update: {', '.join(old)}"
 
 
-def test_no_page_of_an_algorithm_that_is_gone() -> None:
+def test_no_page_of_a_congestion_control_that_is_gone() -> None:
     kinds = {algorithm["kind"] for algorithm in described()}
     assert {path.stem for path in PAGES.glob("*.md")} == kinds | {"README"}
     assert {path.stem for path in (PAGES / "images").glob("*.svg")} == kinds

@@ -1,4 +1,4 @@
-"""The pages of docs/queues are those that the code makes."""
+"""The pages in docs/queues are up to date."""
 
 from __future__ import annotations
 

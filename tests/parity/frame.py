@@ -1,4 +1,4 @@
-"""What every comparison with a reference shares: runs made once and in threads, cells, tolerances, explanations."""
+"""Common parts of all comparisons with a reference: runs, cells, tolerances and explanations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Metric:
-    """What both sides measure, and what agreement means."""
+    """A metric that both sides measure, and its tolerance."""
 
     name: str
     label: str
@@ -30,12 +30,12 @@ class Metric:
     absolute: float
     why: str
     added: float = 0.0
-    """Allowed on top of the larger of the two."""
+    """Allowed in addition to the larger of `relative` and `absolute`."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why some cells differ: which rows, which metrics, and the cause."""
+    """Why some cells differ: the rows, the metrics, and the cause."""
 
     applies: Callable[[Row], bool]
     metrics: frozenset[str]
@@ -51,7 +51,7 @@ class Cell:
     ours: float
     theirs: float
     noise: float = 0.0
-    """How far the two may differ by chance alone, in the metric's unit."""
+    """How much the two may differ by chance, in the metric's unit."""
     explanation: str = ""
     """Letters of the explanations that cover this cell."""
 
@@ -62,28 +62,28 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """Within the metric's tolerance."""
+        """Whether the difference is within the tolerance of the metric and the noise."""
         allowed = max(self.metric.relative * abs(self.theirs), self.metric.absolute) + self.metric.added + self.noise
         return abs(self.ours - self.theirs) <= allowed
 
 
 @dataclass
 class Reference:
-    """A set of rows to compare with, and how its page is laid out."""
+    """A set of rows to compare with, and the layout of its section of the page."""
 
     title: str
     intro: str
     metrics: Sequence[Metric]
     explanations: Mapping[str, Explanation]
     labels: Mapping[str, Callable[[Row], str]]
-    """Columns that tell rows of a section apart."""
+    """Columns that distinguish the rows of a section."""
     section: Callable[[Row], str]
-    """Heading under which a row stands; the summary has one line a section."""
+    """The heading of a row. The summary has one line per heading."""
     make: Callable[[], Iterable[Cell]]
     _cells: list[Cell] = field(default_factory=list)
 
     def cells(self) -> list[Cell]:
-        """Every metric of every row; made once."""
+        """Every metric of every row. Computed once."""
         if not self._cells:
             self._cells = list(self.make())
         return self._cells
@@ -117,7 +117,7 @@ _results: dict[Run, Values] = {}
 
 
 def measure(runs: Iterable[Run]) -> dict[Run, Values]:
-    """What each run measures; runs are made once, in threads, as the engine frees the interpreter."""
+    """The values of each run. Each run is made once, in threads: the engine releases the GIL."""
     wanted = list(dict.fromkeys(runs))
     missing = [run for run in wanted if run not in _results]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -126,7 +126,7 @@ def measure(runs: Iterable[Run]) -> dict[Run, Values]:
 
 
 def _simulate(run: Run) -> Values:
-    """The bottleneck, the flows and the ping of a dumbbell, in the references' terms."""
+    """Runs a dumbbell and returns what the references measure of its bottleneck, flows and ping."""
     result = bl.run(json.loads(run.document), seed=run.seed)
     link = result.link_metrics["bottleneck"]
     # By number, not by name: flow_10 comes after flow_9.
@@ -165,15 +165,15 @@ def _nanos(text: str) -> int:
 
 
 def mean(rows: Sequence[Values], name: str) -> float:
-    """Mean over repetitions of those that have the metric; NaN if none has."""
+    """Mean over the repetitions that have the metric. NaN if none has it."""
     values = [row[name] for row in rows if name in row and not math.isnan(row[name])]
     return fmean(values) if values else math.nan
 
 
 def by_chance(ours: Sequence[Values], theirs: Sequence[Values], name: str) -> float:
-    """Two standard errors of the difference of two means over repetitions, from the spread within each side.
+    """Two standard errors of the difference of two means over repetitions.
 
-    Few repetitions tell little of a spread, so both sides are pooled.
+    The variance is pooled over both sides, because each side has few repetitions.
     """
     sides = [[row[name] for row in side if name in row and not math.isnan(row[name])] for side in (ours, theirs)]
     freedom = sum(len(side) - 1 for side in sides)
@@ -184,7 +184,7 @@ def by_chance(ours: Sequence[Values], theirs: Sequence[Values], name: str) -> fl
 
 
 def counted_by_chance(rate: float, total: float, repetitions: int) -> float:
-    """Two standard errors of the difference of two rates of events counted over `total` packets, as of a Poisson process."""
+    """Two standard errors of the difference of two rates of Poisson events, counted over `total` packets per repetition."""
     return 2.0 * math.sqrt(2.0 * rate / (total * repetitions)) if total > 0 else 0.0
 
 
@@ -195,7 +195,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def runs(document: Mapping[str, Any]) -> bool:
-    """Whether this engine has the queue and the congestion controls that the document names."""
+    """Whether bloatlab has the queue and the congestion controls of the document."""
     try:
         language.normalise(json.dumps(document))
     except language.ScenarioError as error:

@@ -1,8 +1,8 @@
-"""The dumbbell of the Linux reference in our words.
+"""The dumbbell of the Linux reference as a scenario.
 
-Linux 7.2 in virtual time: one htb class as the bottleneck with the queue as its leaf, netem as the base delay of the way
-back, MSS 1448, no offload, 1514 B a packet; `ss_` columns count from `ss_from_s` to `measured_s`. Each cell was run with
-two seeds, and is run here with the same two.
+Linux 7.2 in virtual time: the bottleneck is an htb class with the queue as its leaf. netem delays the reverse path.
+MSS 1448, no offload, 1514 B per packet. `ss_` columns are measured from `ss_from_s` to `measured_s`. Each cell of the
+reference has two seeds, and runs here with the same two.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from frame import Row, Values, read, runs
 
 PING_SIZE = 98
 LINK_MBIT = 100_000
-LAWS: dict[str, str | dict[str, Any]] = {"cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}}
-"""Congestion controls that Linux sets otherwise than their sources do."""
+CONGESTION_CONTROLS: dict[str, str | dict[str, Any]] = {
+    "cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}
+}
+"""Congestion controls whose settings in Linux differ from their sources."""
 
 
 def qdisc(row: Row) -> str:
-    """The queue's name in tc's words."""
+    """The name of the queue in tc."""
     return row["qdisc"].split()[0]
 
 
 def flows(row: Row) -> int:
-    """How many flows of TCP there are."""
+    """Number of TCP flows."""
     return len(row["flow_starts_s"].split())
 
 
@@ -36,7 +38,7 @@ def uses(row: Row, *queues: str) -> bool:
 
 @cache
 def cells(path: Path) -> tuple[list[Row], ...]:
-    """The rows of each cell, which differ by seed only; those that this engine has the algorithms for."""
+    """The rows of each cell whose algorithms bloatlab has. Rows of a cell differ only in their seed."""
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in read(path):
         if runs(scenario(row)):
@@ -46,25 +48,25 @@ def cells(path: Path) -> tuple[list[Row], ...]:
 
 
 def _queue(words: str) -> str | dict[str, Any]:
-    """The queue: tc's own words, but for the one that needs filters."""
+    """The queue as tc writes it, except `drr`, which needs filters in tc."""
     if words.startswith("drr"):
-        # A class of its own for every flow, each a pfifo of 100 packets.
+        # Each flow has a class, which is a pfifo of 100 packets.
         return {"kind": "drr", "classifier": "exact", "quantum": "1514B", "flow_limit": "100p", "limit": "100000p"}
     return words
 
 
 def rescaled(row: Row, values: Values) -> dict[str, float]:
-    """Values of a run with the utilization that of the shaper, not of the link behind it."""
+    """Values of a run, with the utilization of the shaper instead of that of the link behind it."""
     return {**values, "utilization": values["utilization"] * LINK_MBIT / float(row["rate_mbit"])}
 
 
 def scenario(row: Row) -> dict[str, Any]:
-    """The row's dumbbell in our words."""
-    laws, rtts, starts = row["cc"].split(), row["base_rtt_ms"].split(), row["flow_starts_s"].split()
+    """The row as a scenario."""
+    kinds, rtts, starts = row["cc"].split(), row["base_rtt_ms"].split(), row["flow_starts_s"].split()
     hosts = {"source": "A", "destination": "B"}
     bulk: list[dict[str, Any]] = [
         {
-            "cca": LAWS.get(law := laws[i % len(laws)], law),
+            "cca": CONGESTION_CONTROLS.get(kind := kinds[i % len(kinds)], kind),
             "start": f"{start}s",
             "rtt": f"{rtts[i % len(rtts)]}ms",
             "tcp": {
@@ -87,7 +89,7 @@ def scenario(row: Row) -> dict[str, Any]:
         "duration": f"{row['measured_s']}s",
         "warmup": f"{row['ss_from_s']}s",
         "dumbbell": {
-            # The link only hands on what htb gives; from a full bucket that is two packets at once.
+            # The link is much faster than htb, which sends two packets at once when its bucket is full.
             "rate": f"{LINK_MBIT}Mbit/s",
             "rtt": f"{rtts[0]}ms",
             "queue": {

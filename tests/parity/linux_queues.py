@@ -1,4 +1,4 @@
-"""Every queue beside real Linux: `linux_queues.csv` holds the queue (Q) and mixture (X) rows of the reference."""
+"""Every queue beside Linux: `linux_queues.csv` has the queue (Q) and mixture (X) rows of the reference."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ REFERENCE = Path(__file__).with_name("linux_queues.csv")
 
 METRICS = [
     Metric("utilization", "utilization", 0.02, 0.0, "bytes that left the queue over the capacity"),
-    Metric("sojourn", "sojourn ms", 0.10, 1.0, "mean backlog over departure rate, on both sides; a jiffy is 1 ms"),
-    Metric("srtt", "sRTT ms", 0.10, 1.0, "as sojourn; mean over flows and time"),
+    Metric("sojourn", "sojourn ms", 0.10, 1.0, "mean backlog / departure rate, on both sides; a jiffy is 1 ms"),
+    Metric("srtt", "sRTT ms", 0.10, 1.0, "as for sojourn; mean over flows and time"),
     Metric(
         "p95_ping",
         "ping p95 ms",
         0.10,
         2.0,
-        "a percentile of 1000 pings; under flow queueing the ping has its own queue",
+        "a percentile of 1000 pings; with flow queueing the ping has a separate queue",
     ),
     Metric(
-        "drop_rate", "drop rate", 0.15, 0.0, "drops / (departures + drops); chance: a count of n has an error of sqrt n"
+        "drop_rate", "drop rate", 0.15, 0.0, "drops / (departures + drops); chance: a count n has an error of sqrt(n)"
     ),
     Metric("mark_rate", "mark rate", 0.15, 0.0, "marks / departures; chance as for drops"),
     Metric("jain", "Jain", 0.05, 0.0, "fairness of the flows' goodput; chance: the spread between seeds"),
@@ -44,7 +44,7 @@ ALL = frozenset(m.name for m in METRICS)
 
 
 def _short_windows(row: Row) -> bool:
-    """Sixteen flows share a bandwidth-delay product of 83 packets."""
+    """Whether sixteen flows share a bandwidth-delay product of 83 packets."""
     return row["rate_mbit"] == "50" and row["base_rtt_ms"] == "20" and flows(row) == 16
 
 
@@ -52,54 +52,57 @@ EXPLANATIONS = {
     "a": Explanation(
         lambda r: r["base_rtt_ms"] == "80" and flows(r) <= (4 if r["rate_mbit"] == "200" else 1),
         ALL,
-        "one flow (four at 200 Mbit/s) over 80 ms meets one or two loss epochs of ten seconds in a run, so the first losses "
-        "decide: Linux's own two seeds at 200 Mbit/s use 0.98 and 0.79 of the link under pie, 0.83 and 0.70 under red (ours 0.82 "
-        "and 0.83). Where nothing is random ours is within 1 % of Linux's (pfifo, drr, choke, cake), but for one seed of bfifo, "
-        "in which the first recovery is not followed by a second one (0.88 of the link, else 0.78 as in Linux).",
+        "One flow (four at 200 Mbit/s) over 80 ms has only one or two loss epochs of ten seconds per run, so the "
+        "first losses decide. At 200 Mbit/s, the two seeds of Linux use 0.98 and 0.79 of the link under pie, and "
+        "0.83 and 0.70 under red (ours 0.82 and 0.83). Where nothing is random (pfifo, drr, choke, cake), ours is "
+        "within 1 % of Linux. One seed of bfifo is an exception: its first recovery is not followed by a second "
+        "one, and it uses 0.88 of the link instead of 0.78 as in Linux.",
     ),
     "b": Explanation(
         lambda r: not uses(r, "sfb") and ((r["rate_mbit"] == "10" and flows(r) >= 4) or _short_windows(r)),
         ALL - {"jain"},
-        "windows of one to six segments, where every timeout and every delayed ACK counts. At 10 Mbit/s and 20 ms with 16 flows "
-        "ours drops less often than Linux's under fq_pie (0.049, 0.080), cake (0.21, 0.24) and pfifo with 1000 packets (0.018, "
-        "0.025); at 80 ms fq_codel with ECN uses 0.98 of the link, Linux's 0.91. Six "
-        "seeds of ours show no chance; not explained. All other cells of such windows agree, most within 1 %.",
+        "Windows are one to six segments, so every timeout and every delayed ACK counts. At 10 Mbit/s and 20 ms "
+        "with 16 flows, ours drops less often than Linux under fq_pie (0.049 and 0.080), cake (0.21 and 0.24) and "
+        "pfifo with 1000 packets (0.018 and 0.025). At 80 ms, fq_codel with ECN uses 0.98 of the link here and 0.91 "
+        "in Linux. Six seeds of ours show that chance is not the cause. Not explained. All other cells with such "
+        "windows agree, most within 1 %.",
     ),
     "c": Explanation(
         lambda r: uses(r, "pfifo", "bfifo", "hhf", "fq", "drr", "sfq"),
         frozenset({"drop_rate", "jain", "p95_ping"}),
-        "a queue that only overflows does so once in many seconds: a run has a handful of loss episodes, and who "
-        "loses in them decides the shares, in Linux as here; two seeds do not average that out.",
+        "A queue that drops only when it is full does so once in many seconds. So a run has few loss episodes, and "
+        "which flow loses in them decides the shares, in Linux and here. Two seeds are too few to average this out.",
     ),
     "d": Explanation(
         lambda r: "bbr" in r["cc"],
         ALL,
-        "BBR beside another law: fq_codel without BBR agrees at this rate and RTT's neighbours, with it Linux "
-        "queues and drops twice as much. A matter of BBR's model, not of the queue; not explained further.",
+        "BBR beside another algorithm. Without BBR, fq_codel agrees at similar rates and RTTs; with BBR, Linux "
+        "queues and drops twice as much. So the cause is in BBR's model and not in the queue. Not explained "
+        "further.",
     ),
     "e": Explanation(
         lambda r: uses(r, "sfb"),
         ALL,
-        "sfb learns 0.0005 for every packet that finds 20 in its bin and forgets a tenth of that for every one "
-        "that finds none, so the overshoot of slow start sets the drop probability of the whole run. Where there is "
-        "a series of Linux (50 Mbit/s, 20 ms) drops and windows go together for the first second and part by chance; "
-        "over eight seeds of ours several cells are beyond chance (one flow at 10 Mbit/s, 80 ms; many flows, where Linux's "
-        "probability falls sooner). Tested: tc's increments rounded to 16 bits (33 and 3) change "
-        "nothing, a decrement of 11 fits many "
-        "flows and not one flow. Not explained further.",
+        "For every packet that finds 20 in its bin, sfb adds 0.0005 to its drop probability. For every packet that "
+        "finds none, it subtracts a tenth of that. So the overshoot of slow start sets the drop probability of the "
+        "whole run. Where a time series of Linux exists (50 Mbit/s, 20 ms), drops and windows agree for the first "
+        "second and then differ by chance. Over eight seeds of ours, several cells differ by more than chance: one "
+        "flow at 10 Mbit/s and 80 ms, and many flows, where Linux's probability falls sooner. Increments rounded to "
+        "16 bits as in tc (33 and 3) change nothing. A decrement of 11 agrees for many flows but not for one. Not "
+        "explained further.",
     ),
     "f": Explanation(
         lambda r: uses(r, "red", "dualpi2", "codel", "pie") and r["ecn"] == "1",
         frozenset({"drop_rate"}),
-        "with ECN a run has few drops: of pings, SYNs and retransmissions, and of connections that go on without ECN "
-        "because their SYN was lost (RFC 3168 section 6.1.1.1, as in Linux). Which SYN is lost is a matter of chance, and "
-        "one such connection brings most of a run's drops (red, 10 Mbit/s, 20 ms, 16 flows: Linux's own two seeds drop 713 "
-        "and 1091). Marks agree.",
+        "With ECN, a run has few drops: pings, SYNs, retransmissions, and connections that continue without ECN "
+        "because their SYN was lost (RFC 3168 section 6.1.1.1, as in Linux). Which SYN is lost is chance, and one "
+        "such connection causes most drops of a run. With red, 10 Mbit/s, 20 ms and 16 flows, the two seeds of "
+        "Linux drop 713 and 1091 packets. Marks agree.",
     ),
     "g": Explanation(
         lambda r: uses(r, "choke") and flows(r) >= 4 and r["rate_mbit"] == "200",
         frozenset({"drop_rate"}),
-        "choke drops up to 1.5 times as often as Linux's at 200 Mbit/s, at equal sojourn times. Not explained.",
+        "At 200 Mbit/s, choke drops up to 1.5 times as often as in Linux, at equal sojourn times. Not explained.",
     ),
 }
 
@@ -114,7 +117,7 @@ def _short(row: Row) -> str:
 
 
 def _theirs(row: Row) -> dict[str, float]:
-    """The row in the metrics' names and units."""
+    """The values of a row, with the names and units of the metrics."""
     sent, drops, marks = (float(row[f"ss_{name}"]) for name in ("sent_pkts", "drops", "marks"))
     return {
         "utilization": float(row["ss_utilisation"]),
@@ -129,7 +132,7 @@ def _theirs(row: Row) -> dict[str, float]:
 
 
 def make() -> Iterable[Cell]:
-    """Every metric of every cell whose queue and congestion controls there are."""
+    """Every metric of every cell whose queue and congestion controls bloatlab has."""
     groups = sorted(cells(REFERENCE), key=lambda rows: (_section(rows[0]), int(rows[0]["rate_mbit"])))
     wanted = {id(row): Run.of(scenario(row), int(row["seed"])) for rows in groups for row in rows}
     results = measure(wanted.values())
@@ -155,11 +158,11 @@ def _compare(row: Row, ours: Sequence[dict[str, float]], theirs: Sequence[dict[s
 
 LINUX = Reference(
     title="Linux: queues",
-    intro="""Linux 7.2 in virtual time: an htb class with the queue as its leaf, netem as the base delay, 30 s, figures from 10
-s on (mixtures: 60 s, from 20 s). Both sides: the mean over the same two seeds and start times. Ours: the queue in
-tc's words inside `htb` with a burst of 1600 B, `header = 14`, MSS 1448, `gso_max_segs = 1`, `quick_acks = 16`, `receive_window =
-"growing"`, CUBIC as `variant = "linux"` with `slow_start = "hystart"`, a ping of 98 bytes every 20
-ms. Chance counts for drops, marks and shares only.""",
+    intro="""Linux 7.2 in virtual time: an htb class with the queue as its leaf, netem for the base delay, 30 s, measured from 10
+s on (mixtures: 60 s, from 20 s). Both sides: the mean over the same two seeds and start times. Ours: the queue as tc
+writes it, inside `htb` with a burst of 1600 B; `header = 14`, MSS 1448, `gso_max_segs = 1`, `quick_acks = 16`,
+`receive_window = "growing"`, CUBIC with `variant = "linux"` and `slow_start = "hystart"`, and a ping of 98 bytes every
+20 ms. Only the tolerances of drops, marks and shares include chance.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={

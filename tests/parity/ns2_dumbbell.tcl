@@ -1,9 +1,9 @@
-# A dumbbell in ns-2 with Linux's reno that prints one row of figures: `ns2_laws.csv` was made with it, as `ns2_laws.py` says.
+# A dumbbell in ns-2 with Linux's reno. Prints one row of `ns2_congestion_controls.csv` (see `ns2_congestion_controls.py`).
 #
 #   ns ns2_dumbbell.tcl DropTail 10 400 2 "0 0.31"
 #
-# Queue, rate in Mbit/s, limit in packets, seed (printed only) and the start of each flow in seconds. RTT 40 ms: 18 ms on the
-# bottleneck, 1 ms a side on links ten times as fast. Figures count from 10 s to 60 s.
+# Arguments: queue, rate in Mbit/s, limit in packets, seed (only printed) and the start of each flow in seconds. RTT 40 ms:
+# 18 ms on the bottleneck, and 1 ms on each side on links ten times as fast. Measured from 10 s to 60 s.
 
 lassign $argv kind rate limit seed starts
 set warm 10.0

@@ -1,8 +1,9 @@
 """Queues beside ns-2 2.35: greedy flows through DropTail, RED, SFQ and CoDel.
 
-`ns2_queues.csv` holds a reference run: RTT 40 ms (18 ms at the bottleneck, 1 ms a side), packets of 1500 B, 60 s, Sack1 without
-PRR, initial window 2, minRTO 0.2 s, no delayed ACK; `ss_` columns count from 10 s on. CoDel is RFC 8289 as a plug-in. Each cell
-was run with five seeds, which are start times, and is run here from the same start times.
+`ns2_queues.csv` has the runs of the reference: RTT 40 ms (18 ms at the bottleneck, 1 ms on each side), packets of 1500 B,
+60 s, Sack1 without PRR, initial window 2, minRTO 0.2 s, no delayed ACK. `ss_` columns are measured from 10 s on. CoDel is
+RFC 8289 as a plug-in. Each cell of the reference has five seeds, which set the start times; it runs here with the same
+start times.
 """
 
 from __future__ import annotations
@@ -45,37 +46,38 @@ EXPLANATIONS = {
     "a": Explanation(
         _few,
         ALL,
-        "phase: room for one packet a flow (SFQ, 13 packets over 16 buckets) or for three (DropTail, 33 packets, "
-        "ten flows) makes the distance of two packets from one ACK decide, and so the rate of the access links, "
-        "which the reference does not record. Links 2 to 100 times as fast as the bottleneck give a utilization of "
-        "0.75 to 0.78 at SFQ, 4 Mbit/s, one flow; ns-2 has 0.80.",
+        "Phase effects. There is room for one packet per flow (SFQ, 13 packets over 16 buckets) or for three "
+        "(DropTail, 33 packets, ten flows). So the distance between two packets that one ACK releases decides, and "
+        "with it the rate of the access links, which the reference does not record. At SFQ, 4 Mbit/s and one flow, "
+        "access links 2 to 100 times as fast as the bottleneck give a utilization of 0.75 to 0.78. ns-2 has 0.80.",
     ),
     "b": Explanation(
         _timeouts,
         frozenset({"drop_rate"}),
-        "windows of one to three segments, where the timeout decides: with a least timeout of 0.3 s ours drops 0.100 "
-        "and with 1 s 0.082 of the packets, ns-2 0.088, which reckons timeouts in ticks. Not the access links: 2 to "
-        "100 times as fast as the bottleneck they give 0.105 to 0.108. A packet more or less of buffer: 0.106, 0.107.",
+        "Windows are one to three segments, so the timeout decides. With a minimum timeout of 0.3 s ours drops "
+        "0.100 of the packets, and with 1 s 0.082. ns-2 drops 0.088; it computes timeouts in ticks. Access links "
+        "are not the cause: 2 to 100 times as fast as the bottleneck, they give 0.105 to 0.108. One packet of "
+        "buffer more or less gives 0.106 and 0.107.",
     ),
     "c": Explanation(
         _alone,
         frozenset({"queue"}),
-        "one flow through RED holds a tenth less than ns-2's at 4 and 10 Mbit/s. Neither the access links (2 to 100 "
-        "times as fast as the bottleneck: 4.4 to 4.8 packets, ns-2 5.3) nor the size by which the average decays "
-        "while the queue is empty (500 B, ns-2's default: 4.7). Not explained.",
+        "With one flow, RED holds a tenth less than in ns-2 at 4 and 10 Mbit/s (ns-2: 5.3 packets). Access links 2 "
+        "to 100 times as fast as the bottleneck give 4.4 to 4.8 packets. Packets of 500 B in the decay of the "
+        "average while the queue is empty, the default of ns-2, give 4.7. Not explained.",
     ),
 }
 
 
 def queue(row: Row) -> dict[str, Any]:
-    """The row's queue in our words."""
+    """The queue of the row, as in a scenario."""
     packets, size = int(row["buf_pkts"]), int(row["pkt_bytes"])
     match row["aqm"]:
         case "DropTail":
-            # ns-2's DropTail refuses the packet that would fill it.
+            # DropTail of ns-2 refuses the packet that would fill it.
             return {"kind": "fifo", "limit": f"{packets - 1}p"}
         case "RED":
-            # In bytes, as some thresholds are not whole packets; `gentle` and `wait` are ns-2's defaults.
+            # In bytes, because some thresholds are not whole packets. `gentle` and `wait` are defaults of ns-2.
             thresholds = {
                 name: f"{round(float(row[f'red_{name}thresh'.replace('min', '')]) * size)}B" for name in ("min", "max")
             }
@@ -97,7 +99,7 @@ def queue(row: Row) -> dict[str, Any]:
 
 @cache
 def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
-    """The rows of each cell, which differ by seed only."""
+    """The rows of each cell. They differ only in their seed."""
     cells: dict[tuple[str, ...], list[Row]] = {}
     for row in sorted(read(REFERENCE), key=lambda r: (r["aqm"], float(r["cap_mbps"]), int(r["flows"]))):
         if runs(scenario(row)):
@@ -106,16 +108,16 @@ def cells_of_reference() -> dict[tuple[str, ...], list[Row]]:
 
 
 def scenario(row: Row) -> dict[str, Any]:
-    """The row's dumbbell in our words."""
+    """The row as a scenario."""
     tcp = {
-        # With 52 bytes of headers: packets of 1500 bytes.
+        # Headers of 52 bytes make packets of 1500 bytes.
         "mss": int(row["pkt_bytes"]) - 52,
         "ack_every": 1,
         "initial_window": 2,
         "min_rto": "200ms",
         "loss_detection": "dupack",
         "tail_loss_probe": False,
-        # It takes no reduction back.
+        # ns-2 does not undo reductions.
         "frto": False,
         "undo": False,
         "timeout": "rfc6298",
@@ -145,7 +147,7 @@ def _theirs(row: Row) -> dict[str, float]:
 
 
 def make() -> Iterable[Cell]:
-    """Every metric of every cell whose queue there is."""
+    """Every metric of every cell whose queue bloatlab has."""
     groups = list(cells_of_reference().values())
     wanted = {id(row): Run.of(scenario(row), int(row["seed"])) for rows in groups for row in rows}
     results = measure(wanted.values())
@@ -161,8 +163,8 @@ def make() -> Iterable[Cell]:
 
 NS2 = Reference(
     title="ns-2: queues",
-    intro="""RTT 40 ms, packets of 1500 bytes, no delayed ACK, initial window 2, no PRR, from 10 s to 60 s. Both sides: the mean
-over five start times. DropTail holds a packet less than its limit; CoDel is RFC 8289 as a plug-in.""",
+    intro="""RTT 40 ms, packets of 1500 bytes, no delayed ACK, initial window 2, no PRR, measured from 10 s to 60 s. Both sides:
+the mean over five start times. DropTail of ns-2 holds one packet less than its limit. CoDel is RFC 8289 as a plug-in.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={

@@ -1,8 +1,7 @@
-"""deep-buffers beside ns-3: the same dumbbell in both, metric by metric.
+"""The experiment deep-buffers beside ns-3.
 
-`ns3_deep_buffers.csv` holds the rows of a reference run of ns-3 3.37, 3.44 and 3.48: 16 Mbit/s, RTT 15 ms, FIFO of `qlen`
-packets, one greedy flow, 15 s, MSS 1448, 1502 bytes on the wire, PRR, SACK, a device ring of one packet, `delack`
-segments per ACK.
+`ns3_deep_buffers.csv` has the runs of ns-3 3.37, 3.44 and 3.48: 16 Mbit/s, RTT 15 ms, FIFO of `qlen` packets, one greedy
+flow, 15 s, MSS 1448, 1502 bytes on the wire, PRR, SACK, a device ring of one packet, `delack` segments per ACK.
 """
 
 from __future__ import annotations
@@ -13,35 +12,37 @@ from pathlib import Path
 
 import bloatlab as bl
 from frame import Cell, Explanation, Metric, Reference, Row, read
-from ns3 import LAWS as LAWS_OF_NS3
+from ns3 import CONGESTION_CONTROLS as CONGESTION_CONTROLS_OF_NS3
 
 REFERENCE = Path(__file__).with_name("ns3_deep_buffers.csv")
-LAWS = {
-    "TcpNewReno": LAWS_OF_NS3["TcpNewReno"],
-    # RFC 9438; the tables of queues have the one of Linux.
+CONGESTION_CONTROLS = {
+    "TcpNewReno": CONGESTION_CONTROLS_OF_NS3["TcpNewReno"],
+    # RFC 9438. The comparison of queues uses the variant of Linux.
     "TcpCubic": {"kind": "cubic"},
-    "TcpBbr": LAWS_OF_NS3["TcpBbr"],
-    "TcpVegas": LAWS_OF_NS3["TcpVegas"],
-    "TcpWestwoodPlus": LAWS_OF_NS3["TcpWestwoodPlus"],
-    "TcpLedbat": LAWS_OF_NS3["TcpLedbat"],
+    "TcpBbr": CONGESTION_CONTROLS_OF_NS3["TcpBbr"],
+    "TcpVegas": CONGESTION_CONTROLS_OF_NS3["TcpVegas"],
+    "TcpWestwoodPlus": CONGESTION_CONTROLS_OF_NS3["TcpWestwoodPlus"],
+    "TcpLedbat": CONGESTION_CONTROLS_OF_NS3["TcpLedbat"],
 }
 BY_ACKS = frozenset({"TcpNewReno", "TcpVegas", "TcpWestwoodPlus", "TcpLedbat"})
-"""Laws that count ACKs in slow start, whose overshoot decides most of these short runs, as ns-3's NewReno does."""
+"""Algorithms that count ACKs in slow start, as ns-3's NewReno does. The overshoot decides most of these short runs."""
 
 METRICS = [
     Metric(
         "mean_throughput_l4", "throughput", 0.015, 0.0, "the link is full in both; only start-up and ProbeRTT differ"
     ),
-    Metric("utilization", "utilization", 0.015, 0.0, "as throughput"),
+    Metric("utilization", "utilization", 0.015, 0.0, "as for throughput"),
     Metric(
-        "mean_srtt_l4", "sRTT ms", 0.07, 0.0, "phase of the sawtooth when the 15 s end; ns-3's versions differ by 2 %"
+        "mean_srtt_l4",
+        "sRTT ms",
+        0.07,
+        0.0,
+        "phase of the sawtooth at the end of the 15 s; versions of ns-3 differ by 2 %",
     ),
-    Metric("mean_in_flight_l4", "in flight", 0.07, 0.0, "as sRTT"),
-    Metric("mean_cwnd_l4", "cwnd", 0.07, 0.0, "as sRTT"),
-    Metric(
-        "mean_queue_length", "queue", 0.08, 0.0, "in flight minus the pipe: the same error on a smaller number", 1.0
-    ),
-    Metric("total_retransmissions_l4", "retransmissions", 0.03, 0.0, "one packet more or less a recovery", 3.0),
+    Metric("mean_in_flight_l4", "in flight", 0.07, 0.0, "as for sRTT"),
+    Metric("mean_cwnd_l4", "cwnd", 0.07, 0.0, "as for sRTT"),
+    Metric("mean_queue_length", "queue", 0.08, 0.0, "in flight minus BDP: the same error on a smaller number", 1.0),
+    Metric("total_retransmissions_l4", "retransmissions", 0.03, 0.0, "one packet more or less per recovery", 3.0),
 ]
 COLUMNS = {
     "mean_throughput_l4": "goodput_total_mbps",
@@ -60,96 +61,100 @@ EXPLANATIONS = {
     "a": Explanation(
         lambda r: int(r["rtos"]) > 0 and r["cca"] != "TcpBbr",
         ALL,
-        "ns-3 runs into a retransmission timeout while it repairs the overshoot of slow start (its `rtos` is "
-        "not 0), collapses to one segment and sends again what SACK had reported; our sender repairs the same "
-        "losses in one recovery.",
+        "ns-3 has a retransmission timeout while it repairs the losses of slow start (its `rtos` is not 0). It "
+        "falls to one segment and sends again what SACK had reported. Our sender repairs the same losses in one "
+        "recovery.",
     ),
     "b": Explanation(
         lambda r: r["cca"] == "TcpCubic" and r["version"] != "3.37-opt",
         SHAPE | {"total_retransmissions_l4"},
-        "CUBIC of ns-3 3.44 and later swings as widely as Reno (coefficient of variation in flight 0.20 "
-        "against 0.12 in 3.37, six recoveries against four) and differs from ns-3 3.37 by up to 20 % itself. "
-        "Ours follows RFC 9438 and 3.37; with Linux's HyStart it is within 2 % of real Linux 7.2 (50 Mbit/s, "
-        "40 ms, 4 BDP: sRTT 173.7 against 171.2 ms, 30 against 28 retransmissions).",
+        "In ns-3 3.44 and later, CUBIC swings as widely as Reno: the coefficient of variation of in flight is 0.20, "
+        "and 0.12 in 3.37. It has six recoveries instead of four, and differs from 3.37 by up to 20 %. Ours follows "
+        "RFC 9438 and agrees with 3.37. With Linux's HyStart, ours is within 2 % of Linux 7.2 (50 Mbit/s, 40 ms, 4 "
+        "BDP: sRTT 173.7 and 171.2 ms, 30 and 28 retransmissions).",
     ),
     "c": Explanation(
         lambda r: r["cca"] == "TcpCubic",
         frozenset({"total_retransmissions_l4"}),
-        "our CUBIC leaves slow start by HyStart++ (RFC 9406), ns-3's by HyStart with thresholds of a whole "
-        "minimum RTT: the overshoot of slow start, which is most of the retransmissions, differs.",
+        "Our CUBIC leaves slow start by HyStart++ (RFC 9406). That of ns-3 uses HyStart with a threshold of a whole "
+        "minimum RTT. So slow start overshoots by a different amount, and most retransmissions come from it.",
     ),
     "d": Explanation(
         lambda r: r["cca"] == "TcpBbr" and r["version"] != "3.37-opt",
         SHAPE | {"total_retransmissions_l4"},
-        "BBR of ns-3 3.44 and later keeps a standing queue of a whole BDP (41 segments in flight where the "
-        "BDP is 20), that is, its window limits it and not its pacing. Ours paces 1 % below the measured "
-        "bandwidth and drains, as real Linux does: 50 Mbit/s, 40 ms, 4 BDP gives sRTT 43.29 ms and 173.9 "
-        "segments in flight here, 43.25 ms and 173.9 in Linux 7.2. Throughput agrees within 1 %.",
+        "In ns-3 3.44 and later, BBR keeps a standing queue of a whole BDP: 41 segments in flight where the BDP is "
+        "20. So its window limits it, not its pacing. Ours paces 1 % below the measured bandwidth and drains the "
+        "queue, as Linux does: at 50 Mbit/s, 40 ms and 4 BDP, sRTT is 43.29 ms with 173.9 segments in flight here, "
+        "and 43.25 ms with 173.9 in Linux 7.2. Throughput agrees within 1 %.",
     ),
     "e": Explanation(
         lambda r: r["cca"] == "TcpBbr" and r["version"] == "3.37-opt" and r["delack"] == "2",
         ALL,
-        "BBR of ns-3 3.37 starves with delayed ACKs (10.5 Mbit/s of 16); later versions mended it, and ours "
-        "never had it.",
+        "In ns-3 3.37, BBR gets only 10.5 of 16 Mbit/s with delayed ACKs. Later versions are corrected.",
     ),
     "f": Explanation(
         lambda r: r["cca"] == "TcpBbr" and r["version"] == "3.37-opt" and r["delack"] == "1",
         frozenset({"mean_queue_length", "mean_cwnd_l4", "total_retransmissions_l4"}),
-        "BBR of ns-3 3.37 with one ACK a segment agrees in throughput, sRTT and in flight; its window differs "
-        "(an initial window is carried for long at 20 packets; our cwnd holds the allowance for ACK "
-        "aggregation), and its queue of 6 packets is 1 packet longer than ours.",
+        "With one ACK per segment, BBR of ns-3 3.37 agrees in throughput, sRTT and in flight. Its window differs: "
+        "in a FIFO of 20 packets it keeps an initial window for long, and our cwnd includes the allowance for ACK "
+        "aggregation. Its queue of 6 packets is 1 packet longer than ours.",
     ),
     "g": Explanation(
         lambda r: r["cca"] == "TcpVegas",
         ALL,
-        "ns-3 hands its laws the smoothed RTT and takes the handshake's 15.07 ms for the base, where a full segment needs "
-        "15.9 ms. A run of ours that read the smoothed RTT came to 23.1 segments in flight (ns-3 23.1), sRTT 17.4 ms "
-        "(17.3) and no retransmission; as it is, slow start ends at 77 segments instead of 37 and the window settles at "
-        "25. With two segments an ACK ns-3's window of 19 segments shows 19 - 19 x 15.07 / 17.69 = 3 as queued, and so "
-        "leaves 15 % of the link idle for ever.",
+        "ns-3 gives its algorithms the smoothed RTT. It takes the 15.07 ms of the handshake as the base RTT, but a "
+        "full segment needs 15.9 ms. A test of ours with the smoothed RTT had 23.1 segments in flight (ns-3: 23.1), "
+        "an sRTT of 17.4 ms (ns-3: 17.3) and no retransmission. Without that change, our slow start ends at 77 "
+        "segments instead of 37, and the window settles at 25. With two segments per ACK and a window of 19 "
+        "segments, ns-3 computes 19 - 19 x 15.07 / 17.69 = 3 queued segments. So it always leaves 15 % of the link "
+        "idle.",
     ),
     "h": Explanation(
         lambda r: r["cca"] == "TcpLedbat" and r["version"] != "3.48-opt",
         ALL,
-        "LEDBAT of ns-3 up to 3.44 caps the window by what the ACK left in flight, so it shrinks but never grows after "
-        "slow start: at 640 packets and two segments an ACK the trace of 3.44 falls by a segment an ACK to 116 segments "
-        "at 3.5 s and stays there, 28 ms below the target. 3.48 mended it.",
+        "Up to 3.44, LEDBAT of ns-3 limits the window to what the ACK left in flight. So the window shrinks but "
+        "never grows after slow start. With 640 packets and two segments per ACK, the trace of 3.44 loses a segment "
+        "per ACK until 116 segments at 3.5 s. It stays there, 28 ms below the target. 3.48 is corrected.",
     ),
     "i": Explanation(
         lambda r: r["cca"] == "TcpLedbat" and r["version"] == "3.48-opt" and int(r["qlen"]) >= 160,
         ALL,
-        "ns-3's LEDBAT begins with a slow start that does not look at the target: its retransmissions (92 and 332 with "
-        "two segments an ACK) are those of NewReno's overshoot (93 and 332). Ours ends slow start at the target of 100 "
-        "ms, 133 packets.",
+        "LEDBAT of ns-3 begins with a slow start that ignores the target. Its retransmissions (92, and 332 with two "
+        "segments per ACK) are those of NewReno's overshoot (93 and 332). Ours ends slow start at the target of 100 "
+        "ms, which is 133 packets.",
     ),
     "j": Explanation(
         lambda r: r["cca"] == "TcpLedbat" and r["qlen"] == "20" and r["delack"] == "2",
         frozenset({"total_retransmissions_l4"}),
-        "ns-3's LEDBAT counts ACKs in slow start and bytes after it; our sender counts one of them throughout: by ACKs 35 "
-        "retransmissions, by bytes 63, ns-3 45.",
+        "LEDBAT of ns-3 counts ACKs in slow start and bytes afterwards. Our sender counts either ACKs or bytes all "
+        "the time: 35 retransmissions with ACKs, 63 with bytes, and 45 in ns-3.",
     ),
     "k": Explanation(
         lambda r: r["cca"] == "TcpWestwoodPlus" and r["version"] == "3.37-opt" and r["qlen"] == "640",
         frozenset({"mean_srtt_l4"}),
-        "ns-3's versions differ in the sRTT of the first recovery, by 14 % with 138.4 and 138.5 segments in flight; 3.44 "
-        "and 3.48 agree with ours.",
+        "The versions of ns-3 differ by 14 % in the sRTT of the first recovery, with 138.4 and 138.5 segments in "
+        "flight. 3.44 and 3.48 agree with ours.",
     ),
 }
 
 
 def rows() -> list[Row]:
-    """The reference, a dict a row."""
-    order = list(LAWS)
+    """The rows of the reference."""
+    order = list(CONGESTION_CONTROLS)
     return sorted(
         read(REFERENCE), key=lambda r: (order.index(r["cca"]), int(r["delack"]), int(r["qlen"]), r["version"])
     )
 
 
 @cache
-def ours(law: str, qlen: str, ack_every: str) -> dict[str, float]:
+def ours(control: str, qlen: str, ack_every: str) -> dict[str, float]:
     """Our metrics of one cell."""
     result = bl.run(
-        "deep-buffers", cca=LAWS[law], qlen=f"{qlen}p", ack_every=int(ack_every), byte_counting=law not in BY_ACKS
+        "deep-buffers",
+        cca=CONGESTION_CONTROLS[control],
+        qlen=f"{qlen}p",
+        ack_every=int(ack_every),
+        byte_counting=control not in BY_ACKS,
     )
     return {**result.flow_metrics["flow_1"], **result.link_metrics["bottleneck"]}
 
@@ -166,9 +171,9 @@ def make() -> Iterable[Cell]:
 NS3_DEEP_BUFFERS = Reference(
     title="ns-3: deep-buffers",
     intro="""One greedy flow, 16 Mbit/s, RTT 15 ms, FIFO, 15 s, MSS 1448, PRR, SACK, 1502 bytes on the wire, a device ring of
-one packet. Nothing is fitted: our side is `bloatlab run deep-buffers` with the row's `cca`, `qlen` and `ack_every`;
-`byte_counting=false` for the laws whose slow start ns-3 takes from its NewReno, and Westwood+ reduces at the loss, as in
-the papers. All rows of NewReno and of Westwood+ in which ns-3 does not time out agree.""",
+one packet. Ours is `bloatlab run deep-buffers` with the `cca`, `qlen` and `ack_every` of the row. Algorithms that use the
+slow start of ns-3's NewReno have `byte_counting=false`. Westwood+ reduces at the loss, as in the papers. All rows of
+NewReno and Westwood+ without a timeout in ns-3 agree.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={"qlen": lambda r: r["qlen"], "segments per ACK": lambda r: r["delack"], "ns-3": lambda r: r["version"]},

@@ -1,7 +1,7 @@
-// A dumbbell in ns-3 that prints one row of figures: `ns3_laws.csv` was made with it, as `ns3_laws.py` says.
+// A dumbbell in ns-3. Prints one row of `ns3_congestion_controls.csv` (see `ns3_congestion_controls.py`).
 //
-// Sources and sinks have nodes of their own; the queue under test is the root queue disc of the left router, whose
-// device holds one packet. The base RTT lies on the access links, which are ten times as fast as the bottleneck.
+// Each source and each sink has a separate node. The queue under test is the root queue disc of the left router, whose
+// device holds one packet. The access links add the base RTT and are ten times as fast as the bottleneck.
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +52,7 @@ class TimeMean {
     bool m_known{false};
 };
 
-/// What is asked for.
+/// The settings from the command line.
 struct Setup {
     std::string cca{"TcpNewReno"}, bw{"16Mbps"}, rtt{"15"}, qdisc{"FifoQueueDisc"};
     std::string recovery{"TcpPrrRecovery"};
@@ -61,9 +61,9 @@ struct Setup {
     bool ecn{false};
 };
 
-/// One flow, and what is measured of it.
+/// One flow and its measurements.
 struct Flow {
-    std::string law, rtt;
+    std::string control, rtt;
     Ptr<BulkSendApplication> source;
     Ptr<PacketSink> sink;
     TimeMean srtt, cwnd, inFlight;
@@ -114,7 +114,7 @@ struct Bottleneck {
     void Watch(Ptr<NetDevice> device) {
         disc->TraceConnectWithoutContext("PacketsInQueue",
                                          Callback<void, uint32_t, uint32_t>([this](uint32_t, uint32_t now) { packets.Set(now); }));
-        // What the queue disc hands out it may still drop, as CoDel does: what leaves is what the device sends.
+        // A queue disc such as CoDel drops at dequeue, so departures are counted where the device sends.
         device->TraceConnectWithoutContext("PhyTxBegin", Callback<void, Ptr<const Packet>>([this](Ptr<const Packet> packet) {
                                                if (Simulator::Now().GetSeconds() >= g_warm) {
                                                    ++sent;
@@ -186,8 +186,8 @@ void SetDefaults(const Setup& s) {
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TypeId::LookupByName("ns3::" + s.recovery)));
 }
 
-void SetLaw(Ptr<Node> node, const std::string& law) {
-    node->GetObject<TcpL4Protocol>()->SetAttribute("SocketType", TypeIdValue(TypeId::LookupByName("ns3::" + law)));
+void SetCongestionControl(Ptr<Node> node, const std::string& control) {
+    node->GetObject<TcpL4Protocol>()->SetAttribute("SocketType", TypeIdValue(TypeId::LookupByName("ns3::" + control)));
 }
 
 Ptr<QueueDisc> Install(const Setup& s, Ptr<NetDevice> device) {
@@ -195,7 +195,7 @@ Ptr<QueueDisc> Install(const Setup& s, Ptr<NetDevice> device) {
     const std::string kind = "ns3::" + s.qdisc;
     const QueueSizeValue limit(QueueSize(QueueSizeUnit::PACKETS, s.qlen));
     if (s.threshold > 0) {
-        // Every packet that finds `threshold` packets is marked: no average, no drawing of lots.
+        // Marks every packet that finds `threshold` packets, without an average and without chance.
         helper.SetRootQueueDisc(kind, "MaxSize", limit, "UseEcn", BooleanValue(true), "UseHardDrop", BooleanValue(false),
                                 "QW", DoubleValue(1.0), "MinTh", DoubleValue(s.threshold), "MaxTh", DoubleValue(s.threshold),
                                 "Gentle", BooleanValue(false), "MeanPktSize", UintegerValue(1500));
@@ -205,7 +205,7 @@ Ptr<QueueDisc> Install(const Setup& s, Ptr<NetDevice> device) {
     return helper.Install(device).Get(0);
 }
 
-/// A row in the columns of `ns3_laws.csv`.
+/// A row in the columns of `ns3_congestion_controls.csv`.
 void Print(const Setup& s, std::vector<Flow>& flows, Bottleneck& link) {
     const double seconds = s.stop - s.warm;
     std::vector<std::pair<std::string, double>> groups;
@@ -213,7 +213,7 @@ void Print(const Setup& s, std::vector<Flow>& flows, Bottleneck& link) {
     uint32_t retransmissions = 0, timeouts = 0;
     for (Flow& flow : flows) {
         const double goodput = (flow.sink->GetTotalRx() - flow.receivedBefore) * 8e-6 / seconds;
-        const std::string name = flow.law + "@" + flow.rtt + "ms";
+        const std::string name = flow.control + "@" + flow.rtt + "ms";
         auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == name; });
         if (group == groups.end()) {
             group = groups.insert(groups.end(), {name, 0.0});
@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
     const Setup s = Parse(argc, argv);
     g_warm = s.warm;
     SetDefaults(s);
-    const auto laws = Split(s.cca), rtts = Split(s.rtt);
+    const auto controls = Split(s.cca), rtts = Split(s.rtt);
 
     NodeContainer routers(2), sources(s.flows), sinks(s.flows);
     InternetStackHelper stack;
@@ -268,15 +268,15 @@ int main(int argc, char** argv) {
     auto jitter = CreateObject<UniformRandomVariable>();
     for (uint32_t i = 0; i < s.flows; ++i) {
         Flow& flow = flows[i];
-        flow.law = laws[i % laws.size()];
+        flow.control = controls[i % controls.size()];
         flow.rtt = rtts[i % rtts.size()];
         access.SetChannelAttribute("Delay", TimeValue(Seconds(std::stod(flow.rtt) * 1e-3 / 4)));
         addresses.NewNetwork();
         addresses.Assign(access.Install(sources.Get(i), routers.Get(0)));
         addresses.NewNetwork();
         const auto right = addresses.Assign(access.Install(routers.Get(1), sinks.Get(i)));
-        SetLaw(sources.Get(i), flow.law);
-        SetLaw(sinks.Get(i), flow.law);
+        SetCongestionControl(sources.Get(i), flow.control);
+        SetCongestionControl(sinks.Get(i), flow.control);
 
         BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(right.GetAddress(1), 5000));
         bulk.SetAttribute("SendSize", UintegerValue(s.segment));

@@ -1,8 +1,8 @@
-"""Mixtures beside ns-3 3.37, 3.44 and 3.48: LEDBAT beside NewReno, and one law at two RTTs.
+"""Mixtures beside ns-3 3.37, 3.44 and 3.48: LEDBAT beside NewReno, and one congestion control at two RTTs.
 
-`ns3_mixtures.csv` holds two groups of the reference run (see `ns3.py`). reno-ledbat: ten flows at 4 Mbit/s and 50 ms, every
-other one LEDBAT, figures from 30 s to 180 s. rtt-fairness: two flows at 50 Mbit/s, with 20 and 80 ms, figures from 10 s to
-60 s.
+`ns3_mixtures.csv` has two groups of the reference (see `ns3.py`). reno-ledbat: ten flows at 4 Mbit/s and 50 ms, every
+other one LEDBAT, measured from 30 s to 180 s. rtt-fairness: two flows at 50 Mbit/s, with 20 and 80 ms, measured from
+10 s to 60 s.
 """
 
 from __future__ import annotations
@@ -23,35 +23,37 @@ EXPLANATIONS = {
     "a": Explanation(
         lambda r: generation(r) == "3.37, 3.44",
         ALL,
-        "LEDBAT's window of ns-3 up to 3.44 cannot grow after slow start (see deep-buffers), so in short queues it takes "
-        "less and loses less. In the FIFO, where it must not grow, it agrees.",
+        "Up to 3.44, the window of ns-3's LEDBAT cannot grow after slow start (see deep-buffers). So LEDBAT takes "
+        "less and loses less in short queues. In the FIFO its window must not grow anyway, and the cells agree.",
     ),
     "b": Explanation(
-        uses("Fifo", law="Ledbat"),
+        uses("Fifo", control="Ledbat"),
         frozenset({"srtt"}),
-        "with one segment an ACK some of ns-3's NewReno flows wait in timeouts for long (10 to 582 in all, by seed) and "
-        "keep an old sRTT: the mean goes from 936 to 751 ms with the number of timeouts, while the sojourn time goes up.",
+        "With one segment per ACK, some NewReno flows of ns-3 spend a long time in timeouts (10 to 582 in all, "
+        "depending on the seed) and keep an old sRTT. With more timeouts, the mean sRTT goes from 936 down to 751 "
+        "ms while the sojourn time goes up.",
     ),
     "c": Explanation(
         lambda r: generation(r) == "3.48" and not uses("Fifo")(r),
         frozenset({"share"}),
-        "LEDBAT and NewReno share evenly here (0.48 to 0.51), in ns-3 LEDBAT has 55 to 58 %; the windows are three "
-        "segments, and 5 to 10 % of the packets are lost. Not explained; LEDBAT alone agrees within 5 % in CoDel (see the "
-        "queues).",
+        "LEDBAT and NewReno share evenly here (0.48 to 0.51); in ns-3, LEDBAT has 55 to 58 %. The windows are three "
+        "segments, and 5 to 10 % of the packets are lost. Not explained. LEDBAT alone agrees within 5 % in CoDel "
+        "(see the queues).",
     ),
     "d": Explanation(
-        uses("Fifo", law="Bbr"),
+        uses("Fifo", control="Bbr"),
         ALL,
-        "BBR of ns-3 3.37 leaves the link idle (utilization 0.42 in two of three seeds, 0.96 in the third); later "
-        "versions fill 0.97 to 0.98 of it as ours does, and the mean is of all.",
+        "BBR of ns-3 3.37 leaves the link idle: utilization is 0.42 in two of three seeds and 0.96 in the third. "
+        "Later versions use 0.97 to 0.98 of the link, as ours does. The mean is over all versions.",
     ),
     "e": Explanation(
-        uses("FqCoDel", law="NewReno"),
+        uses("FqCoDel", control="NewReno"),
         frozenset({"mean_sojourn"}),
-        "in a trace of 3.44 the flow with 80 ms sends its window as one burst a round trip, as slow start left it: 10 s on "
-        "packets wait 24 to 28 ms once in 81 ms and less than 8 ms in between, which CoDel lets pass. Here that burst is "
-        "spread (at most 35 packets queued, after three seeds); why it is not in ns-3 is not explained. Drops and shares "
-        "agree, and so does a flow alone: 1.86 ms in 3.44 and 1.87 here (25 Mbit/s, 20 ms), 0.43 in both (50 Mbit/s, 80 ms).",
+        "In a trace of ns-3 3.44, the flow with 80 ms sends its window as one burst per round trip, as slow start "
+        "left it. From 10 s on, packets wait 24 to 28 ms once in 81 ms and less than 8 ms in between, so CoDel does "
+        "not drop. Here that burst is spread: after three seeds at most 35 packets are queued. Why ns-3 does not "
+        "spread it is not explained. Drops and shares agree. A single flow agrees too: 1.86 ms in 3.44 and 1.87 "
+        "here (25 Mbit/s, 20 ms), 0.43 in both (50 Mbit/s, 80 ms).",
     ),
 }
 
@@ -68,8 +70,9 @@ def make() -> Iterable[Cell]:
 
 NS3_MIXTURES = Reference(
     title="ns-3: mixtures",
-    intro="""Ten flows at 4 Mbit/s and 50 ms, every other one LEDBAT, 30 s to 180 s; and two flows of one law at 50 Mbit/s, with
-20 and 80 ms, 10 s to 60 s. Both sides: as for queues. The share is NewReno's, or that of the flow with 20 ms.""",
+    intro="""Ten flows at 4 Mbit/s and 50 ms, every other one LEDBAT, measured from 30 s to 180 s. Two flows with the same
+congestion control at 50 Mbit/s, with 20 and 80 ms, measured from 10 s to 60 s. Both sides: the mean as for queues. The share
+is that of NewReno, or that of the flow with 20 ms.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={

@@ -38,7 +38,7 @@ def test_westwood_agrees_wherever_ns3_does_not_time_out() -> None:
 
 
 def test_ledbat_agrees_where_its_target_is_not_reached() -> None:
-    """The buffer is shorter than the target, so the law grows as Reno's, in the version whose window can grow."""
+    """With a buffer below the target, LEDBAT grows as Reno does. Only version 3.48 of ns-3 can grow its window."""
     rows = {"20", "80"}
     plain = [
         c for c in CELLS if c.row["cca"] == "TcpLedbat" and c.row["version"] == "3.48-opt" and c.row["qlen"] in rows

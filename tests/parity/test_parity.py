@@ -3,26 +3,26 @@
 import pytest
 
 from frame import Reference, Row
-from linux_laws import LINUX_LAWS
+from linux_congestion_controls import LINUX_CONGESTION_CONTROLS
 from linux_queues import LINUX
-from ns2_laws import NS2_LAWS
+from ns2_congestion_controls import NS2_CONGESTION_CONTROLS
 from ns2_queues import NS2
 from ns3 import generation
-from ns3_laws import NS3_LAWS
+from ns3_congestion_controls import NS3_CONGESTION_CONTROLS
 from ns3_mixtures import NS3_MIXTURES
 from ns3_queues import NS3
 
 REFERENCES = {
     "linux": LINUX,
-    "linux-laws": LINUX_LAWS,
+    "linux-congestion-controls": LINUX_CONGESTION_CONTROLS,
     "ns3": NS3,
     "ns3-mixtures": NS3_MIXTURES,
-    "ns3-laws": NS3_LAWS,
+    "ns3-congestion-controls": NS3_CONGESTION_CONTROLS,
     "ns2": NS2,
-    "ns2-laws": NS2_LAWS,
+    "ns2-congestion-controls": NS2_CONGESTION_CONTROLS,
 }
-# What is asked of a reference as a whole, in each of these metrics: of ten cells nine agree with Linux; the
-# simulators' runs leave some settings unsaid (access rates, RED's idle decay), which a share of 0.85 allows for.
+# In each of these metrics, a share of all cells must agree: 0.9 with Linux, and 0.85 with the simulators, whose
+# references do not record some settings (access rates, RED's decay while idle).
 AIMS = (
     "utilization",
     "sojourn",
@@ -36,12 +36,12 @@ AIMS = (
     "share",
 )
 SHARES = {name: 0.9 if name.startswith("linux") else 0.85 for name in REFERENCES}
-# Where the aim is missed: ns-3's DCTCP reduces twice, and so marks differ; and FQ-CoDel with two RTTs is not explained.
-SHORT = {("ns3-laws", "mark_rate"): 0.55, ("ns3-mixtures", "mean_sojourn"): 0.75}
+# Lower shares: marks differ because ns-3's DCTCP reduces twice; FQ-CoDel with two RTTs is not explained.
+SHORT = {("ns3-congestion-controls", "mark_rate"): 0.55, ("ns3-mixtures", "mean_sojourn"): 0.75}
 
 
 def has_reference(row: Row) -> bool:
-    """Whether the other side runs the law that is meant: the explanations of those left out say what it does instead."""
+    """Whether the reference runs the intended algorithm. Explanations say what it does in the rows that are left out."""
     if "cca" in row:
         return not {"TcpLp", "TcpVegas"} & set(row["cca"].split(",")) and generation(row) != "3.37, 3.44"
     return row.get("cc") != "lp"
@@ -49,7 +49,7 @@ def has_reference(row: Row) -> bool:
 
 @pytest.fixture(params=REFERENCES)
 def reference(request: pytest.FixtureRequest) -> Reference:
-    """One reference; its runs are made once a session."""
+    """One reference. Its runs are made once per session."""
     return REFERENCES[request.param]
 
 
@@ -79,7 +79,7 @@ def test_explanations_are_needed(reference: Reference) -> None:
 
 
 def test_every_row_is_compared() -> None:
-    """No queue of the references is missing, so none is left out by a name that is not understood."""
+    """No queue of the references is left out because its name is unknown."""
     names = {heading.split()[0] for heading in LINUX.by_section()}
     assert names >= {
         "pfifo",
@@ -97,9 +97,9 @@ def test_every_row_is_compared() -> None:
         "cake",
     }
     assert names >= {"fq_pie", "dualpi2"}
-    assert len(LINUX_LAWS.by_section()) == 16
+    assert len(LINUX_CONGESTION_CONTROLS.by_section()) == 16
     assert set(NS2.by_section()) == {"DropTail", "RED", "SFQ", "CoDel"}
-    assert set(NS3_LAWS.by_section()) == {"Dctcp", "Lp", "NewReno and Lp"}
+    assert set(NS3_CONGESTION_CONTROLS.by_section()) == {"Dctcp", "Lp", "NewReno and Lp"}
     assert set(NS3_MIXTURES.by_section()) == {"NewReno and LEDBAT", "20 ms and 80 ms"}
-    laws = {law for c in NS3.cells() for law in c.row["cca"].split(",")}
-    assert laws == {"TcpNewReno", "TcpCubic", "TcpBbr", "TcpVegas", "TcpLedbat", "TcpWestwoodPlus"}
+    controls = {control for c in NS3.cells() for control in c.row["cca"].split(",")}
+    assert controls == {"TcpNewReno", "TcpCubic", "TcpBbr", "TcpVegas", "TcpLedbat", "TcpWestwoodPlus"}

@@ -46,14 +46,14 @@ def queue(**given: Any) -> dict[str, Any]:
     return found
 
 
-def flow(received: int, sent: int, law: int = 0, full: int = 0) -> dict[str, float]:
-    return {"rx_packets": received, "tx_packets": sent, "dropped_aqm": law, "dropped_overflow": full}
+def flow(received: int, sent: int, early: int = 0, full: int = 0) -> dict[str, float]:
+    return {"rx_packets": received, "tx_packets": sent, "dropped_aqm": early, "dropped_overflow": full}
 
 
 METRICS = {
     "link_metrics": {"bottleneck": {"utilization": 0.98, "mean_queue_length": 3.9, "drops": 60, "arrivals": 1200}},
     "flow_metrics": {
-        "tcp_1": flow(600, 640, law=20, full=12), "tcp_2": flow(200, 210, law=10), "ccp_1": flow(100, 110, law=3),
+        "tcp_1": flow(600, 640, early=20, full=12), "tcp_2": flow(200, 210, early=10), "ccp_1": flow(100, 110, early=3),
         "ccp_2": flow(100, 114, full=15),
     },
 }  # fmt: skip
@@ -75,7 +75,7 @@ def test_metrics_of_a_run_by_hand() -> None:
 
 
 def test_a_class_without_flows_has_no_metrics() -> None:
-    alone = {**METRICS, "flow_metrics": {"tcp": flow(10, 12, law=1)}}
+    alone = {**METRICS, "flow_metrics": {"tcp": flow(10, 12, early=1)}}
     assert set(MEASURES) - set(measure(alone)) == {"fair_ccp", "drop_ccp"}
     nothing = {
         "link_metrics": {"bottleneck": {"utilization": 0.0, "mean_queue_length": 0.0, "drops": 0, "arrivals": 0}},
@@ -249,10 +249,10 @@ def test_slow_start_overshoots_as_in_ns_2() -> None:
 
 def invented(point: Point, replication: int) -> dict[str, float]:
     """Metrics that follow from the point alone, but for a little."""
-    law = point.queue not in ("fifo",)
-    long = 10.0 if law and point.mode == setup.PUBLISHED else 0.75 * point.buf
+    managed = point.queue not in ("fifo",)
+    long = 10.0 if managed and point.mode == setup.PUBLISHED else 0.75 * point.buf
     return {
-        "leff": 99.0, "tcp_share": 58.0 if law else 98.0, "qlen": long + 0.01 * replication, "fair": 95.0,
+        "leff": 99.0, "tcp_share": 58.0 if managed else 98.0, "qlen": long + 0.01 * replication, "fair": 95.0,
         "fair_tcp": 99.5, "fair_ccp": 99.5, "drop": 20 / setup.mbps(point.cap), "drop_tcp": 5.0, "drop_ccp": 4.0,
     }  # fmt: skip
 
@@ -275,7 +275,7 @@ def test_claims_read_the_points_they_name(invented_cases: dict[str, dict[str, An
     assert verdicts["LEDBAT, DropTail: QLEN grows with BUF (Spearman)"].measured == 1
     assert verdicts["TCP-NICE, SFQ: DROP falls with CAP (Spearman)"].measured == -1
     assert verdicts["SFQ: F_CCP within a class"].holds
-    assert verdicts["DRR: place by TCP%"].measured == 1
+    assert verdicts["DRR: rank by TCP%"].measured == 1
     assert verdicts["DRR: score"].holds is None
     assert verdicts["CoDel: QLEN (ns-2 run again)"].holds is None
 

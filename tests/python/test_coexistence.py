@@ -11,14 +11,14 @@ from bloatlab.experiments.congestion_controls import comparable
 from bloatlab.figures import registry
 from bloatlab.figures.charts import coexistence
 
-LAWS = ["cubic", "vegas"]
+CONTROLS = ["cubic", "vegas"]
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     store = bloatlab.sweep(
         "coexistence",
-        {"queue": ["fifo", "fq_codel"], "depth": [4], "newcomer": LAWS, "incumbent": LAWS},
+        {"queue": ["fifo", "fq_codel"], "depth": [4], "newcomer": CONTROLS, "incumbent": CONTROLS},
         out=tmp_path_factory.mktemp("coexistence"),
         stop="12s",
         warmup="4s",

@@ -17,7 +17,7 @@ from bloatlab.figures import network, registry
 from specification import colours, fields, rows, titles, units
 
 ELSEWHERE = {"downlink", "flow_sojourn"}
-"""Of a 5G cell, and of several flows: tests/python/test_nr_dynamic_buffers.py, test_nr_rlc_figures.py."""
+"""Figures of a 5G cell and of several flows: see test_nr_dynamic_buffers.py and test_nr_rlc_figures.py."""
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in ELSEWHERE]
 
 
@@ -122,9 +122,9 @@ def test_a_wide_range_of_delay_gets_a_logarithmic_axis():
 
 def test_the_ideal_law_bends_at_the_bdp(one):
     spec = figures.draw("in_flight", one).to_dict()
-    laws = [data for data in spec["datasets"].values() if len(data) == 3]
-    assert {"w": 20.0, "srtt_ms": 15.0} in laws[0]
-    assert {"w": 20.0, "throughput_mbps": 16.0} in laws[1]
+    ideals = [data for data in spec["datasets"].values() if len(data) == 3]
+    assert {"w": 20.0, "srtt_ms": 15.0} in ideals[0]
+    assert {"w": 20.0, "throughput_mbps": 16.0} in ideals[1]
 
 
 def test_queue_shows_the_limit_unless_it_would_flatten_the_picture(one):
@@ -181,16 +181,26 @@ def test_null_values(name, three):
     assert units(figures.draw(name, {**three, "flow_series": gaps}).to_dict(validate=True))
 
 
-@pytest.mark.parametrize("name", OF_RUN)
-def test_udp_flows_have_no_window_and_no_rtt(name, one):
+@pytest.fixture(scope="module")
+def udp(one):
+    """A run without windows and RTTs."""
     bare = one["flow_series"].with_columns(
         pl.lit(None).cast(pl.Float64).alias(column) for column in ("srtt_ms", "cwnd", "in_flight")
     )
-    tables = {**one, "flow_series": bare, "flows": one["flows"].with_columns(cca=pl.lit(None).cast(pl.String))}
+    return {**one, "flow_series": bare, "flows": one["flows"].with_columns(cca=pl.lit(None).cast(pl.String))}
+
+
+@pytest.mark.parametrize("name", OF_RUN)
+def test_figures_of_udp_flows(name, udp):
     figure = registry.find(name)
-    if figure.applicable(tables):
-        assert units(figure(tables).to_dict(validate=True))
-    assert figure.applicable(tables) == (name not in {"operating_point", "in_flight"})
+    if figure.applicable(udp):
+        assert units(figure(udp).to_dict(validate=True))
+
+
+def test_udp_flows_have_no_window_and_no_rtt(udp):
+    shown = {name for name in OF_RUN if registry.find(name).applicable(udp)}
+    assert "time_series" in shown
+    assert not shown & {"operating_point", "in_flight"}
 
 
 @pytest.mark.parametrize("name", registry.REGISTRY)

@@ -1,4 +1,4 @@
-"""Intervals, differences and corrections against hand-computed values and their own laws."""
+"""Intervals, differences and corrections compared with values computed by hand and with their invariants."""
 
 from __future__ import annotations
 

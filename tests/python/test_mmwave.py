@@ -248,9 +248,9 @@ def test_the_published_runs_are_found_with_their_data(monkeypatch: pytest.Monkey
 @pytest.mark.usefixtures("fake")
 def test_reproduce_takes_data_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.command(["reproduce", "mmwave-aqm", "--set", "flows=2"]) == 2
-    assert "flows: reproduce runs what was published (may be set: traces, player)" in capsys.readouterr().err
+    assert "flows: is fixed to its published value (can be set: traces, player)" in capsys.readouterr().err
     assert cli.command(["reproduce", "deep-buffers", "--traces", "there"]) == 2
-    assert "traces: reproduce runs what was published (may be set: nothing)" in capsys.readouterr().err
+    assert "traces: is fixed to its published value (can be set: nothing)" in capsys.readouterr().err
     assert cli.command(["run", "mmwave-aqm", "--traces", "there", "--set", "traces=here"]) == 2
     assert "traces: is given twice" in " ".join(capsys.readouterr().err.split())
 

@@ -241,7 +241,7 @@ def test_named_bearers_are_on_the_way_down_their_uplinks_are_not():
 
 def test_the_page_says_who_wins_before_it_ranks(store):
     page = make_report(store.directory).read_text()
-    assert page.index("<h2>What the runs say</h2>") < page.index("<h2>Ranking</h2>")
+    assert page.index("<h2>Conclusions from the runs</h2>") < page.index("<h2>Ranking</h2>")
     for words in (
         "The best scheme at each point",
         "vehicular",

@@ -339,7 +339,7 @@ def test_findings_are_computed_from_the_published_runs(tmp_path: Path, monkeypat
     assert found[1].rows[3][3] == f"{tail['rx_packets']:,.0f}"
     assert "cubic" in found[2].ours
     page = make_report(tmp_path).read_text(encoding="utf-8")
-    assert "Findings on what was published" in page
+    assert "Findings on published conclusions" in page
     assert "Delay is proportional to the buffer, not inversely" in page
 
 

@@ -188,7 +188,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "plan.toml").write_text(PLAN)
     assert cli.command(["sweep", "plan.toml", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "deep-buffers: 6 runs, 3 points, of each the metrics are kept" in said
+    assert "deep-buffers: 6 runs, 3 points; metrics are kept of each run" in said
     assert "cca=cubic, qlen=80p" in said
     assert not Path("results").exists()
     assert cli.command(["sweep", "plan.toml", "--set", "qlen=80p", "--replications", "1", "--json"]) == 0

@@ -94,7 +94,7 @@ def test_the_page_of_one_run(single):
     assert "one newreno flow carries" in said
     assert "bloatlab run deep-buffers" in said
     for heading in (
-        "Published against ours",
+        "Published values and ours",
         "1 of 2 published values holds",
         "Parameters",
         "Flows",
@@ -187,7 +187,7 @@ def test_many_flows_do_not_fill_the_page(tmp_path):
     html, page = page_of(synthetic.write_store(tmp_path / "many", [("c" * 16, PARAMETERS, 1, tables)]))
     said = " ".join(" ".join(page.text).split())
     assert len(html.encode()) < 700_000
-    assert "100 flows: the spread over them is shown." in said
+    assert "Distribution over 100 flows." in said
     assert "and 75 more flows." in said
     assert "100 cubic/bbr flows carry" in said
 
@@ -205,7 +205,7 @@ def swept(tmp_path_factory):
 def test_the_page_of_a_sweep(swept):
     html, page = page_of(swept)
     said = " ".join(" ".join(page.text).split())
-    assert "8 runs: the standing queue goes from" in said
+    assert "8 runs: the standing queue ranges from" in said
     assert "qlen = 20p" in said
     assert "the engine said no" in said
     assert {"class": "sortable"} in page.of("table")
@@ -226,7 +226,7 @@ def test_a_thousand_runs_fit(tmp_path):
     tables = synthetic.run_tables(stop=0.5)
     runs = [(f"{index:016x}", {**PARAMETERS, "qlen": f"{index + 1}p"}, 1, tables) for index in range(300)]
     html, page = page_of(synthetic.write_store(tmp_path / "many", runs))
-    assert "100 more runs are left out here" in " ".join(page.text)
+    assert "100 more runs are not shown" in " ".join(page.text)
     assert len(html.encode()) < 1_000_000
 
 

@@ -181,7 +181,7 @@ def test_an_older_store_is_not_converted_by_reading(tmp_path: Path, capsys: pyte
     assert store.run("a" * 16).network_metrics == {"jain": 1.0}
     assert store.invocations()["command"].to_list() == ["bloatlab run e"]
     assert command(["store", "upgrade", str(tmp_path / "old")]) == 0
-    assert "is up to date already" in capsys.readouterr().out
+    assert "is already up to date" in capsys.readouterr().out
 
 
 def make_version_3(directory: Path) -> None:

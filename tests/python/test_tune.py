@@ -150,7 +150,7 @@ def test_a_small_sensitivity_resumes(file: str, capsys: pytest.CaptureFixture[st
         (["sensitivity", "small.toml", "--vary", "a=1..2", "--vary", "b=1..2", "--metric", "network.power"], "unknown key"),
         (["sensitivity", "nothing", "--vary", "a=1..2", "--metric", "network.power"], "unknown experiment `nothing`"),
         (["tune", "small.toml", "--queue", "fifo,nonsense"], "unknown queue that can be tuned `nonsense`"),
-        (["tune", "small.toml", "--queue", "fifo,fifo"], "--queue: one is named twice"),
+        (["tune", "small.toml", "--queue", "fifo,fifo"], "--queue: a queue is given twice"),
         (["tune", "small.toml", "--trials", "0"], "trials: must be at least 1, not 0"),
         (["tune", "small.toml", "--set", "dumbbell.queue=fifo"], "dumbbell.queue: is tuned, so it cannot be set"),
         (["tune", "small.toml", "--vary", "dumbbell.queue=fifo,codel"], "dumbbell.queue: is both varied and tuned"),

@@ -1,7 +1,7 @@
-//! Names the engine by everything that decides its results.
+//! The version of the engine: a hash of everything that decides its results.
 //!
-//! A stored run belongs to the engine that made it. So the name of an engine covers the files of every workspace crate that it depends on, directly or
-//! not, and the versions of the third-party crates below them. Both lists are read from the manifests and from `Cargo.lock`: no list has to be kept.
+//! A stored run belongs to the version of the engine that made it. So the hash includes the files of every workspace crate in the dependency
+//! closure, and the versions of the third-party crates below them. Both lists are read from the manifests and from `Cargo.lock`.
 
 mod lock;
 mod manifest;
@@ -13,20 +13,20 @@ use std::path::{Path, PathBuf};
 use lock::Package;
 use manifest::Manifest;
 
-/// What decides the results of an engine.
+/// The sources and dependencies that decide the results of an engine.
 #[derive(Debug)]
 pub struct Engine {
     workspace: PathBuf,
-    /// The workspace's crates in the dependency closure, by name.
+    /// Workspace crates in the dependency closure, by name.
     members: BTreeMap<String, Manifest>,
-    /// The third-party crates below them.
+    /// Third-party crates below them.
     packages: BTreeSet<Package>,
-    /// Files of the root crate that decide nothing.
+    /// Files of the root crate that do not change results.
     glue: Vec<PathBuf>,
 }
 
 impl Engine {
-    /// Reads the workspace at a folder. Of the root crate, the files called `glue` and its own third-party dependencies do not count.
+    /// Reads the workspace in a folder. The `glue` files of the root crate and its direct third-party dependencies are left out.
     ///
     /// # Errors
     /// A file that cannot be read, or a dependency that `Cargo.lock` does not have.
@@ -61,26 +61,26 @@ impl Engine {
         })
     }
 
-    /// The workspace's crates that count, by name.
+    /// Names of the workspace crates in the fingerprint.
     pub fn members(&self) -> impl Iterator<Item = &str> {
         self.members.keys().map(String::as_str)
     }
 
-    /// The third-party crates that count: name and version.
+    /// Names and versions of the third-party crates in the fingerprint.
     pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
         self.packages
             .iter()
             .map(|package| (package.name.as_str(), package.version.as_str()))
     }
 
-    /// What a build has to watch: a change below any of these paths may change the fingerprint.
+    /// Paths that a build must watch. A change below any of them may change the fingerprint.
     pub fn watched(&self) -> Vec<PathBuf> {
         let members = self.members.values();
         let own = members.flat_map(|m| [m.folder.join("src"), m.folder.join("Cargo.toml")]);
         own.chain([self.workspace.join("Cargo.lock")]).collect()
     }
 
-    /// Every file that counts, sources and data alike.
+    /// All files in the fingerprint, sources and data.
     ///
     /// # Errors
     /// A folder that cannot be read.
@@ -94,7 +94,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// A hash of all that counts: names and contents of files, dependencies as manifests write them, versions as locked.
+    /// The hash over names and contents of files, dependencies as the manifests write them, and locked versions.
     ///
     /// # Errors
     /// A file that cannot be read.
@@ -127,7 +127,7 @@ impl Engine {
     }
 }
 
-/// FNV-1a over parts, each with its length, so that moving a byte from one part to the next changes the hash.
+/// FNV-1a over parts. The length of each part is included, so moving a byte from one part to the next changes the hash.
 struct Hash(u64);
 
 impl Default for Hash {

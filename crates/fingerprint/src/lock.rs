@@ -1,4 +1,4 @@
-//! What `Cargo.lock` says of third-party crates.
+//! Reads third-party crates from `Cargo.lock`.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -7,11 +7,11 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 pub(crate) struct Package {
     pub name: String,
     pub version: String,
-    /// Empty: a crate without one, such as those of the workspace.
+    /// Empty for crates without a checksum, such as those of the workspace.
     pub checksum: String,
 }
 
-/// The crates of these names and everything below them.
+/// The crates with these names and all crates that they depend on.
 pub(crate) fn below(text: &str, names: BTreeSet<String>) -> Result<BTreeSet<Package>, String> {
     let locked = parse(text);
     let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -21,7 +21,7 @@ pub(crate) fn below(text: &str, names: BTreeSet<String>) -> Result<BTreeSet<Pack
     let mut waiting: VecDeque<String> = names.into_iter().collect();
     let mut found = BTreeSet::new();
     while let Some(wanted) = waiting.pop_front() {
-        // `name`, or `name version` where there are several.
+        // `name`, or `name version` if there are several versions.
         let mut words = wanted.split_whitespace();
         let (name, version) = (words.next().unwrap_or_default(), words.next());
         let places = by_name.get(name);
@@ -37,7 +37,7 @@ pub(crate) fn below(text: &str, names: BTreeSet<String>) -> Result<BTreeSet<Pack
     Ok(found)
 }
 
-/// Every locked package with what it depends on.
+/// All locked packages with their dependencies.
 fn parse(text: &str) -> Vec<(Package, Vec<String>)> {
     let mut all: Vec<(Package, Vec<String>)> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -96,7 +96,7 @@ version = "4.0.0"
 "#;
 
     #[test]
-    fn what_is_below_a_package_is_found_in_its_version() {
+    fn dependencies_are_found_in_the_locked_version() {
         let found = below(LOCK, BTreeSet::from(["a".to_owned()])).unwrap();
         let found: Vec<_> = found
             .iter()

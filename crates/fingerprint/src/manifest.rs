@@ -1,4 +1,4 @@
-//! What a crate's `Cargo.toml` says of its dependencies.
+//! Reads dependencies from the `Cargo.toml` of a crate.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,19 +10,19 @@ use crate::text;
 #[derive(Clone, Debug)]
 pub(crate) struct Manifest {
     pub folder: PathBuf,
-    /// The lines of its dependencies, those of tests and of build scripts left out.
+    /// The lines of its dependencies, without those of tests and build scripts.
     pub lines: Vec<String>,
 }
 
 impl Manifest {
-    /// Names of what it depends on.
+    /// Names of its dependencies.
     pub fn dependencies(&self) -> impl Iterator<Item = &str> {
         let keys = self.lines.iter().filter_map(|line| line.split_once('='));
         keys.map(|(key, _)| key.trim().trim_end_matches(".workspace"))
     }
 }
 
-/// The manifests of `crates/*`, by the crate's name.
+/// The manifests of `crates/*`, by name of the crate.
 pub(crate) fn of_workspace(workspace: &Path) -> Result<BTreeMap<String, Manifest>, String> {
     let crates = workspace.join("crates");
     let folders = fs::read_dir(&crates).map_err(|why| format!("{}: {why}", crates.display()))?;
@@ -38,7 +38,7 @@ pub(crate) fn of_workspace(workspace: &Path) -> Result<BTreeMap<String, Manifest
     Ok(found)
 }
 
-/// The package's name, and the lines of its dependencies.
+/// The name of the package and the lines of its dependencies.
 fn parse(text: &str) -> (Option<String>, Vec<String>) {
     let (mut name, mut lines, mut section) = (None, Vec::new(), "");
     for line in text.lines().map(str::trim) {

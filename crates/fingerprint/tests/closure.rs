@@ -1,4 +1,4 @@
-//! The fingerprint covers what cargo builds into the engine, and notices every change to it.
+//! The fingerprint covers everything that cargo builds into the engine, and changes with every change of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a string")
 }
 
-/// cargo's own resolution: the crates of the workspace below the root, and the third-party crates below those.
+/// Dependencies as cargo resolves them: the workspace crates below the root, and the third-party crates below those.
 fn resolved() -> (BTreeSet<String>, BTreeSet<(String, String)>) {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked", "--offline"])
@@ -74,7 +74,7 @@ fn resolved() -> (BTreeSet<String>, BTreeSet<(String, String)>) {
                 .iter()
                 .any(|kind| kind["kind"].is_null());
             let to = text(&dependency["pkg"]).to_owned();
-            // What binds the engine to Python decides no number.
+            // The bindings to Python do not change results.
             if is_normal && (id != root || members.contains(&to)) {
                 waiting.push(to);
             }
@@ -84,7 +84,7 @@ fn resolved() -> (BTreeSet<String>, BTreeSet<(String, String)>) {
 }
 
 #[test]
-fn the_closure_is_that_of_cargo() {
+fn the_closure_equals_that_of_cargo() {
     let engine = Engine::read(&workspace(), ROOT, &[]).unwrap();
     let (own, others) = resolved();
     let members: BTreeSet<String> = engine.members().map(str::to_owned).collect();
@@ -94,7 +94,7 @@ fn the_closure_is_that_of_cargo() {
         .packages()
         .map(|(name, version)| (name.to_owned(), version.to_owned()))
         .collect();
-    // The lock knows dependencies of other platforms and of build scripts besides.
+    // The lock file also has dependencies of other platforms and of build scripts.
     let missing: Vec<_> = others.difference(&packages).collect();
     assert!(missing.is_empty(), "{missing:?}");
     for name in ["libm", "rand_core", "rand_pcg", "serde_json"] {
@@ -105,9 +105,9 @@ fn the_closure_is_that_of_cargo() {
     }
 }
 
-/// A source may include a file from anywhere; only those below `src` are hashed.
+/// A source may include a file from any folder, but only files below `src` are hashed.
 #[test]
-fn every_included_file_counts() {
+fn every_included_file_is_hashed() {
     let engine = Engine::read(&workspace(), ROOT, &[]).unwrap();
     let files: BTreeSet<PathBuf> = engine
         .files()
@@ -137,7 +137,7 @@ fn every_included_file_counts() {
     }
 }
 
-/// A workspace of two crates and one locked dependency, in a folder that goes with it.
+/// A workspace of two crates and one locked dependency, in a temporary folder.
 struct Small(PathBuf);
 
 impl Small {
@@ -186,7 +186,7 @@ impl Drop for Small {
 }
 
 #[test]
-fn whatever_decides_results_changes_the_fingerprint() {
+fn every_change_of_sources_or_dependencies_changes_the_fingerprint() {
     let small = Small::new("fingerprint");
     let mut seen = BTreeSet::from([small.fingerprint()]);
     for (file, text) in [

@@ -1,7 +1,7 @@
-//! Packs a fuzzer's folder of cases into a target's kept corpus, or unpacks it: `cargo run -p bloatlab-fuzz-model --example corpus -- pack TARGET
-//! FOLDER [BYTES]`, `... -- unpack TARGET FOLDER`.
+//! Packs a folder of cases of the fuzzer into the kept corpus of a target, or unpacks the corpus: `cargo run -p bloatlab-fuzz-model
+//! --example corpus -- pack TARGET FOLDER [BYTES]`, `... -- unpack TARGET FOLDER`.
 //!
-//! Packing keeps cases of all lengths, up to a number of bytes of text: the repository stays small, and the tests take seconds.
+//! Packing keeps cases of all lengths, up to a total size. So the repository stays small, and the tests take seconds.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use bloatlab_fuzz_model::{TARGETS, corpus};
 
 const USAGE: &str = "usage: corpus pack TARGET FOLDER [BYTES] | corpus unpack TARGET FOLDER";
-/// Bytes of a target's file.
+/// Default size of a target's file in bytes.
 const BYTES: usize = 48_000;
 
 fn pack(target: &str, folder: &Path, most: usize) -> io::Result<()> {
@@ -21,7 +21,7 @@ fn pack(target: &str, folder: &Path, most: usize) -> io::Result<()> {
     }
     lines.sort_by_key(|line| (line.len(), line.clone()));
     lines.dedup();
-    // Every n-th of all lengths, until they fit.
+    // Sorted by length, keeps every n-th case with the smallest n that fits.
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
     let step = size(&lines).div_ceil(most).max(1);
     let kept: Vec<String> = lines.into_iter().step_by(step).collect();

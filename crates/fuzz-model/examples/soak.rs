@@ -1,7 +1,7 @@
-//! Runs every target with very many cases: `cargo run --profile soak -p bloatlab-fuzz-model --example soak -- --seconds 600 [--target T] [--seed S]`.
+//! Runs every target with many cases: `cargo run --profile soak -p bloatlab-fuzz-model --example soak -- --seconds 600 [--target T] [--seed S]`.
 //!
-//! Cases are random bytes and changed cases of the corpus. A finding is shown with the least bytes that still show it, and the line with which
-//! it is kept (`regressions/`). A case that takes longer than its limit ends the soak: it hangs, or its cost is not bounded.
+//! Cases are random bytes and changed cases of the corpus. A finding is minimised and shown with the line to add to `regressions/`. A case that
+//! takes longer than its limit ends the soak: it hangs, or its cost has no bound.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -16,11 +16,11 @@ use bloatlab_units::Streams;
 const USAGE: &str =
     "usage: soak [--seconds N] [--limit SECONDS] [--target T] [--seed S] [--case HEX]";
 
-/// What was asked for.
+/// The options of the command line.
 struct Options {
-    /// For all targets together.
+    /// Time for all targets together.
     seconds: u64,
-    /// Of one case.
+    /// Time limit of one case.
     limit: u64,
     target: Option<String>,
     seed: u64,
@@ -28,11 +28,11 @@ struct Options {
 }
 
 thread_local! {
-    /// Where and why the last panic was.
+    /// Place and message of the last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Cases that have been run.
+/// Number of cases that have been run.
 static CASES: AtomicU64 = AtomicU64::new(0);
 
 fn options() -> Option<Options> {
@@ -58,7 +58,7 @@ fn options() -> Option<Options> {
     (options.case.is_none() || options.target.is_some()).then_some(options)
 }
 
-/// Ends the soak at a case that takes too long; it is then the one after the last that was run.
+/// Ends the soak at a case that takes too long. That case is the one after the last finished case.
 fn watch(limit: Duration) {
     thread::spawn(move || {
         let (mut case, mut since) = (u64::MAX, Instant::now());
@@ -75,14 +75,14 @@ fn watch(limit: Duration) {
     });
 }
 
-/// Runs a case; a finding as text.
+/// Runs a case. Returns a finding as text.
 fn attempt(target: &Target, case: &[u8]) -> Result<(), String> {
     let run = catch_unwind(AssertUnwindSafe(|| (target.run)(case)));
     CASES.fetch_add(1, Ordering::Relaxed);
     run.map_err(|_| PANIC.take())
 }
 
-/// Shows the least case that is a finding, and how to repeat it.
+/// Prints the minimised case of a finding and how to repeat it.
 fn report(target: &Target, case: Vec<u8>, message: &str) {
     println!("\n{}: {message}", target.name);
     let least = mutate::shrink(case, |case| attempt(target, case).is_err());
@@ -95,7 +95,7 @@ fn report(target: &Target, case: Vec<u8>, message: &str) {
     );
 }
 
-/// Runs a target's cases for its share of the time; false at a finding.
+/// Runs cases of a target for its share of the time. Returns false at a finding.
 fn soak(target: &Target, options: &Options, time: Duration) -> bool {
     let kept: Vec<Vec<u8>> = ["corpus", "regressions"]
         .into_iter()

@@ -1,14 +1,14 @@
-//! Choices out of raw bytes. Any bytes are a sequence of choices, and bytes that are missing are zeros.
+//! Turns raw bytes into choices. Any bytes are a sequence of choices, and missing bytes count as zeros.
 
 use serde_json::{Value, json};
 
-/// Bytes that decide, from the first to the last.
+/// Bytes that make choices, in order.
 pub struct Choices<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Choices<'a> {
-    /// Choices that these bytes make.
+    /// Starts at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -22,7 +22,7 @@ impl<'a> Choices<'a> {
         *first
     }
 
-    /// A whole number out of this many of the next bytes.
+    /// A whole number from the next `bytes` bytes.
     pub fn bits(&mut self, bytes: u32) -> u64 {
         (0..bytes).fold(0, |bits, _| bits << 8 | u64::from(self.byte()))
     }
@@ -33,7 +33,7 @@ impl<'a> Choices<'a> {
         self.bits(bytes) as usize % end
     }
 
-    /// Whether something happens that happens once in `often` times; never once the bytes have run out.
+    /// True once in `often` times. False when no bytes are left.
     pub fn once_in(&mut self, often: u8) -> bool {
         self.byte() % often == 1 % often
     }
@@ -48,12 +48,12 @@ impl<'a> Choices<'a> {
         self.bytes.is_empty()
     }
 
-    /// What is left.
+    /// The bytes that are left.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
 
-    /// A whole number: either bound, beside it, or in between with every order of magnitude as likely.
+    /// A whole number: a bound, a neighbour of a bound, or a number in between. Every order of magnitude is equally likely.
     pub fn whole(&mut self, low: u64, high: u64) -> u64 {
         let span = high.saturating_sub(low);
         let offset = match self.byte() % 8 {
@@ -70,7 +70,7 @@ impl<'a> Choices<'a> {
         low + offset.min(span)
     }
 
-    /// A number: either bound, close to the lower one, or in between.
+    /// A number: a bound, close to the lower bound, or in between.
     pub fn number(&mut self, low: f64, high: f64) -> f64 {
         let part = match self.byte() % 8 {
             0 => 0.0,
@@ -84,7 +84,7 @@ impl<'a> Choices<'a> {
         (low * (1.0 - part) + high * part).clamp(low, high)
     }
 
-    /// The same as JSON.
+    /// A number as JSON.
     pub fn json_number(&mut self, low: f64, high: f64) -> Value {
         json!(self.number(low, high))
     }

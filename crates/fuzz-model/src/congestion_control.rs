@@ -1,4 +1,4 @@
-//! Any congestion control with any parameters, told any sequence of what a sender can tell it.
+//! Target for congestion controls: any algorithm with any parameters gets any sequence of calls that a sender can make.
 
 use bloatlab_cc::{Ack, CcConfig, CongestionControl, RateSample, Signal, Window};
 use bloatlab_units::{Nanos, SECOND, Streams};
@@ -8,19 +8,19 @@ use crate::repair::repaired_algorithm;
 use crate::schema::Schema;
 use crate::shared_schema;
 
-/// The receive window, which bounds what can be in flight.
+/// The receive window, which limits the bytes in flight.
 const RECEIVE_WINDOW: u64 = 64 << 20;
 /// The fastest link, bit/s: data cannot be acknowledged faster than this.
 const FASTEST: u64 = 10_000_000_000_000;
-/// The window, bytes, and the pacing rate, bytes per second, that no path asks for.
+/// Limits above what any path needs: the window in bytes, and the pacing rate in bytes per second.
 const ABSURD: (u64, u64) = (1 << 44, 1 << 60);
-/// Operations of one case, at most.
+/// Maximum number of operations per case.
 const MOST: u32 = 2_000;
 
 /// Runs the algorithm and the operations that these bytes choose.
 ///
 /// # Panics
-/// If the algorithm does not keep what every algorithm promises.
+/// If the algorithm breaks a promise of the trait.
 pub fn congestion_control(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let Some(config) = config(&mut choices) else {
@@ -43,7 +43,7 @@ pub fn config(choices: &mut Choices) -> Option<CcConfig> {
     repaired_algorithm(&mut value, CcConfig::validate)
 }
 
-/// A sender that keeps its own promises of [`Ack`]: time, `delivered`, `una` and `next` never go back.
+/// A sender that keeps the promises of [`Ack`]: time, `delivered`, `una` and `next` never go back.
 struct Sender {
     algorithm: Box<dyn CongestionControl>,
     window: Window,
@@ -84,7 +84,7 @@ impl Sender {
         match choices.byte() % 12 {
             0..6 => self.acks(choices),
             6 => {
-                // ACKs without data in sequence, samples or time.
+                // ACKs that acknowledge no data in sequence and have no samples, at the same time.
                 for _ in 0..1 + choices.below(20) {
                     let ack = self.deliver(0, 0, 0, 0, false);
                     self.tell(&ack);
@@ -107,7 +107,7 @@ impl Sender {
         }
     }
 
-    /// ACKs of this share of the flight each, at this RTT and distance.
+    /// ACKs that each acknowledge a share of the data in flight, with a given RTT and distance in time.
     fn acks(&mut self, choices: &mut Choices) {
         let count = 1 + choices.below(60);
         let [share, sacked] = [0, 1].map(|_| f64::from(choices.byte()) / 255.0);
@@ -119,7 +119,7 @@ impl Sender {
             let bytes = (self.in_flight as f64 * share) as u64;
             self.now += gap.max(8 * SECOND * bytes / FASTEST);
             let acked = bytes - (bytes as f64 * sacked) as u64;
-            // In recovery an ACK may find more losses, up to everything that is left.
+            // In recovery, an ACK may find more losses, up to all data in flight.
             let left = self.in_flight - bytes;
             let lost = if self.recovery {
                 (left as f64 * sacked) as u64
@@ -203,7 +203,7 @@ impl Sender {
         if signal == Signal::Ecn && self.algorithm.responds_to_marks() {
             return;
         }
-        // Once a round trip: a second loss in recovery is the same event, a timeout is not.
+        // At most once per round trip: a second loss in recovery belongs to the same event, but a timeout is a new one.
         if self.recovery && signal != Signal::Timeout {
             return;
         }
@@ -223,7 +223,7 @@ impl Sender {
         if signal == Signal::Timeout {
             self.window.cwnd = self.window.mss;
             self.algorithm.on_timeout(&mut self.window, self.now);
-            // A sender in slow start after a timeout grows by every ACK.
+            // In slow start after a timeout, the window of a sender grows with every ACK.
             self.recovery = self.algorithm.owns_recovery();
         } else if !self.algorithm.owns_recovery() {
             self.window.cwnd = self.window.ssthresh;

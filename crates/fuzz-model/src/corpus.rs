@@ -1,19 +1,19 @@
-//! Kept cases: one file per target, one case per line in hexadecimal digits. Lines that begin with `#` say why a case is kept.
+//! Kept cases: one file per target, with one case per line as hexadecimal digits. Lines that begin with `#` say why a case is kept.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// The file of a target's cases, found by the fuzzer (`corpus`) or kept because they were findings (`regressions`).
+/// The file of a target's cases: found by the fuzzer (`corpus`), or former findings (`regressions`).
 pub fn file(folder: &str, target: &str) -> PathBuf {
     let crate_root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     crate_root.join(folder).join(format!("{target}.hex"))
 }
 
-/// A target's cases with the comment before each; none if there is no file.
+/// The cases of a target, each with the comment before it. Empty if there is no file.
 ///
 /// # Panics
-/// If a line is no case.
+/// If a line is not a case.
 pub fn read(folder: &str, target: &str) -> Vec<(String, Vec<u8>)> {
     let file = file(folder, target);
     let text = fs::read_to_string(&file).unwrap_or_default();
@@ -24,7 +24,7 @@ pub fn read(folder: &str, target: &str) -> Vec<(String, Vec<u8>)> {
             continue;
         }
         let case = bytes(line);
-        let case = case.unwrap_or_else(|| panic!("{}:{}: no case", file.display(), number + 1));
+        let case = case.unwrap_or_else(|| panic!("{}:{}: not a case", file.display(), number + 1));
         cases.push((std::mem::take(&mut comment), case));
     }
     cases

@@ -1,4 +1,4 @@
-//! Any text or value as a scenario document: it is refused in one line, or compiled and written back as it was read.
+//! Target for scenario documents: any text or value is either refused with a message of one line, or compiled and written back unchanged.
 
 use bloatlab_scenario::{Scenario, ScenarioError};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::choices::Choices;
 use crate::scenario;
 
-/// Changes of one document, at most.
+/// Maximum number of changes to a document.
 const CHANGES: usize = 4;
 
 /// Reads the text or the changed document that these bytes choose.
 ///
 /// # Panics
-/// If a reader does, or if what it says is not what it should be.
+/// If a reader panics, a message has several lines, or a document is not written back unchanged.
 pub fn document(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     if choices.byte().is_multiple_of(2) {
@@ -28,13 +28,13 @@ pub fn document(bytes: &[u8]) {
     for _ in 0..choices.below(CHANGES + 1) {
         change(&mut value, &mut choices);
     }
-    // Text is read like values.
+    // Text and values must be read alike.
     let read = Scenario::from_value(value.clone());
     assert_eq!(Scenario::from_json(&value.to_string()), read, "{value}");
     judged(read);
 }
 
-/// What a reader says.
+/// Checks what a reader returns.
 fn judged(read: Result<Scenario, ScenarioError>) {
     let refusal = match read {
         Ok(scenario) => {
@@ -53,7 +53,7 @@ fn judged(read: Result<Scenario, ScenarioError>) {
     }
 }
 
-/// Replaces, removes, copies or renames something.
+/// Replaces, removes, copies or renames a part of the document.
 fn change(document: &mut Value, choices: &mut Choices) {
     let mut all = Vec::new();
     places(document, String::new(), &mut all);
@@ -108,7 +108,7 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
     found.push(at);
 }
 
-/// A value that is wrong nearly everywhere.
+/// A value that is invalid in nearly every place.
 fn junk(choices: &mut Choices) -> Value {
     match choices.byte() % 8 {
         0 => Value::Null,
@@ -126,7 +126,7 @@ fn junk(choices: &mut Choices) -> Value {
     }
 }
 
-/// The same with another number in it.
+/// The value with another number.
 fn scaled(value: Option<&Value>, choices: &mut Choices) -> Value {
     let factor = *choices.one_of(&[0.0, -1.0, 1e-9, 0.5, 2.0, 1e3, 1e9, 1e18, 1e300]);
     match value {

@@ -1,8 +1,7 @@
-//! What a fuzzer runs: one function per target, from any bytes to a verdict. Whatever the bytes are, they are a case, and a broken promise
-//! panics.
+//! The fuzz targets: one function per target. Any bytes are a case, and a broken promise panics.
 //!
-//! Three drivers make bytes: a fuzzer that follows coverage (`fuzz/`), a soak from a seed (`examples/soak.rs`), and the tests, which replay
-//! the corpus and the findings that are kept beside them (`tests/corpus.rs`).
+//! Three drivers make bytes: a coverage-guided fuzzer (`fuzz/`), a soak that starts from a seed (`examples/soak.rs`), and the tests, which
+//! replay the corpus and former findings (`tests/corpus.rs`).
 
 pub mod choices;
 pub mod congestion_control;
@@ -24,11 +23,11 @@ use std::sync::OnceLock;
 use bloatlab_scenario::Scenario;
 use serde_json::Value;
 
-/// Something that a fuzzer runs.
+/// A fuzz target.
 pub struct Target {
-    /// Its name, also of its fuzz target and its corpus.
+    /// Name of the target, its file in `fuzz/fuzz_targets` and its corpus.
     pub name: &'static str,
-    /// Runs the case that these bytes choose, and panics at a finding.
+    /// Runs the case that the bytes choose. Panics at a finding.
     pub run: fn(&[u8]),
 }
 

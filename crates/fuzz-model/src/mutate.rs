@@ -1,11 +1,11 @@
-//! New cases out of kept ones, without a fuzzer that follows coverage.
+//! Makes new cases from kept ones, without a coverage-guided fuzzer.
 
 use bloatlab_units::Rng;
 
-/// Bytes of a case, at most.
+/// Maximum length of a case in bytes.
 const LONGEST: usize = 4_096;
 
-/// A case: random bytes, or one of the corpus with some changes.
+/// A case: random bytes, or a case of the corpus with some changes.
 pub fn case(corpus: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     if corpus.is_empty() || rng.below(4) == 0 {
         let length = 8 << rng.below(8);
@@ -39,7 +39,7 @@ pub fn case(corpus: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     case
 }
 
-/// The least of a failing case that still fails: fewer bytes, and zeros for the others.
+/// Minimises a failing case: removes bytes and sets others to zero as long as the case still fails.
 pub fn shrink(mut case: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut step = case.len().next_power_of_two();
     while step > 0 {
@@ -70,7 +70,7 @@ mod tests {
     use bloatlab_units::Streams;
 
     #[test]
-    fn the_same_stream_makes_the_same_cases_and_none_too_long() {
+    fn equal_random_streams_make_equal_cases_of_limited_length() {
         let corpus = [vec![1, 2, 3], vec![9; LONGEST]];
         let made = || {
             let mut rng = Streams::new(5).stream("cases");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_needed_remains() {
+    fn a_minimal_case_keeps_only_needed_bytes() {
         let case: Vec<u8> = (0..200).collect();
         let fails = |case: &[u8]| case.contains(&77) && case.len() > 2;
         assert_eq!(shrink(case, fails).iter().filter(|&&b| b != 0).count(), 1);

@@ -1,23 +1,23 @@
-//! What holds in the outcome of every run.
+//! Checks that the outcome of every run must pass.
 
 use bloatlab_outcome::Outcome;
 
-/// Names in which a number below 0 is a number like any other.
+/// Columns and metrics that may be negative.
 const SIGNED: [&str; 2] = ["utility", "est_qdelay"];
 
-/// Whether packets are conserved, and all metrics and samples are numbers that can be.
+/// Checks that packets are conserved, and that all metrics and samples have possible values.
 ///
 /// # Errors
-/// What does not hold.
+/// The check that failed.
 pub fn sound(outcome: &Outcome) -> Result<(), String> {
     conserved(outcome)?;
     numbers(outcome)
 }
 
-/// What enters a box or is made in it leaves it, is dropped in it, or is in it.
+/// Checks that each packet that enters a box or is made in it leaves it, is dropped in it, or is still in it.
 ///
 /// # Errors
-/// The box of which it does not hold.
+/// The box whose packets are not conserved.
 pub fn conserved(outcome: &Outcome) -> Result<(), String> {
     let wrong = outcome.counts.iter().find(|(_, count)| {
         count.arrivals + count.duplicates != count.departures + count.drops + count.held
@@ -27,10 +27,10 @@ pub fn conserved(outcome: &Outcome) -> Result<(), String> {
     })
 }
 
-/// Metrics and samples are finite, and not negative where nothing can be; time goes on.
+/// Checks that metrics and samples are finite, that only those that may be negative are, and that time does not go back.
 ///
 /// # Errors
-/// The metric or the column of which it does not hold.
+/// The wrong metric or column.
 pub fn numbers(outcome: &Outcome) -> Result<(), String> {
     let metrics = [
         &outcome.flow_metrics,
@@ -41,10 +41,10 @@ pub fn numbers(outcome: &Outcome) -> Result<(), String> {
     for value in metrics.into_iter().flatten() {
         let signed = SIGNED.iter().any(|part| value.metric.name.contains(part));
         if !value.value.is_finite() || (value.value < 0.0 && !signed) {
-            return Err(format!("a metric that cannot be: {value:?}"));
+            return Err(format!("impossible value of a metric: {value:?}"));
         }
         if value.metric.name == "utilization" && value.value > 1.0 {
-            return Err(format!("more than all of a link: {value:?}"));
+            return Err(format!("a share of a link above 1: {value:?}"));
         }
     }
     for series in [
@@ -56,7 +56,7 @@ pub fn numbers(outcome: &Outcome) -> Result<(), String> {
             return Err("the times of a series go back".to_owned());
         }
         for (name, column) in &series.columns {
-            // NaN is a value that does not exist.
+            // NaN means that there is no value.
             let possible = |v: &f64| v.is_nan() || (v.is_finite() && *v >= 0.0);
             let wrong = column.iter().find(|v| !possible(v));
             if wrong.is_some() || column.len() != series.len() {

@@ -6,7 +6,7 @@ use bloatlab_aqm_model::Episode;
 /// Runs the episode that these bytes choose, twice.
 ///
 /// # Panics
-/// If the queue does not keep what every queue promises.
+/// If the queue breaks a promise of the trait `Qdisc`.
 pub fn queue(bytes: &[u8]) {
     if let Ok(episode) = Episode::arbitrary_take_rest(Unstructured::new(bytes)) {
         episode.run(true);

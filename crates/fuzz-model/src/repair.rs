@@ -1,12 +1,12 @@
-//! Makes a random value valid: what its reader refuses is left out, key by key.
+//! Makes a random value valid: removes what its reader refuses, key by key.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Refusals after which a value is given up.
+/// Maximum number of refusals before a value is given up.
 const PATIENCE: u32 = 60;
 
-/// Reads a value; where it is refused at a path, leaves out what is there and reads again. `None`: too little is left.
+/// Reads a value. If the reader refuses it at a path, removes what is there and reads again. Returns `None` if nothing more can be removed.
 ///
 /// # Panics
 /// If a refusal is not one line.
@@ -17,7 +17,7 @@ pub fn repaired<T>(
     repaired_with(value, read, |_, _| false)
 }
 
-/// The same; what mends a value at a path is asked first whether it does.
+/// As [`repaired`], but first lets `mend` repair the value at the path.
 ///
 /// # Panics
 /// If a refusal is not one line.
@@ -43,7 +43,7 @@ pub fn repaired_with<T>(
     None
 }
 
-/// An algorithm with its parameters, or with its defaults where nothing that is refused can be left out.
+/// Reads an algorithm with its parameters, or with its defaults if refused parameters cannot be removed.
 pub fn repaired_algorithm<T: DeserializeOwned>(
     value: &mut Value,
     validate: impl Fn(&T) -> Result<(), String>,
@@ -62,7 +62,7 @@ pub fn repaired_algorithm<T: DeserializeOwned>(
     })
 }
 
-/// Leaves out what is at a path; where a key is missing or must not be, the table that should hold it. False: that is the document.
+/// Removes the value at a path, or the table around it if a key is missing or not allowed there. Returns false for the whole document.
 fn left_out(value: &mut Value, path: &str) -> bool {
     let steps: Vec<&str> = path
         .split(['.', '[', ']'])
@@ -75,7 +75,7 @@ fn left_out(value: &mut Value, path: &str) -> bool {
             other => other.get_mut(step),
         });
         match parent {
-            // A value without its kind is another value.
+            // A value without its kind would become a different value.
             Some(Value::Object(table)) if *last != "kind" => table.remove(*last).is_some(),
             Some(Value::Array(list)) => {
                 let index = last
@@ -95,7 +95,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_refused_is_left_out() {
+    fn refused_values_are_removed() {
         let mut value = json!({ "a": { "b": [1, 2, { "kind": "x", "c": 3 }] }, "d": 4 });
         assert!(left_out(&mut value, "a.b[2].kind"));
         assert_eq!(value, json!({ "a": { "b": [1, 2] }, "d": 4 }));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_read_once_it_is_valid() {
+    fn a_valid_value_is_read() {
         let mut value = json!({ "high": 9, "low": 1 });
         let read = |value: &Value| match value["high"].as_u64() {
             Some(high) => Err(("high".to_owned(), format!("{high} is too high"))),

@@ -1,4 +1,4 @@
-//! Random scenarios: a document with every kind of network, queue, algorithm, traffic and impairment in it, made valid and run.
+//! Target for scenarios: makes a random document of any network, queues, algorithms, traffic and impairments, repairs it and runs it.
 
 use bloatlab_scenario::{Limits, Plan, Scenario};
 use bloatlab_sim::{Control, NoPlugins, run};
@@ -11,7 +11,7 @@ use crate::repair::repaired_with;
 use crate::schema::Schema;
 use crate::shared_schema;
 
-/// What a run may cost, so that it is over in a fraction of a second.
+/// Limits on the cost of a run, so that it takes a fraction of a second.
 const LIMITS: Limits = Limits {
     memory: Bytes(500_000_000),
     packets: 60_000.0,
@@ -21,7 +21,7 @@ const LIMITS: Limits = Limits {
 /// Runs the scenario that these bytes choose.
 ///
 /// # Panics
-/// If the run does not keep what every run promises.
+/// If the run breaks a promise of every run.
 pub fn scenario(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let seed = choices.bits(2);
@@ -51,7 +51,7 @@ pub fn scenario(bytes: &[u8]) {
     );
 }
 
-/// A document as its bytes choose it, most often one that is refused.
+/// A document that the bytes choose. Most are refused before they are repaired.
 pub fn document(choices: &mut Choices) -> Value {
     let schema = Schema::new(shared_schema());
     let mut document = Map::new();
@@ -76,7 +76,7 @@ pub fn document(choices: &mut Choices) -> Value {
             let boxes = (0..count).map(|number| {
                 let name = format!("box{number}");
                 let mut one = schema.value("BoxSpec", choices);
-                // Every path crosses the first box, since time has to pass on a path.
+                // Every path crosses the first box, because time must pass on a path.
                 if number == 0 && one["kind"] != "link" {
                     one = json!({ "kind": "link", "rate": "10Mbit/s" });
                 }
@@ -99,7 +99,7 @@ pub fn document(choices: &mut Choices) -> Value {
     Value::Object(document)
 }
 
-/// Puts a flow into its network.
+/// Connects a flow to the network.
 fn place(
     flow: &mut Value,
     number: usize,
@@ -146,7 +146,7 @@ fn place(
     }
 }
 
-/// The document without what is refused, short enough, and its plan.
+/// The document without refused parts and with a limited duration, and its plan.
 pub fn valid(mut document: Value) -> Option<(Value, Plan)> {
     let read = |value: &Value| {
         let read = Scenario::from_value(value.clone());
@@ -164,7 +164,7 @@ pub fn valid(mut document: Value) -> Option<(Value, Plan)> {
     }
 }
 
-/// Mends what a document needs: shortens a run that is refused as too long, and gives the network a flow.
+/// Repairs a document: shortens a run that is refused as too long, and adds a flow.
 fn mended(document: &mut Value, path: &str) -> bool {
     match path {
         "duration" => shortened(document),
@@ -182,7 +182,7 @@ fn mended(document: &mut Value, path: &str) -> bool {
     }
 }
 
-/// Shortens a run; false where it cannot be shorter.
+/// Shortens a run. Returns false if it cannot be shorter.
 fn shortened(document: &mut Value) -> bool {
     let duration = document["duration"]
         .as_str()

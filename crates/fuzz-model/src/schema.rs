@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 
 use crate::choices::Choices;
 
-/// Tables inside each other beyond which nothing optional is given.
+/// Depth of nested tables below which optional keys are left out.
 const DEEPEST: u32 = 12;
-/// Elements of a list, at most; longer lists only take longer.
+/// Maximum length of a list. Longer lists would only take more time.
 const LONGEST_LIST: u64 = 6;
-/// Keys that name something outside the document, which a document alone does not hold.
+/// Keys that refer to something outside the document, such as a file.
 const OUTSIDE: [&str; 2] = ["file", "digest"];
 
 /// A schema and the definitions that it refers to.
@@ -70,7 +70,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Whether an alternative needs nothing but the document.
+    /// Whether an alternative refers to nothing outside the document.
     fn usable(&self, schema: &Value) -> bool {
         let is_text = schema["type"] == "string" && schema.get("pattern").is_some();
         let required = schema["required"].as_array();
@@ -87,7 +87,7 @@ impl<'a> Schema<'a> {
         let mut table = Map::new();
         let required = schema["required"].as_array();
         let is_required = |key: &str| required.is_some_and(|keys| keys.iter().any(|k| k == key));
-        // Some tables say little, others nearly everything.
+        // Some tables have few keys, others nearly all.
         let often = *choices.one_of(&[6, 2, 3, 12]);
         for (key, property) in schema["properties"].as_object().into_iter().flatten() {
             let outside = OUTSIDE.contains(&key.as_str());
@@ -117,7 +117,7 @@ fn reference(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.rsplit('/').next()
 }
 
-/// Puts instants, and whole numbers that may have to ascend, in order.
+/// Sorts instants, and whole numbers that may have to ascend.
 fn ascend(list: &mut [Value]) {
     let instant = |value: &Value| match value {
         Value::Object(table) => table.get("at")?.as_str()?.parse::<Duration>().ok(),
@@ -129,7 +129,7 @@ fn ascend(list: &mut [Value]) {
     }
 }
 
-/// A quantity with its unit; `None`: the definition is no quantity.
+/// A quantity with its unit. `None` if the definition is not a quantity.
 fn quantity(name: &str, schema: &Value, choices: &mut Choices) -> Option<Value> {
     let bound = |key: &str| schema[key].as_str();
     let bounds = [bound("x-minimum"), bound("x-maximum")];
@@ -187,7 +187,7 @@ fn number(schema: &Value, choices: &mut Choices) -> Value {
     choices.json_number(low, high)
 }
 
-/// A string that no unit makes a quantity.
+/// A string that is not a quantity.
 fn text(key: &str, choices: &mut Choices) -> String {
     if key == "pattern" {
         let slots = choices.whole(1, 40);

@@ -1,4 +1,4 @@
-//! Any words of tc: they are refused in one line, or read as a queue that is printed and read back.
+//! Target for tc: any words are either refused with a message of one line, or read as a queue that is printed and read back.
 
 use bloatlab_aqm::{Form, QueueConfig, Tc};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::shared_schema;
 /// Reads the text, the words or the queue that these bytes choose.
 ///
 /// # Panics
-/// If a reader does, or if what is printed is not read back.
+/// If a reader panics, or if the printed command is not read back as the same queue.
 pub fn tc(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let text = match choices.byte() % 4 {
@@ -33,11 +33,11 @@ pub fn tc(bytes: &[u8]) {
     }
 }
 
-/// What is printed is read back.
+/// Checks that a printed queue is read back.
 fn round_trip(queue: &QueueConfig) {
     for every in [false, true] {
         let Ok(lines) = queue.to_tc("eth0", every) else {
-            // Linux lacks the queue, or something of it.
+            // Linux does not have the queue or one of its parameters.
             continue;
         };
         let back = read(&lines.join("\n")).map(|queue| used(json!(queue)));
@@ -83,7 +83,7 @@ pub fn queue(choices: &mut Choices) -> Option<QueueConfig> {
     repaired_algorithm(&mut value, QueueConfig::validate)
 }
 
-/// Lines of words that some qdisc knows, each with a value that may suit it.
+/// A line of options that some qdisc has, each with a value that may be valid.
 fn words(choices: &mut Choices) -> String {
     let all = QueueConfig::all();
     let qdiscs: Vec<&Tc> = all.iter().flat_map(QueueConfig::tc).collect();
@@ -114,7 +114,7 @@ fn words(choices: &mut Choices) -> String {
     text.join("\n")
 }
 
-/// Something to write after a word of this form.
+/// A value for an option of this form.
 fn value(form: Form, choices: &mut Choices) -> String {
     let units: &[&str] = match form {
         Form::Flag(_) | Form::Several(_) | Form::Nothing => return String::new(),

@@ -1,4 +1,4 @@
-//! The cases are what they are meant to be: valid, varied and over soon.
+//! Tests that the cases are valid, varied and short.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use bloatlab_units::Streams;
 use crate::choices::Choices;
 use crate::{congestion_control, scenario};
 
-/// Random bytes of the case of this number.
+/// The random bytes of case `number`.
 fn bytes(number: u64) -> Vec<u8> {
     let mut rng = Streams::new(number).stream("bytes");
     (0..600).map(|_| rng.bits() as u8).collect()
 }
 
 #[test]
-fn nearly_every_document_is_made_valid_and_all_kinds_are_in_them() {
+fn nearly_every_document_becomes_valid_and_together_they_have_all_kinds() {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut count = |name: &str| *seen.entry(name.to_owned()).or_default() += 1;
     let mut given_up = 0;
@@ -56,7 +56,7 @@ fn nearly_every_document_is_made_valid_and_all_kinds_are_in_them() {
 }
 
 #[test]
-fn every_congestion_control_is_chosen_with_other_parameters() {
+fn every_congestion_control_is_chosen_with_several_parameters() {
     let mut changed: BTreeMap<&str, u32> = BTreeMap::new();
     for number in 0..3_000 {
         let config = congestion_control::config(&mut Choices::new(&bytes(number)));

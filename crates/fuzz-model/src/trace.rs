@@ -1,4 +1,5 @@
-//! Any file as a trace, in any format and with any switches: it is refused in one line, or replayed and written and read back.
+//! Target for traces: any file, in any format and with any options, is either refused with a message of one line, or replayed, written and
+//! read back.
 
 use std::path::PathBuf;
 
@@ -12,18 +13,18 @@ use serde_json::json;
 use crate::choices::Choices;
 
 const UNITS: [Unit; 4] = [Unit::Bit, Unit::Kilobit, Unit::Megabit, Unit::Gigabit];
-/// Packets that a link sends by the trace, and until when.
+/// Maximum number of packets that a link sends by the trace, and the time at which it stops.
 const PACKETS: usize = 200;
 const HORIZON: u64 = 100 * SECOND;
-/// Intervals over which deliveries are counted, at most.
+/// Maximum number of intervals over which deliveries are counted.
 const INTERVALS: u64 = 20_000;
 /// Times and spans that a file may have.
 const LONGEST: u64 = 1_000_000 * SECOND;
 
-/// Reads the file that these bytes are, as the first of them say.
+/// Reads bytes as a trace file. The first bytes choose the format and the options.
 ///
 /// # Panics
-/// If a reader does, or if what is written is not read back.
+/// If a reader panics, or if a written trace is not read back.
 pub fn trace(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let how = Reading {
@@ -41,7 +42,7 @@ pub fn trace(bytes: &[u8]) {
         Ok(trace) => trace,
         Err(why) => return one_line(&why),
     };
-    // Not so short that most of the time goes into counting.
+    // Long enough that counting does not dominate.
     let interval = Duration(interval.0.max(trace.span() / INTERVALS));
     replay(&file, &how, ends);
     let info = match trace.info(None, interval) {
@@ -62,7 +63,7 @@ pub fn trace(bytes: &[u8]) {
     }
 }
 
-/// What is written in a format is read back.
+/// Checks that a trace that is written in a format is read back.
 fn written(trace: &TraceFile, format: Format, unit: Unit, interval: Duration) {
     let text = match trace.text(format, unit, interval) {
         Ok(text) => text,
@@ -79,7 +80,7 @@ fn written(trace: &TraceFile, format: Format, unit: Unit, interval: Duration) {
     let file = File::new(text.as_bytes());
     let again = match TraceFile::read(&Disk, file.name(), &how) {
         Ok(again) => again,
-        // Longer than a file may be, or in more lines.
+        // The trace exceeds the maximum length or number of lines of a file.
         Err(why) => {
             let short = trace.span() <= LONGEST && rates.len() > 1;
             let in_time = rates
@@ -102,7 +103,7 @@ fn written(trace: &TraceFile, format: Format, unit: Unit, interval: Duration) {
     }
 }
 
-/// A link sends by the trace.
+/// Sends packets over a link that follows the trace.
 fn replay(file: &File, how: &Reading, ends: &str) {
     let mut document = match how.format {
         Some(format) if format.holds_deliveries() => json!({ "kind": "mahimahi" }),
@@ -154,7 +155,7 @@ fn one_line(why: &str) {
     );
 }
 
-/// A file that goes with its owner.
+/// A temporary file that is removed when its owner is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -175,7 +176,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // The test is over all the same.
+        // A file that cannot be removed does not fail the test.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,10 +1,10 @@
-//! Every kept case runs without a finding: what the fuzzer found worth keeping, and what was a finding once.
+//! Every kept case runs without a finding: the corpus of the fuzzer, and former findings.
 
 use std::fs;
 
 use bloatlab_fuzz_model::{TARGETS, corpus};
 
-/// Runs all cases of a folder, and says how many there are of each target.
+/// Runs all cases of a folder and returns their number for each target.
 fn replay(folder: &str) -> Vec<(&'static str, usize)> {
     let all = TARGETS.iter().map(|target| {
         let cases = corpus::read(folder, target.name);
@@ -25,7 +25,7 @@ fn the_corpus_has_cases_of_every_target_and_no_finding() {
 }
 
 #[test]
-fn what_was_a_finding_is_none() {
+fn former_findings_pass() {
     replay("regressions");
     for target in &TARGETS {
         for (comment, case) in corpus::read("regressions", target.name) {
@@ -36,7 +36,7 @@ fn what_was_a_finding_is_none() {
 }
 
 #[test]
-fn every_kept_file_is_of_a_target() {
+fn every_kept_file_belongs_to_a_target() {
     for folder in ["corpus", "regressions"] {
         let known: Vec<_> = TARGETS
             .iter()

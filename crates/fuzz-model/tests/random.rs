@@ -1,9 +1,9 @@
-//! Every target holds under random cases: the same at every run, and more of them in a soak.
+//! Every target passes random cases. Each run of the test has the same cases; a soak has more.
 
 use bloatlab_fuzz_model::{TARGETS, corpus, mutate};
 use bloatlab_units::Streams;
 
-/// Cases of each target.
+/// Number of cases of each target.
 fn cases(target: &str) -> u64 {
     match target {
         "scenario" => 150,

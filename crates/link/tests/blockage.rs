@@ -1,4 +1,4 @@
-//! The blockage models of TR 38.901 against values worked out by hand, and what they make of a rate.
+//! The blockage models of TR 38.901 compared with values computed by hand, and their effect on a rate.
 
 use bloatlab_link::blockage::{
     AngularBlockers, AngularScreen, Crossings, Orientation, Person, Screen, Surroundings,
@@ -16,7 +16,7 @@ const PERSON: Screen = Screen {
 };
 
 #[test]
-fn a_person_amid_a_path_costs_what_the_standard_says() {
+fn a_person_in_the_middle_of_a_path_attenuates_as_in_the_standard() {
     let length = wavelength(60.0);
     let middle = |apart: f64| {
         let person = Screen {
@@ -25,10 +25,10 @@ fn a_person_amid_a_path_costs_what_the_standard_says() {
         };
         person.loss(length, apart, [1.0, 1.0])
     };
-    // At 60 GHz: mid-path of a 4 m link 15.2 dB, of an 8 m link 12.4 dB.
+    // At 60 GHz: 15.2 dB in the middle of a 4 m link, and 12.4 dB in that of an 8 m link.
     assert!((middle(4.0) - 15.2).abs() < 0.05, "{}", middle(4.0));
     assert!((middle(8.0) - 12.4).abs() < 0.05, "{}", middle(8.0));
-    // More than 5 dB for about 0.3 s at 1 m/s: over 0.3 m.
+    // More than 5 dB for about 0.3 s at 1 m/s, which is 0.3 m.
     let walk = (-1000..=1000).map(|mm| Screen {
         aside: f64::from(mm) * 1e-3,
         ..PERSON
@@ -40,8 +40,8 @@ fn a_person_amid_a_path_costs_what_the_standard_says() {
 }
 
 #[test]
-fn an_edge_that_grazes_takes_half_of_the_field() {
-    // A screen that is wide, high and just at the path: one of its shares is 0, the other nearly a half.
+fn a_screen_that_touches_the_path_takes_half_of_the_field() {
+    // A wide, high screen whose edge touches the path: one of its terms is 0, the other nearly a half.
     let wall = Screen {
         aside: 500.0,
         width: 1000.0,
@@ -55,7 +55,7 @@ fn an_edge_that_grazes_takes_half_of_the_field() {
         ..wall
     };
     assert!(beside.loss(wavelength(60.0), 100.0, [500.0, 500.0]) < 0.3);
-    // Below the path, beyond an antenna.
+    // Below the path, and behind an antenna.
     let low = Screen {
         along: 2.0,
         aside: 0.0,
@@ -83,12 +83,12 @@ fn a_screen_at_an_angle_by_hand() {
     // F = atan(pi/2 sqrt(pi/lambda x))/pi = atan(5.2588)/pi = 0.440174 and atan(2.6262)/pi = 0.384167.
     let hand = -20.0 * (1.0_f64 - (2.0 * 0.440174) * (2.0 * 0.384167)).log10();
     assert!((screen.loss(length, 350.0, 90.0) - hand).abs() < 0.01);
-    // Across the north, and the same on both sides.
+    // Across north, and the same on both sides.
     let [left, right] = [343.0, 357.0].map(|azimuth| screen.loss(length, azimuth, 90.0));
     assert!((left - right).abs() < 1e-9 && left > 0.0 && left < hand);
     assert_eq!(screen.loss(length, 0.0, 90.0), 0.0);
     assert_eq!(screen.loss(length, 350.0, 95.0), 0.0);
-    // Grazing its side: half of what the full height lets through.
+    // At its side: half of the attenuation at full height.
     let grazing = screen.loss(length, 355.0, 90.0);
     assert!(grazing > 2.5 && grazing < 6.02, "{grazing}");
 }
@@ -96,7 +96,7 @@ fn a_screen_at_an_angle_by_hand() {
 #[test]
 fn a_body_is_behind_its_receiver() {
     let portrait = |azimuth: f64, zenith: f64| Orientation::Portrait.loss(azimuth, zenith);
-    // 260 degrees, 120 wide; 100 degrees, 80 high.
+    // At 260 degrees, 120 wide; at 100 degrees, 80 high.
     assert_eq!(portrait(260.0, 100.0), 30.0);
     assert_eq!([portrait(201.0, 90.0), portrait(199.0, 90.0)], [30.0, 0.0]);
     assert_eq!(
@@ -113,12 +113,12 @@ fn a_body_is_behind_its_receiver() {
 }
 
 #[test]
-fn blockers_at_angles_are_uniform_and_forget_over_the_distance() {
+fn blockers_at_angles_are_uniform_and_decorrelate_with_distance() {
     let rng = Streams::new(5).stream("blockers");
     let mut blockers = AngularBlockers::new(Surroundings::Indoor, 1.0, rng);
     let (mut azimuths, mut widths, mut products) = (Vec::new(), Vec::new(), 0.0);
     let mut before = blockers.screens()[0];
-    // Every 5 s at 1 m/s: 5 m, the correlation distance indoors.
+    // Every 5 s at 1 m/s: 5 m, which is the correlation distance indoors.
     for look in 1..=40_000 {
         blockers.go(look * 5 * SECOND);
         let screen = blockers.screens()[0];
@@ -134,7 +134,7 @@ fn blockers_at_angles_are_uniform_and_forget_over_the_distance() {
         assert!((square * 12.0 - 1.0).abs() < 0.03, "{square}");
         assert!(values.iter().all(|v| (0.0..=1.0).contains(v)));
     }
-    // Normal values correlated by 1/e give uniform ones correlated by 6/pi asin(1/2e).
+    // Normal values with correlation 1/e give uniform values with correlation 6/pi asin(1/2e).
     let expected = 6.0 / std::f64::consts::PI * (0.5 * (-1.0_f64).exp()).asin();
     let correlation = products / 40_000.0 * 12.0;
     assert!(
@@ -144,7 +144,7 @@ fn blockers_at_angles_are_uniform_and_forget_over_the_distance() {
 }
 
 #[test]
-fn people_cross_as_often_and_as_fast_as_they_are_said_to() {
+fn people_cross_at_the_configured_rate_and_speed() {
     let person = Person {
         width: 0.3,
         height: 1.7,
@@ -158,7 +158,7 @@ fn people_cross_as_often_and_as_fast_as_they_are_said_to() {
         for screen in &now {
             assert!((0.0..4.0).contains(&screen.along) && screen.aside.abs() < 5.02);
         }
-        // 15 mm a look.
+        // 15 mm between two reads.
         crossed += now
             .iter()
             .filter(|s| (0.0..0.015).contains(&s.aside))
@@ -184,7 +184,7 @@ fn rates(document: Value, seconds: u64) -> Vec<f64> {
 #[test]
 fn a_blocked_path_loses_rate_by_its_table() {
     let crossed = rates(json!({ "kind": "blockage", "snr": 17.0 }), 4000);
-    // 17 dB are 3080 Mbit/s; less 15.2 dB mid-path nothing is left.
+    // 17 dB give 3080 Mbit/s. After 15.2 dB of attenuation in the middle of the path, the rate is 0.
     assert_eq!(crossed.iter().copied().fold(0.0, f64::max), 3080.0);
     assert!(crossed.contains(&0.0) && crossed.contains(&1155.0));
     let outages: Vec<usize> = crossed
@@ -192,7 +192,7 @@ fn a_blocked_path_loses_rate_by_its_table() {
         .filter(|run| run[0] < 1540.0)
         .map(<[f64]>::len)
         .collect();
-    // 400 people in 4000 s; each takes more than 8 dB for some 0.2 s. Two at once count once.
+    // 400 people in 4000 s. Each attenuates by more than 8 dB for about 0.2 s. Two at the same time count once.
     assert!((320..=480).contains(&outages.len()), "{}", outages.len());
     let mean = outages.iter().sum::<usize>() as f64 / outages.len() as f64;
     assert!((15.0..35.0).contains(&mean), "{mean} looks of 10 ms");
@@ -201,12 +201,12 @@ fn a_blocked_path_loses_rate_by_its_table() {
     let drifting = rates(own, 200);
     assert!(drifting.contains(&2000.0) && drifting.iter().any(|rate| *rate < 2000.0));
     let held = json!({ "kind": "blockage", "model": "a", "orientation": "portrait", "azimuth": 260, "snr": 33.0, "interval": "1s" });
-    // The body takes 30 dB of the 33: below the first row.
+    // The body attenuates by 30 of the 33 dB, so the SNR is below the first row.
     assert!(rates(held, 10).iter().all(|rate| *rate == 0.0));
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let refusal = |document: Value| {
         let how: Result<RateVariation, _> = serde_json::from_value(document);
         how.expect("a variation").load(&Disk).expect_err("refused")

@@ -1,4 +1,4 @@
-//! What leaves a transmitter when its rate varies, against a count of bits nanosecond by nanosecond and by hand.
+//! A transmitter whose rate varies, compared with a count of bits per nanosecond and with values computed by hand.
 
 mod common;
 
@@ -19,23 +19,23 @@ fn carrier(document: Value, nominal: u64) -> Carrier {
 
 #[test]
 fn a_change_in_the_middle_of_a_packet_counts_for_the_bits_after_it() {
-    // 1500 bytes at 12 Mbit/s take 1 ms; after 250 us of it 9000 bits are left, which at 1 Mbit/s take 9 ms.
+    // 1500 bytes at 12 Mbit/s take 1 ms. After 250 us 9000 bits are left, which take 9 ms at 1 Mbit/s.
     let steps = json!({ "kind": "steps", "steps": [{ "at": "250us", "value": "1Mbit/s" }, { "at": "5ms", "value": "12Mbit/s" }] });
     let mut link = carrier(steps, 12 * MBIT);
-    // 9000 bits less the 4750 sent until 5 ms: 4250 bits at 12 Mbit/s are 354166.67 ns.
+    // 9000 bits minus the 4750 sent until 5 ms: the other 4250 bits take 354166.67 ns at 12 Mbit/s.
     assert_eq!(link.transmit(0, 1500), 5_354_166);
-    // The fraction is carried on: 12000 bits more end at 6354166.67.
+    // The fraction is kept: the next 12000 bits end at 6354166.67.
     assert_eq!(link.transmit(5_354_166, 1500), 6_354_166);
     assert_eq!(link.transmit(6_354_166, 1500), 7_354_166);
     assert_eq!(link.transmit(7_354_166, 3000), 9_354_166);
-    // Offered until 10 ms: 3000 + 4750 + 60000 bits, of which 60000 were used.
+    // Capacity until 10 ms: 3000 + 4750 + 60000 bits, of which 60000 were used.
     let reading = link.read(10 * MILLISECOND);
     assert_eq!(reading.offered, 67_750_000_000_000);
     assert_eq!(reading.used, 60_000_000_000_000);
 }
 
 #[test]
-fn an_outage_holds_the_packet_under_way() {
+fn an_outage_holds_the_packet_in_transmission() {
     let steps = json!({ "kind": "steps", "steps": [{ "at": "1ms", "value": "0bit/s" }, { "at": "1s", "value": "6Mbit/s" }] });
     let mut link = carrier(steps, 6 * MBIT);
     assert_eq!(link.transmit(0, 1500), SECOND + MILLISECOND);
@@ -44,31 +44,31 @@ fn an_outage_holds_the_packet_under_way() {
         (half.offered, half.used),
         (6_000_000_000_000, 6_000_000_000_000)
     );
-    // For ever: it ends after the run.
+    // The outage does not end: the transmission ends after the run.
     let steps = json!({ "kind": "steps", "steps": [{ "at": "1ms", "value": "0bit/s" }] });
     assert!(carrier(steps, 6 * MBIT).transmit(0, 1500) > 100 * SECOND);
 }
 
 #[test]
-fn a_trace_is_exact_to_the_delivery_and_comes_round() {
+fn a_trace_is_exact_to_the_delivery_and_repeats() {
     let trace = json!({ "kind": "mahimahi", "deliveries": [0, 2, 2, 5, 10] });
     let mut link = carrier(trace, MBIT);
     let ms = |at: Nanos| at * MILLISECOND;
-    // The delivery at 0 is over when the first packet comes.
+    // The delivery at 0 has passed when the first packet arrives.
     assert_eq!(link.transmit(0, 1500), ms(2));
-    // A packet that waits takes the second delivery of the same instant, and the half that the next leaves goes to the one after it.
+    // A waiting packet uses the second delivery of the same instant. The next one uses half of a delivery, and the one after it the other half.
     assert_eq!(link.transmit(ms(2), 1500), ms(2));
     assert_eq!(link.transmit(ms(2), 750), ms(5));
     assert_eq!(link.transmit(ms(5), 750), ms(5));
     assert_eq!(link.transmit(ms(5), 100), ms(10));
-    // Begun anew at 10: its 0 is 10 again. A packet of 3100 bytes uses the 1400 left, that delivery, and 200 of the one at 12.
+    // The trace repeats at 10 ms. A packet of 3100 bytes uses the 1400 left, the delivery at 10, and 200 bytes of the one at 12.
     assert_eq!(link.transmit(ms(10), 3100), ms(12));
     link.rest();
-    // What was left is lost for a packet that finds the link at rest, even at the same instant.
+    // A packet that finds the link idle does not get the rest of a delivery, even at the same instant.
     assert_eq!(link.transmit(ms(12), 40), ms(15));
     link.rest();
     assert_eq!(link.transmit(ms(15), 40), ms(20));
-    // What happens at an instant counts after it: the two deliveries at 20 ms, and the packet that takes one.
+    // A reading excludes its instant: the two deliveries at 20 ms, and the packet that uses one.
     assert_eq!(link.read(ms(20)).offered, 9 * 12_000_000_000_000);
     let reading = link.read(ms(20) + 1);
     // Deliveries until 20 ms: 0 2 2 5 10 10 12 12 15 20 20.
@@ -79,7 +79,7 @@ fn a_trace_is_exact_to_the_delivery_and_comes_round() {
     );
 }
 
-/// Every delivery of a measured trace takes a packet that waits, over two passes.
+/// Every delivery of a measured trace carries a waiting packet, over two passes.
 #[test]
 fn replay_is_exact_on_measured_traces() {
     let Some(folder) = common::traces() else {
@@ -101,7 +101,7 @@ fn replay_is_exact_on_measured_traces() {
         let rng = Streams::new(3).stream("link");
         let loaded = how.load(&Disk).expect("a trace");
         let mut link = loaded.carrier(Rate(MBIT), &rng, 10 * last * MILLISECOND);
-        // The packet comes at 0, when the deliveries of that instant are over.
+        // The packet arrives at 0, after the deliveries of that instant.
         let passes = [0, last].map(|origin| lines.iter().map(move |at| origin + at));
         let (mut now, mut count) = (0, 0);
         for at in passes.into_iter().flatten().filter(|at| *at > 0) {
@@ -111,7 +111,7 @@ fn replay_is_exact_on_measured_traces() {
         }
         let at_once = lines.iter().filter(|at| **at == 0).count();
         assert_eq!(count, 2 * lines.len() - at_once);
-        // Unused: those of instant 0, and those with which the third pass begins.
+        // Unused are the deliveries at 0, and those at the start of the third pass.
         let reading = link.read(now + 1);
         let unused = 2 * at_once as u128 * 12_000_000_000_000;
         assert_eq!(reading.offered - reading.used, unused);
@@ -121,7 +121,7 @@ fn replay_is_exact_on_measured_traces() {
 #[test]
 fn poisson_deliveries_have_the_mean_rate_and_its_spread() {
     let mut link = carrier(json!({ "kind": "poisson" }), 12 * MBIT);
-    // 1000 deliveries a second are expected; over 100 windows of 100 ms the variance equals the mean of 100.
+    // 1000 deliveries per second are expected. Over 100 windows of 100 ms, the variance equals the mean of 100.
     let mut counts = Vec::new();
     let mut before = 0;
     for window in 1..=1000 {
@@ -142,7 +142,7 @@ fn poisson_deliveries_have_the_mean_rate_and_its_spread() {
 }
 
 #[test]
-fn what_a_trace_must_not_hold() {
+fn invalid_traces_are_refused() {
     let folder = std::env::temp_dir().join(format!("bloatlab-traces-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let refusal = |text: &[u8]| {
@@ -174,7 +174,7 @@ fn what_a_trace_must_not_hold() {
     assert!(
         refusal(&[0xff, 0xfe, 0, 10]).starts_with("file: `FILE` line 1: must be a whole number")
     );
-    // Another file than the one that a stored scenario was run with.
+    // A different file than the stored scenario was run with.
     let file = folder.join("good");
     std::fs::write(&file, "1\r\n2\r\n").expect("written");
     let mut how: RateVariation =
@@ -214,7 +214,7 @@ proptest! {
         }
     }
 
-    /// Packets back to back and with gaps: bits sent between begin and end are the packet's, to a nanosecond's worth.
+    /// Packets back to back and with gaps: the bits sent between begin and end are those of the packet, except for the last nanosecond.
     #[test]
     fn the_bits_of_a_packet_are_those_of_its_time(levels in proptest::collection::vec(0_u64..50, 2..30), packets in proptest::collection::vec((40_u64..3000, 0_u64..5_000_000), 1..60)) {
         let length = MILLISECOND * 3 / 2;
@@ -228,7 +228,7 @@ proptest! {
             at if at >= last => 10 * MBIT,
             at => levels[((at - 1) / length) as usize] * MBIT,
         };
-        // bit/s times ns, by the segments between.
+        // bit/s times ns, summed over segments.
         let integral = |from: Nanos, to: Nanos| -> u128 {
             let mut edges: Vec<Nanos> = (0..=levels.len() as u64).map(|i| i * length + 1).filter(|e| (from..to).contains(e)).collect();
             edges.push(to);
@@ -247,7 +247,7 @@ proptest! {
             prop_assert!(done >= now);
             used += u128::from(size) * 8_000_000_000;
             run.1 += u128::from(size) * 8_000_000_000;
-            // Since the transmitter last rested: all packets are out, but for less than a nanosecond of the rate then.
+            // Since the transmitter was last idle, all bits of packets were sent, except for less than a nanosecond at the current rate.
             let sent = integral(run.0, done);
             prop_assert!(sent <= run.1 && run.1 < sent + u128::from(50 * MBIT), "{sent} {}", run.1);
             let half = link.read(now + (done - now) / 2);

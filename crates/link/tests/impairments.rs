@@ -1,4 +1,4 @@
-//! Bursts of losses and jitter, by their statistics.
+//! Statistics of loss bursts and jitter.
 
 use bloatlab_link::{Action, ImpairmentConfig, gilbert_elliott, jitter};
 use bloatlab_units::{Interrupt, MILLISECOND, Streams};
@@ -17,13 +17,13 @@ fn losses(params: gilbert_elliott::Params, count: usize) -> Vec<bool> {
 
 #[test]
 fn bursts_have_the_length_and_share_of_the_model() {
-    // Gilbert's model with everything lost in the bad state: bursts are geometric with mean 1/r, and p / (p + r) is lost.
+    // Gilbert's model, where every packet is lost in the bad state: bursts are geometric with mean 1/r, and p / (p + r) is lost.
     let params = bursts(json!({ "p": 0.01, "r": 0.25 }));
     assert!((params.mean() - 0.01 / 0.26).abs() < 1e-12);
     let lost = losses(params, 2_000_000);
     assert!(!lost[0], "it begins in the good state");
     let share = lost.iter().filter(|lost| **lost).count() as f64 / 2e6;
-    // 19,231 bursts are expected: their number and their length vary by 1 % together.
+    // 19,231 bursts are expected. Their number and their length vary by 1 % together.
     assert!((share / params.mean() - 1.0).abs() < 0.04, "{share}");
     let runs: Vec<usize> = lost
         .chunk_by(|a, b| a == b)
@@ -37,19 +37,19 @@ fn bursts_have_the_length_and_share_of_the_model() {
 #[test]
 fn elliott_loses_in_both_states() {
     let params = bursts(json!({ "p": 0.1, "r": 0.3, "h": 0.5, "k": 0.98 }));
-    // A quarter of the time bad: 0.75 x 0.02 + 0.25 x 0.5.
+    // A quarter of the time is bad: 0.75 x 0.02 + 0.25 x 0.5.
     assert!((params.mean() - 0.14).abs() < 1e-12);
     let lost = losses(params, 1_000_000);
     let share = lost.iter().filter(|lost| **lost).count() as f64 / 1e6;
     assert!((share - 0.14).abs() < 0.003, "{share}");
-    // Without `r` states are independent: so are losses.
+    // Without `r`, states are independent, and so are losses.
     let lost = losses(bursts(json!({ "p": 0.2 })), 1_000_000);
     let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / 1e6;
     assert!((pairs - 0.04).abs() < 0.001, "{pairs}");
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let burst = |text: Value| bursts(text).validate().expect_err("refused");
     assert_eq!(
         burst(json!({ "p": 0 })),
@@ -81,7 +81,7 @@ fn what_is_refused() {
 #[test]
 fn jitter_has_the_moments_of_its_distribution() {
     for (name, variance, below) in [
-        // Variance in units of size squared; share of draws below the mean.
+        // Variance in units of the squared size, and share of draws below the mean.
         ("uniform", 1.0 / 3.0, 0.5),
         ("normal", 1.0, 0.5),
         // Below 1.5: 1 - (2/3)^3.
@@ -101,7 +101,7 @@ fn jitter_has_the_moments_of_its_distribution() {
         let square = draws.iter().map(|d| d * d).sum::<f64>() / f64::from(n);
         let early = draws.iter().filter(|d| **d < 0.0).count() as f64 / f64::from(n);
         assert!(mean.abs() < 0.01, "{name}: mean {mean}");
-        // The fourth moment of a Pareto with shape 3 is infinite: its variance converges slowly.
+        // The fourth moment of a Pareto distribution with shape 3 is infinite, so its variance converges slowly.
         assert!(
             (square / variance - 1.0).abs() < 0.1,
             "{name}: variance {square}"

@@ -1,4 +1,4 @@
-//! The 60 GHz generator against the published statistics of the measured traces (Srivastava, Fund and Panwar 2020).
+//! The 60 GHz generator compared with the published statistics of the measured traces (Srivastava, Fund and Panwar 2020).
 
 use bloatlab_link::{Disk, RateVariation};
 use bloatlab_units::{Rate, Streams};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const SEEDS: u64 = 200;
 
-/// Mbit/s of the samples in so many seconds.
+/// The samples of `seconds` seconds in Mbit/s.
 fn samples(document: Value, seconds: f64, interval: f64, seed: u64) -> Vec<f64> {
     let mut how: RateVariation = serde_json::from_value(document).expect("a variation");
     let rng = Streams::new(seed).stream("vary/bottleneck/rate");
@@ -18,7 +18,7 @@ fn samples(document: Value, seconds: f64, interval: f64, seed: u64) -> Vec<f64> 
     changes.iter().map(|change| change.value * 1e-6).collect()
 }
 
-/// Lengths in samples of the runs below 2000 Mbit/s.
+/// Lengths of the dips below 2000 Mbit/s, in samples.
 fn dips(samples: &[f64]) -> Vec<usize> {
     let runs = samples.chunk_by(|a, b| (*a < 2000.0) == (*b < 2000.0));
     runs.filter(|run| run[0] < 2000.0)
@@ -44,7 +44,7 @@ struct Published {
     share: f64,
 }
 
-/// mmwave-aqm: length, means, median, range; dips below 2000 Mbit/s with their mean length and their share of the time.
+/// mmwave-aqm: length, means, median and range; dips below 2000 Mbit/s with their mean length and their share of the time.
 #[rustfmt::skip]
 const PUBLISHED: [Published; 4] = [
     Published { preset: "sl", interval: 0.30, seconds: 126.6, mean: 2905.0, median: 2956.0, least: 2310.0, most: 3080.0, dips: 0.0, dip: 0.0, share: 0.0 },
@@ -91,7 +91,7 @@ fn the_presets_have_the_published_statistics() {
 }
 
 #[test]
-fn blockages_look_as_the_recipe_says() {
+fn blockages_have_the_shape_of_the_recipe() {
     let long = |preset: &str, interval: f64| {
         samples(
             json!({ "kind": "mmwave", "preset": preset }),
@@ -102,13 +102,13 @@ fn blockages_look_as_the_recipe_says() {
     };
     let of = |samples: &[f64]| -> (usize, usize) {
         let mut dips = dips(samples);
-        // The last may be cut off by the end.
+        // The end of the run may cut off the last one.
         dips.pop();
         (*dips.iter().min().unwrap(), *dips.iter().max().unwrap())
     };
     let sb = long("sb", 0.3);
     assert_eq!(of(&sb), (2, 7));
-    // One level a blockage, then 3 s at 2310.
+    // One level per blockage, then 3 s at 2310.
     for (place, pair) in sb.windows(2).enumerate() {
         if pair[0] < 2000.0 {
             assert!(pair[0] == 962.0 || pair[0] == 1155.0);
@@ -121,7 +121,7 @@ fn blockages_look_as_the_recipe_says() {
     }
     assert_eq!(of(&long("lb", 0.3)), (9, 24));
     let mobb = long("mobb", 0.25);
-    // Two gaps of less than half a sample lie a sample apart.
+    // Two gaps of less than half a sample are one sample apart.
     assert_eq!(of(&mobb), (1, 4));
     assert!(mobb.contains(&0.0));
     assert!(
@@ -129,14 +129,14 @@ fn blockages_look_as_the_recipe_says() {
             .iter()
             .any(|&rate| (3100.5..3599.5).contains(&rate) || rate > 3850.0)
     );
-    // No fall is deeper than to a sixth, but to 0.
+    // A fall is to at least a sixth, or to 0.
     let above: Vec<f64> = mobb.into_iter().filter(|&rate| rate > 0.0).collect();
     assert!(above.contains(&385.0));
     assert!(above.windows(2).all(|pair| 6.0 * pair[1] >= pair[0]));
 }
 
 #[test]
-fn what_a_user_sets_counts() {
+fn user_settings_replace_the_preset() {
     let read = |document: Value| {
         serde_json::from_value::<RateVariation>(document)
             .expect("a variation")
@@ -182,7 +182,7 @@ fn what_a_user_sets_counts() {
 }
 
 #[test]
-fn a_rate_of_zero_may_keep_the_one_before() {
+fn a_rate_of_zero_may_keep_the_previous_rate() {
     let walking = |keeps: bool| {
         let how = json!({ "kind": "mmwave", "preset": "mobb", "zero_keeps_rate": keeps });
         samples(how, 2000.0, 0.25, 3)

@@ -1,4 +1,4 @@
-//! Rate files: their formats, the quirks of the player of the 60 GHz traces, and what is refused.
+//! Rate files: their formats, the options that reproduce the player of the 60 GHz traces, and refusals.
 
 mod common;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const MBIT: u64 = 1_000_000;
 
-/// A file of its own, which goes with it.
+/// A temporary file that is removed when it is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -39,7 +39,7 @@ fn of(file: &Path, options: &Value) -> RateVariation {
     serde_json::from_value(document).expect("a variation")
 }
 
-/// Mbit/s at these instants in ms.
+/// Mbit/s at these times in ms.
 fn at(mut how: RateVariation, instants: &[u64]) -> Vec<f64> {
     let loaded = how.load(&Disk).expect("a rate file");
     let rng = Streams::new(1).stream("rate");
@@ -56,13 +56,13 @@ fn at(mut how: RateVariation, instants: &[u64]) -> Vec<f64> {
 }
 
 #[test]
-fn each_format_is_read_and_told_from_the_other() {
+fn each_format_is_read_and_distinguished() {
     let plain = json!({});
     let intervals = File::new("intervals", b"10,0.5\n20, 0.25\n5.5,1\n");
     let seen = [0, 499, 500, 749, 750, 1749, 1750, 2250];
     let expected = [10.0, 10.0, 20.0, 20.0, 5.5, 5.5, 10.0, 20.0];
     assert_eq!(at(intervals.with(&plain), &seen), expected);
-    // The first instant is the start; the last line lasts as long as the one before it.
+    // The first time is the start. The last line lasts as long as the one before it.
     for (name, text) in [
         ("tab", "3.0\t10.0\n3.5\t20.0\r\n3.75\t5.5\n"),
         ("space", " 3 10\n3.5  20\n3.75 5.5"),
@@ -78,7 +78,7 @@ fn each_format_is_read_and_told_from_the_other() {
         at(intervals.with(&held), &[0, 1749, 1750, 99_000]),
         [10_000.0, 5500.0, 5500.0, 5500.0]
     );
-    // What a file looks like is only a default.
+    // The format guessed from the file is only a default.
     let ascending = File::new("ascending", b"1,0.5\n2,0.5\n3,0.5\n");
     let as_intervals = json!({ "format": "rate_interval" });
     assert_eq!(at(ascending.with(&plain), &[0, 1000, 2500]), [0.5; 3]);
@@ -89,7 +89,7 @@ fn each_format_is_read_and_told_from_the_other() {
 }
 
 #[test]
-fn the_quirks_of_the_player_are_switches() {
+fn options_reproduce_the_quirks_of_the_player() {
     let file = File::new("quirks", b"0,0.10\n30,0.25\n0,0.30\n9,0.31\n8,0.30");
     let on = |names: &[&str]| {
         let options = names.iter().map(|name| ((*name).to_owned(), json!(true)));
@@ -98,7 +98,7 @@ fn the_quirks_of_the_player_are_switches() {
     let seen = [0, 99, 100, 349, 350, 649, 650, 959, 960, 1259, 1260];
     let plain = [0.0, 0.0, 30.0, 30.0, 0.0, 0.0, 9.0, 9.0, 8.0, 8.0, 0.0];
     assert_eq!(at(on(&[]), &seen), plain);
-    // Before the first rate that is set, the constant one; when it comes round, the last.
+    // Before the first rate, the constant rate applies; when the trace repeats, the last rate.
     let kept = [7.0, 7.0, 30.0, 30.0, 30.0, 30.0, 9.0, 9.0, 8.0, 8.0, 8.0];
     assert_eq!(at(on(&["zero_keeps_rate"]), &seen), kept);
     // 0.1, 0.2, 0.3, 0.3, 0.3.
@@ -114,7 +114,7 @@ fn the_quirks_of_the_player_are_switches() {
 
 #[test]
 fn a_change_in_the_middle_of_a_packet_counts_for_the_bits_after_it() {
-    // The packet of 12000 bits: 3000 at 12 Mbit/s until 250 us, then nothing for 1 ms, then 9000 at 6 Mbit/s.
+    // A packet of 12000 bits: 3000 at 12 Mbit/s until 250 us, none for 1 ms, then 9000 at 6 Mbit/s.
     let file = File::new("packet", b"12,0.00025\n0,0.001\n6,0.01\n");
     let mut how = file.with(&json!({ "at_end": "hold" }));
     let loaded = how.load(&Disk).expect("a rate file");
@@ -125,7 +125,7 @@ fn a_change_in_the_middle_of_a_packet_counts_for_the_bits_after_it() {
 }
 
 #[test]
-fn what_a_file_must_not_hold() {
+fn invalid_files_are_refused() {
     let refusal = |text: &[u8], options: Value| {
         let file = File::new("refused", text);
         let why = file.with(&options).load(&Disk).expect_err("refused");
@@ -134,7 +134,7 @@ fn what_a_file_must_not_hold() {
     };
     let plain = |text: &[u8]| refusal(text, json!({}));
     assert_eq!(plain(b""), "file: `FILE` holds no line");
-    // The sum of their times would not fit into 64 bits.
+    // The sum of their durations exceeds 64 bits.
     assert_eq!(
         plain(&b"10,1000000\n".repeat(20_000)),
         "file: `FILE` lasts longer than 1000000000 s"
@@ -197,7 +197,7 @@ fn what_a_file_must_not_hold() {
 }
 
 #[test]
-fn a_stored_file_is_held_to_its_digest() {
+fn a_stored_file_must_have_its_digest() {
     let file = File::new("digest", b"10,0.5\n");
     let mut how = file.with(&json!({}));
     how.load(&Disk).expect("a rate file");
@@ -209,13 +209,13 @@ fn a_stored_file_is_held_to_its_digest() {
     );
 }
 
-/// The authors' traces and those of Lumos5G, where they are at hand.
+/// The traces of the authors and those of Lumos5G, if they are available.
 #[test]
 fn measured_traces_have_the_published_statistics() {
     let Some(traces) = common::traces() else {
         return;
     };
-    // Seconds and mean of mmwave-aqm's table, in the order of its rows.
+    // Seconds and mean in the table of mmwave-aqm, in the order of its rows.
     for (name, seconds, mean) in [
         ("sl", 126.6, 2905.0),
         ("sb", 133.1, 2726.0),
@@ -229,7 +229,7 @@ fn measured_traces_have_the_published_statistics() {
     }
     let walking = traces.join("lumos5g/5g_trace_51_walking");
     assert_eq!(whole(of(&walking, &json!({}))).0, 799 * SECOND);
-    // The lost digit makes 0.2 of the 0.25 and 0.26 that mobb's lines hold. (mmwave-aqm says 0.83, which no reading of the file gives.)
+    // Without the lost digit, lines of mobb have 0.25 and 0.26; with it 0.2. (mmwave-aqm says 0.83, which no reading of the file gives.)
     let options = json!({ "interval_loses_digit": true, "skips_unfinished_line": true });
     let span = |name: &str, options: &Value| {
         whole(of(
@@ -242,7 +242,7 @@ fn measured_traces_have_the_published_statistics() {
     assert!((ratio - 0.788).abs() < 0.0005, "{ratio}");
 }
 
-/// The length of one pass, and its mean rate in Mbit/s.
+/// Length of one pass, and mean rate in Mbit/s.
 fn whole(mut how: RateVariation) -> (Nanos, f64) {
     use bloatlab_link::LoadedRate;
     let LoadedRate::Timeline(timeline) = how.load(&Disk).expect("a rate file") else {

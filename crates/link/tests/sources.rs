@@ -1,4 +1,4 @@
-//! Values over time, by hand and by their statistics.
+//! Values over time, compared with values computed by hand and with their statistics.
 
 use bloatlab_link::{DelayVariation, Probability, Trajectory, Variation};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND, Streams};
@@ -58,8 +58,8 @@ fn a_pulse_spends_half_its_period_at_each_level() {
 }
 
 #[test]
-fn a_random_walk_moves_as_its_equation_says() {
-    // Bounds out of reach: the moves are an autoregression of order one.
+fn a_random_walk_follows_its_equation() {
+    // The bounds are out of reach, so the walk is a first-order autoregression.
     let text = json!({ "kind": "random_walk", "min": "0s", "max": "1h", "sigma": "1ms", "rho": 0.6, "interval": "10ms" });
     let how = read(text);
     let start = 1800 * SECOND;
@@ -105,7 +105,7 @@ fn a_random_walk_stays_within_its_bounds_and_reaches_them() {
 }
 
 #[test]
-fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
+fn a_markov_chain_follows_its_dwell_times_and_weights() {
     let text = json!({ "kind": "markov", "states": [
         { "value": "10ms", "dwell": "50ms" },
         { "value": "20ms", "dwell": "100ms", "to": [1, 0, 3] },
@@ -113,7 +113,7 @@ fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
     ] });
     let how = read(text);
     assert_eq!(how.bounds(1e6), (10e6, 30e6));
-    // Jumps: from 1 to 2 and 3 alike; from 2 to 1 and 3 as 1 to 3; from 3 to 1. Of 10 visits to 1 there are 5 to 2, and 5 + 3.75 to 3.
+    // Jumps: from 1 to 2 or 3 equally; from 2 to 1 or 3 as 1 to 3; from 3 to 1. Per 10 visits to 1 there are 5 to 2, and 5 + 3.75 to 3.
     let visits = [10.0, 5.0, 8.75];
     let weights: Vec<f64> = visits
         .iter()
@@ -131,7 +131,7 @@ fn a_markov_chain_dwells_and_jumps_as_its_states_say() {
     for (time, weight) in times.iter().zip(&weights) {
         let share = f64::from(*time) / f64::from(n);
         let expected = weight / weights.iter().sum::<f64>();
-        // 400,000 looks are 2000 s: some 15,000 rounds.
+        // 400,000 reads are 2000 s, which is about 15,000 rounds.
         assert!((share / expected - 1.0).abs() < 0.05, "{share} {expected}");
     }
 }
@@ -158,7 +158,7 @@ fn a_sinusoid_is_read_at_each_interval_and_does_not_drift() {
 }
 
 #[test]
-fn a_handover_pauses_and_draws_a_delay() {
+fn a_handover_pauses_and_chooses_a_delay() {
     let text = json!({ "kind": "handover", "min": "20ms", "max": "60ms", "pause": "100ms", "first": "12s" });
     let how = read(text);
     assert_eq!(how.bounds(10e6), (10e6, 160e6));
@@ -189,7 +189,7 @@ fn a_handover_pauses_and_draws_a_delay() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let refusal = |document: Value| {
         let how: Variation<Probability> = serde_json::from_value(document).expect("a variation");
         how.validate().expect_err("refused")

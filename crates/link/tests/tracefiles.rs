@@ -1,4 +1,4 @@
-//! Traces as files: what is read back is what was written, and what is said about them.
+//! Traces as files: a written trace is read back, and its statistics are right.
 
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ fn text(trace: &TraceFile, format: Format) -> String {
 }
 
 #[test]
-fn every_format_says_what_it_holds() {
+fn every_format_is_recognised() {
     let steps = json!({ "kind": "steps", "steps": [
         { "at": "500ms", "value": "2.5Mbit/s" }, { "at": "1250ms", "value": "0bit/s" }, { "at": "1750ms", "value": "24Mbit/s" }
     ] });
@@ -59,7 +59,7 @@ fn every_format_says_what_it_holds() {
         text(&trace, Format::RateInterval),
         "12,0.5\n2.5,0.75\n0,0.5\n24,0.25\n"
     );
-    // The last lasts as long as the one before it: halved.
+    // The last line lasts as long as the one before it, so it was halved.
     assert_eq!(
         text(&trace, Format::TimeRate),
         "0 12\n0.5 2.5\n1.25 0\n1.75 24\n1.875 24\n"
@@ -74,7 +74,7 @@ fn every_format_says_what_it_holds() {
         .lines()
         .map(|l| l.parse().expect("ms"))
         .collect();
-    // One a ms; then one each 4.8 ms; none; two a ms. Of 1.875 Mbit 0.25 are left after 156, which come first at 24 Mbit/s.
+    // One per ms; one per 4.8 ms; none; two per ms. After 156, 0.25 of 1.875 Mbit are left. They are sent first, at 24 Mbit/s.
     assert_eq!(
         deliveries[..501],
         *(1..=500).chain([505]).collect::<Vec<u64>>()
@@ -86,7 +86,7 @@ fn every_format_says_what_it_holds() {
 }
 
 #[test]
-fn a_made_trace_is_what_the_bottleneck_of_that_seed_does() {
+fn a_generated_trace_equals_the_bottleneck_with_that_seed() {
     let document = json!({ "kind": "mmwave", "preset": "lb" });
     let trace = made(document.clone(), 120);
     assert_eq!(
@@ -113,7 +113,7 @@ fn a_made_trace_is_what_the_bottleneck_of_that_seed_does() {
 }
 
 #[test]
-fn deliveries_are_counted_and_come_back() {
+fn deliveries_are_counted_and_read_back() {
     let lines = "0\n3\n3\n100\n101\n250\n";
     let file = File::new("mahimahi", lines);
     let trace = file.read(&Reading::default()).expect("a trace");
@@ -122,7 +122,7 @@ fn deliveries_are_counted_and_come_back() {
         (Format::Mahimahi, 6, 250 * MILLISECOND)
     );
     assert_eq!(text(&trace, Format::Mahimahi), lines);
-    // Four up to 100 ms, one up to 200 ms, one in the last 50.
+    // Four until 100 ms, one until 200 ms, one in the last 50 ms.
     assert_eq!(
         text(&trace, Format::RateInterval),
         "0.48,0.1\n0.12,0.1\n0.24,0.05\n"
@@ -141,7 +141,7 @@ fn deliveries_are_counted_and_come_back() {
 }
 
 #[test]
-fn what_is_said_about_a_trace() {
+fn statistics_of_a_trace() {
     let file = File::new("info", "100,1\n40,0.5\n30,0.5\n90,1\n100,1\n10,2");
     let info = file
         .read(&Reading::default())
@@ -150,7 +150,7 @@ fn what_is_said_about_a_trace() {
         .expect("few intervals");
     assert_eq!((info.entries, info.seconds), (6, 6.0));
     assert!((info.mean - (100.0 + 35.0 + 190.0 + 20.0) / 6.0).abs() < 1e-9);
-    // Half of the time is at or below 40; dips are below 20.
+    // Half of the time, the rate is at most 40. Dips are below 20.
     assert_eq!(
         [info.median, info.least, info.most, info.below],
         [40.0, 10.0, 100.0, 20.0]
@@ -171,7 +171,7 @@ fn what_is_said_about_a_trace() {
 }
 
 #[test]
-fn intervals_without_end_are_refused() {
+fn infinite_intervals_are_refused() {
     let trace = File::new("long", "333333333\n").read(&Reading::default());
     let trace = trace.expect("a trace");
     let why = "interval: 1ms makes 333333333 intervals of this trace; at most 10000000 are counted: give at least 33333334ns";
@@ -184,7 +184,7 @@ fn intervals_without_end_are_refused() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refusals() {
     let refusal =
         |text: &str, how: Reading| File::new("refused", text).read(&how).expect_err("refused");
     let plain = |text: &str| refusal(text, Reading::default());
@@ -237,14 +237,14 @@ proptest! {
         prop_assert_eq!(trace.rates(TENTH), Ok(expected.clone()));
         let how = Reading { format: Some(format), ..Reading::default() };
         let again = File::new("back", &text(&trace, format)).read(&how).expect("a trace");
-        // A last line that was halved may lack the nanosecond that has no half.
+        // Halving the last line may lose an odd nanosecond.
         prop_assert!(trace.span() - again.span() <= u64::from(format == Format::TimeRate));
         if format == Format::RateInterval {
             prop_assert_eq!(again.rates(TENTH), Ok(expected));
         }
     }
 
-    /// What deliveries carry up to any instant is what the rate carried, less than one of them and a millisecond's rounding.
+    /// Up to any time, deliveries carry what the rate carried, minus at most one delivery and the rounding to a millisecond.
     #[test]
     fn deliveries_carry_what_the_rate_does(pieces in proptest::collection::vec((0_u64..100, 1_u64..300), 1..20)) {
         let lines: String = pieces.iter().map(|(rate, span)| format!("{rate},{}\n", *span as f64 * 1e-3)).collect();
@@ -255,7 +255,7 @@ proptest! {
         for (rate, span) in pieces {
             at += span;
             bits += rate * 1000 * span;
-            // Whole milliseconds: nothing is rounded at the ends of pieces.
+            // Whole milliseconds, so the ends of pieces are not rounded.
             let carried = deliveries.iter().filter(|d| **d <= at).count() as u64;
             prop_assert_eq!(carried, bits / 12_000);
         }

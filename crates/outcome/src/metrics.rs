@@ -142,7 +142,7 @@ metrics! {
         F_RX_PACKETS = "rx_packets", "packets", Higher,
             "packets of the data direction that arrived", "RFC 7928";
         F_DROPPED_AQM = "dropped_aqm", "packets", Lower,
-            "packets of the data direction that a queue's law dropped", "RFC 7928";
+            "packets of the data direction that the algorithm of a queue dropped", "RFC 7928";
         F_DROPPED_OVERFLOW = "dropped_overflow", "packets", Lower,
             "packets of the data direction dropped because a queue was full", "RFC 7928";
         F_RESIDUE = "residue", "packets", Lower,

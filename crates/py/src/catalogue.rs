@@ -1,4 +1,4 @@
-//! What the engine can do, as JSON: the document's schema, the algorithms, the metrics.
+//! The schema of the document, the algorithms and the metrics, as JSON.
 
 use bloatlab_outcome::{Better, Metric, metrics};
 use bloatlab_scenario::Scenario;
@@ -60,7 +60,7 @@ fn definition(scope: &str, metric: &Metric) -> Value {
     })
 }
 
-/// The package's version and a hash of the sources that decide results.
+/// The version of the package and a hash of the sources that decide results.
 #[pyfunction]
 pub fn engine_version() -> &'static str {
     concat!(env!("CARGO_PKG_VERSION"), "+", env!("BLOATLAB_SOURCES"))

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-/// One line that says what a plugin did wrong and where.
+/// One line with the error of a plugin and its place.
 pub fn complaint(py: Python<'_>, class: &str, doing: &str, error: &PyErr) -> String {
     let kind = error
         .get_type(py)

@@ -1,4 +1,4 @@
-//! A congestion control written in Python: one call into Python for every call of the sender.
+//! A congestion control in Python. Each call of the sender calls Python once.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Window {
     /// Maximum segment size, bytes of payload.
     #[pyo3(get, set)]
     mss: u64,
-    /// Pacing rate, bytes per second; 0: not paced.
+    /// Pacing rate in bytes per second. 0 for no pacing.
     #[pyo3(get, set)]
     pacing: u64,
     /// Bytes that pacing may send in one burst; below two segments, each segment is paced.
@@ -30,7 +30,7 @@ pub struct Window {
     quantum: u64,
 }
 
-/// A delivery-rate sample; `interval` 0 means that there is none.
+/// A delivery-rate sample. There is none if `interval` is 0.
 #[pyclass(frozen, get_all, module = "bloatlab._core")]
 #[derive(Clone)]
 pub struct RateSample {
@@ -40,7 +40,7 @@ pub struct RateSample {
     app_limited: bool,
 }
 
-/// What one ACK told the sender. Times in ns, amounts in bytes.
+/// What the sender learns from one ACK. Times are in ns, amounts in bytes.
 #[pyclass(frozen, get_all, module = "bloatlab._core")]
 pub struct Ack {
     now: u64,

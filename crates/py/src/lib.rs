@@ -1,4 +1,4 @@
-//! The extension module `bloatlab._core`: scenarios go down, Arrow tables come up.
+//! The extension module `bloatlab._core`: takes scenarios and returns Arrow tables.
 
 mod catalogue;
 mod complaint;

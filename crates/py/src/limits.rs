@@ -1,5 +1,5 @@
-//! What a run may cost on this machine. The limits come from the environment, not from the scenario: they change no result, so they are not part of
-//! a run's identity, and each worker of a cluster can have other limits.
+//! Limits on the cost of a run on this machine. They come from the environment, because they do not change results and are not part of the
+//! identity of a run. Each worker of a cluster can have different limits.
 
 use std::env;
 
@@ -9,9 +9,9 @@ use pyo3::PyResult;
 
 use crate::errors::ScenarioError;
 
-/// Memory that a run may take, such as `16GB`.
+/// Variable with the memory that a run may take, such as `16GB`.
 const MEMORY: &str = "BLOATLAB_MEMORY";
-/// Packets that a run may simulate, such as `50e9`.
+/// Variable with the number of packets that a run may simulate, such as `50e9`.
 const PACKETS: &str = "BLOATLAB_PACKETS";
 
 /// The limits of this process.

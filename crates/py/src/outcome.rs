@@ -17,13 +17,13 @@ pub struct Outcome(pub bloatlab_outcome::Outcome);
 
 #[pymethods]
 impl Outcome {
-    /// Hash of every table; equal for equal (scenario, seed, engine version).
+    /// Hash of all tables. Equal for equal scenario, seed and engine version.
     #[getter]
     fn digest(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.digest())
     }
 
-    /// Events the engine processed.
+    /// Number of events that the engine processed.
     #[getter]
     fn events(&self) -> u64 {
         self.0.events

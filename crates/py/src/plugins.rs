@@ -1,4 +1,4 @@
-//! The user's own algorithms: found by class name among the factories that Python passed.
+//! Algorithms written in Python, found by class name among the factories that Python passes.
 
 use std::sync::Arc;
 

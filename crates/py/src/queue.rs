@@ -1,4 +1,4 @@
-//! A queue discipline written in Python. The packets stay in Rust; Python holds handles.
+//! A queue discipline in Python. The packets stay in Rust, and Python has handles.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ pub struct Handle {
     /// The ECN field on arrival.
     #[pyo3(get)]
     ecn: u8,
-    /// When it entered this queue, ns.
+    /// Time of its enqueue in this queue, ns.
     #[pyo3(get)]
     enqueued_at: u64,
     wishes: Wishes,
@@ -42,7 +42,7 @@ pub struct Handle {
 
 #[pymethods]
 impl Handle {
-    /// Sets congestion experienced; false when the packet is not ECN-capable.
+    /// Marks the packet with Congestion Experienced. Returns false if it is not ECN-capable.
     fn mark(&self) -> bool {
         if self.ecn != 0 {
             self.wish(Wish::Mark);
@@ -64,7 +64,7 @@ impl Handle {
     }
 }
 
-/// The Python object and the packets it holds.
+/// The Python object and its packets.
 pub struct PythonQueue {
     object: Py<PyAny>,
     class: String,
@@ -95,7 +95,7 @@ impl PythonQueue {
         Some(packet)
     }
 
-    /// Does what Python asked for during a call.
+    /// Carries out the requests that Python made during a call.
     fn grant(&mut self, sink: &mut dyn Sink<Packet>) {
         let wishes = self
             .wishes

@@ -1,4 +1,4 @@
-//! Reading a scenario and running it, with the GIL released.
+//! Reads and runs a scenario with the GIL released.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Control {
         self.0.progress()
     }
 
-    /// Wall time of each piece of the event loop, ns; empty unless `timed`.
+    /// Wall time of each piece of the event loop in ns. Empty without `timed`.
     #[getter]
     fn laps(&self) -> Vec<u64> {
         self.0.laps()

@@ -1,4 +1,4 @@
-//! Traces: rates over time as files.
+//! Traces: files of rates over time.
 
 use bloatlab_link::tracefile::{Format, Reading, TraceFile, Unit};
 use bloatlab_scenario::{Disk, Scenario, ScenarioError as Refused};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::errors::ScenarioError;
 
-/// Where a scenario says how the rate of its bottleneck varies.
+/// The key of a scenario that varies the rate of the bottleneck.
 const PLACE: &str = "dumbbell.vary.rate";
 
 /// A rate over time: one pass of a trace.
@@ -126,7 +126,7 @@ impl Trace {
         Ok(points)
     }
 
-    /// The text of a file in this format.
+    /// The text of the trace in this format.
     fn text(&self, format: &str, unit: &str, interval_text: &str) -> PyResult<String> {
         let (format, unit): (Format, Unit) = (word(format)?, word(unit)?);
         let text = self.0.text(format, unit, interval(interval_text)?);

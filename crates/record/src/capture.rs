@@ -1,4 +1,4 @@
-//! A pcap file of a run, as tcpdump would write it with a short snapshot length: real headers, no payload.
+//! Writes a pcap file of a run, as tcpdump does with a short snapshot length: full headers without payload.
 
 use std::fmt;
 use std::io::Write;
@@ -10,7 +10,7 @@ use bloatlab_tcp::segment::{ACK, AE, COUNTERS_SIZE, CWR, ECE, FIN, HEADER, SYN, 
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
-/// Why there is no capture.
+/// Errors of a capture.
 #[derive(Debug)]
 pub enum CaptureError {
     /// The run did not record its packets.
@@ -33,10 +33,10 @@ impl fmt::Display for CaptureError {
 
 impl std::error::Error for CaptureError {}
 
-/// Writes what passed at one point: at a link's transmitter if it is named (of a bearer of a cell, at its UE), else at the senders of data.
+/// Writes the packets at one point: the transmitter of a named link, the UE of a named bearer of a cell, or without a name the senders of data.
 ///
 /// # Errors
-/// Packets that were not recorded, an unknown link, a file that cannot be written.
+/// If packets were not recorded, the link is unknown, or the file cannot be written.
 pub fn write_pcap(
     outcome: &Outcome,
     link: Option<&str>,
@@ -59,7 +59,7 @@ pub fn write_pcap(
     };
     let passes = |event: &PacketEvent| match &point {
         Point::Transmitter(number) => event.step == Step::Dequeue && event.place == *number,
-        // At end 0: data leaves, what comes back arrives.
+        // At end 0, where data packets leave and packets of the reverse path arrive.
         Point::Senders => match event.direction {
             0 => event.step == Step::Send,
             _ => event.step == Step::Receive,
@@ -91,9 +91,9 @@ pub fn write_pcap(
 /// Where packets are seen.
 enum Point {
     Senders,
-    /// The transmitter of the link of this number.
+    /// The transmitter of the link with this number.
     Transmitter(u32),
-    /// A UE; by flow, which of its directions goes down to it.
+    /// A UE. For each flow, the direction that is the downlink of this UE.
     Ue(Vec<Option<u8>>),
 }
 
@@ -103,7 +103,7 @@ fn place(outcome: &Outcome, name: &str) -> Option<u32> {
     Some(at as u32)
 }
 
-/// By flow, which of its directions goes down to this UE; none where it has packets of another.
+/// For each flow, the direction that is the downlink of this UE. None for flows of other UEs.
 fn downward(outcome: &Outcome, ue: u32) -> Vec<Option<u8>> {
     let mut down = vec![None; outcome.flow_names.len()];
     let bearers = outcome.links.iter().filter_map(|link| {
@@ -151,7 +151,7 @@ fn headers(packet: &PacketEvent, identification: u16, handshake: Handshake) -> V
         Protocol::Udp => 6,
         Protocol::Echo => 2,
     };
-    // RFC 9293 section 3.1: the pseudo header counts; the payload is all zeros and adds nothing.
+    // RFC 9293 section 3.1: the sum includes the pseudo header. The payload is zeros and adds nothing.
     let pseudo = if protocol == 1 {
         0
     } else {
@@ -170,7 +170,7 @@ fn headers(packet: &PacketEvent, identification: u16, handshake: Handshake) -> V
     ip
 }
 
-/// RFC 1071.
+/// The Internet checksum of RFC 1071.
 fn checksum(start: u32, bytes: &[u8]) -> u16 {
     let mut sum = start;
     for pair in bytes.chunks(2) {
@@ -185,7 +185,7 @@ fn checksum(start: u32, bytes: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Server port 5001, client ports from 40000, a new one for every connection of a flow.
+/// Server port 5001. Client ports start at 40000, with a new port for every connection of a flow.
 fn ports(packet: &PacketEvent) -> [u8; 4] {
     let (client, server) = (40_000 + u16::from(packet.connection), 5001_u16);
     let (from, to) = if packet.direction == 0 {
@@ -217,13 +217,13 @@ fn tcp(packet: &PacketEvent, handshake: Handshake) -> Vec<u8> {
     bytes
 }
 
-/// The header's length and the flags.
+/// The length of the header and the flags.
 fn flags(segment: &Segment, options: usize) -> [u8; 2] {
     // RFC 9768 section 3.2: AE is the last of the bits that follow the length.
     let length = ((20 + options) as u8 / 4) << 4 | u8::from(segment.has(AE));
-    // Segments with payload are pushed, as a sender without more to say does.
+    // Segments with payload have PSH set.
     let push = if segment.length > 0 { 0x08 } else { 0 };
-    // RFC 3168 section 6.1: ECE and CWR, which a segment keeps a bit lower, are the first two of the flags.
+    // RFC 3168 section 6.1: ECE and CWR are the first two flags. In our segments they are one bit lower.
     let echo = (segment.flags & (ECE | CWR)) << 1;
     [length, segment.flags & (FIN | SYN | ACK) | echo | push]
 }
@@ -237,7 +237,7 @@ fn options(segment: &Segment, handshake: Handshake) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(40);
     if segment.has(SYN) {
         // MSS, SACK permitted, timestamps, NOP, window scale: 20 bytes.
-        // RFC 6691 section 2: the option does not count the options that segments carry.
+        // RFC 6691 section 2: the MSS option does not include the options of segments.
         let [high, low] = ((handshake.mss + HEADER - 40).min(65_535) as u16).to_be_bytes();
         bytes.extend([2, 4, high, low, 4, 2]);
         timestamps(&mut bytes);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn options_fill_the_header_that_was_counted() {
+    fn options_fill_the_length_of_the_header() {
         for (blocks, counters) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 8), (1, 8), (2, 8)] {
             let segment = Segment {
                 blocks,

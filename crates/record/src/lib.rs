@@ -1,4 +1,4 @@
-//! An engine's outcome as Arrow tables, and its packets as a pcap file.
+//! Writes the outcome of a run as Arrow tables, and its packets as a pcap file.
 
 mod capture;
 mod tables;

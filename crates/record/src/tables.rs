@@ -14,7 +14,7 @@ use arrow_schema::ArrowError;
 use bloatlab_outcome::{HOST, Outcome, PacketEvent, Protocol, Series, Value};
 use bloatlab_tcp::segment::MORE;
 
-/// Bits of the `flags` column beside TCP's own: a datagram, an echo.
+/// Bits of the `flags` column that are not flags of TCP: a datagram, an echo.
 const DATAGRAM: u16 = 0x100;
 const ECHO: u16 = 0x200;
 
@@ -26,7 +26,7 @@ fn numbers(values: impl IntoIterator<Item = f64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(values))
 }
 
-/// NaN stands for a value that does not exist, which a table shows as null.
+/// NaN means that there is no value. Tables have null for it.
 fn nullable(values: &[f64]) -> ArrayRef {
     let mut builder = Float64Builder::with_capacity(values.len());
     values
@@ -35,7 +35,7 @@ fn nullable(values: &[f64]) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// Names by index, stored once each.
+/// A column of names, where each name is stored once.
 fn names_of(indices: impl Iterator<Item = u32>, names: &[&str]) -> Result<ArrayRef, ArrowError> {
     let keys = arrow_array::Int32Array::from_iter_values(indices.map(|i| i as i32));
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
@@ -120,7 +120,7 @@ fn metrics(
     RecordBatch::try_from_iter(columns)
 }
 
-/// Histograms; times in ms, lengths in packets, weights in counts or, for `queue_packets`, in seconds.
+/// The histograms. Times are in ms, lengths in packets, and weights are counts, or seconds for `queue_packets`.
 fn histograms(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     let (mut scope, mut name, mut quantity) = (
         StringDictionaryBuilder::<Int32Type>::new(),
@@ -213,10 +213,10 @@ fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     ])
 }
 
-/// Every table of an outcome, by name; `packets` only if they were recorded.
+/// All tables of an outcome, by name. `packets` is there only if packets were recorded.
 ///
 /// # Errors
-/// None in practice: Arrow checks that columns are of equal length.
+/// If columns differ in length, which Arrow checks.
 pub fn tables(outcome: &Outcome) -> Result<Vec<(&'static str, RecordBatch)>, ArrowError> {
     let flow_names: Vec<&str> = outcome.flows.iter().map(|f| f.name.as_str()).collect();
     let link_names: Vec<&str> = outcome.links.iter().map(|l| l.name.as_str()).collect();
@@ -301,7 +301,7 @@ pub fn tables(outcome: &Outcome) -> Result<Vec<(&'static str, RecordBatch)>, Arr
     Ok(tables)
 }
 
-/// Metrics as `{entity: {metric: value}}`, every entity present. The time is linear in the number of values.
+/// Metrics as `{entity: {metric: value}}`, with every entity. Takes time linear in the number of values.
 pub fn metrics_by_entity<'a>(
     values: &'a [Value],
     names: impl Iterator<Item = &'a str>,
@@ -357,7 +357,7 @@ mod tests {
         assert!(by["bottleneck"]["utilization"] > 0.5);
     }
 
-    /// A search through all values for each of 100,000 flows would take 50 billion steps.
+    /// Searching all values for each of 100,000 flows would take 50 billion steps.
     #[test]
     fn metrics_of_a_hundred_thousand_flows_are_gathered_in_one_pass() {
         const FLOWS: usize = 100_000;

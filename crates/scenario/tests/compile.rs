@@ -1,4 +1,4 @@
-//! What documents become: boxes, paths and names.
+//! Boxes, paths and names of compiled documents.
 
 mod common;
 #[path = "common/plans.rs"]
@@ -203,7 +203,7 @@ fn the_examples_of_the_documentation_are_valid() {
         (6, 2),
         (8, 2),
         (3, 3),
-        // With a timeline, a dumbbell can lose packets both ways.
+        // With a timeline, a dumbbell can lose packets in both directions.
         (4, 1),
     ];
     assert_eq!(shapes, expected);
@@ -218,18 +218,18 @@ fn the_examples_of_the_documentation_are_valid() {
 #[test]
 fn large_but_reasonable_runs_are_taken() {
     let runs = [
-        // 100,000 flows on a shared link cannot have more under way than it holds.
+        // 100,000 flows on a shared link cannot have more packets in flight than the link holds.
         json!({
             "duration": "10s", "sample_interval": "1s",
             "dumbbell": { "rate": "1Gbit/s", "rtt": "20ms" }, "flows": [{ "count": 100_000 }]
         }),
-        // Fetches share their link's capacity.
+        // Fetches share the capacity of their link.
         json!({
             "duration": "1h", "sample_interval": "1s",
             "dumbbell": { "rate": "1Gbit/s", "rtt": "20ms" },
             "flows": [{ "count": 1000, "traffic": { "kind": "fetch", "response": "10MB" } }]
         }),
-        // A short transfer in small segments says nothing of the others.
+        // A short transfer in small segments does not change the estimate for the others.
         json!({
             "duration": "1h", "sample_interval": "1s",
             "dumbbell": { "rate": "10Gbit/s", "rtt": "1ms" },

@@ -1,4 +1,4 @@
-//! What cells become: channels, queues, and bearers with the flows that go on them.
+//! Compiled cells: channels, queues, and bearers with their flows.
 
 #[path = "common/plans.rs"]
 mod plans;
@@ -38,7 +38,7 @@ fn only_queues_that_can_be_long_count_in_a_flow_s_sojourn() {
             .to_vec()
     };
     assert_eq!(transits(json!({})), [true, true, false]);
-    // A queue in the UPF is there to be waited in.
+    // Packets wait in a queue of the UPF.
     let upf = json!({ "backhaul": { "rate": "100Mbit/s", "queue": "codel" } });
     assert_eq!(transits(upf), [true, false, false]);
 }
@@ -70,7 +70,7 @@ fn flows_go_both_ways_on_the_bearer_of_their_qos_flow() {
         "duration": "1s", "cell": bearers(),
         "flows": [
             {}, { "qfi": 5 }, { "ue": 2, "qfi": 2 }, { "ue": 2, "qfi": 1, "direction": "reverse" },
-            // On no bearer's list: the default one.
+            // Not in the list of any bearer, so it uses the default bearer.
             { "qfi": 63 },
         ],
     });

@@ -1,4 +1,4 @@
-//! How propagation is divided between the ways, and between the links and the flows.
+//! How propagation is divided between directions, and between links and flows.
 
 #[path = "common/plans.rs"]
 mod plans;
@@ -24,7 +24,7 @@ fn propagation_is_shared_between_the_ways_as_said() {
         (0.0, 0, 100_000_001),
         (0.1, 10_000_000, 90_000_001),
         (0.3, 30_000_000, 70_000_001),
-        // Half of an odd nanosecond is on the way back.
+        // The odd nanosecond belongs to the reverse direction.
         (0.5, 50_000_000, 50_000_001),
         (0.7, 70_000_001, 30_000_000),
         (1.0, 100_000_001, 0),
@@ -85,7 +85,7 @@ fn impairments_are_boxes_in_order_and_jitter_has_the_propagation() {
     );
     assert_eq!(plan.flows[0].base_rtt, 10_000_000);
     assert!(link(&plan, "bottleneck").vary_delay.is_none());
-    // 3 ms at most, and the millisecond of jitter.
+    // At most 3 ms, and 1 ms of jitter.
     let last = plan.boxes.last().expect("a box");
     assert_eq!(last.propagation_bounds(), (2_000_000, 4_000_000));
     let (ways, _) = names(serde_json::json!([{ "rtt": "20ms" }, {}]), None);
@@ -125,7 +125,7 @@ fn halves_of_a_varying_rtt_share_their_stream() {
     };
     assert_eq!(back.bounds(), (2, 5));
     assert_eq!(there.stream, back.stream);
-    // A loss that is nothing at first has a box all the same.
+    // A loss that starts at 0 also has a box.
     assert_eq!(plan.boxes[plan.flows[0].forward[1]].name, "loss");
 }
 

@@ -1,4 +1,4 @@
-//! The files that a scenario names: they come from wherever the caller says, and each is read once.
+//! Files that a scenario names come from the caller, and each is read once.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bloatlab_scenario::{Files, Limits, Scenario};
 use serde_json::{Value, json};
 
-/// Files in memory, and how often each was read.
+/// Files in memory, with the number of times each was read.
 #[derive(Default)]
 struct Memory {
     files: BTreeMap<String, String>,
@@ -51,7 +51,7 @@ fn a_file_is_read_once_however_often_it_is_named() {
     let checked = Scenario::load(&two_links().to_string(), &memory, &Limits::default());
     let checked = checked.expect("a valid document");
     assert_eq!(memory.read.borrow()["lte"], 1);
-    // Both places note the digest: the stored document refuses another file.
+    // Both places keep the digest, so the stored document refuses a different file.
     let canonical = checked.scenario.to_canonical_json();
     assert_eq!(canonical.matches("digest").count(), 2);
     let other = Memory::with("lte", "1\n4\n");

@@ -1,4 +1,4 @@
-//! What a document may cost, how large and how deep it may be, and what things may be called.
+//! Limits on the cost, size, depth and names of a document.
 
 use bloatlab_scenario::{Disk, Limits, Scenario};
 use bloatlab_units::Bytes;
@@ -38,7 +38,7 @@ fn every_reply_of_a_ping_is_a_row() {
         "{refused}"
     );
     accepted(&ping("1ms"));
-    // Many of them together.
+    // Many of them, which together cost too much.
     let many =
         document(json!([{ "count": 1000, "traffic": { "kind": "ping", "interval": "10ms" } }]));
     assert!(refusal(&many).starts_with("flows[0].traffic.interval: the run needs about"));
@@ -83,7 +83,7 @@ fn what_waits_in_an_endless_queue_takes_memory() {
     accepted(&full);
 }
 
-/// What fills a queue is what the slowest link on the way holds back, not what could wait at the fastest.
+/// Only the slowest link on a path fills its queue; the limits of faster links do not count.
 #[test]
 fn many_flows_with_links_of_their_own_fit() {
     let mut many = document(json!([{ "count": 20_000 }]));
@@ -165,7 +165,7 @@ fn limits_can_be_raised() {
     .expect("raised");
 }
 
-/// A rate that changes at every nanosecond keeps a machine as busy as packets do.
+/// A rate that changes every nanosecond costs as much as packets do.
 #[test]
 fn changes_and_deliveries_count() {
     let vary = |rate: Value| {
@@ -212,7 +212,7 @@ fn parameters_are_not_multiplied_without_bound() {
     assert!(refusal(&queue).starts_with("dumbbell.queue: has parameters of 1000"));
 }
 
-/// Every place that takes a name, with this name.
+/// Documents with this name in every place that takes one.
 fn named(name: &str) -> Vec<(&'static str, Value)> {
     let flow = |key: &str| {
         let mut flow = json!({});
@@ -330,7 +330,7 @@ fn text_is_refused_by_its_key() {
 #[test]
 fn depth_is_bounded_in_values_too() {
     let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({ "params": [inner] }));
-    // Five levels lie above `deep`: the document, `flows`, the flow, its congestion control, `params`.
+    // Five levels are above `deep`: the document, `flows`, the flow, its congestion control, `params`.
     let of = |levels| {
         document(json!([{ "cca": { "kind": "python", "class": "a:B", "params": deep(levels) } }]))
     };
@@ -353,7 +353,7 @@ fn a_text_that_is_too_long_is_refused() {
 #[test]
 fn files_are_limited_in_all() {
     let path = std::env::temp_dir().join(format!("bloatlab-together-{}", std::process::id()));
-    // Sparse: it takes no room on the disk.
+    // A sparse file, which takes no room on the disk.
     std::fs::File::create(&path)
         .unwrap()
         .set_len(200_000_000)

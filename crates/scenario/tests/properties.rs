@@ -1,4 +1,4 @@
-//! Whatever a document holds, it is compiled to a sound plan or refused with a path; nothing panics.
+//! Any document is compiled to a valid plan or refused with a path. Nothing panics.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
     found.push(at);
 }
 
-/// Values that are wrong in most places, and some that are right in many.
+/// Values that are invalid in most places, and some that are valid in many.
 fn junk() -> Vec<Value> {
     let numbers = [
         0_i64,
@@ -50,13 +50,13 @@ fn junk() -> Vec<Value> {
         "10ms",
         "24h",
         "9999999h",
-        // The largest of each quantity.
+        // The largest value of each quantity.
         "2499999h",
         "8999999999Gbit/s",
         "8999999999GB",
         "8999999999999999999p",
         "8999999999999999999buffers",
-        // Just below the end of what 64 bits of a nanosecond's share hold.
+        // Just below the largest value that fits into 64 bits of nanosecond fractions.
         "1h",
         "3599999999999ns",
         "0bit/s",
@@ -114,14 +114,14 @@ fn junk() -> Vec<Value> {
 
 #[derive(Clone, Debug)]
 enum Change {
-    /// Another value.
+    /// Replaces a value.
     Replace(Index, Index),
-    /// The value of another place.
+    /// Copies the value of another place.
     Copy(Index, Index),
     Remove(Index),
-    /// Another key.
+    /// Renames a key.
     Rename(Index, String),
-    /// A list's element once more.
+    /// Repeats an element of a list.
     Repeat(Index),
 }
 
@@ -181,7 +181,7 @@ fn apply(document: &mut Value, change: &Change) {
     }
 }
 
-/// What an engine relies on.
+/// Checks what an engine relies on.
 fn assert_sound(plan: &Plan) {
     assert!(plan.duration > 0 && plan.sample_interval > 0 && plan.warmup < plan.duration);
     let mut names = HashSet::new();
@@ -250,7 +250,7 @@ proptest! {
             apply(&mut document, change);
         }
         check(&document);
-        // Text is read like values.
+        // Text and values must be read alike.
         let text = Scenario::from_json(&document.to_string());
         prop_assert_eq!(text, Scenario::from_value(document));
     }

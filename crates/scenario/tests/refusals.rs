@@ -1,4 +1,4 @@
-//! Every refusal names the key and says what is allowed; the golden file shows them as a user sees them.
+//! Every refusal names the key and says what is allowed. The golden file shows refusals as users see them.
 
 #[path = "common/refused.rs"]
 mod refused;
@@ -17,7 +17,7 @@ fn without(mut document: Value, pointer: &str) -> Value {
     document
 }
 
-/// A dumbbell whose bottleneck is a shaper round this queue.
+/// A dumbbell whose bottleneck is a shaper around this queue.
 fn wrapped(queue: Value) -> Value {
     let shaper = json!({ "kind": "htb", "queue": queue });
     with(dumbbell(), "/dumbbell/queue", shaper)
@@ -272,7 +272,7 @@ fn golden_refusals() {
             "tcp": { "send_buffer": "4kB" },
             "traffic": { "kind": "cbr", "rate": "1Mbit/s", "packet": "5kB", "transport": "tcp" }
         })),
-        // What an engine could not carry.
+        // Sizes and times that an engine could not represent.
         with(
             with(
                 flow(json!({ "tcp": { "send_buffer": "100MB" } })),

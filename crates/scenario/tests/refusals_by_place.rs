@@ -1,4 +1,4 @@
-//! Impairments, what varies, cells and their bearers are refused by their place in the document.
+//! Refusals of impairments, variations, cells and their bearers name their place in the document.
 
 #[path = "common/refused.rs"]
 mod refused;
@@ -97,7 +97,7 @@ fn what_varies_is_refused_by_its_place() {
         vary(json!({ "rate": { "kind": "blockage", "table": [] } })),
         "dumbbell.vary.rate.table: must have 1 to 1000 rows, not 0"
     );
-    // A delay that comes down to nothing is no delay.
+    // A delay that falls to 0 is not allowed.
     let nothing = with(
         boxes(),
         "/boxes/1/vary",
@@ -178,7 +178,7 @@ fn bearers_and_their_qos_flows_are_refused_by_their_place() {
         second(json!({ "name": "b", "qfi": [2], "prioritised_bit_rate": "much" })),
         second(json!({ "name": "b", "qfi": [2], "bucket_size_duration": "4ms" })),
         second(json!({ "name": "b", "qfi": [2], "bucket_size_duration": "2s" })),
-        // What else is theirs.
+        // Other keys of bearers.
         second(json!({ "name": "b", "qfi": [2], "rlc": { "mode": "tm" } })),
         second(json!({ "name": "b", "qfi": [2], "rlc": { "mode": "um", "sn_bits": 7 } })),
         second(json!({ "name": "b", "qfi": [2], "pdcp": { "discard_timer": "1ms" } })),

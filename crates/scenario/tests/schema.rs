@@ -1,11 +1,11 @@
-//! The JSON Schema accepts canonical documents, and refuses what is plainly wrong. Checked with the few keywords the schema uses.
+//! The JSON Schema accepts canonical documents and refuses invalid ones. Checked with the few keywords that the schema uses.
 
 mod common;
 
 use bloatlab_scenario::Scenario;
 use serde_json::{Value, json};
 
-/// Why `value` does not match; a keyword this reader does not know fails the test.
+/// Why `value` does not match. A keyword that this reader does not know fails the test.
 fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     let Value::Object(keywords) = schema else {
         return if schema == &Value::Bool(false) {
@@ -115,7 +115,7 @@ fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(),
             | "exclusiveMaximum"
             | "exclusiveMinimum" => {}
             "minItems" | "minLength" | "maxItems" | "maxLength" => {}
-            // The units' patterns are tested where they are read.
+            // The patterns of units are tested where they are read.
             "pattern" | "format" => {}
             "$schema" | "$defs" | "title" | "description" | "default" | "examples" | "unit" => {}
             other if other.starts_with("x-") => {}
@@ -173,7 +173,7 @@ fn every_key_is_documented() {
             .into_iter()
             .flatten()
         {
-            // A tag, whose values are described with the variants that they choose.
+            // A tag. Its values are described with the variants that they choose.
             let is_tag = key == "kind" || property.get("const").is_some();
             if !is_tag && property.get("description").is_none() {
                 found.push(format!("{at}.{key}"));

@@ -1,4 +1,4 @@
-//! Same seed, same bytes: this build's digests are those in `tests/golden`, to which the Python tests hold the release build.
+//! Same seed, same bytes: the digests of this build equal those in `tests/golden`. The Python tests check the release build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,7 +37,7 @@ fn digest(plan: &Plan, seed: u64) -> String {
 }
 
 #[test]
-fn digests_are_the_golden_ones() {
+fn digests_equal_the_golden_ones() {
     let expected: BTreeMap<String, String> = golden("digests.json");
     let ours: BTreeMap<String, String> = golden::<Value>("scenarios.json")
         .into_iter()
@@ -50,7 +50,7 @@ fn digests_are_the_golden_ones() {
     assert_eq!(ours, expected, "run `make golden` if the change is meant");
 }
 
-/// The kinds of a choice in the scenario's schema, by the name of its definition.
+/// The kinds of an enum in the schema of a scenario, by the name of its definition.
 fn kinds(schema: &Value, definition: &str) -> BTreeSet<String> {
     let choices = schema["$defs"][definition]["oneOf"].as_array();
     let tag = |choice: &Value| {
@@ -60,7 +60,7 @@ fn kinds(schema: &Value, definition: &str) -> BTreeSet<String> {
     choices.into_iter().flatten().filter_map(tag).collect()
 }
 
-/// The keys of a table in the scenario's schema.
+/// The keys of a table in the schema of a scenario.
 fn keys(schema: &Value, definition: &str) -> BTreeSet<String> {
     let table = schema["$defs"][definition]["properties"].as_object();
     table.into_iter().flat_map(|t| t.keys().cloned()).collect()
@@ -71,12 +71,12 @@ fn everything_that_is_registered_has_a_golden_scenario() {
     let scenarios = golden::<Value>("scenarios.json");
     let schema = Scenario::json_schema();
     let mut rates = kinds(&schema, "RateVariation");
-    // It reads a file: `rate_files.rs` of the crate `link` holds that to what is read.
+    // It needs a file. `rate_files.rs` of the crate `link` tests it.
     assert!(rates.remove("file"));
     let mut blockages = kinds(&schema, "Blockage");
     assert!(blockages.remove("none"));
     let mut channels = kinds(&schema, "ChannelParams");
-    // Every other cell has it, and each scenario of TR 38.901 has a cell.
+    // All other cells have a fixed channel, and each scenario of TR 38.901 has a cell.
     assert!(channels.remove("fixed") && channels.remove("scenario"));
     let queues = QueueConfig::all();
     let controls = CcConfig::all();
@@ -102,7 +102,7 @@ fn everything_that_is_registered_has_a_golden_scenario() {
         for kind in kinds {
             let wanted = format!("{prefix}{kind}");
             let of_kind = |(name, document): (&String, &Value)| {
-                // The name is not enough: the document has to ask for it.
+                // The name is not enough: the document must use it.
                 name.starts_with(&wanted) && document.to_string().contains(&format!("\"{kind}\""))
             };
             assert!(

@@ -1,4 +1,4 @@
-"""The command line: thin. Whatever it does, `import bloatlab` can do."""
+"""The command line, a thin layer. Everything that it does is also available from Python."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ EXTRAS = {
     **dict.fromkeys(("altair", "jinja2", "vl_convert"), "report"),
     **dict.fromkeys(("SALib", "numpy", "optuna", "scipy"), "analysis"),
 }
-"""The extra that holds a package."""
+"""The extra that installs a package."""
 
 
 def main() -> None:
-    """Entry point: one line and exit code 2 on bad input, 130 on Ctrl-C, never a traceback."""
+    """Entry point. Bad input gives one line and exit code 2, Ctrl-C exit code 130. There is never a traceback."""
     try:
         code = command(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _say("interrupted", 130)
     except BrokenPipeError:
-        # The reader of a pipe (head) has left; Python would complain once more at exit.
+        # The reader of the pipe (such as head) has ended. Python would print another error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def command(arguments: list[str]) -> int:
-    """Runs one command and gives its exit code."""
+    """Runs one command and returns its exit code."""
     from cyclopts import CycloptsError
 
     from bloatlab.cli.app import app
@@ -54,7 +54,7 @@ def command(arguments: list[str]) -> int:
             return _say(str(error), 2)
         if os.environ.get("BLOATLAB_DEBUG"):
             raise
-        return _say(f"{type(error).__name__}: {error} (BLOATLAB_DEBUG=1 shows where)", 1)
+        return _say(f"{type(error).__name__}: {error} (BLOATLAB_DEBUG=1 shows the traceback)", 1)
     return result if isinstance(result, int) else 0
 
 

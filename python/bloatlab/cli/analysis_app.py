@@ -1,4 +1,4 @@
-"""Commands of the analysis over runs. What they do is in `cli/compare.py`, `cli/sensitivity.py` and `cli/tune.py`."""
+"""Commands for analysis over runs. `cli/compare.py`, `cli/sensitivity.py` and `cli/tune.py` implement them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ def compare(
     json: Flag = False,
     fail_on_difference: Flag = False,
 ) -> int:
-    """Says which metrics of two sets of runs differ beyond noise, the largest effect first.
+    """Lists the metrics of two sets of runs that differ beyond noise, with the largest effect first.
 
-    Points are matched by their parameters; replications are paired where both sides have the same seeds.
+    Points are matched by their parameters. Replications are paired if both sides have the same seeds.
 
     Args:
         a: Results directory.
-        b: Another; or --by.
-        by: Two values of a parameter within A, as queue=fifo,codel.
-        metric: A metric, as mean_sojourn, link.bottleneck.mean_sojourn or flow.bulk_*.*; * stands for any name. Repeatable.
-        confidence: Of the intervals; a metric differs where its adjusted p is at most 1 - CONFIDENCE.
-        correction: Of p for the many metrics.
-        figure: Save the effect sizes as a forest plot; .svg, .png, .pdf, .html or .json.
+        b: Second results directory. Without it, give --by.
+        by: Two values of a parameter within A to compare, such as queue=fifo,codel.
+        metric: Metric to compare, such as mean_sojourn, link.bottleneck.mean_sojourn or flow.bulk_*.*, where *
+            matches any name [default: all]. Repeatable.
+        confidence: Confidence of the intervals. A metric differs if its adjusted p is at most 1 - CONFIDENCE.
+        correction: Correction of p-values for multiple comparisons.
+        figure: Save the effect sizes as a forest plot: .svg, .png, .pdf, .html or .json.
         json: Print one JSON object and nothing else.
-        fail_on_difference: Exit code 1 if any metric differs.
+        fail_on_difference: Exit with code 1 if any metric differs.
     """
     from bloatlab.cli.compare import compare_directories
 
@@ -55,15 +56,15 @@ def sensitivity(
     study: Study = STUDY,
     running: Running = RUNNING,
 ) -> int:
-    """Says which inputs a metric depends on. Runs that the results directory holds already are read, so it resumes.
+    """Finds the inputs that a metric depends on. Stored runs are read, so the same command resumes after a stop.
 
     Args:
-        name: An experiment, or a scenario's file.
+        name: An experiment, or the file of a scenario.
         metric: Metric to explain, for example link.mean_sojourn or sum:flow.bulk_*.mean_throughput_l7. For an
             experiment also one of its criteria. Repeatable.
-        method: sobol takes SAMPLES x (inputs + 2) runs and says shares of the variance, morris SAMPLES x (inputs + 1) and says
-            sizes of effects.
-        samples: Base samples of sobol, a power of 2 [default: 64]; trajectories of morris [default: 20].
+        method: sobol computes shares of the variance, with SAMPLES x (inputs + 2) runs. morris computes sizes of
+            effects, with SAMPLES x (inputs + 1) runs.
+        samples: Base samples of sobol, a power of 2 [default: 64], or trajectories of morris [default: 20].
         study: What is varied, and where results go.
         running: How runs are made.
     """
@@ -86,16 +87,18 @@ def tune(
     study: Study = STUDY,
     running: Running = RUNNING,
 ) -> int:
-    """Searches which queue and parameters suit a link and its traffic, and prints the Pareto front with its tc commands.
+    """Searches the best queues and parameters for a link and its traffic. Prints the Pareto front with its tc commands.
 
-    The same command goes on with a search that was interrupted.
+    The same command continues an interrupted search.
 
     Args:
-        name: An experiment, or a scenario's file.
-        queue: Queues to try, each with its delay and interval, or its limit [default: fifo,codel,fq_codel,pie,cake].
-        minimise: Metric to minimise [default: p95 of a ping's RTT, or else of the sojourn times]. Repeatable.
-        maximise: Metric to maximise [default: network.agg_throughput, if nothing is named]. Repeatable.
-        trials: Trials in all, those that the directory holds included.
+        name: An experiment, or the file of a scenario.
+        queue: Queues to try. For each, the delay and interval or the limit is varied
+            [default: fifo,codel,fq_codel,pie,cake].
+        minimise: Metric to minimise [default: 95th percentile of the RTT of pings, or without a ping of sojourn times].
+            Repeatable.
+        maximise: Metric to maximise [default: network.agg_throughput, unless an objective is given]. Repeatable.
+        trials: Total number of trials, including stored trials.
         study: What else is varied, and where results go.
         running: How runs are made.
     """

@@ -1,4 +1,4 @@
-"""The commands. Modules that draw or store are imported where they are used, so that `--help` is instant."""
+"""The commands. Modules for figures and stores are imported inside the commands, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def list_() -> None:
 
 @app.command
 def show(name: str) -> None:
-    """Shows an experiment: parameters with defaults, units, allowed values, and what its source published.
+    """Shows an experiment: parameters with defaults, units and allowed values, and the published values of its source.
 
     Args:
         name: The experiment.
@@ -81,16 +81,16 @@ def run(
     running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
-    """Runs an experiment. Runs that the results directory holds already are read, so the same command resumes.
+    """Runs an experiment. Stored runs are read instead of made again, so the same command resumes after a stop.
 
-    An engine that gives other results in each run adds a repetition instead, once all earlier repetitions are complete.
+    With an engine that is not reproducible, each command adds a repetition of every run.
 
     Args:
         name: The experiment.
         points: Which runs are made.
         output: Where results go.
         running: How runs are made.
-        traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
+        traces: Directory of recorded traces, for experiments that use them. Short for --set traces=DIR.
     """
     from bloatlab.cli.run import run_points
     from bloatlab.experiments import get
@@ -113,14 +113,15 @@ def simulate(
     running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Runs a scenario of your own, a TOML (or JSON) file; `bloatlab schema` says what it may hold.
+    """Runs your own scenario, a TOML or JSON file. `bloatlab schema` lists its keys.
 
     Args:
         file: The scenario.
         points: Which runs are made.
         output: Where results go.
         running: How runs are made.
-        allow_plugins: Import the plugins (module:Class) that FILE names: their code runs. Those that --set names need no flag.
+        allow_plugins: Import the plugins (module:Class) that FILE names, which runs their code. Plugins named in
+            --set need no flag.
     """
     from bloatlab.cli.run import run_points
     from bloatlab.loading import AllowedPlugins
@@ -146,19 +147,22 @@ def sweep_(
     dry_run: Flag = False,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Makes the runs of a plan, a TOML file or a Python program, which it executes (docs/sweeps.md). The same command resumes.
+    """Makes the runs of a plan (docs/sweeps.md). The same command resumes after a stop.
+
+    A plan is a TOML file, or a Python program, which this command executes.
 
     Args:
         file: The plan.
-        set_: A value that all runs share, in place of what the plan sets or sweeps. Repeatable.
-        replications: Runs of each point, in place of the plan's.
-        seed: Where seeds come from, in place of the plan's.
-        keep: How much of a run is stored, in place of the plan's: measures, metrics, tables or packets.
+        set_: Value of a parameter for all runs. Replaces what the plan sets or sweeps. Repeatable.
+        replications: Runs of each point. Replaces the value of the plan.
+        seed: Number from which all seeds are derived. Replaces the value of the plan.
+        keep: How much of a run is stored: measures, metrics, tables or packets. Replaces the value of the plan.
         output: Where results go.
         running: How runs are made.
-        dry_run: Only say how many runs there are, and list the first points. This imports no plugin; a plan in Python must be
-            executed even so, which needs --allow-plugins.
-        allow_plugins: Import the plugins (module:Class) that FILE names: their code runs. Those that --set names need no flag.
+        dry_run: Only print the number of runs and the first points. Imports no plugin. A plan in Python must be
+            executed for this too, which needs --allow-plugins.
+        allow_plugins: Import the plugins (module:Class) that FILE names, which runs their code. Plugins named in
+            --set need no flag.
     """
     from bloatlab.cli.sweep import sweep_plan
 
@@ -175,14 +179,14 @@ def reproduce(
     running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
-    """Runs the source's set-up and holds every published value against ours; exit code 1 if a claim fails.
+    """Runs the set-up of the source and compares each published value with ours. The exit code is 1 if a claim fails.
 
     Args:
         name: The experiment.
-        set_: Data of the source that are not shipped, such as traces=DIR; the rest is as published. Repeatable.
+        set_: Data of the source that bloatlab does not include, such as traces=DIR. Repeatable.
         output: Where results go.
         running: How runs are made.
-        traces: Directory of recorded traces, where the experiment takes them: short for --set traces=DIR.
+        traces: Directory of recorded traces, for experiments that use them. Short for --set traces=DIR.
     """
     from bloatlab.cli.reproduce import reproduce_experiment
 
@@ -191,11 +195,11 @@ def reproduce(
 
 @app.command
 def report(directory: Stored, *, again: Flag = False) -> None:
-    """Prints the path of a results directory's HTML page; makes it where the results or bloatlab have changed since.
+    """Prints the path of the HTML page of a results directory. Makes the page if the results or bloatlab have changed.
 
     Args:
         directory: Results directory, or its URL.
-        again: Make it in any case.
+        again: Always make the page.
     """
     from bloatlab.store import Store
 
@@ -219,11 +223,12 @@ def figure(
 
     Args:
         directory: Results directory, or its URL.
-        name: The figure.
-        out: File to write; .svg, .png, .pdf, .html or .json.
-        run: The run it shows (the beginning of its run_id) [default: the first].
-        engine: The engine that made the run, if it is not built in. It makes a run again whose series were not kept.
-        allow_plugins: A run whose series were not kept is simulated again: import the plugins that it names.
+        name: Name of the figure.
+        out: File to write: .svg, .png, .pdf, .html or .json.
+        run: First digits of the run_id of the run to draw [default: the first run].
+        engine: Engine that made the run, if it is not built in. It is needed if series were not kept and the
+            run is made again.
+        allow_plugins: Import the plugins that the run names, if series were not kept and the run is made again.
     """
     from bloatlab.cli.figure import save_figure
 
@@ -248,15 +253,17 @@ def export(
 
     Args:
         directory: Results directory, or its URL.
-        csv: Tables as CSV.
-        parquet: Tables as Parquet.
-        pcap: The run (the beginning of its run_id is enough) whose packets are wanted.
-        link: Link at which the packets are seen.
-        summary: Of the tables only one: a row a point and metric, with the mean over the replications and its 95 % interval.
-        bootstrap: In it the bootstrap's interval too.
-        out: Where to: a directory for tables, a file for packets [default: NAME-csv, NAME-parquet or RUN.pcap here].
-        engine: For --pcap: the engine that made the run, if it is not built in.
-        allow_plugins: For --pcap the run is simulated again: import the plugins that it names.
+        csv: Write tables as CSV.
+        parquet: Write tables as Parquet.
+        pcap: Write the packets of the run with this run_id. The first digits are enough.
+        link: Write the packets at this link [default: at the senders of data].
+        summary: Write one table only. It has one row per point and metric, with the mean over replications and its 95 %
+            interval.
+        bootstrap: Add bootstrap intervals to the summary.
+        out: Directory for tables, or file for packets [default: NAME-csv, NAME-parquet or RUN.pcap in the
+            working directory].
+        engine: For --pcap: engine that made the run, if it is not built in.
+        allow_plugins: For --pcap: import the plugins that the run names, because the run is made again.
     """
     from bloatlab.cli.export import export_packets, export_summary, export_tables
     from bloatlab.errors import ParameterError
@@ -264,9 +271,9 @@ def export(
     if csv + parquet + (pcap is not None) != 1:
         raise ParameterError("export: give one of --csv, --parquet and --pcap RUN")
     if summary and pcap is not None:
-        raise ParameterError("export: --summary goes with --csv or --parquet")
+        raise ParameterError("export: --summary needs --csv or --parquet")
     if bootstrap and not summary:
-        raise ParameterError("export: --bootstrap goes with --summary")
+        raise ParameterError("export: --bootstrap needs --summary")
     form = "csv" if csv else "parquet"
     if pcap is not None:
         print(export_packets(directory, pcap, out, link, engine=engine, allow_plugins=allow_plugins))
@@ -292,13 +299,14 @@ def tc(
     """Prints the commands that set up a queue on Linux, one per line.
 
     Args:
-        file: A scenario, whose bottleneck's queue is wanted.
-        experiment: An experiment, whose bottleneck's queue is wanted.
-        set_: A parameter's value, or that of a dotted path into FILE, such as dumbbell.queue="codel target 10ms". Repeatable.
-        queue: A queue: a name, a table or the words of tc, such as "fq_codel limit 5000".
+        file: A scenario. Prints the queue of its bottleneck.
+        experiment: An experiment. Prints the queue of its bottleneck.
+        set_: Value of a parameter, or at a dotted path into FILE, such as dumbbell.queue="codel target 10ms".
+            Repeatable.
+        queue: A queue: its name, a table, or a queue as tc writes it, such as "fq_codel limit 5000".
         dev: The network device.
-        box: The link whose queue is wanted [default: bottleneck].
-        all_: Print every word, also those that are the default of tc.
+        box: Print the queue of this link [default: bottleneck].
+        all_: Print every option, including those at tc's defaults.
         sysctl: Also print the commands for the TCP connections of the flows: modules, sysctls and settings of the device.
     """
     from bloatlab.cli.tc import commands
@@ -317,10 +325,10 @@ def schema() -> None:
 
 @app.command
 def algorithms(*names: str, json: Flag = False) -> None:
-    """Lists queues and congestion controls, or shows some with their parameters.
+    """Lists all queues and congestion controls, or shows the parameters of some.
 
     Args:
-        names: Those whose parameters are wanted.
+        names: Algorithms whose parameters to show.
         json: Print JSON.
     """
     from bloatlab.cli.show import show_algorithms

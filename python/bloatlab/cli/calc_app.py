@@ -1,4 +1,4 @@
-"""`calc`: what follows from a queue's size and a rate alone. The arithmetic is in `bloatlab.calculators`."""
+"""`calc`: delays of full queues and bandwidth-delay products. `bloatlab.calculators` computes them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ calc = App(name="calc", help="Calculators: delays of full queues, bandwidth-dela
 
 @calc.command
 def nic(*, txqueuelen: int = 1000, mtu: int = MTU, rate: str, json: Flag = False) -> None:
-    """The longest wait in the transmit queue of a network card.
+    """Computes the longest wait in the transmit queue of a network card.
 
     Args:
-        txqueuelen: Packets that the queue holds; `ip link` shows it as qlen.
-        mtu: Bytes of a packet.
-        rate: Rate of the card, as 100Mbps.
+        txqueuelen: Limit of the queue in packets; `ip link` shows it as qlen.
+        mtu: Size of a packet in bytes.
+        rate: Rate of the card, such as 100Mbps.
         json: Print one JSON object and nothing else.
     """
     from bloatlab import calculators
@@ -34,12 +34,12 @@ def nic(*, txqueuelen: int = 1000, mtu: int = MTU, rate: str, json: Flag = False
 
 @calc.command
 def bdp(*, rate: str, rtt: str, mtu: int = MTU, json: Flag = False) -> None:
-    """The bandwidth-delay product of a path.
+    """Computes the bandwidth-delay product of a path.
 
     Args:
-        rate: Rate of the bottleneck, as 10Mbit/s.
-        rtt: Round trip without queues, as 40ms.
-        mtu: Bytes of a packet.
+        rate: Rate of the bottleneck, such as 10Mbit/s.
+        rtt: Base RTT, such as 40ms.
+        mtu: Size of a packet in bytes.
         json: Print one JSON object and nothing else.
     """
     from bloatlab import calculators
@@ -49,13 +49,13 @@ def bdp(*, rate: str, rtt: str, mtu: int = MTU, json: Flag = False) -> None:
 
 @calc.command
 def queue(*, limit: str, rate: str, mtu: int = MTU, segments_per_buffer: int = 1, json: Flag = False) -> None:
-    """The longest wait in a full queue.
+    """Computes the longest wait in a full queue.
 
     Args:
-        limit: What it holds: 100p, 150kB, 100buffers.
-        rate: Rate at which it drains.
-        mtu: Bytes of a packet on the link, 1514 with Ethernet's header.
-        segments_per_buffer: Packets of a buffer, where the limit is in buffers.
+        limit: Limit of the queue, such as 100p, 150kB or 100buffers.
+        rate: Rate of the link.
+        mtu: Size of a packet on the link in bytes, 1514 with an Ethernet header.
+        segments_per_buffer: Packets per buffer, for a limit in buffers.
         json: Print one JSON object and nothing else.
     """
     from bloatlab import calculators

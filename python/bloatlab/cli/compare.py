@@ -1,4 +1,4 @@
-"""`compare`: which metrics differ beyond noise."""
+"""`compare`: metrics that differ beyond noise."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compare_directories(
     as_json: bool,
     fail_on_difference: bool,
 ) -> int:
-    """Says what differs; exit code 1 if asked to fail and something does."""
+    """Prints the differences. Returns exit code 1 if `fail_on_difference` is set and a metric differs."""
     if (b is None) == (by is None):
         raise ParameterError("compare: give two results directories, or one and --by NAME=A,B")
     readings = [reading(text, measures=_measures(Store(a))) for text in metrics]
@@ -67,7 +67,7 @@ def _measures(store: Store) -> dict[str, str]:
 
 
 def differs(row: Row) -> bool:
-    """Beyond noise; without replications: at all."""
+    """Whether a metric differs beyond noise or, without replications, at all."""
     return row.differs if row.differs is not None else not row.difference.identical
 
 
@@ -83,7 +83,7 @@ def _print(found: Comparison) -> None:
         if alone:
             more = f" and {len(alone) - MOST_ALONE} more" if len(alone) > MOST_ALONE else ""
             said = "; ".join(alone[:MOST_ALONE])
-            out.print(one_line(f"only in {side}, without a partner: {said}{more}"), soft_wrap=True)
+            out.print(one_line(f"only in {side}: {said}{more}"), soft_wrap=True)
     if found.identical:
         out.print(f"identical: all {len(found.rows)} values of A are those of B")
         return
@@ -105,7 +105,7 @@ def _print(found: Comparison) -> None:
 
 
 def comparison_table(found: Comparison) -> Table:
-    """A row a metric, the largest effect first; those that are identical are left out."""
+    """One row per metric, with the largest effect first. Identical metrics are left out."""
     from rich.table import Table
 
     rows = [row for row in found.rows if not row.difference.identical]
@@ -154,7 +154,7 @@ def signed(value: float) -> str:
 
 
 def table_of(found: Comparison) -> dict[str, Any]:
-    """What the forest plot is drawn from."""
+    """The table for the forest plot."""
     import polars as pl
 
     rows = [
@@ -178,7 +178,9 @@ def draw(found: Comparison, path: Path) -> Path:
         BloatlabError: There is no effect size to draw, or the file cannot be written.
     """
     if all(row.difference.effect.value is None for row in found.rows):
-        raise BloatlabError("--figure: no metric has an effect size; that takes three replications of each")
+        raise BloatlabError(
+            "--figure: no metric has an effect size; at least three replications of each side are needed"
+        )
     from bloatlab.figures import forest, save
 
     try:

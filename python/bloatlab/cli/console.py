@@ -1,4 +1,4 @@
-"""Where tables and progress go."""
+"""Output of tables and progress."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from bloatlab.sweeps import Progress, Standing
 
 WIDTH_OF_A_FILE = 160
-"""Columns when the output is no terminal."""
+"""Width in columns if the output is not a terminal."""
 RECENT_S = 30.0
-"""Over which the pace is taken, seconds."""
+"""Seconds over which the rate of runs is measured."""
 LINE_EVERY_S = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
 
 
 def console() -> Console:
-    """Standard output. Text is printed as it is: brackets are no markup, and control characters are written out."""
+    """Standard output. Brackets in text are not markup, and control characters are shown as escapes."""
     from rich.console import Console
 
     class Plain(Console):
@@ -39,12 +39,12 @@ def console() -> Console:
 
 
 def complain(text: str) -> None:
-    """Says on standard error, in one line, what is wrong."""
+    """Prints an error in one line on standard error."""
     print(f"bloatlab: {one_line(text)}", file=sys.stderr)
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, thousands whole."""
+    """A number with four significant digits, or without decimals from 1000 on."""
     if value is None or math.isnan(value):
         return "-"
     if value == 0 or value.is_integer():
@@ -59,7 +59,7 @@ def counted(number: int, what: str) -> str:
 
 
 class Pace:
-    """Runs a second over the last while, and what remains at that pace."""
+    """Recent runs per second, and the remaining time at that rate."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.total = total
@@ -67,7 +67,7 @@ class Pace:
         self._seen: deque[tuple[float, float]] = deque()
 
     def see(self, done: float) -> None:
-        """Notes how many runs have ended by now. The first look sets the start: what was read took no time."""
+        """Records the number of finished runs. The first call sets the start, because stored runs took no time."""
         now = self._clock()
         self._seen.append((now, done))
         while len(self._seen) > 2 and now - self._seen[1][0] >= RECENT_S:
@@ -75,7 +75,7 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Runs a second; `None` before there is a pace."""
+        """Runs per second. `None` until it can be measured."""
         if len(self._seen) < 2:
             return None
         (since, before), (now, done) = self._seen[0], self._seen[-1]
@@ -83,12 +83,12 @@ class Pace:
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds that the rest takes at this pace."""
+        """Remaining seconds at this rate."""
         return (self.total - self._seen[-1][1]) / self.rate if self.rate else None
 
 
 def described(standing: Standing, pace: Pace) -> dict[str, str]:
-    """What there is to say beside the count, in words; empty where there is nothing."""
+    """Rate, remaining time, workers and failures as text. A text is empty if there is nothing to report."""
     rate, remaining = pace.rate, pace.remaining_s
     return {
         "rate": (f"{rate:,.0f} runs/s" if rate >= 100 else f"{rate:.2g} runs/s") if rate else "",
@@ -153,7 +153,7 @@ def _bar(total: int, what: str, pace: Pace) -> Iterator[Progress]:
 
 
 def _lines(total: int, what: str, pace: Pace, clock: Callable[[], float] = time.monotonic) -> Progress:
-    """Tells in a plain line every while; a plan that ends before the first says nothing."""
+    """Prints a line of progress at fixed intervals. A plan that ends before the first interval prints none."""
     said = clock()
 
     def tell(standing: Standing) -> None:

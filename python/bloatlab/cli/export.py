@@ -20,7 +20,7 @@ TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_serie
 
 
 def export_tables(place: Place, form: str, out: Path | None) -> list[Path]:
-    """Writes every table that has rows; one file a table, `run_id` first.
+    """Writes each table that has rows to a file. The first column is `run_id`.
 
     Args:
         place: Results directory, or its URL.
@@ -40,7 +40,7 @@ def export_tables(place: Place, form: str, out: Path | None) -> list[Path]:
 
 
 def export_summary(place: Place, form: str, out: Path | None, *, bootstrap: bool = False) -> Path:
-    """Writes one table: a row a point and metric, with the mean over the replications and its intervals.
+    """Writes one table with a row per point and metric: the mean over replications and its intervals.
 
     Args:
         place: Results directory, or its URL.
@@ -57,13 +57,13 @@ def export_summary(place: Place, form: str, out: Path | None, *, bootstrap: bool
 
 
 def _beside(place: Place, form: str) -> Path:
-    """Where tables go unless the user says: a directory here, for nothing is written into a store."""
+    """Default directory for tables. It is in the working directory, because an export never writes into a store."""
     name = str(place).rstrip("/").rpartition("/")[2] if is_url(place) else Path(place).resolve().name
     return Path(f"{name or 'results'}-{form}")
 
 
 def _write_all(frames: Mapping[str, pl.DataFrame], target: Path, form: str) -> list[Path]:
-    """Writes a file for each table. Only a directory that an export made has files written over."""
+    """Writes a file for each table. Overwrites files only in a directory that an export made."""
     paths = [target / f"{name}.{form}" for name in frames]
     try:
         if not target.exists() or not any(target.iterdir()):
@@ -95,7 +95,7 @@ def export_packets(
     engine: str | None = None,
     allow_plugins: bool = False,
 ) -> Path:
-    """Writes one run's packets as a pcap. The run is simulated again, which gives the same packets."""
+    """Writes the packets of one run as a pcap. Simulates the run again, which gives the same packets."""
     store = Store(place)
     result = store.run(run_id)
     if allow_plugins:

@@ -1,4 +1,4 @@
-"""`figure`: one figure of a results directory, saved."""
+"""`figure`: saves one figure of a results directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def save_figure(
     engine: str | None = None,
     allow_plugins: bool = False,
 ) -> Path:
-    """Draws a figure over all runs, or of one run, and saves it."""
+    """Draws a figure of all runs or of one run, and saves it."""
     from bloatlab.figures import draw, find, of_run, of_runs, save
 
     store = Store(directory)

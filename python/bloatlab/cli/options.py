@@ -1,4 +1,4 @@
-"""The options that commands share. A group of options is a dataclass; its docstrings are the help."""
+"""Options that several commands share. A group of options is a dataclass, whose docstrings are the help texts."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class Running:
     """How runs are made."""
 
     engine: EngineName = None
-    """What runs the scenarios: sim, an installed engine, or module:Class [default: sim, or what a plan names]."""
+    """Engine that runs the scenarios: sim, an installed engine, or module:Class [default: sim, or that of the plan]."""
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"])] = None
     """Number of threads [default: one per CPU core]."""
     scheduler: Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")] = None
-    """Make the runs on the workers of a dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file."""
+    """Make the runs on the workers of this dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file."""
     memory: Annotated[str | None, Parameter(show_default=False, metavar="SIZE")] = None
-    """Memory that a run may take by estimate, such as 16GB [default: BLOATLAB_MEMORY, else 8GB]."""
+    """Refuse runs whose estimated memory is above this size, such as 16GB [default: BLOATLAB_MEMORY, or 8GB]."""
 
     def settings(self) -> RunSettings:
-        """The settings of the runs. Lets each run of this process take `memory`; the language reads the variable."""
+        """The settings of the runs. Also sets the environment variable with the memory limit of this process."""
         if self.memory is not None:
             os.environ["BLOATLAB_MEMORY"] = self.memory
         return RunSettings(engine=self.engine, jobs=self.jobs, scheduler=self.scheduler)
@@ -62,12 +62,12 @@ class Output:
     """Where results go, and what is printed."""
 
     out: Results = None
-    """Results directory, or a URL such as s3://bucket/path [default: results/NAME, or what a plan names]."""
+    """Results directory, or a URL such as s3://bucket/path [default: results/NAME, or that of the plan]."""
     json: Flag = False
     """Print one JSON object and nothing else."""
 
     def directory(self, name: str) -> Path | str:
-        """The results directory; `name` is that of what is run."""
+        """The results directory. `name` is the name of the experiment, scenario or plan."""
         return self.out if self.out is not None else Path("results") / name
 
 
@@ -80,11 +80,11 @@ class Points:
     """Value of a parameter (`bloatlab show NAME` lists them), or at a dotted path into a file, such as flows.0.cca=bbr.
     Repeatable."""
     sweep: Sweep = field(default_factory=list)
-    """Values of a parameter, or at a dotted path; several --sweep give the cartesian product. Repeatable."""
+    """Values of a parameter, or at a dotted path. Several --sweep options give every combination. Repeatable."""
     replications: int | None = None
-    """Runs of each point; replication r, from 0, has the seed SEED + r [default: 1, or the experiment's]."""
+    """Runs of each point. Replication r (from 0) has the seed SEED + r [default: 1, or that of the experiment]."""
     seed: int = 42
-    """Seed of the random streams."""
+    """Seed of the first replication."""
     packets: Flag = False
     """Record every packet."""
 
@@ -97,12 +97,12 @@ class Study:
     vary: Annotated[list[str], Parameter(negative=(), show_default=False, metavar="KEY=LOW..HIGH")] = field(
         default_factory=list
     )
-    """An input and its range, such as rate=1Mbit/s..100Mbit/s, or values, such as queue=fifo,codel; of a file, dotted
-    paths. A range of more than a decade is sampled on a log scale. Repeatable."""
+    """Input with its range, such as rate=1Mbit/s..100Mbit/s, or its values, such as queue=fifo,codel. For a scenario
+    file, inputs are dotted paths. A range of more than a decade is sampled on a logarithmic scale. Repeatable."""
     set_: Set = field(default_factory=list)
-    """A parameter's value, or that at a dotted path. Repeatable."""
+    """Value of a parameter, or at a dotted path into a file. Repeatable."""
     replications: int = 1
-    """Runs of each sample or trial, whose mean is taken; replication r, from 0, has the seed SEED + r."""
+    """Runs of each sample or trial, of which the mean is used. Replication r (from 0) has the seed SEED + r."""
     seed: int = 42
     """Seed of the runs, and of the samples or the search."""
     out: Out = None
@@ -110,8 +110,8 @@ class Study:
     json: Flag = False
     """Print one JSON object and nothing else."""
     allow_plugins: AllowPlugins = False
-    """Import the plugins (module:Class) that a file NAME names: their code runs. Those that --set and --vary name need
-    no flag."""
+    """Import the plugins (module:Class) that the scenario file names, which runs their code. Plugins named in --set
+    and --vary need no flag."""
 
     def plugins(self) -> AllowedPlugins:
         """The plugins that may be imported."""
@@ -120,31 +120,31 @@ class Study:
         return AllowedPlugins.named_in(self.set_, self.vary, all=self.allow_plugins)
 
     def directory(self, name: str) -> Path:
-        """The results directory; `name` is the one it has unless the user says another."""
+        """The results directory: `--out`, or `name` in `results`."""
         return self.out if self.out is not None else Path("results") / name
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Reading:
-    """How the file of a trace is read."""
+    """How a trace file is read."""
 
     format: Format | None = None
-    """Format of the file, as `bloatlab trace formats` lists them [default: recognized from the file]."""
+    """Format of the file, as `bloatlab trace formats` lists them [default: detected]."""
     unit: Unit = "Mbit/s"
-    """Unit of its rates."""
+    """Unit of the rates in the file."""
     zero_keeps_rate: Flag = False
-    """A rate of 0 leaves the previous one in force, as with a tc that refuses it."""
+    """A rate of 0 keeps the previous rate, as a player does whose tc refuses it."""
     interval_loses_digit: Flag = False
-    """An interval loses its last character, as in the player of the 60 GHz traces."""
+    """Cut the last digit of each interval, as the player of the 60 GHz traces does."""
     skips_unfinished_line: Flag = False
-    """A last line without a newline is skipped."""
+    """Skip a last line without a newline."""
 
 
 RUNNING, OUTPUT, POINTS, STUDY, READING = Running(), Output(), Points(), Study(), Reading()
-"""What commands use where no such option is given."""
+"""Defaults of the groups of options."""
 
 
 def with_traces(set_: Sequence[str], traces: Path | None) -> list[str]:
-    """What is set, with the directory of traces among it."""
+    """Adds the directory of traces to the values of `--set`."""
     return [*set_, *([f"traces={traces}"] if traces is not None else [])]

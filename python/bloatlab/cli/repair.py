@@ -21,7 +21,7 @@ from bloatlab.visible import visible
 
 
 def repair_store(place: Place, engine: str | None, *, allow_plugins: bool) -> int:
-    """Mends what can be mended, says what was done and gives the exit code."""
+    """Repairs what it can, prints what was done and returns the exit code."""
     where = shown(place)
     unmended = 0
     directory = local(place)
@@ -30,7 +30,7 @@ def repair_store(place: Place, engine: str | None, *, allow_plugins: bool) -> in
         kept = f"; the damaged one is kept as {rebuilt.aside.name}" if rebuilt.aside is not None else ""
         print(f"{where}: database rebuilt from {counted(rebuilt.parts, 'part')}: {counted(rebuilt.runs, 'run')}{kept}")
         for problem in rebuilt.damaged:
-            complain(f"{where}: {problem}; runs that only it held are made again by the command that made them")
+            complain(f"{where}: {problem}; the command that made its runs makes them again")
         unmended = len(rebuilt.damaged)
     store = Store(place)
     damaged = store.damaged(store.runs()["run_id"].to_list())
@@ -46,7 +46,7 @@ def repair_store(place: Place, engine: str | None, *, allow_plugins: bool) -> in
         print(f"{where}: {counted(summary.done, 'run')} made again")
         unmended += len(summary.failed) + len(summary.suspect)
     else:
-        # Closing a writer removes the parts that nothing needs any more.
+        # Closing a writer removes parts that no run needs any more.
         Store(place).writer().close()
     if not damaged and not unmended:
         print(f"{where}: every run can be read")

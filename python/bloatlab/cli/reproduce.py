@@ -1,4 +1,4 @@
-"""`reproduce`: the source's set-up, its published values, and ours."""
+"""`reproduce`: runs the set-up of the source and compares its published values with ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def reproduce_experiment(name: str, set_: Sequence[str], output: Output, settings: RunSettings) -> int:
-    """Runs the published set-up; exit code 0 when every claim that is judged holds.
+    """Runs the published set-up. Returns exit code 0 if every judged claim holds.
 
     Raises:
         ParameterError: What is set is not data of the source: the rest is as published.
@@ -45,7 +45,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
     for parameter in given:
         if parameter not in experiment.data:
             allowed = ", ".join(experiment.data) or "nothing"
-            raise ParameterError(f"{parameter}: reproduce runs what was published (may be set: {allowed})")
+            raise ParameterError(f"{parameter}: is fixed to its published value (can be set: {allowed})")
     directory = output.directory(experiment.name)
     runs = plan_published(experiment, given, settings.find_engine(NO_PLUGINS))
     with progress_bar(len(runs), quiet=output.json) as tell:
@@ -93,13 +93,13 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
 
 
 def _remark(experiment: Experiment, verdict: Verdict) -> str:
-    """What there is to say of a claim besides its numbers."""
+    """Remarks on a claim, besides its numbers."""
     source = verdict.claim.source if verdict.claim.source != experiment.source else ""
     return "; ".join(text for text in (source, verdict.claim.note, verdict.why) if text)
 
 
 def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
-    """Published, ours, tolerance, holds."""
+    """A table of the claims: published value, ours, tolerance, and whether it holds."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""`run` and `simulate`: plan, execute, and say what came of it."""
+"""`run` and `simulate`: plan runs, execute them and print results."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MOST_REASONS = 10
 
 
 def command_line() -> str:
-    """The command as it was typed, to be typed again; passwords and keys in its URLs are left out."""
+    """The command as the user typed it, for the hint how to resume. Passwords and keys in URLs are left out."""
     return without_secrets(" ".join(["bloatlab", *(shlex.quote(word) for word in sys.argv[1:])]))
 
 
 def run_points(source: Source, points: Points, output: Output, settings: RunSettings) -> int:
-    """Makes the runs of `run` or `simulate` and gives the exit code."""
+    """Makes the runs of `run` or `simulate` and returns the exit code."""
     base = {name: named(name, value, text) for name, text in assignments(points.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in assignments(points.sweep, "--sweep").items()}
     keep = Keep.usual(points.packets)
@@ -49,12 +49,12 @@ class Job:
     name: str
     runs: Sequence[PlannedRun]
     axes: Mapping[str, Any]
-    """What was swept: columns of the summary."""
+    """The swept parameters, which are columns of the summary."""
     experiment: Experiment | None
 
 
 def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings) -> int:
-    """Makes the runs, says what came of them and gives the exit code."""
+    """Makes the runs, prints their results and returns the exit code."""
 
     def after(writer: Writer, summary: Summary) -> None:
         if job.experiment is not None:
@@ -74,14 +74,14 @@ def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings)
 
 
 def complain_of(summary: Summary) -> None:
-    """Says which runs failed or are suspect, and why."""
+    """Prints which runs failed or are suspect, and why."""
     for what, runs in (("failed", summary.failed), ("is suspect", summary.suspect)):
         for planned, reason in runs[:MOST_REASONS]:
             complain(f"run {planned.run_id} (seed {planned.seed}) {what}: {reason}")
 
 
 def interrupted(kept: str, directory: Place) -> int:
-    """Says what an interrupt has left and how to go on; the exit code."""
+    """Prints how many runs are kept after an interrupt and how to resume. Returns the exit code."""
     complain(f"interrupted; {kept} are kept in {shown(directory)}. Resume with: {command_line()}")
     return INTERRUPTED
 
@@ -114,7 +114,7 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
 
 
 def report_line(directory: Place) -> str:
-    """Makes the page; its path, or how to get it.
+    """Makes the page. Returns a line with its path, or with the reason why there is none.
 
     Raises:
         StoreError: The page cannot be written; the results are safe.
@@ -137,7 +137,7 @@ def print_json(
     ranking: Ranking | None = None,
     findings: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """The one object of `--json`."""
+    """Prints the JSON object of `--json`."""
     described = [
         {
             "run_id": run.run_id,
@@ -149,7 +149,7 @@ def print_json(
         }
         for run in runs
     ]
-    # `dumps` encodes in C, `dump` in Python.
+    # `dumps` is faster than `dump`, because it encodes in C.
     document: dict[str, Any] = {"experiment": name, "runs": described, "claims": list(claims)}
     if ranking is not None:
         document["ranking"] = describe(ranking)

@@ -1,4 +1,4 @@
-"""`sensitivity`: which inputs a metric depends on."""
+"""`sensitivity`: the inputs that a metric depends on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIGURE_FORM = ".svg"
 def run_sensitivity(
     name: str, metrics: Sequence[str], method: Method, samples: int | None, study: Study, settings: RunSettings
 ) -> int:
-    """Runs the samples and says what came of them.
+    """Runs the samples and prints the indices.
 
     Args:
         name: An experiment, or a scenario's file.
@@ -78,7 +78,7 @@ def run_sensitivity(
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Writes a file whole or not at all.
+    """Writes a file completely or not at all.
 
     Raises:
         StoreError: It cannot be written.
@@ -94,7 +94,7 @@ HEADINGS = {"sobol": ("S1, alone", "ST, in all"), "morris": ("mu*, mean size", "
 
 
 def indices_table(made: Design, found: Sensitivity) -> Table:
-    """A row an input, the most important first."""
+    """A table with one row per input, the most important first."""
     from rich.table import Table
 
     unit = f" {found.unit}" if found.unit else ""
@@ -112,12 +112,12 @@ def indices_table(made: Design, found: Sensitivity) -> Table:
             cells.append(_cell(index.mean, None))
         table.add_row(index.name, ranges[index.name], *cells)
     if found.low == found.high:
-        table.caption = "it does not vary, so nothing has an effect on it"
+        table.caption = "The metric does not vary, so no input has an effect on it."
     return table
 
 
 def ordered(found: Sensitivity) -> list[sensitivity.Index]:
-    """The most important input first: by ST, or by mu*."""
+    """Inputs sorted by importance: by ST, or by mu*."""
     sobol = any(index.total_half_width is not None for index in found.indices)
     return sorted(found.indices, key=lambda index: -((index.total if sobol else index.first) or 0.0))
 
@@ -129,7 +129,7 @@ def _cell(middle: float | None, half: float | None) -> str:
 
 
 def table_of(made: Design, found: Sequence[Sensitivity]) -> dict[str, Any]:
-    """What the figure is drawn from."""
+    """The table for the figure."""
     import polars as pl
 
     rows = []
@@ -162,7 +162,7 @@ def table_of(made: Design, found: Sequence[Sensitivity]) -> dict[str, Any]:
 
 
 def _figure_line(made: Design, found: Sequence[Sensitivity], directory: Path) -> str:
-    """Draws the figure; its path, or why there is none."""
+    """Draws the figure. Returns a line with its path, or with the reason why there is none."""
     tables = table_of(made, found)
     if tables["sensitivity"].is_empty():
         return "no figure: no metric varies"

@@ -42,7 +42,7 @@ def show_experiment(name: str) -> None:
     table = Table(title="parameters (bloatlab run NAME --set key=value)")
     table.add_column("parameter", no_wrap=True)
     table.add_column("default", no_wrap=True)
-    for heading in ("unit", "allowed", "published", "what it is"):
+    for heading in ("unit", "allowed", "published", "meaning"):
         table.add_column(heading)
     defaults = experiment.resolve({})
     for parameter in experiment.parameters:
@@ -62,13 +62,13 @@ def show_experiment(name: str) -> None:
             claims.add_row(claim.name, claim.published_text, claim.unit, judged)
         out.print(claims)
     if axes := experiment.axes():
-        times = f", {experiment.replications} runs a point" if experiment.replications > 1 else ""
+        times = f", {experiment.replications} runs per point" if experiment.replications > 1 else ""
         out.print(f"swept unless set: {', '.join(axes)}{times}", soft_wrap=True)
     out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)
 
 
 def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
-    """Queues and congestion controls, a line each; with names, these with their parameters.
+    """Prints queues and congestion controls, one per line. With names, prints these with their parameters.
 
     Raises:
         ParameterError: Nobody knows a name.
@@ -89,7 +89,7 @@ def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
     for key, descriptions in catalogue.items():
         table = Table(title=key.replace("_", " "))
         table.add_column("kind", no_wrap=True)
-        table.add_column("what it is")
+        table.add_column("meaning")
         table.add_column("also")
         for description in descriptions:
             table.add_row(description["kind"], description["summary"], "\n".join(description["aliases"]))
@@ -98,7 +98,7 @@ def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
 
 
 def _named(catalogue: Mapping[str, list[Any]], names: Sequence[str]) -> dict[str, list[Any]]:
-    """The algorithms of these names or aliases, in the catalogue's order."""
+    """The algorithms with these names or aliases, in the order of the registry."""
     known = {
         name: description["kind"]
         for descriptions in catalogue.values()
@@ -132,7 +132,7 @@ def _show_algorithm(out: Console, description: Mapping[str, Any]) -> None:
     table = Table()
     for heading in ("parameter", "default", "allowed"):
         table.add_column(heading, no_wrap=heading == "parameter")
-    table.add_column("what it is", ratio=1)
+    table.add_column("meaning", ratio=1)
     for parameter in description["parameters"]:
         kinds = [parameter.get("range"), parameter.get("type"), parameter.get("unit")]
         allowed = ", ".join(str(part) for part in kinds if part)

@@ -1,4 +1,4 @@
-"""The commands that look after a results directory: `store check`, `store repair`, `store upgrade`, and `runs`."""
+"""Commands that maintain a results directory: `store check`, `store repair`, `store upgrade`, and `runs`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from cyclopts import App
 
 from bloatlab.cli.options import AllowPlugins, EngineName, Flag, Stored
 
-store = App(name="store", help="Looks after a results directory: check, repair, upgrade.")
+store = App(name="store", help="Checks, repairs or upgrades a results directory.")
 
 
 @store.command
 def check(directory: Stored) -> int:
-    """Checks every file of a results directory and says what is missing or altered; exit code 1 if anything is.
+    """Checks every file of a results directory and lists missing and altered ones. The exit code is 1 if there are any.
 
     Args:
         directory: Results directory, or its URL.
@@ -29,15 +29,15 @@ def check(directory: Stored) -> int:
     where = shown(directory)
     if not found:
         held = f"{counted(opened.runs().height, 'run')} in {counted(len(opened.manifests()), 'part')}"
-        print(f"{where}: {held}, every file is as it was written")
+        print(f"{where}: {held}, no file is missing or altered")
         return 0
-    complain(f"{where}: {counted(found, 'problem')}; `bloatlab store repair {where}` mends what can be mended")
+    complain(f"{where}: {counted(found, 'problem')}; `bloatlab store repair {where}` repairs what it can")
     return 1
 
 
 @store.command
 def upgrade(directory: Stored) -> None:
-    """Brings a results directory of an older bloatlab up to this version. A copy of its database stays beside the new one.
+    """Converts a results directory of an older bloatlab to this version. Keeps a copy of the old database.
 
     Args:
         directory: Results directory, or its URL.
@@ -51,7 +51,7 @@ def upgrade(directory: Stored) -> None:
     with Writer(directory) as writer:
         copy = writer.upgraded
     print(
-        f"{shown(directory)}: is up to date already"
+        f"{shown(directory)}: is already up to date"
         if copy is None
         else f"{shown(directory)}: upgraded; the old database is kept as {copy.name}"
     )
@@ -59,14 +59,14 @@ def upgrade(directory: Stored) -> None:
 
 @store.command
 def repair(directory: Stored, *, engine: EngineName = None, allow_plugins: AllowPlugins = False) -> int:
-    """Rebuilds a missing or damaged database from the parts, and makes runs again whose files are missing or altered.
+    """Rebuilds a missing or damaged database from the parts. Makes runs again whose files are missing or altered.
 
-    Nothing is deleted but the damaged parts whose runs were made again. Exit code 1 if something could not be mended.
+    Deletes only damaged parts whose runs were made again. The exit code is 1 if something could not be repaired.
 
     Args:
         directory: Results directory, or its URL.
-        engine: The engine that made the runs, if it is not built in.
-        allow_plugins: Import the plugins (module:Class) that the runs name: their code runs.
+        engine: Engine that made the runs, if it is not built in.
+        allow_plugins: Import the plugins (module:Class) that the runs name, which runs their code.
     """
     from bloatlab.cli.repair import repair_store
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 40
 MOST_ENTITIES = 4
-# Heading, scope, metric, and how flows or links become one number.
+# Heading, scope, metric, and how the values of flows or links are combined.
 COLUMNS = (
     ("throughput (Mbit/s)", "flow", "mean_throughput_l4", sum),
     ("sRTT (ms)", "flow", "mean_srtt_l4", fmean),
@@ -32,18 +32,18 @@ COLUMNS = (
 def summary_table(
     name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
 ) -> Table:
-    """One run: its metrics. Several: a row each."""
+    """The metrics of one run, or a table of several runs with one row each."""
     if len(runs) == 1:
         return one_run(name, runs[0], metrics[runs[0].run_id])
     return many_runs(name, runs, metrics, axes)
 
 
 def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
-    """A row a contender: its score, and by each criterion that is worth a column its value and rank."""
+    """A table with one row per contender: its score, and value and rank by the main criteria."""
     from rich.table import Table
 
     at = f", means over {ranking.points} points" if ranking.points > 1 else ""
-    table = Table(title=f"{name}, {runs} runs{at}", caption="score: mean rank over the groups of criteria, 1 is best")
+    table = Table(title=f"{name}, {runs} runs{at}", caption="score: mean rank over the groups of criteria; 1 is best")
     table.add_column("#", justify="right")
     table.add_column(ranking.subject, no_wrap=True)
     table.add_column("score", justify="right")
@@ -58,7 +58,7 @@ def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
 
 
 def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
-    """Every metric of a run, flows side by side; of many flows the mean over them."""
+    """Every metric of a run, with a column per flow, or with the mean over many flows."""
     from rich.table import Table
 
     table = Table(title=f"{name}, run {run.run_id}, engine {run.engine.name}, seed {run.seed}")
@@ -91,8 +91,8 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
 
 
 def rows_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
-    """The runs of each row of the table of many: those of a point where there are replications, else one."""
-    # Without scipy there is no interval, and so nothing to say of several runs at once.
+    """The runs of each row of the table: all runs of a point if there are replications, otherwise one run."""
+    # Intervals need scipy. Without it, each run has a row.
     replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
     points: dict[str, list[PlannedRun]] = {}
     for run in runs:
@@ -103,7 +103,9 @@ def rows_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
 def many_runs(
     name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
 ) -> Table:
-    """A row a point: what was swept, the seed or the number of runs, and the main metrics, of several runs mean ± half-width.
+    """A table with one row per point: swept parameters, seed or number of runs, and main metrics.
+
+    For several runs, a metric is mean ± half-width.
 
     `metrics` holds those of the runs in the first rows.
     """
@@ -113,7 +115,7 @@ def many_runs(
     replicated = len(rows) < len(runs)
     left = len(rows) - MOST_ROWS
     notes = ["mean ± half of the 95 % interval (Student's t)"] if replicated else []
-    notes += [f"and {left} more {'points' if replicated else 'runs'}: the report and the store hold all"] * (left > 0)
+    notes += [f"and {left} more {'points' if replicated else 'runs'}: see the report"] * (left > 0)
     table = Table(title=f"{name}, {len(runs)} runs", caption="; ".join(notes) or None)
     for axis in axes:
         table.add_column(axis, no_wrap=True)
@@ -131,7 +133,7 @@ def many_runs(
 
 
 def _numbers(metrics: Mapping[str, Any], own: Mapping[str, str]) -> list[float | None]:
-    """The experiment's own metrics of a run, or else the main ones, in the order of the columns."""
+    """The metrics of the experiment in a run, or else the main metrics, in the order of the columns."""
     if own:
         return [metrics.get("experiment_metrics", {}).get(measure) for measure in own]
     found: list[float | None] = []

@@ -20,7 +20,7 @@ from bloatlab.sweeps.plan import PlannedRun
 from bloatlab.visible import one_line
 
 SHOWN = 10
-"""Points that a dry run lists."""
+"""Number of points that a dry run lists."""
 
 
 def sweep_plan(
@@ -33,7 +33,7 @@ def sweep_plan(
     dry_run: bool,
     allow_plugins: bool,
 ) -> int:
-    """Makes the runs of a plan and gives the exit code.
+    """Makes the runs of a plan and returns the exit code.
 
     Args:
         file: The plan.
@@ -45,7 +45,7 @@ def sweep_plan(
         allow_plugins: Import whatever plugin the plan names.
 
     Raises:
-        ParameterError: The plan cannot be read, or says what is not allowed.
+        ParameterError: The plan cannot be read, or has a value that is not allowed.
     """
     program = file.suffix == ".py"
     if dry_run and program and not allow_plugins:
@@ -62,7 +62,7 @@ def sweep_plan(
         }
     )
     try:
-        # A program imports what it wants; a document needs the user's word.
+        # A plan in Python can import anything. For a document, the user must allow plugins.
         allowed = AllowedPlugins.named_in(set_, all=allow_plugins or program)
         # A dry run imports no engine that only the plan names. Its runs are listed without their identities.
         engine = settings.find_engine(allowed) if settings.engine is not None or dry_run else None
@@ -83,7 +83,7 @@ def sweep_plan(
 def _list(plan: Plan, name: str, runs: Sequence[PlannedRun], swept: Sequence[str]) -> None:
     points = {run.scenario: run.parameters for run in runs}
     out = console()
-    out.print(f"{name}: {len(runs):,} runs, {len(points):,} points, of each the {plan.keep} are kept", highlight=False)
+    out.print(f"{name}: {len(runs):,} runs, {len(points):,} points; {plan.keep} are kept of each run", highlight=False)
     for parameters in list(points.values())[:SHOWN]:
         out.print("  " + one_line(", ".join(f"{key}={parameters.get(key)}" for key in swept)), soft_wrap=True)
     if len(points) > SHOWN:

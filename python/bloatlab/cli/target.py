@@ -1,4 +1,4 @@
-"""What sensitivity and tune run: an experiment or a scenario file."""
+"""The target of `sensitivity` and `tune`: an experiment or a scenario file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bloatlab.sweeps import ExperimentSource, ScenarioSource, Source
 
 @dataclass(frozen=True)
 class Target:
-    """An experiment or a scenario file, as the command line names it."""
+    """An experiment or a scenario file that the command line names."""
 
     source: Source
     experiment: Experiment | None
 
     @classmethod
     def named(cls, name: str, plugins: AllowedPlugins, engine: Engine) -> Target:
-        """The target of that name: an experiment, or the path of a TOML or JSON file.
+        """Finds the target: an experiment by its name, or a TOML or JSON file by its path.
 
         Args:
             name: The name or path.

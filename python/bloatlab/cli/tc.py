@@ -27,16 +27,16 @@ def commands(
     all_words: bool,
     sysctl: bool = False,
 ) -> list[str]:
-    """The commands for a queue: a given one, that of a scenario's box or that of an experiment.
+    """The commands for a queue, for the queue of a box in a scenario, or for that of an experiment.
 
     With `sysctl`, the commands for the TCP connections of the flows follow.
 
     Raises:
-        ParameterError: None or several of them are given, or there is no such box.
-        ScenarioError: The scenario is refused, or Linux lacks what the queue needs; the text says what.
+        ParameterError: Not exactly one of them is given, or there is no such box.
+        ScenarioError: The scenario is refused, or Linux does not have the queue or one of its parameters.
     """
     if (file is not None) + (experiment is not None) + (queue is not None) != 1:
-        raise ParameterError("tc: give one of a scenario's file, --experiment NAME and --queue QUEUE")
+        raise ParameterError("tc: give one of a scenario file, --experiment NAME and --queue QUEUE")
     if queue is not None:
         if set_ or box is not None or sysctl:
             raise ParameterError("tc: --set, --box and --sysctl need a scenario or an experiment, not --queue")
@@ -78,9 +78,9 @@ def _choose(queues: Mapping[str, language.Link], box: str | None) -> str:
         return box
     first = next(iter(queues), None)
     if first is None:
-        raise ParameterError("tc: the scenario has no link, and so no queue")
+        raise ParameterError("tc: the scenario has no link, so it has no queue")
     if BOTTLENECK in queues:
         return BOTTLENECK
     if all(link.queue == queues[first].queue for link in queues.values()):
         return first
-    raise ParameterError(f"tc: --box is needed, to say which queue (allowed: {', '.join(queues)})")
+    raise ParameterError(f"tc: the links have different queues; choose one with --box (allowed: {', '.join(queues)})")

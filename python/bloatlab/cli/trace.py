@@ -1,4 +1,4 @@
-"""What the commands of `trace` do."""
+"""Implementation of the commands of `trace`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError
 
 MANY_DIPS = 20
-"""More are counted, not listed."""
+"""Number of dips that are listed. Others are only counted."""
 
 
 def show_formats(*, as_json: bool) -> None:
@@ -53,7 +53,7 @@ def make_trace(
 
 
 def show_trace(file: Path, reading: Reading, below: str | None, interval: str, *, as_json: bool) -> None:
-    """Prints what a trace holds."""
+    """Prints a description of a trace."""
     info = _read(file, reading).info(interval, below)
     if as_json:
         print(json.dumps(info))
@@ -70,7 +70,7 @@ def show_trace(file: Path, reading: Reading, below: str | None, interval: str, *
     if dips:
         lengths = [dip["seconds"] for dip in dips]
         mean = sum(lengths) / len(lengths)
-        out.print(f"dips last {number(mean)} s in the mean, from {number(min(lengths))} to {number(max(lengths))} s")
+        out.print(f"dips last {number(mean)} s on average, from {number(min(lengths))} to {number(max(lengths))} s")
     for dip in dips[:MANY_DIPS]:
         out.print(f"  at {number(dip['at'])} s for {number(dip['seconds'])} s, down to {number(dip['least'])} Mbit/s")
     if len(dips) > MANY_DIPS:

@@ -1,4 +1,4 @@
-"""`trace`: rates over time as files. What the commands do is in `bloatlab.cli.trace`."""
+"""`trace`: files of rates over time. `bloatlab.cli.trace` implements the commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from bloatlab.cli.options import READING, Flag, Format, Out, Reading, Set, Unit
 
-trace = App(name="trace", help="Traces, rates over time: makes, describes, draws and converts their files.")
+trace = App(name="trace", help="Makes, describes, draws and converts traces, which are files of rates over time.")
 
 
 Interval = Annotated[str, Parameter(name="--interval")]
@@ -40,19 +40,20 @@ def make(
     interval: Interval = "100ms",
     out: Out = None,
 ) -> None:
-    """Makes a trace with a generator, writes it to a file and prints the path, or prints the trace.
+    """Makes a trace with a generator and prints its path, or the trace.
 
-    The bottleneck of a dumbbell has the same trace in a run with this seed.
+    With the same seed, the bottleneck of a dumbbell has the same rates.
 
     Args:
         kind: Kind of vary.rate: mmwave, blockage, markov, sinusoid, random_walk, pulse, steps, poisson, file, mahimahi.
-        set_: A parameter of the generator, such as preset=lb. Repeatable.
+        set_: Parameter of the generator, such as preset=lb. Repeatable.
         seed: Seed of the random streams.
         duration: Length of the trace.
-        rate: The constant rate beside the generator: for poisson the mean rate, for others the rate until the first change.
-        to: Format of the file [default: rate_interval, for deliveries mahimahi].
+        rate: Constant rate of the bottleneck. It is the mean for poisson, and the rate until the first change for
+            others.
+        to: Format of the file [default: rate_interval, or mahimahi for deliveries].
         to_unit: Unit of the rates in the file.
-        interval: Interval over which deliveries are counted if the format holds rates.
+        interval: Interval over which deliveries are counted, for formats with rates.
         out: File to write [default: standard output].
     """
     from bloatlab.cli.trace import make_trace
@@ -69,12 +70,12 @@ def info(
     interval: Interval = "100ms",
     json: Flag = False,
 ) -> None:
-    """Describes a trace: its format, its length, mean, median and range of its rate, and its dips.
+    """Describes a trace: format, length, mean, median and range of the rate, and its dips.
 
     Args:
         file: The trace.
         reading: How the file is read.
-        below: A dip is below this rate [default: half of the median].
+        below: Rate below which a dip is counted [default: half of the median].
         interval: Interval over which deliveries are counted.
         json: Print one JSON object and nothing else.
     """
@@ -92,13 +93,13 @@ def plot(
     below: str | None = None,
     interval: Interval = "100ms",
 ) -> None:
-    """Draws the rate over time and prints the figure's path.
+    """Draws the rate over time and prints the path of the figure.
 
     Args:
         file: The trace.
         reading: How the file is read.
-        out: File to write; .svg, .png, .pdf, .html or .json.
-        below: A dip is below this rate [default: half of the median].
+        out: File to write: .svg, .png, .pdf, .html or .json.
+        below: Rate below which a dip is marked [default: half of the median].
         interval: Interval over which deliveries are counted.
     """
     from bloatlab.cli.trace import plot_trace
@@ -118,15 +119,15 @@ def convert(
 ) -> None:
     """Writes a trace in another format and prints its path.
 
-    Times in seconds stay exact. A delivery comes at the first millisecond at which the rate has provided its bits.
+    Times in seconds stay exact. A delivery is at the first millisecond at which the rate has provided its bits.
 
     Args:
         file: The trace.
         reading: How the file is read.
         out: File to write.
-        to: Its format, as `bloatlab trace formats` lists them.
-        to_unit: Unit of its rates.
-        interval: Interval over which deliveries are counted if the format holds rates.
+        to: Format of the new file, as `bloatlab trace formats` lists them.
+        to_unit: Unit of the rates in the new file.
+        interval: Interval over which deliveries are counted, for formats with rates.
     """
     from bloatlab.cli.trace import convert_trace
 

@@ -1,4 +1,4 @@
-"""`tune`: which queue and parameters for this link and traffic."""
+"""`tune`: searches queues and parameters for a link and its traffic."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ NAME = "tune"
 
 @dataclass(frozen=True)
 class Goals:
-    """What is searched for."""
+    """The queues and objectives of the search."""
 
     queue: str | None
-    """Queues to try, with commas between them; `None`: those that home routers have."""
+    """Queues to try, separated by commas. `None` for the queues that are common in home routers."""
     minimise: Sequence[str]
     maximise: Sequence[str]
 
 
 def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSettings) -> int:
-    """Searches, and says what it found."""
+    """Searches, and prints the front."""
     plugins = study.plugins()
     problem = problem_of(Target.named(name, plugins, settings.find_engine(plugins)), goals, study)
     directory = study.directory(f"{problem.source.name}-{NAME}")
@@ -64,7 +64,7 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
 
 
 def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
-    """What the options describe.
+    """The tuning problem that the options describe.
 
     Raises:
         ParameterError: An option does not fit.
@@ -78,10 +78,10 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     else:
         path = tune.QUEUE
     if path in base:
-        raise ParameterError(f"{path}: is tuned, so it cannot be set; --queue says which are tried")
+        raise ParameterError(f"{path}: is tuned, so it cannot be set; choose the queues to try with --queue")
     queues = list(tune.QUEUES) if goals.queue is None else [name.strip() for name in goals.queue.split(",")]
     if len(set(queues)) < len(queues):
-        raise ParameterError("--queue: one is named twice")
+        raise ParameterError("--queue: a queue is given twice")
     for kind in queues:
         knobs(kind)
     ranges = varied(study.vary)
@@ -95,7 +95,7 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
 
 
 def front_table(problem: Problem, found: Outcome) -> Table:
-    """A row a point of the front: what it gives, and how it is deployed."""
+    """A table with one row per point of the front: its values and its tc command."""
     from rich.table import Table
 
     table = Table(title=f"{problem.source.name}: Pareto front of {len(found.trials)} trials", caption="* recommended")
@@ -115,7 +115,7 @@ def front_table(problem: Problem, found: Outcome) -> Table:
 
 
 def _page_line(problem: Problem, found: Outcome, directory: Path) -> str:
-    """Makes the page; its path, or how to get it."""
+    """Makes the page. Returns lines with the paths of the page and the figure, or the reason why there is no page."""
     try:
         from bloatlab.report.tuning import make_tuning_page
     except ImportError:

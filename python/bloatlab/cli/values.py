@@ -1,4 +1,4 @@
-"""Values as they stand on the command line: `key=value`, `key=v1,v2`."""
+"""Values on the command line: `key=value`, `key=v1,v2`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLOSING = {"}": "{", "]": "[", ")": "("}
 
 
 def value(text: str) -> Any:
-    """JSON or a TOML value where it is one (`2`, `0.5`, `true`, `{kind="codel"}`), else the text itself (`80p`)."""
+    """Reads JSON or a TOML value (`2`, `0.5`, `true`, `{kind="codel"}`). Any other text is a string (`80p`)."""
     text = text.strip()
     try:
         return json.loads(text, parse_constant=str)
@@ -23,12 +23,12 @@ def value(text: str) -> Any:
         try:
             return tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError as error:
-            raise ParameterError(f"`{text}`: neither JSON nor a TOML value ({error})") from error
+            raise ParameterError(f"`{text}`: is neither JSON nor a TOML value ({error})") from error
     return text
 
 
 def assignments(items: Iterable[str], option: str) -> dict[str, str]:
-    """`["qlen=80p"]` as `{"qlen": "80p"}`."""
+    """Reads `["qlen=80p"]` as `{"qlen": "80p"}`."""
     found: dict[str, str] = {}
     for item in items:
         name, equals, text = item.partition("=")
@@ -42,7 +42,7 @@ def assignments(items: Iterable[str], option: str) -> dict[str, str]:
 
 
 def named(name: str, parse: Callable[[str], Any], text: str) -> Any:
-    """What `parse` reads; its complaint gets the name in front."""
+    """Reads a text with `parse`. An error gets the name in front."""
     try:
         return parse(text)
     except ParameterError as error:
@@ -50,7 +50,7 @@ def named(name: str, parse: Callable[[str], Any], text: str) -> Any:
 
 
 def axis(text: str) -> list[Any]:
-    """The values of `v1,v2,...`; commas within brackets and quotes do not separate."""
+    """Splits `v1,v2,...`. Commas in brackets and quotes do not separate values."""
     parts, depth, quote, start = [], 0, "", 0
     for at, letter in enumerate(text):
         if quote:
@@ -66,5 +66,5 @@ def axis(text: str) -> list[Any]:
             start = at + 1
     parts.append(text[start:])
     if any(not part.strip() for part in parts):
-        raise ParameterError(f"`{text}`: an empty value between commas")
+        raise ParameterError(f"`{text}`: has an empty value between commas")
     return [value(part) for part in parts]

@@ -1,4 +1,4 @@
-"""What `--vary` says: `rate=1Mbit/s..100Mbit/s`, `queue=fifo,codel`."""
+"""Reads `--vary`: `rate=1Mbit/s..100Mbit/s`, `queue=fifo,codel`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bloatlab.errors import ParameterError
 
 
 def varied(items: Sequence[str]) -> list[Vary]:
-    """Each option's range or list.
+    """Reads the range or list of each option.
 
     Raises:
         ParameterError: One is neither; the text names it.

@@ -46,7 +46,7 @@ CLASSES = {
     "rfc7928-varying-congestion": "rfc7928.stability:VaryingCongestion",
     "rfc7928-varying-bandwidth": "rfc7928.stability:VaryingBandwidth",
 }
-"""Of each experiment the module in this package and the class."""
+"""The module and the class of each experiment."""
 
 _REQUIRED = ("name", "title", "summary", "source", "parameters")
 
@@ -75,11 +75,11 @@ def suite_of(names: Collection[str]) -> Suite | None:
 
 
 def get(name: str | type[Experiment], *, may_import: bool = False) -> Experiment:
-    """The experiment of this name, or of a class that the caller has; underscores count as hyphens.
+    """Finds an experiment by its name or its class. Underscores count as hyphens.
 
     Args:
         name: A name of the catalogue, of an installed package's entry point (group `bloatlab.experiments`), or `module:Class`.
-        may_import: The user named it, so code from outside the package may be imported.
+        may_import: Whether code from outside the package may be imported, because the user named the experiment.
 
     Raises:
         ParameterError: There is no such experiment (the text names the nearest), it may not be imported, or its import fails.

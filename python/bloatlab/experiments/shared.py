@@ -27,8 +27,8 @@ def ecn(default: str = "auto") -> Parameter:
     return Parameter(
         "ecn", default, "",
         allowed="auto, on, off",
-        help="auto: no flow asks for ECN, as hosts do by default, and queues are at their defaults; "
-        "on: flows ask and queues that have the choice mark; off: no flow asks and queues do not mark",
+        help="auto: flows do not negotiate ECN, as hosts by default, and queues have their defaults; "
+        "on: flows negotiate ECN, and queues with an ecn parameter mark; off: flows do not negotiate ECN and queues do not mark",
         read=read.choice("auto", "on", "off"),
     )  # fmt: skip
 
@@ -54,7 +54,7 @@ def qlen(times: str, published: str | None = None) -> Parameter:
     return Parameter(
         "qlen", None, "packets",
         allowed="80p, 80 (packets), 120kB",
-        help=f"limit of the bottleneck's queue, if its kind has one; when not given {times}",
+        help=f"limit of the bottleneck's queue, if its kind has one; by default {times}",
         read=read.limit,
         published=published,
     )  # fmt: skip

@@ -24,7 +24,7 @@ _HOME = {
     "of_run": "source",
     "of_runs": "source",
     "save": "saving",
-    # Drawn by their commands: no store has their tables.
+    # Their commands draw these, because a store does not have their tables.
     "forest": "charts.forest",
     "pareto": "charts.pareto",
     "sensitivity": "charts.sensitivity",

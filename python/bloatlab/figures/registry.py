@@ -48,7 +48,7 @@ FILES = {
     "places": "scores",
     "criteria": "criteria",
 }
-"""Of each figure the file in `charts`."""
+"""The file in `charts` of each figure."""
 
 
 def _read(found: Any, reference: str) -> tuple[str, Figure]:
@@ -65,7 +65,7 @@ REGISTRY: Registry[Figure] = Registry(
 
 
 def find(name: str) -> Figure:
-    """The figure that the user names: one of the registry, an entry point's, or `module:name`.
+    """Finds a figure by its name in the registry, by an entry point, or by `module:name`.
 
     Hyphens count as underscores.
 

@@ -1,8 +1,8 @@
-"""A process that renders figures: reads one Vega-Lite specification (JSON) per line and writes one SVG (a JSON string) per line.
+"""A process that renders figures. Reads a Vega-Lite specification (JSON) per line and writes an SVG (a JSON string) per line.
 
-The renderer holds Python's global lock while it works and takes a third of a second to start. In a process of its own it works
-while the next chart is built. The process is a program, not one of a process pool: a pool imports the user's main module again,
-which runs a script that has no `__main__` guard twice. Run as `python -m bloatlab.figures.worker`; it ends with its input.
+The renderer holds the GIL and takes a third of a second to start. In a separate process it works while the next chart is
+built. The process is not one of a process pool: a pool would import the user's main module again, which would run a script
+without a `__main__` guard twice. Run it as `python -m bloatlab.figures.worker`. It ends when its input ends.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Whether a results directory's page still says what its store holds, so that it need not be made again."""
+"""Whether the page of a results directory is up to date, so that it need not be made again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAGE = re.compile(r"[a-z0-9][a-z0-9_-]*\.html\Z")
 
 
 def note(directory: Path, page: Path) -> None:
-    """Remembers that the page was made from the store as it is."""
+    """Records that the page was made from the current state of the store."""
     text = f"{_state(directory)}\n{page.name}\n"
     write_whole(directory / STAMP, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
@@ -32,7 +32,7 @@ def page(directory: Path) -> Path | None:
 
 
 def _state(directory: Path) -> str:
-    """Of the database's files, and of the sources that make the page."""
+    """Hash over size and time of the files of the database and of the sources that make the page."""
     database = [directory / layout.DATABASE, directory / f"{layout.DATABASE}-wal"]
     package = Path(bloatlab.__file__).parent
     sources = sorted(path for path in package.rglob("*") if path.suffix in {".py", ".so", ".html", ".css", ".js"})

@@ -23,17 +23,17 @@ _ID = re.compile(r'(id="|url\(#|href="#)([^")]+)')
 
 
 def slim(svg: str, prefix: str, label: str) -> str:
-    """Cut an SVG down to what a page needs.
+    """Removes from an SVG what a page does not need.
 
-    Coordinates keep a tenth of a pixel; names that would clash with another figure's get `prefix`.
+    Coordinates are rounded to a tenth of a pixel. Names get `prefix`, so that figures do not share names.
 
     Args:
-        svg: As Vega renders it.
+        svg: The output of Vega.
         prefix: Unique on the page.
-        label: Says what the figure shows, for those who do not see it; must be escaped for an attribute.
+        label: Description of the figure for screen readers, escaped for an attribute.
     """
-    # Only within tags: text that looks like an attribute is text.
-    # Vega counts its clip paths over the life of a process; numbered from 0, the same figure is the same text.
+    # Only tags are changed, because text may look like an attribute.
+    # Vega numbers clip paths over the life of a process. Numbering them from 0 gives equal text for equal figures.
     names: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ def _slim_tag(tag: str) -> str:
 
 
 class Renderer:
-    """Renders charts in a process of its own, so that the next chart is built while the last one is drawn."""
+    """Renders charts in a separate process, so that the next chart is built while the previous one is rendered."""
 
     def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bloatlab-figures")
@@ -72,7 +72,7 @@ class Renderer:
             self._worker.communicate()
 
     def render(self, chart: Any, prefix: str, label: str) -> Future[str]:
-        """Begin to render a chart; the future holds the slim SVG."""
+        """Starts to render a chart. The future gives the SVG."""
         spec = json.dumps(specification(chart), separators=(",", ":"))
         return self._pool.submit(lambda: slim(self._svg(spec), prefix, label))
 
@@ -86,7 +86,7 @@ class Renderer:
                     return str(json.loads(answer))
             except OSError:
                 pass
-            # It is gone, and so is whatever it was to say: the rest is rendered here, with its errors.
+            # The worker has ended without an answer. This process renders the rest, so that errors are shown.
             self._worker = None
             worker.kill()
             worker.communicate()
@@ -94,7 +94,7 @@ class Renderer:
 
 
 def _start() -> Popen[str] | None:
-    """Start the worker; nothing where processes may not be started."""
+    """Starts the worker. Returns None if processes cannot be started."""
     command = [sys.executable, "-P", "-m", "bloatlab.figures.worker"]
     try:
         return Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Metrics as tables: a row a metric, a column a flow, link or probe."""
+"""Tables of metrics, with one row per metric and one column per flow, link or probe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import polars as pl
 
 from bloatlab.report import text
 
-# More columns than this are unreadable: the spread over the entities stands for them.
+# With more columns, a table shows the distribution over the entities instead.
 MOST = 8
 
 TITLES = {"flow": "Flow metrics", "link": "Link metrics", "network": "Network metrics", "probe": "Probe metrics"}
 
 
 class Definition(Protocol):
-    """What a metric is; `bloatlab.metrics.Definition` is one."""
+    """Definition of a metric, such as `bloatlab.metrics.Definition`."""
 
     @property
     def unit(self) -> str:
@@ -27,7 +27,7 @@ class Definition(Protocol):
 
     @property
     def source(self) -> str:
-        """Who defines it."""
+        """The source that defines it."""
 
     @property
     def better(self) -> str:
@@ -42,10 +42,10 @@ class Cell:
     """One value of a table.
 
     Attributes:
-        text: As it is read.
-        sort: As it is sorted: the number, or the text.
+        text: The text to show.
+        sort: The number or text by which to sort.
         best: Whether it is the best of its row or column.
-        link: Anchor on the page, or file beside it, that it leads to; empty for none.
+        link: Link target: an anchor on the page, or a file beside it. Empty for no link.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class MetricTable:
-    """Metrics of one scope: `scope`, heading, names of the columns, rows, and a note on what was pooled."""
+    """Metrics of one scope: heading, names of the columns, rows, and a note if many entities are summarised."""
 
     scope: str
     title: str
@@ -77,12 +77,12 @@ class MetricTable:
 
 
 def tables(metrics: pl.DataFrame, definitions: Definitions, prefix: str = "") -> list[MetricTable]:
-    """One table a scope that has metrics.
+    """One table per scope that has metrics.
 
     Args:
-        metrics: One run's rows of a store's `metrics`.
-        definitions: What each (scope, metric) is.
-        prefix: Goes before the anchors of the definitions.
+        metrics: Rows of one run in `metrics` of the store.
+        definitions: Definition of each (scope, metric).
+        prefix: Prefix of the anchors of the definitions.
     """
     found = []
     for scope in TITLES:
@@ -110,7 +110,7 @@ def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: 
         anchor = f"{prefix}{scope}-{name}" if definition else ""
         rows.append(Row(str(name), unit, meaning, anchor, cells))
     if pooled:
-        note = f"{len(entities)} {scope}s: the spread over them is shown."
+        note = f"Distribution over {len(entities)} {scope}s."
         return MetricTable(scope, TITLES[scope], ["lowest", "median", "mean", "highest"], rows, note)
     return MetricTable(scope, TITLES[scope], ["value"] if scope == "network" else entities, rows)
 
@@ -122,12 +122,14 @@ def spread(values: pl.Series) -> list[Cell]:
 
 
 def best(values: list[float | None], better: str, most: int | None = None) -> list[Cell]:
-    """Cells of values that compete, the best marked; none is where only one takes part or more than half share it.
+    """Cells of compared values, with the best marked.
+
+    No value is marked if there is only one, or if more than half share the best.
 
     Args:
-        values: All that compete.
-        better: Which end is better: `higher`, `lower`; else none is.
-        most: Cells of the first so many values; absent: of all.
+        values: The compared values.
+        better: Whether `higher` or `lower` is better. With any other text, none is marked.
+        most: Number of values to return, from the first. All if absent.
     """
     present = [value for value in values if value is not None]
     ranked = sorted(present, reverse=better == "higher") if better in {"higher", "lower"} else []

@@ -1,4 +1,4 @@
-"""What the page says, read from a store; the template only arranges it."""
+"""The contents of the page, read from a store. The template only arranges them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Drawn:
-    """A figure on the page: one picture, or one for wide screens and one for phones."""
+    """A figure on the page: one picture, or a picture for wide screens and one for phones."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class Drawn:
 
     @property
     def svgs(self) -> list[str]:
-        """The pictures, once they are rendered."""
+        """The rendered pictures. Waits for them."""
         return [picture.result() for picture in self.pictures]
 
 
@@ -77,12 +77,12 @@ class ClaimRow:
     holds: bool | None
     source: str
     remark: str
-    """What of it is not said above the table: the experiment's source."""
+    """The source without the source of the experiment, which stands above the table."""
 
 
 @dataclass
 class FindingView:
-    """What our runs say, of a published conclusion where there is one."""
+    """A statement computed from our runs, with the published conclusion if there is one."""
 
     title: str
     published: str
@@ -117,12 +117,12 @@ class ExperimentView:
 
     @property
     def claim_sources(self) -> bool:
-        """Whether claims have sources of their own, so that each must be said."""
+        """Whether claims have different sources, so that the table shows them."""
         return len({claim.source.split("; ")[0] for claim in self.claims}) > 1
 
     @property
     def claims_sentence(self) -> str:
-        """How many of the published values ours come up to; empty where nothing was judged."""
+        """How many of the published values hold. Empty if none was judged."""
         judged = [claim.holds for claim in self.claims if claim.holds is not None]
         if not judged:
             return ""
@@ -130,7 +130,7 @@ class ExperimentView:
 
 
 def findings(found: Sequence[Finding]) -> list[FindingView]:
-    """Findings with the numbers behind them."""
+    """Findings with their tables."""
     return [
         FindingView(
             finding.title,
@@ -150,12 +150,12 @@ def findings(found: Sequence[Finding]) -> list[FindingView]:
 
 
 def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:
-    """Every parameter with its value or, where it varies, its values.
+    """Every parameter with its value, or its values if it varies.
 
     Args:
         rows: `run_id`, `name`, `value` of these runs.
-        swept: The same runs side by side.
-        experiment: Says what a parameter means; None for a user's own scenario.
+        swept: The same runs as a sweep.
+        experiment: The experiment, which explains its parameters. None for a user's own scenario.
     """
     known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
     values: dict[str, list[str]] = {}
@@ -188,8 +188,8 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
     """Published values beside ours.
 
     Args:
-        rows: Of a store's `claims`.
-        source: The experiment's, which needs no repetition.
+        rows: Rows of `claims` of the store.
+        source: Source of the experiment, which is not repeated.
     """
     found = []
     for row in rows.iter_rows(named=True):
@@ -220,7 +220,7 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
 
 @dataclass
 class RankingView:
-    """Who came where: scores, the values they rest on, and what each criterion is."""
+    """Tables of a ranking: scores, values, and definitions of the criteria."""
 
     scores: PlainTable
     values: PlainTable
@@ -228,7 +228,7 @@ class RankingView:
 
 
 def ranking_view(ranking: Ranking) -> RankingView:
-    """The tables of a ranking; the best of each column marked."""
+    """The tables of a ranking, with the best of each column marked."""
     groups = list(dict.fromkeys(criterion.group for criterion in ranking.criteria))
     head = [
         [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
@@ -255,8 +255,8 @@ def ranking_view(ranking: Ranking) -> RankingView:
     ]
     return RankingView(
         PlainTable(["#", ranking.subject, "score", *groups], scores, "Ranking", sortable=True, note=f"{MEANING}{over}"),
-        PlainTable([ranking.subject, *titles], values, "Values", sortable=True, note="In brackets the rank."),
-        PlainTable(["criterion", "group", "better", "what it is"], meanings, "Criteria"),
+        PlainTable([ranking.subject, *titles], values, "Values", sortable=True, note="The rank is in brackets."),
+        PlainTable(["criterion", "group", "better", "definition"], meanings, "Criteria"),
     )
 
 
@@ -277,23 +277,23 @@ MOST_FILES = 200
 
 
 Columns = Mapping[str, tuple[str, str]]
-"""Columns of numbers, each with its heading and which end of it is better."""
+"""Columns of numbers, each with its heading and whether higher or lower is better."""
 
 
 def columns_of(frame: pl.DataFrame, measures: Mapping[str, str]) -> Columns:
-    """What came of runs: the measures of their experiment (with their units) if it has any, else the usual metrics."""
+    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics."""
     own = {name: (f"{name} ({unit})" if unit else name, "none") for name, unit in measures.items()}
     return {name: how for name, how in (own or RUN_COLUMNS).items() if frame[name].null_count() < frame.height}
 
 
 def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:
-    """A row a run: what sets it apart, what came of it; the best of each column marked.
+    """A table with one row per run: its varied parameters and its results, with the best of each column marked.
 
     Args:
         swept: The runs.
-        of: Columns for what came of them.
+        of: Columns for the results.
         queues: Standing queue of each run, ms.
-        anchors: Where on the page a run is shown in detail.
+        anchors: Anchors of the runs that the page shows in detail.
     """
     frame = swept.frame
     shown = frame.head(MOST_RUNS)
@@ -311,7 +311,7 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
     ]
     for column, (title, better) in of.items():
         columns.append(title)
-        # The best is the best of all runs, also of those the table has no room for.
+        # The best is that of all runs, including those that the table leaves out.
         cells = metric_tables.best(frame[column].to_list(), better, shown.height)
         for row, cell in zip(rows, cells, strict=True):
             row.append(cell)
@@ -320,7 +320,7 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
         for row, run_id in zip(rows, shown["run_id"].to_list(), strict=True):
             row.append(Cell(verdict.grade(queues.get(run_id)), queues.get(run_id)))
     left = frame.height - shown.height
-    note = f"{left} more runs are left out here; `bloatlab export DIR --csv` gives all." if left else ""
+    note = f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all." if left else ""
     return PlainTable(columns, rows, "Runs", sortable=True, note=note)
 
 
@@ -360,7 +360,7 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
 
 
 def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:
-    """The tc commands for the queues of a run, or what Linux lacks for them."""
+    """The tc commands for the queues of a run, or the reason why Linux cannot have them."""
     rows = []
     for link in list(language.plan(scenario).queues.values())[:MOST_ENTITIES]:
         try:

@@ -40,13 +40,13 @@ MOST_COMMANDS = 6
 
 
 def make_report(directory: Path | str) -> Path:
-    """Write `report.html` into a results directory: one file, self-contained, offline.
+    """Writes `report.html` into a results directory: one file that opens offline.
 
     Args:
-        directory: The results directory, or its URL, where the page then is as well.
+        directory: The results directory, or its URL, to which the page is uploaded as well.
 
     Returns:
-        The page's path on this machine.
+        The path of the page on this machine.
 
     Raises:
         StoreError: There is no store, it is damaged or empty, or the page cannot be written.
@@ -60,14 +60,14 @@ def make_report(directory: Path | str) -> Path:
 
 
 def page_of(directory: Path | str) -> Path:
-    """The page of a results directory: the one that is there if nothing has changed since, else made by `make_report`."""
+    """The page of a results directory. Makes it if it is missing or out of date."""
     store = Store(directory)
     return current.page(store.directory) or make_report(directory)
 
 
 def _make(store: Store) -> Path:
     with Renderer() as renderer:
-        # Altair comes in with the figures, while the renderer starts.
+        # This imports Altair, while the renderer starts.
         from bloatlab.figures import source
 
         tables = source.stored(store)
@@ -88,7 +88,7 @@ def _make(store: Store) -> Path:
 
 
 def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
-    """A page for each experiment, and their index."""
+    """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
@@ -174,22 +174,22 @@ def _known(name: str) -> Experiment | None:
 
 
 def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[str, str]:
-    """Runs shown in detail, and why these: at most three."""
+    """At most three runs to show in detail, each with the reason."""
     runs = swept.frame["run_id"].to_list()
     if len(runs) <= 1:
         return dict.fromkeys(runs, "")
     picks = {claimed: "the published set-up"} if claimed else {}
     if queues:
-        picks.setdefault(min(queues, key=queues.__getitem__), "the shortest standing queue")
-        picks.setdefault(max(queues, key=queues.__getitem__), "the longest standing queue")
+        picks.setdefault(min(queues, key=queues.__getitem__), "the run with the shortest standing queue")
+        picks.setdefault(max(queues, key=queues.__getitem__), "the run with the longest standing queue")
     return picks or {runs[0]: "the first run"}
 
 
 def _ranked_picks(ranked: Ranked) -> dict[str, str]:
-    """A run of the first and of the last of a ranking."""
+    """One run of the first and one of the last contender of a ranking."""
     first, last = ranked.ranking.contenders[0].name, ranked.ranking.contenders[-1].name
     whose = {name: run for run, name in reversed([(run, one.contender) for run, one in ranked.observations.items()])}
-    return {whose[first]: "ranked first", whose[last]: "ranked last"}
+    return {whose[first]: "the first of the ranking", whose[last]: "the last of the ranking"}
 
 
 def _run(
@@ -231,7 +231,7 @@ def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame]
     caption = f"{figure.caption} {figure.note(tables)}".strip()
     label = escape(f"{figure.title}. {caption}")
     half = figure.width <= HALF
-    # A wide figure scaled down to a phone cannot be read: it is drawn a second time, narrow.
+    # On a phone, a scaled-down wide figure cannot be read. So it is drawn a second time, narrower.
     widths = [figure.width] if half else [figure.width, PHONE]
     pictures = [
         renderer.render(figure(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
@@ -240,7 +240,7 @@ def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame]
 
 
 def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainTable | None:
-    """What the runs left beside their tables."""
+    """A table of the files that the runs wrote in addition to their tables."""
     if known is None or not known.leaves_files:
         return None
     rows: list[list[Cell]] = []
@@ -260,7 +260,7 @@ def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainT
 
 
 def _not_measured(runs: pl.DataFrame) -> model.PlainTable | None:
-    """Runs that failed or are suspect; nothing else on the page counts them."""
+    """A table of the runs that failed or are suspect. The rest of the page leaves them out."""
     failed = runs.filter(pl.col("status") != "done")
     if failed.is_empty():
         return None
@@ -281,7 +281,7 @@ def _not_measured(runs: pl.DataFrame) -> model.PlainTable | None:
 
 
 def _facts(runs: pl.DataFrame) -> list[tuple[str, str]]:
-    """What a reader needs to check the page: engine, seed, digest, time."""
+    """Facts with which a reader can check the page: engine, seed, digest, time."""
     done = runs.filter(pl.col("status") == "done")
     engines = done.select(pl.format("{} {}", "engine", "engine_version")).to_series()
     facts = [("engine", ", ".join(engines.unique(maintain_order=True).to_list())), ("runs", f"{done.height:,}")]
@@ -304,7 +304,7 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page from a template."""
+    """Renders a page from a template."""
     return _template(template).render(**values)
 
 
@@ -320,11 +320,11 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _finalize(value: Any) -> Any:
-    """What is not markup of ours comes from a store, and is shown without control characters."""
+    """Removes control characters from text of a store. Markup of the templates is left as it is."""
     return visible(value) if type(value) is str else value
 
 
 def write(path: Path, page: str) -> Path:
-    """Writes a page; raises `StoreError` where it cannot, or where a page of another origin is in its place."""
+    """Writes a page. Raises `StoreError` if it cannot, or if a page of another program has the same path."""
     write_page(path, page)
     return path

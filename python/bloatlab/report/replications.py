@@ -1,4 +1,4 @@
-"""Runs that differ in their seed alone as one row: means and how sure they are."""
+"""Means over runs that differ only in their seed, with intervals."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import MOST_RUNS, Columns, PlainTable
 
 NOTE = (
-    "Mean over the replications ± half of the 95 % confidence interval (Student's t). What differs by less than the intervals "
-    "may be noise: `bloatlab compare` judges."
+    "Mean over the replications ± half of the 95 % confidence interval (Student's t). A difference smaller than the "
+    "intervals may be noise; `bloatlab compare` tests it."
 )
 
 
 def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
-    """A row a point, if some point has several runs; the best of each column marked.
+    """A table with one row per point, with the best of each column marked. None if no point has several runs.
 
     Args:
         swept: The runs.
-        columns: What came of them.
+        columns: Columns for the results.
     """
     if swept.replications < 2 or not columns:
         return None
@@ -44,7 +44,7 @@ def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
         cells += [_cell(found.get((head["place"], column)), best[column]) for column in columns]
         rows.append(cells)
     left = heads.height - len(rows)
-    more = f" {left} more points are left out here; `bloatlab export DIR --csv --summary` gives all." if left else ""
+    more = f" {left} more points are not shown; `bloatlab export DIR --csv --summary` writes all." if left else ""
     titles = [title for title, _ in columns.values()]
     return PlainTable([*names, "runs", *titles], rows, "Means over replications", sortable=True, note=NOTE + more)
 

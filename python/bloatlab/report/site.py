@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 MEANING = (
-    "A contender's place in an experiment is that of its score there; the score here is the mean of its places, lower being "
-    "better. In an experiment contenders are ranked by several criteria at every point of its axes; its page says how."
+    "Each experiment ranks the contenders by several criteria at every point of its axes; its page explains how. The score "
+    "here is the mean of the ranks of a contender in all experiments. Lower is better."
 )
 
 
 @dataclass
 class SiteView:
-    """What the index says."""
+    """The contents of the index."""
 
     name: str
     title: str
@@ -44,7 +44,7 @@ def page_of(name: str) -> str:
 
 
 def scores(ranking: Ranking) -> PlainTable:
-    """A row a contender: its score, and where it came off best and worst."""
+    """A table with one row per contender: its score, and the experiments with its best and worst rank."""
     rows = [
         [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
         for row in ranking.contenders
@@ -54,12 +54,12 @@ def scores(ranking: Ranking) -> PlainTable:
         for place in (best, worst):
             where = [criterion.title for criterion in ranking.criteria if row.ranks.get(criterion.name) == place]
             cells.append(Cell(f"{place:.3g} in {', '.join(where)}", place))
-    columns = ["#", ranking.subject, "score", "best place", "worst place"]
+    columns = ["#", ranking.subject, "score", "best rank", "worst rank"]
     return PlainTable(columns, rows, "Ranking over all experiments", sortable=True, note=MEANING)
 
 
 def pages(suite: Suite, views: Mapping[str, ExperimentView]) -> PlainTable:
-    """A row an experiment: what it shows, and who came first and last there."""
+    """A table with one row per experiment: its title, and its first and last contenders."""
     rows = []
     for member in suite.members:
         view = views.get(member.name)
@@ -84,7 +84,7 @@ def index(
     commands: list[str],
     facts: list[tuple[str, str]],
 ) -> SiteView:
-    """All of the index."""
+    """Puts the index together."""
     return SiteView(
         suite.name,
         suite.title,

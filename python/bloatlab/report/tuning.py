@@ -1,4 +1,4 @@
-"""The page of a search: the front as a figure and a table, and what to deploy."""
+"""The page of a search: the Pareto front as a figure and a table, and the recommended queue."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from bloatlab.report.page import render, write
 NAME = "tune.html"
 FIGURE = "pareto.svg"
 CAPTION = (
-    "A mark a trial. The numbers are those of the table: the trials that no other equals in both and beats in one, joined by "
-    "the dashed line. The star is recommended. Better is up and to the right."
+    "Each mark is one trial. Numbered trials, joined by the dashed line, are the Pareto-optimal ones of the table. The star "
+    "is the recommended trial. Better is up and to the right."
 )
 
 
 def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
-    """What the figure is drawn from: the first two objectives."""
+    """The tables for the figure, which shows the first two objectives."""
     places = {of.number: place for place, of in enumerate(found.front, 1)}
     rows = [
         {
@@ -45,7 +45,7 @@ def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
 
 
 def value(of: Found, place: int) -> str:
-    """A value with what is behind its +-."""
+    """A value with the half-width of its interval."""
     half = of.half_widths[place]
     return text.number(of.values[place]) + (f" ± {text.number(half, 2)}" if half is not None else "")
 
@@ -53,7 +53,7 @@ def value(of: Found, place: int) -> str:
 def make_tuning_page(
     problem: Problem, found: Outcome, directory: Path, commands: Sequence[str]
 ) -> tuple[Path, Path | None]:
-    """Writes the page and, of at least two objectives, the figure.
+    """Writes the page and, for at least two objectives, the figure.
 
     Returns:
         Their paths.
@@ -79,7 +79,7 @@ def make_tuning_page(
             write_whole(saved, lambda temporary: save(pareto(tables), temporary))
         page = render(
             "tune.html",
-            title=f"Which queue for {problem.source.name}",
+            title=f"Queues for {problem.source.name}",
             name=problem.source.name,
             sentence=sentence(problem, found),
             tc=tc_of(found.knee.queue) if found.knee else "",
@@ -93,7 +93,7 @@ def make_tuning_page(
 
 
 def sentence(problem: Problem, found: Outcome) -> str:
-    """What is recommended, and what it gives."""
+    """The recommended queue and its values."""
     if found.knee is None:
         return "Every trial failed."
     best = found.knee
@@ -105,7 +105,7 @@ def sentence(problem: Problem, found: Outcome) -> str:
 
 
 def front_table(problem: Problem, found: Outcome) -> PlainTable:
-    """A row a point of the front."""
+    """A table with one row per point of the front."""
     rows = []
     for number, of in enumerate(found.front, 1):
         star = " (recommended)" if found.knee is not None and of.number == found.knee.number else ""
@@ -116,18 +116,18 @@ def front_table(problem: Problem, found: Outcome) -> PlainTable:
 
 
 def searched_table(problem: Problem) -> PlainTable:
-    """What was varied, and within which range."""
+    """The varied parameters with their ranges."""
     from bloatlab.analysis.knobs import knobs
 
     rows = [
         [Cell(kind), Cell(of.name.partition(".")[2]), Cell(of.text)] for kind in problem.queues for of in knobs(kind)
     ]
     rows += [[Cell("all"), Cell(of.name), Cell(of.text)] for of in problem.varied]
-    return PlainTable(["queue", "parameter", "range"], rows, "What was searched")
+    return PlainTable(["queue", "parameter", "range"], rows, "Searched parameters")
 
 
 def notes(problem: Problem, found: Outcome) -> list[tuple[str, Any]]:
-    """What a reader needs to judge the search by."""
+    """Facts about the search: objectives, trials, replications, seed."""
     trials = text.plural(len(found.trials), "trial") + (f", {found.failed} failed" if found.failed else "")
-    goals = "; ".join(f"{'least' if of.minimise else 'most'} {of.reading.text}" for of in problem.objectives)
-    return [("goals", goals), ("trials", trials), ("replications", problem.replications), ("seed", problem.seed)]
+    goals = "; ".join(f"{'minimise' if of.minimise else 'maximise'} {of.reading.text}" for of in problem.objectives)
+    return [("objectives", goals), ("trials", trials), ("replications", problem.replications), ("seed", problem.seed)]

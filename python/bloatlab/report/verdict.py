@@ -1,4 +1,4 @@
-"""The answer in one sentence: how long the queue stands, and what it buys."""
+"""The verdict of a page in one sentence: the standing queue and the throughput."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,12 @@ MEANING = "Grades by RTT increase: A+ below 5 ms, A below 30 ms, B below 60 ms, 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run or a sweep comes to.
+    """The verdict on a run or a sweep.
 
     Attributes:
-        grade: By the increase of the RTT; empty when no RTT was measured.
-        sentence: With the numbers.
-        numbers: Name and value of the figures that carry it.
+        grade: Grade by the increase of the RTT. Empty if no RTT was measured.
+        sentence: The verdict with its numbers.
+        numbers: Name and value of the main numbers.
     """
 
     grade: str
@@ -30,18 +30,18 @@ class Verdict:
 
 
 def grade(increase_ms: float | None) -> str:
-    """The grade of an RTT increase in ms; empty for none."""
+    """The grade of an RTT increase in ms. Empty without a value."""
     if increase_ms is None:
         return ""
     return next((name for limit, name in GRADES if increase_ms < limit), "F")
 
 
 def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
-    """Judge one run.
+    """Judges one run.
 
     Args:
-        tables: Its tables.
-        metrics: Its rows of a store's `metrics`.
+        tables: The tables of the run.
+        metrics: Rows of the run in `metrics` of the store.
     """
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
@@ -70,12 +70,12 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
 
 
 def standing_queue(metrics: pl.DataFrame) -> float | None:
-    """Mean over flows of mean sRTT less propagation, ms."""
+    """Mean over flows of the mean sRTT minus propagation, ms."""
     return _mean_of_flows(metrics, "mean_est_qdelay_l4")
 
 
 def waiting(metrics: pl.DataFrame) -> dict[str, float]:
-    """Of each run the standing queue, ms; where no flow has an sRTT, how long packets waited: the mean over its flows."""
+    """Standing queue of each run in ms. Without an sRTT, the mean sojourn time of its flows."""
     names = ("mean_est_qdelay_l4", "mean_sojourn_l4")
     of_flows = metrics.filter((pl.col("scope") == "flow") & pl.col("metric").is_in(names))
     means = [pl.col("value").filter(pl.col("metric") == name).mean().alias(name) for name in names]
@@ -91,7 +91,7 @@ def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:
 def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
     """Payload of all flows over the length of the run, Mbit/s.
 
-    A flow's throughput is over its own lifetime; those of flows that were not there together do not add up.
+    The throughput of a flow is over its lifetime, so throughputs of flows with different lifetimes cannot be added.
     """
     rates = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "mean_throughput_l4"))
     if rates.is_empty():
@@ -126,7 +126,7 @@ def _numbers(row: dict[str, float | None], increase: float | None) -> list[tuple
 
 
 def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
-    """Judge many runs: the shortest and the longest standing queue, and where they are.
+    """Judges many runs: the shortest and the longest standing queue, and the parameters of these runs.
 
     Args:
         swept: The runs.
@@ -134,10 +134,10 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     """
     runs = text.plural(swept.frame.height, "run")
     if not queues:
-        return Verdict("", f"{runs}; no RTT is stored of them.", [])
+        return Verdict("", f"{runs}; no RTT is stored for them.", [])
     best, worst = min(queues, key=queues.__getitem__), max(queues, key=queues.__getitem__)
     sentence = (
-        f"{runs}: the standing queue goes from {text.with_unit(queues[best], 'ms')} "
+        f"{runs}: the standing queue ranges from {text.with_unit(queues[best], 'ms')} "
         f"(grade {grade(queues[best])}; {label(swept, best)}) to {text.with_unit(queues[worst], 'ms')} "
         f"(grade {grade(queues[worst])}; {label(swept, worst)})."
     )
@@ -146,7 +146,7 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
 
 
 def of_ranking(ranking: Ranking) -> Verdict:
-    """Say who came first and last, and what the first is best at."""
+    """The first and the last contender of a ranking, and the main values of the first."""
     first, last = ranking.contenders[0], ranking.contenders[-1]
     at = f" over {ranking.points} points" if ranking.points > 1 else ""
     numbers = [("contenders", str(len(ranking.contenders)))]
@@ -157,25 +157,25 @@ def of_ranking(ranking: Ranking) -> Verdict:
         ):
             numbers.append((f"{criterion.title}, {first.name}", text.with_unit(value, criterion.unit)))
     sentence = (
-        f"{first.name} comes first of {len(ranking.contenders)} with a score of {first.score:.2f}{at}, "
-        f"{last.name} last with {last.score:.2f}: the score is a mean rank, 1 being the best by every criterion."
+        f"{first.name} is first of {len(ranking.contenders)} with a score of {first.score:.2f}{at}, and "
+        f"{last.name} is last with {last.score:.2f}. The score is a mean rank: 1 means best by every criterion."
     )
     return Verdict("", sentence, numbers)
 
 
 def of_places(ranking: Ranking) -> Verdict:
-    """Say who came first and last over several experiments."""
+    """The first and the last contender over several experiments."""
     first, last = ranking.contenders[0], ranking.contenders[-1]
     best = sum(1 for place in first.ranks.values() if place < 2)
     sentence = (
-        f"{first.name} comes first of {len(ranking.contenders)} over {len(ranking.criteria)} experiments with a mean place of "
-        f"{first.score:.2f}, and leads {best} of them; {last.name} comes last with {last.score:.2f}."
+        f"{first.name} is first of {len(ranking.contenders)} over {len(ranking.criteria)} experiments, with a mean rank of "
+        f"{first.score:.2f}, and leads in {best} of them. {last.name} is last with {last.score:.2f}."
     )
     return Verdict("", sentence, [])
 
 
 def label(swept: Sweep, run_id: str) -> str:
-    """A run by what sets it apart, such as `cca = cubic, qlen = 80p`."""
+    """A run by the parameters that vary, such as `cca = cubic, qlen = 80p`."""
     row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)
     names = [swept.coloured_by, *(axis.name for axis in swept.axes)]
     apart = [f"{name} = {row[name]}" for name in names if name]

@@ -1,8 +1,8 @@
-//! Where measured traces are, which have no free licence and are not in the repository.
+//! Finds measured traces. They have no free licence, so they are not in the repository.
 
 use std::path::{Path, PathBuf};
 
-/// `BLOATLAB_TRACES`, or `shared/traces` beside the repository; nothing, said so, if they are not at hand.
+/// `BLOATLAB_TRACES`, or `shared/traces` beside the repository. If they are missing, prints a message and returns `None`.
 pub fn traces() -> Option<PathBuf> {
     let named = std::env::var_os("BLOATLAB_TRACES").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();

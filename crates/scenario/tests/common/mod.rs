@@ -1,4 +1,4 @@
-//! Valid documents that between them use every key, and a reader for the examples of the documentation.
+//! Valid documents that together use every key, and a reader for the examples of the documentation.
 
 #![allow(dead_code, reason = "each test file compiles this module by itself")]
 
@@ -132,7 +132,7 @@ pub fn documents() -> Vec<Value> {
     ]
 }
 
-/// The TOML examples of a page. Reads the part of TOML that the page uses: tables, lists of tables, and values in one line.
+/// The TOML examples of a page. Reads only the part of TOML that the page uses: tables, lists of tables, and values in one line.
 pub fn examples(page: &str) -> Vec<Value> {
     page.split("```toml\n")
         .skip(1)
@@ -172,7 +172,7 @@ fn toml(text: &str) -> Value {
     document
 }
 
-/// The table or list at these keys; of a list on the way there, its last table.
+/// The table or list at these keys. In a list on the way, the last table is used.
 fn table<'a>(document: &'a mut Value, keys: &[&str]) -> &'a mut Value {
     keys.iter().fold(document, |place, &key| match place {
         Value::Array(list) => &mut list.last_mut().expect("a table")[key],

@@ -1,4 +1,4 @@
-//! Compiled plans, and what is where in them.
+//! Compiled plans, and access to their parts.
 
 #![allow(dead_code, reason = "each test file compiles this module by itself")]
 

@@ -1,4 +1,4 @@
-//! Small valid documents to break, and how they are refused.
+//! Small valid documents to change, and their refusals.
 
 use bloatlab_scenario::{CcConfig, QueueConfig, Scenario};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub fn boxes() -> Value {
     })
 }
 
-/// The document with the value at a JSON pointer replaced or added.
+/// The document, with the value at a JSON pointer replaced or added.
 pub fn with(mut document: Value, pointer: &str, value: Value) -> Value {
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer starts with /");
     match document.pointer_mut(parent).expect("the parent exists") {
@@ -58,10 +58,10 @@ pub fn refusal(document: &Value) -> String {
         Scenario::from_json(&document.to_string()).expect_err("text is read like values");
     assert_eq!(from_value, from_text);
     assert!(!from_value.path.is_empty());
-    // A new algorithm in a registry is no change of these messages.
+    // Replaces lists of algorithms, so that a new algorithm does not change these messages.
     let queues: Vec<&str> = QueueConfig::all().iter().map(QueueConfig::kind).collect();
-    let laws: Vec<&str> = CcConfig::all().iter().map(CcConfig::kind).collect();
+    let controls: Vec<&str> = CcConfig::all().iter().map(CcConfig::kind).collect();
     let shorten = |text: String, names: &[&str], what: &str| text.replace(&names.join(", "), what);
     let text = shorten(from_value.to_string(), &queues, "QUEUES");
-    shorten(text, &laws, "LAWS")
+    shorten(text, &controls, "CONGESTION_CONTROLS")
 }

@@ -1,4 +1,4 @@
-//! Standard scenarios and what comes out of them, to four digits: a change of behaviour shows as a change of this table.
+//! Results of standard scenarios to four digits, so that a change of behaviour changes this table.
 
 use std::fmt::Write;
 
@@ -210,7 +210,7 @@ fn standard_scenarios_give_their_results() {
 }
 
 #[test]
-fn the_packet_log_changes_nothing() {
+fn a_packet_log_changes_no_result() {
     for (name, plan) in plans() {
         let outcome = logged(&plan, SEED);
         assert_eq!(outcome.digest(), measured(&plan, SEED).digest(), "{name}");

@@ -1,4 +1,4 @@
-//! Queues that count buffers, and what a client waits for when its packets are lost.
+//! Tests of queues that count buffers, and of metrics of clients whose packets are lost.
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Scenario;
@@ -11,7 +11,7 @@ fn outcome(document: Value) -> Outcome {
     measured(&compiled(&scenario), 7)
 }
 
-/// Milliseconds that 1500 bytes and Ethernet's header take at 10 Mbit/s.
+/// Time in ms to send 1500 bytes and an Ethernet header at 10 Mbit/s.
 const FRAME: f64 = 1514.0 * 8.0 / 10e3;
 
 #[test]
@@ -31,7 +31,7 @@ fn twenty_buffers_hold_twenty_times_their_segments() {
         let of = |metric| value(&outcome.link_metrics, 0, metric).unwrap();
         let held = 20.0 * f64::from(segments);
         assert_eq!(of("max_queue_length"), held, "{segments}");
-        // The last waits for all before it, and for what is left of the one under way.
+        // The last packet waits for all before it and for the rest of the current transmission.
         let longest = of("max_sojourn");
         assert!(
             (held - 1.0) * FRAME < longest && longest <= held * FRAME + 1e-6,
@@ -41,7 +41,7 @@ fn twenty_buffers_hold_twenty_times_their_segments() {
 }
 
 #[test]
-fn a_ping_has_a_buffer_of_its_own() {
+fn a_ping_has_a_separate_buffer() {
     let outcome = outcome(json!({
         "name": "pings",
         "duration": "2s",
@@ -59,8 +59,8 @@ fn a_ping_has_a_buffer_of_its_own() {
 }
 
 #[test]
-fn a_client_counts_the_syns_that_it_sends_again() {
-    // The server's answers are lost for half a second; the client's SYN is repeated after one (RFC 6298 section 2.1).
+fn a_client_counts_retransmitted_syns() {
+    // The answers of the server are lost for half a second. The client repeats its SYN after one second (RFC 6298 section 2.1).
     let outcome = outcome(json!({
         "name": "handshake",
         "duration": "2s",
@@ -86,7 +86,7 @@ fn a_client_counts_the_syns_that_it_sends_again() {
 
 #[test]
 fn a_client_counts_timeouts_of_both_ends() {
-    // The connection stands when the path is cut: the answer is sent again until it comes through.
+    // The connection exists when the path is cut. The answer is sent again until it arrives.
     let outcome = outcome(json!({
         "name": "timeouts",
         "duration": "4s",

@@ -1,4 +1,4 @@
-//! A radio cell among the boxes: what holds whatever its radio link, queues and gates are, and what it is there for.
+//! A radio cell among other boxes: invariants for any radio link, queues and gates, and the effect of sizing and marking.
 
 use bloatlab_scenario::{QueueConfig, Scenario};
 use bloatlab_units::{Duration, SECOND};
@@ -10,7 +10,7 @@ use crate::generator::queue;
 use crate::invariants::sound;
 use crate::{compiled, config, logged, measured, value};
 
-/// A cell with these radio parameters, and what else the document says of it.
+/// A cell with these radio parameters and these other keys.
 fn scenario(radio: Value, cell: Value, flows: Value) -> Scenario {
     let mut network = json!({ "radio": radio });
     for (key, value) in cell.as_object().into_iter().flatten() {
@@ -25,7 +25,7 @@ fn sizings() -> impl Strategy<Value = Option<Value>> {
     kinds.prop_map(|kind| (kind != "none").then(|| json!({ "kind": kind })))
 }
 
-/// None, or up to four bearers with modes, sizings and marks of their own; the QoS flows 1 to 4 are on them in turn.
+/// No bearers, or up to four with separate modes, sizings and marks. The QoS flows 1 to 4 are mapped to them in turn.
 fn bearers() -> impl Strategy<Value = Value> {
     let bearer = (
         (1_u8..=16, select(vec!["0bit/s", "1Mbit/s", "infinite"])),
@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// One greedy flow at 20 dB with this before the RLC, over the second half of so many seconds: Mbit/s, and its mean sRTT in ms.
+/// One greedy flow at 20 dB with these keys before the RLC. Returns Mbit/s and the mean sRTT in ms over the second half of the run.
 fn bulk(cell: Value, cca: &str, rlc: &str, seconds: u64) -> (f64, f64) {
     let radio = json!({
         "rlc": { "mode": rlc }, "ues": [{ "kind": "fixed", "snr_db": 20.0 }],
@@ -179,13 +179,13 @@ fn sizing_keeps_the_delay_short_and_the_radio_busy() {
 fn marking_before_the_rlc_holds_l4s_flows_at_its_target() {
     let (most, _) = bulk(json!({}), "cubic", "um", 4);
     let (throughput, delay) = bulk(json!({ "marking": {} }), "prague", "um", 20);
-    // Its window grows by a segment a round trip; 10 ms in the queue on top of some 20 ms of path.
+    // The window grows by a segment per round trip: 10 ms in the queue and about 20 ms on the path.
     assert!(delay < 35.0, "{delay}");
     assert!(throughput > 0.6 * most, "{throughput} of {most}");
 }
 
-/// Calls down and up beside a bulk transfer at 20 dB, on these bearers: the mean and the 99th percentile of their delays one way in ms, down and up, and the
-/// bulk's Mbit/s.
+/// Calls in both directions beside a bulk transfer at 20 dB, on these bearers. Returns the mean and 99th percentile of the one-way delay in ms
+/// for downlink and uplink, and the Mbit/s of the bulk transfer.
 fn calls_beside_bulk(bearers: Value, qfi: u32, rlc: &str) -> ([[f64; 2]; 2], f64) {
     let radio = json!({ "rlc": { "mode": rlc }, "ues": [{ "kind": "fixed", "snr_db": 20.0 }] });
     let voice = json!({ "kind": "cbr", "rate": "64kbit/s", "packet": "160B" });
@@ -205,8 +205,8 @@ fn calls_beside_bulk(bearers: Value, qfi: u32, rlc: &str) -> ([[f64; 2]; 2], f64
 }
 
 #[test]
-fn a_call_on_a_bearer_of_its_own_knows_nothing_of_the_bulk_s_queue() {
-    // Wire and backhaul take 7 ms; the radio 1.7 ms down and 4.4 ms up when it is idle, less when a grant is there.
+fn a_call_on_a_separate_bearer_does_not_wait_for_bulk() {
+    // Wire and backhaul take 7 ms. An idle radio takes 1.7 ms down and 4.4 ms up, and less if a grant exists.
     for rlc in ["um", "am"] {
         let shared = json!([]);
         let ([[down, _], [up, _]], most) = calls_beside_bulk(shared, 1, rlc);
@@ -217,7 +217,7 @@ fn a_call_on_a_bearer_of_its_own_knows_nothing_of_the_bulk_s_queue() {
             { "name": "voice", "qfi": [1], "priority": 2 },
         ]);
         let ([[down, late], [up, _]], throughput) = calls_beside_bulk(apart, 1, rlc);
-        // A slot at most until the next begins, two until the block is on air, the slot itself and 0.1 ms of decoding.
+        // At most a slot until the next begins, two slots until the block is sent, the slot itself, and 0.1 ms to decode.
         let most_of_slots = 7.0 + 4.0 * 0.5 + 0.1;
         assert!(down <= late && late < most_of_slots, "{rlc}: {down} {late}");
         assert!(up < 13.0, "{rlc}: {up}");
@@ -226,11 +226,11 @@ fn a_call_on_a_bearer_of_its_own_knows_nothing_of_the_bulk_s_queue() {
 }
 
 #[test]
-fn answers_come_back_on_their_flow_s_bearer() {
+fn responses_return_on_the_bearer_of_their_flow() {
     let bearers = json!([{ "name": "a" }, { "name": "b", "qfi": [5, 6] }]);
     let flows = json!([
         { "qfi": 6, "traffic": { "kind": "ping" } },
-        // No bearer names it: the default one.
+        // No bearer lists it, so it uses the default bearer.
         { "qfi": 7, "traffic": { "kind": "finite", "bytes": "100kB" } },
     ]);
     let outcome = measured(
@@ -241,7 +241,7 @@ fn answers_come_back_on_their_flow_s_bearer() {
         let count = outcome.counts.iter().find(|(other, _)| other == name);
         count.map(|(_, count)| count.arrivals).unwrap()
     };
-    // Pings every 200 ms from 0 to 4 s; what is under way at the end has not come back.
+    // Pings are sent every 200 ms from 0 to 4 s. Replies still on the path at the end do not count.
     assert_eq!(arrivals("ue_1_b"), 20);
     assert_eq!(arrivals("ue_1_b_up"), 20);
     assert!(arrivals("ue_1_a") > 69 && arrivals("ue_1_a_up") > 30);

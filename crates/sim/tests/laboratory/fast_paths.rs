@@ -1,4 +1,4 @@
-//! Fast paths change nothing: neither a packet nor a metric.
+//! Fast paths change no packet and no metric.
 
 use bloatlab_sim::{Control, NoPlugins, run};
 use proptest::prelude::*;

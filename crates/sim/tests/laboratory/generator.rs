@@ -1,4 +1,4 @@
-//! Random scenarios over everything a document can say, small enough to run by the hundred.
+//! Random scenarios that use all parts of a document, small enough for hundreds of runs.
 
 mod flows;
 
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-/// A duration between two numbers of milliseconds, not rounded to anything.
+/// A duration between two numbers of milliseconds, with any number of nanoseconds.
 fn millis(low: u64, high: u64) -> impl Strategy<Value = Duration> {
     (low * MILLISECOND..=high * MILLISECOND).prop_map(Duration)
 }
@@ -28,7 +28,7 @@ fn rate() -> impl Strategy<Value = Rate> {
     ]
 }
 
-/// Every queue discipline of the registry, with its own defaults or with a small limit, with ECN or without.
+/// Every queue discipline of the registry, with its defaults or a small limit, with or without ECN.
 pub fn queue() -> impl Strategy<Value = QueueConfig> {
     let limit = option::of(select(vec![
         "1p", "2p", "5p", "20p", "80p", "300p", "1500B", "4000B", "30kB",
@@ -42,7 +42,7 @@ pub fn queue() -> impl Strategy<Value = QueueConfig> {
             *place = Value::Bool(ecn);
         }
         let changed: QueueConfig = serde_json::from_value(document).unwrap();
-        // Not every discipline counts its limit in every unit.
+        // Not every discipline accepts every unit in its limit.
         if changed.validate().is_ok() {
             changed
         } else {
@@ -158,7 +158,7 @@ fn dumbbell() -> impl Strategy<Value = Scenario> {
             let place = |draft: &Draft, flow: &mut Flow| {
                 flow.rtt = draft.rtt;
                 if flow.rtt.unwrap_or(there.1).0 == 0 {
-                    // Data on a way back without link and delay would never let time pass: refused.
+                    // If data used a reverse path without link and delay, simulated time would not advance. Such a document is refused.
                     flow.direction = Direction::Forward;
                 }
             };
@@ -275,7 +275,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
             };
             let mut scenario = empty(duration, interval);
             let place = |draft: &Draft, flow: &mut Flow| {
-                // The link that surely is there is on the way there or on the way back.
+                // The link that always exists is on the forward path or on the reverse path.
                 let there = draft.places[0].index(2) == 0;
                 flow.path = Some(path(&draft.route, there));
                 flow.return_path = Some(path(&draft.back, !there));
@@ -283,7 +283,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                     flow.path = Some(vec![names[names.len() - 1].clone()]);
                     flow.return_path = Some(vec![names[names.len() - 1].clone()]);
                 }
-                // Data crosses that link; what answers takes may be nothing.
+                // Data crosses that link. The path of responses may be empty.
                 flow.direction = if there || flow.return_path == flow.path {
                     Direction::Forward
                 } else {

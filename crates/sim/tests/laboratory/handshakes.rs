@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{compiled, measured, value};
 
-/// How many handshakes of the first flow were given up, on a path that loses this share.
+/// Number of handshakes that the first flow gave up, on a path with this loss.
 fn given_up(loss: f64, flow: &Value) -> Option<f64> {
     let document = json!({
         "duration": "300s",
@@ -18,15 +18,15 @@ fn given_up(loss: f64, flow: &Value) -> Option<f64> {
 }
 
 #[test]
-fn a_handshake_that_is_given_up_is_counted_once() {
+fn an_abandoned_handshake_is_counted_once() {
     let download = json!({ "traffic": { "kind": "finite", "bytes": "10kB" } });
     assert_eq!(given_up(0.0, &download), Some(0.0));
-    // RFC 6298 section 5: 1 + 2 + ... + 64 s, then no more.
+    // RFC 6298 section 5: 1 + 2 + ... + 64 s, then the client gives up.
     assert_eq!(given_up(0.9999, &download), Some(1.0));
-    // A client that fetches pages tries again with a new connection: one each 128 s.
+    // A client that fetches pages tries again with a new connection every 128 s.
     let pages = json!({ "traffic": { "kind": "fetch", "response": "10kB", "interval": "1s" } });
     assert_eq!(given_up(0.9999, &pages), Some(2.0));
-    // What opens no connection has no such count.
+    // Traffic without connections does not have this metric.
     let datagrams = json!({ "traffic": { "kind": "cbr", "rate": "8kbit/s", "packet": "100B" } });
     assert_eq!(given_up(0.0, &datagrams), None);
 }

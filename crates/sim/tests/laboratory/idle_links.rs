@@ -1,4 +1,4 @@
-//! Links with time to spare: the end of a transmission that nothing waits for is no event, and counts like any other.
+//! Lightly loaded links: the end of a transmission is not an event if no packet waits, but it is counted as usual.
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::traffic::{Transport, cbr};
@@ -7,7 +7,7 @@ use bloatlab_units::{Bytes, Duration, Rate, SECOND};
 
 use crate::{compiled, measured, value};
 
-/// A packet of 1000 bytes, 28 of which are headers, takes the link 80 us.
+/// The link needs 80 us for a packet of 1000 bytes, of which 28 are headers.
 const RATE: u64 = 100_000_000;
 const PAYLOAD: u64 = 972;
 
@@ -41,9 +41,9 @@ fn samples(outcome: &Outcome) -> &[f64] {
 }
 
 #[test]
-fn what_nothing_waits_for_is_no_event() {
+fn an_end_of_transmission_without_waiting_packets_is_no_event() {
     let outcome = stream(6_250);
-    // The source's and the arrival, and a few that begin, sample and end.
+    // The events of the source, the arrivals, and a few for start, samples and end.
     assert!(
         (12_500..12_520).contains(&outcome.events),
         "{}",
@@ -52,27 +52,27 @@ fn what_nothing_waits_for_is_no_event() {
 }
 
 #[test]
-fn what_ended_unnoticed_is_counted_in_time() {
+fn transmissions_without_events_are_counted_in_time() {
     let outcome = stream(6_250);
     assert_eq!(of(&outcome, "throughput"), 50.0);
     assert_eq!(of(&outcome, "utilization"), 0.5);
     assert_eq!(of(&outcome, "max_sojourn"), 0.0);
-    // 781 packets and a quarter in an eighth of a second.
+    // 781.25 packets in an eighth of a second.
     for sample in samples(&outcome) {
         assert!((sample - 50.0).abs() <= 0.064, "{sample}");
     }
 }
 
 #[test]
-fn a_packet_that_comes_as_the_last_one_ends_does_not_wait() {
+fn a_packet_that_arrives_at_the_end_of_a_transmission_does_not_wait() {
     let outcome = stream(12_500);
     assert_eq!(of(&outcome, "max_sojourn"), 0.0);
     assert_eq!(of(&outcome, "utilization"), 1.0);
 }
 
 #[test]
-fn a_packet_that_comes_before_waits_for_the_end() {
-    // 64 us from one to the next: each waits 16 us longer than the one before.
+fn a_packet_that_arrives_earlier_waits_for_the_end() {
+    // Packets are 64 us apart, so each waits 16 us longer than the one before.
     let outcome = stream(15_625);
     let arrivals = of(&outcome, "arrivals");
     let last = of(&outcome, "max_sojourn") * 1e3;

@@ -1,4 +1,4 @@
-//! Ways that lose in bursts, damage, duplicate, jitter, pause and follow traces, seen from outside.
+//! Paths with bursts of losses, corruption, duplication, jitter, handovers and traces, checked by what arrives.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn dumbbell(keys: Value, flows: Value) -> Outcome {
     run(json!({ "dumbbell": dumbbell }), flows)
 }
 
-/// 1000 packets a second.
+/// 1000 packets per second.
 fn stream() -> Value {
     json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }])
 }
@@ -40,13 +40,13 @@ fn count<'a>(outcome: &'a Outcome, name: &str) -> &'a bloatlab_outcome::Count {
 }
 
 #[test]
-fn damaged_packets_are_lost_at_their_receiver() {
+fn corrupted_packets_are_discarded_by_their_receiver() {
     let outcome = dumbbell(json!({ "impair": { "corrupt": 0.1 } }), stream());
     let discards = of(&outcome, Step::Discard);
     assert!(discards.iter().all(|e| e.place == HOST));
     let lost = discards.len() as f64;
     assert!((lost - 2000.0).abs() < 4.0 * 1800_f64.sqrt(), "{lost}");
-    // No box has dropped anything; the box that damages lets all of them on.
+    // No box drops anything: the box that corrupts packets passes all of them.
     assert_eq!(of(&outcome, Step::Drop).len(), 0);
     let corrupt = count(&outcome, "corrupt");
     assert_eq!((corrupt.drops, corrupt.arrivals), (0, corrupt.departures));
@@ -54,7 +54,7 @@ fn damaged_packets_are_lost_at_their_receiver() {
     assert_eq!(metric("drops_l4"), Some(0.0));
     assert_eq!(metric("checksum_discards_l4"), Some(lost));
     assert_eq!(metric("loss_rate_l4"), Some(lost / 20_000.0));
-    // TCP repairs it; a flow on a clean way has no such metric.
+    // TCP retransmits them. A flow on a path without corruption does not have this metric.
     let tcp = dumbbell(
         json!({ "impair": { "corrupt": 0.001 } }),
         json!([{ "traffic": { "kind": "finite", "bytes": "20MB" } }]),
@@ -88,7 +88,7 @@ fn an_outage_drops_what_arrives_in_it_and_nothing_else() {
 }
 
 #[test]
-fn copies_follow_their_originals_and_are_told() {
+fn copies_follow_their_originals_and_are_logged() {
     let outcome = dumbbell(json!({ "impair": { "duplicate": 0.25 } }), stream());
     let copies = of(&outcome, Step::Duplicate);
     let made = copies.len() as f64;
@@ -99,7 +99,7 @@ fn copies_follow_their_originals_and_are_told() {
         duplicate.departures,
         duplicate.arrivals + duplicate.duplicates
     );
-    // Each copied sequence number is received twice, at one instant.
+    // Each copied sequence number is received twice, at the same instant.
     let received = of(&outcome, Step::Receive);
     let twice: Vec<_> = received
         .windows(2)
@@ -110,7 +110,7 @@ fn copies_follow_their_originals_and_are_told() {
         copies.len() - twice.len() <= 1,
         "one may be under way at the end"
     );
-    // TCP takes them for what they are: data arrives once.
+    // TCP recognises them as duplicates and delivers data once.
     let bytes = json!([{ "traffic": { "kind": "finite", "bytes": "5MB" } }]);
     let both = json!({ "impair": { "duplicate": 1.0 }, "reverse_impair": { "duplicate": 1.0 } });
     let [clean, copied] = [json!({}), both].map(|keys| dumbbell(keys, bytes.clone()));
@@ -122,7 +122,7 @@ fn copies_follow_their_originals_and_are_told() {
 }
 
 #[test]
-fn bursts_are_longer_than_those_of_single_losses() {
+fn bursts_are_longer_than_those_of_independent_losses() {
     let lost = |keys: Value| {
         let outcome = dumbbell(keys, stream());
         let mut seqs: Vec<u32> = of(&outcome, Step::Drop)
@@ -136,7 +136,7 @@ fn bursts_are_longer_than_those_of_single_losses() {
             .count();
         (seqs.len() as f64, seqs.len() as f64 / bursts as f64)
     };
-    // A mean loss of 5 % either way; 263 bursts of four.
+    // Both have a mean loss of 5 %. 263 bursts of four.
     let (bursty, length) =
         lost(json!({ "impair": { "gilbert_elliott": { "p": 0.25 / 19.0, "r": 0.25 } } }));
     let (single, alone) = lost(json!({ "loss": 0.05 }));
@@ -151,7 +151,7 @@ fn bursts_are_longer_than_those_of_single_losses() {
 }
 
 #[test]
-fn jitter_overtakes_only_where_it_may() {
+fn jitter_reorders_only_if_allowed() {
     let jitter = |reorder: bool| {
         let jitter = json!({ "size": "10ms", "distribution": "uniform", "reorder": reorder });
         let outcome = dumbbell(json!({ "impair": { "jitter": jitter } }), stream());
@@ -166,7 +166,7 @@ fn jitter_overtakes_only_where_it_may() {
     };
     let (order, delays) = jitter(true);
     assert!(!order.is_sorted());
-    // 528 bytes at 100 Mbit/s and 20 ms, give or take 10.
+    // 528 bytes at 100 Mbit/s, and 20 ms plus or minus 10 ms.
     let (least, most) = delays
         .iter()
         .fold((f64::MAX, 0.0_f64), |(a, b), d| (a.min(*d), b.max(*d)));
@@ -182,7 +182,7 @@ fn jitter_overtakes_only_where_it_may() {
     assert_eq!(all.len(), order.len());
     let (order, delays) = jitter(false);
     assert!(order.is_sorted());
-    // Each waits for the slowest before it: of the last ten or so at 1 ms distance.
+    // Each packet waits for the slowest before it, which is the slowest of about ten at a distance of 1 ms.
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
     assert!((23.0..29.0).contains(&mean), "{mean}");
 }
@@ -200,7 +200,7 @@ fn nothing_arrives_during_a_handover() {
     assert!(received.iter().all(|e| !within(e.at)));
     for k in 0..4 {
         let end = (2 + 5 * k) * SECOND + 300 * MILLISECOND;
-        // What would have come in 300 ms comes at once, more or less what a change of up to 45 ms brings; each then has the new delay until the next handover.
+        // The packets of 300 ms arrive together, more or fewer by a change of up to 45 ms. Later ones have the new delay until the next handover.
         let burst = received.iter().filter(|e| e.at == end).count();
         assert!((255..=346).contains(&burst), "{burst}");
         let later = received
@@ -218,12 +218,12 @@ fn nothing_arrives_during_a_handover() {
 }
 
 #[test]
-fn a_way_may_be_longer_than_the_other() {
+fn one_direction_may_be_longer() {
     let outcome = dumbbell(
         json!({ "forward_share": 0.9 }),
         json!([{ "traffic": "ping" }, { "traffic": { "kind": "cbr", "rate": "1Mbit/s" } }]),
     );
-    // 36 ms there, 4 ms back.
+    // 36 ms forward, 4 ms reverse.
     let receives = of(&outcome, Step::Receive);
     let mut pings = receives.iter().filter(|e| e.flow as usize == 0);
     let (first, second) = (
@@ -236,7 +236,7 @@ fn a_way_may_be_longer_than_the_other() {
     assert!((36.0..36.2).contains(&delay), "{delay}");
 }
 
-/// Measured traces, which have no free licence and are not in the repository.
+/// Measured traces. They have no free licence, so they are not in the repository.
 fn traces() -> Option<PathBuf> {
     let named = std::env::var_os("BLOATLAB_TRACES").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
@@ -247,7 +247,7 @@ fn traces() -> Option<PathBuf> {
     folder
 }
 
-/// The instants, ns, of a trace's first deliveries after `from`.
+/// The times, in ns, of the first deliveries of a trace after `from`.
 fn instants(file: &Path, from: Nanos, until: Nanos) -> Vec<Nanos> {
     let text = std::fs::read_to_string(file).expect("a trace");
     let lines: Vec<Nanos> = text
@@ -264,7 +264,7 @@ fn instants(file: &Path, from: Nanos, until: Nanos) -> Vec<Nanos> {
 }
 
 #[test]
-fn replay_is_exact_to_the_opportunity_in_both_directions() {
+fn replay_uses_each_delivery_in_both_directions() {
     let Some(folder) = traces() else {
         return;
     };
@@ -276,10 +276,10 @@ fn replay_is_exact_to_the_opportunity_in_both_directions() {
         "TMobile-LTE-short.down",
     ];
     let files = names.map(|name| folder.join("mahimahi").join(name));
-    // Each trace once on the way there and once on the way back.
+    // Each trace once in the forward direction and once in the reverse direction.
     for (place, there) in files.iter().enumerate() {
         let back = &files[(place + 1) % files.len()];
-        // 1472 bytes and 28 of headers fill one delivery; more come than any of them carries.
+        // A payload of 1472 bytes and 28 bytes of headers fill one delivery. More packets arrive than any trace can carry.
         let flow = |direction: &str| json!({ "direction": direction, "traffic": { "kind": "cbr", "rate": "400Mbit/s", "packet": "1472B" } });
         let document = json!({
             "duration": "4s",
@@ -298,7 +298,7 @@ fn replay_is_exact_to_the_opportunity_in_both_directions() {
                 .filter(|e| e.flow as usize == index)
                 .map(|e| e.at)
                 .collect();
-            // The first packet is sent at 0: the deliveries of that instant have passed.
+            // The first packet is sent at 0, after the deliveries of that instant.
             let expected = instants(file, 1, 4 * SECOND);
             assert_eq!(arrivals.len(), expected.len(), "{}", file.display());
             assert_eq!(arrivals, expected, "{}", file.display());

@@ -1,4 +1,4 @@
-//! Parts that share nothing do not touch each other, whatever order their events take.
+//! Parts of a network that share nothing do not influence each other, in any order of their events.
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Scenario;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::generator::boxes;
 use crate::{compiled, config, measured};
 
-/// Both networks side by side; the second's boxes first if asked. A flow's place is its address, which queues hash, so it stays.
+/// Both networks in one plan, optionally with the boxes of the second one first. The order of flows stays, because queues hash it as the address.
 fn beside(a: &Scenario, b: &Scenario, swap: bool) -> Scenario {
     let (first, second) = if swap { (b, a) } else { (a, b) };
     let mut both = a.clone();
@@ -39,7 +39,7 @@ proptest! {
 
     #[test]
     fn a_network_does_not_feel_another_one(a in boxes("a_"), b in boxes("b_"), seed in any::<u64>()) {
-        // One length for both, so that every flow's times stay within it.
+        // Both have the same length, so that the times of every flow are within it.
         let mut b = b;
         b.duration = b.duration.max(a.duration);
         let mut a = a;

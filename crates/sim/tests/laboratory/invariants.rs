@@ -1,4 +1,4 @@
-//! What holds in every run of every scenario.
+//! Invariants of every run of every scenario.
 
 use bloatlab_fuzz_model::outcome;
 use bloatlab_outcome::Outcome;
@@ -30,7 +30,7 @@ proptest! {
             throughput(&plan, &outcome, rank, index, &flows[index])?;
         }
         windows(&plan, &outcome)?;
-        // The log changes nothing, and the second run is the first.
+        // The log must not change results, and a second run must equal the first.
         prop_assert_eq!(outcome.digest(), measured(&plan, seed).digest());
     }
 }
@@ -42,7 +42,7 @@ fn data_flows(plan: &Plan) -> impl Iterator<Item = usize> {
         .map(|(i, _)| i)
 }
 
-/// Packets are conserved, and all metrics and samples are numbers that can be.
+/// Packets are conserved, and all metrics and samples have possible values.
 pub fn sound(outcome: &Outcome) -> Verdict {
     outcome::sound(outcome).map_err(TestCaseError::fail)
 }
@@ -57,7 +57,7 @@ fn links(plan: &Plan, outcome: &Outcome) -> Verdict {
         let of = |name: &str| value(&outcome.link_metrics, index, name);
         let utilization = of("utilization").unwrap_or(0.0);
         prop_assert!(utilization <= 1.0, "utilization {utilization}");
-        // The packet on the wire when counting began ends within it.
+        // The packet in transmission at the start of measurement ends within it.
         let most = link.rate.0 as f64 * 1e-6 + (65_535.0 + 40.0) * 8e-6 / span;
         prop_assert!(of("throughput").unwrap_or(0.0) <= most, "{:?}", link);
         if let QueueConfig::Fifo(params) = &link.queue
@@ -77,7 +77,7 @@ fn links(plan: &Plan, outcome: &Outcome) -> Verdict {
     Ok(())
 }
 
-/// No flow gets more than the wire showed, nor more than its slowest link carries.
+/// No flow gets more than the log shows, nor more than its slowest link carries.
 fn throughput(
     plan: &Plan,
     outcome: &Outcome,
@@ -110,7 +110,7 @@ fn throughput(
             PlanBoxKind::Link(link) => Some(link.rate.0),
             _ => None,
         });
-    // Datagrams that come twice count twice.
+    // Duplicated datagrams count twice.
     let copies: i32 = match flow.traffic.is_tcp() {
         true => 0,
         false => flow
@@ -164,7 +164,7 @@ fn throughput(
     Ok(())
 }
 
-/// The congestion window is a segment at least, and what is in flight respects it and the receiver's window.
+/// The congestion window is at least a segment, and the data in flight respects it and the receive window.
 fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
     let series = &outcome.flow_series;
     let column = |name: &str| {
@@ -181,12 +181,12 @@ fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
         let at = format!("{time} s: {flow:?}");
         prop_assert!(cwnd[row] >= 1.0, "cwnd {} at {at}", cwnd[row]);
         let mss = f64::from(flow.tcp.mss);
-        // FIN takes a sequence number and no room.
+        // FIN takes a sequence number but no room in the window.
         let buffer = flow.tcp.receive_buffer.0.min(flow.tcp.send_buffer.0) as f64;
         let bytes = in_flight[row] * mss;
         prop_assert!(bytes <= buffer + 1.5, "{bytes} bytes in flight at {at}");
         if falls_with_pipe(flow) {
-            // A tail-loss probe leaves whatever the window says (RFC 8985 section 7.3).
+            // A tail-loss probe is sent whatever the window is (RFC 8985 section 7.3).
             let bound = cwnd[row] + 2.0;
             prop_assert!(
                 in_flight[row] <= bound,
@@ -199,8 +199,8 @@ fn windows(plan: &Plan, outcome: &Outcome) -> Verdict {
     Ok(())
 }
 
-/// The law's window never falls below what is in flight: it falls in recovery alone, where proportional rate reduction
-/// follows it down.
+/// Whether the window of the algorithm never falls below the data in flight: it falls only in recovery, where proportional rate
+/// reduction follows it.
 fn falls_with_pipe(flow: &PlanFlow) -> bool {
     use CcConfig::{Bic, Cubic, Dctcp, Highspeed, Htcp, Hybla, Illinois, Newreno, Reno};
     use CcConfig::{Scalable, Veno};
@@ -222,7 +222,7 @@ fn falls_with_pipe(flow: &PlanFlow) -> bool {
 }
 
 #[test]
-fn the_longest_path_is_crossed_and_a_longer_one_refused() {
+fn the_longest_path_works_and_a_longer_one_is_refused() {
     let cross = |boxes: usize| -> Result<Outcome, String> {
         let names: Vec<String> = (0..boxes).map(|i| format!("box {i}")).collect();
         let delay = |name| json!({ "kind": "delay", "name": name, "delay": "1ms" });

@@ -1,4 +1,4 @@
-//! The largest packets under the largest link-layer headers: they arrive as large as they left.
+//! The largest packets with the largest link-layer headers arrive with the size at which they left.
 
 use bloatlab_outcome::Step;
 use bloatlab_scenario::Scenario;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{compiled, logged};
 
-/// Bytes of the largest packet that left a host, and of the largest that arrived.
+/// Size in bytes of the largest packet that left a host, and of the largest that arrived.
 fn sizes(header: u32, flow: &Value) -> [u32; 2] {
     let document = json!({
         "duration": "300ms",

@@ -1,5 +1,4 @@
-//! The whole engine held to what must be true of any network: conservation, order, bounds, repetition, queueing theory, and a table of
-//! standard results.
+//! Tests of the whole engine: conservation, order, bounds, repeatability, queueing theory, and a table of standard results.
 
 mod behaviour;
 mod buffers;
@@ -64,7 +63,7 @@ fn value(values: &[Value], entity: usize, name: &str) -> Option<f64> {
     found.map(|v| v.value)
 }
 
-/// The same scenarios at every run; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for more and for others.
+/// The same scenarios in every run. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` select more and others.
 fn config(cases: u32) -> Config {
     let given = Config::default();
     let chosen = std::env::var_os("PROPTEST_CASES").is_some();

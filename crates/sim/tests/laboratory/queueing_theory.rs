@@ -1,4 +1,4 @@
-//! Queues against their closed forms: M/D/1, M/M/1, and the saturated FIFO.
+//! Queues compared with closed forms: M/D/1, M/M/1 and the saturated FIFO.
 
 use bloatlab_scenario::traffic::{Transport, cbr, poisson as poisson_traffic};
 use bloatlab_scenario::{Dumbbell, Flow, QueueConfig, Scenario, Traffic};
@@ -10,7 +10,7 @@ use crate::{compiled, measured, value};
 const HEADER: u64 = 28;
 const RATE: u64 = 100_000_000;
 const REPLICATIONS: u64 = 30;
-/// Student's t of 29 degrees of freedom such that the twelve intervals below hold together with 99 % (Bonferroni).
+/// Student's t with 29 degrees of freedom for which all twelve intervals below hold with 99 % (Bonferroni).
 const T_99: f64 = 3.728;
 
 fn fifo(limit: u64) -> QueueConfig {
@@ -20,7 +20,7 @@ fn fifo(limit: u64) -> QueueConfig {
     })
 }
 
-/// Poisson arrivals of packets of this many bytes on the wire, at this many a second.
+/// Poisson arrivals of packets with this size on the wire in bytes, at this rate per second.
 fn poisson(size: u64, per_second: f64) -> Flow {
     let payload = size - HEADER;
     let rate = (per_second * payload as f64 * 8.0).round() as u64;
@@ -35,7 +35,7 @@ fn poisson(size: u64, per_second: f64) -> Flow {
     }
 }
 
-/// An endless FIFO in front of the link; the first fifth of the time is warm-up.
+/// An unlimited FIFO before the link. The first fifth of the time is warm-up.
 fn station(flows: Vec<Flow>, duration: Duration) -> Scenario {
     let dumbbell = Dumbbell {
         queue: fifo(100_000_000),
@@ -48,7 +48,7 @@ fn station(flows: Vec<Flow>, duration: Duration) -> Scenario {
     }
 }
 
-/// Arrivals a second and the size of each class of packets.
+/// Arrivals per second and packet size of each class.
 type Mix = Vec<(f64, u64)>;
 
 struct Theory {
@@ -83,11 +83,11 @@ fn interval(samples: &[f64]) -> (f64, f64) {
     (mean, T_99 * (variance / n).sqrt())
 }
 
-/// Holds the simulated station to theory: wait, load, and Little's law; the interval must say something as well.
+/// Compares the simulated station with theory: wait, load and Little's law. The intervals must also be narrow enough.
 fn agrees(name: &str, mix: &Mix, packets: f64, precision: f64) {
     let theory = pollaczek_khinchine(mix);
     let duration = Duration((packets / theory.arrivals * 1e9) as u64);
-    // A flow's name chooses its random stream, so every station draws its own.
+    // The name of a flow selects its random stream, so every station has different streams.
     let class = |(i, &(rate, size)): (usize, &(f64, u64))| Flow {
         name: Some(format!("{name} class {i}")),
         ..poisson(size, rate)
@@ -101,7 +101,7 @@ fn agrees(name: &str, mix: &Mix, packets: f64, precision: f64) {
         let wait = of("mean_sojourn") * 1e-3;
         waits.push(wait);
         loads.push(of("utilization"));
-        // Little: the mean length is the arrival rate times the wait, up to what is in the queue at both ends of the time.
+        // Little: the mean length is the arrival rate times the wait. Packets in the queue at the start and the end are the error.
         let span = (plan.duration - plan.warmup) as f64 * 1e-9;
         let length = of("arrivals") / span * wait;
         let edge = 2.0 * of("max_queue_length") * of("max_sojourn") * 1e-3 / span;
@@ -130,7 +130,7 @@ fn md1_waits_as_in_theory() {
     for (load, packets, precision) in [(0.5, 80e3, 0.015), (0.8, 160e3, 0.03), (0.9, 320e3, 0.05)] {
         let size = 1000;
         let mix = vec![(load * RATE as f64 / 8.0 / size as f64, size)];
-        // M/D/1: half of M/M/1.
+        // M/D/1: half the wait of M/M/1.
         let service = size as f64 * 8.0 / RATE as f64;
         let closed = load * service / (2.0 * (1.0 - load));
         assert!((pollaczek_khinchine(&mix).wait / closed - 1.0).abs() < 1e-12);
@@ -138,8 +138,8 @@ fn md1_waits_as_in_theory() {
     }
 }
 
-/// Nodes and weights of the five-point Gauss-Laguerre rule (Abramowitz and Stegun, table 25.9): a distribution with five values
-/// whose first nine moments are the exponential's.
+/// Nodes and weights of the five-point Gauss-Laguerre rule (Abramowitz and Stegun, table 25.9): a distribution of five values
+/// whose first nine moments are those of the exponential distribution.
 const LAGUERRE: [(f64, f64); 5] = [
     (0.263_560_319_718, 0.521_755_610_583),
     (1.413_403_059_107, 0.398_666_811_083),
@@ -158,7 +158,7 @@ fn mm1_waits_as_in_theory() {
             .iter()
             .map(|(node, weight)| (arrivals * weight, (node * mean_size).round() as u64))
             .collect();
-        // M/M/1, up to the rounding of sizes to bytes.
+        // M/M/1, except that sizes are rounded to bytes.
         let closed = load * service / (1.0 - load);
         assert!((pollaczek_khinchine(&mix).wait / closed - 1.0).abs() < 1e-3);
         agrees(&format!("M/M/1 at {load}"), &mix, packets, precision);
@@ -167,7 +167,7 @@ fn mm1_waits_as_in_theory() {
 
 #[test]
 fn a_saturated_fifo_delays_by_its_length() {
-    // 8 L S / C: a packet that is accepted finds the queue full but for its own place.
+    // 8 L S / C: an accepted packet finds the queue full except for its own place.
     for (limit, payload, excess) in [
         (1, 972, 1.5),
         (10, 1472, 1.05),
@@ -209,7 +209,7 @@ fn a_saturated_fifo_delays_by_its_length() {
         }
         assert_eq!(of("utilization"), 1.0);
         assert_eq!(of("max_queue_length"), limit as f64);
-        // What is offered beyond the link's rate is lost.
+        // The load above the rate of the link is dropped.
         assert!((of("loss_rate") - (1.0 - 1.0 / excess)).abs() < 1e-3);
         let one_way = value(&outcome.flow_metrics, 0, "mean_one_way_delay_l4").expect("a delay");
         assert!(

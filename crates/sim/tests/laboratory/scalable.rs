@@ -1,4 +1,4 @@
-//! Scalable laws where the network marks early: DCTCP beside Linux's, Prague beside CUBIC.
+//! Scalable congestion controls with early marks: DCTCP compared with Linux's, and Prague beside CUBIC.
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Scenario;
@@ -22,13 +22,13 @@ fn link(outcome: &Outcome, metric: &str) -> f64 {
 
 #[test]
 fn dctcp_beside_linux() {
-    // Linux 7.2 in virtual time, four flows over red that marks from 30 packets on, as a step; 20 s to 59.9 s. Two runs of start times:
+    // Linux 7.2 in virtual time, four flows through red that marks every packet from a threshold of 30 packets on; 20 s to 59.9 s. Two runs:
     // goodput 191.25 Mbit/s, sRTT 11.62 and 11.63 ms, 48.01 and 47.99 segments in flight, 16.6 % of the packets marked.
     for (seed, starts, srtt, in_flight) in [
         (1, [0.0168, 0.1304, 0.2360, 0.3190], 11.620_81, 48.005),
         (2, [0.0232, 0.1455, 0.2365, 0.3108], 11.626_05, 47.986_2),
     ] {
-        // Linux's htb hands a packet on as it leaves the queue.
+        // Linux's htb passes on a packet as soon as it leaves the queue.
         let rtt = 10.0 - 1514.0 * 8.0 / 200e6 * 1e3;
         let sender = |start: f64| {
             json!({
@@ -73,7 +73,7 @@ fn prague_beside_cubic_under_dualpi2() {
         }),
         7,
     );
-    // RFC 9332 section 2.1: rates roughly equal, the low-latency queue below its step of 1 ms, the classic one at its target of 15 ms.
+    // RFC 9332 section 2.1: rates are roughly equal, the low-latency queue stays below its step of 1 ms, the classic one at its target of 15 ms.
     let [prague, cubic] = [0, 1].map(|i| flow(&outcome, i, "mean_throughput_l4"));
     assert!(
         (0.5..2.0).contains(&(prague / cubic)),
@@ -83,7 +83,7 @@ fn prague_beside_cubic_under_dualpi2() {
     assert!(low < 0.5, "{low} ms");
     assert!((12.0..18.0).contains(&classic), "{classic} ms");
     assert!(link(&outcome, "utilization") > 0.98);
-    // Its packets say ECT(1), so none is dropped.
+    // Its packets are ECT(1), so none is dropped.
     assert_eq!(flow(&outcome, 0, "drops_l4"), 0.0);
     assert!(flow(&outcome, 0, "marks_l4") > 0.0);
     assert!(flow(&outcome, 1, "drops_l4") > 0.0);
@@ -91,7 +91,7 @@ fn prague_beside_cubic_under_dualpi2() {
 
 #[test]
 fn prague_alone_keeps_the_queue_at_the_step() {
-    // RFC 9332 appendix A: all L4S packets that waited longer than 1 ms are marked; at 10 Mbit/s that is less than a packet takes.
+    // RFC 9332 appendix A: all L4S packets that waited longer than 1 ms are marked. At 10 Mbit/s, a packet takes longer than that.
     for (rate, delays) in [(10.0, 0.0..3.0), (50.0, 0.9..1.3), (200.0, 0.9..1.3)] {
         let outcome = run(
             json!({
@@ -110,8 +110,8 @@ fn prague_alone_keeps_the_queue_at_the_step() {
 }
 
 #[test]
-fn prague_without_accecn_is_no_l4s_flow() {
-    // DCTCP's feedback named by the user: Prague is then a Reno that says ECT(0), and shares the classic queue.
+fn prague_without_accecn_is_not_an_l4s_flow() {
+    // With DCTCP's feedback, as the user may choose, Prague behaves as Reno with ECT(0) and uses the classic queue.
     let outcome = run(
         json!({
             "duration": "60s", "warmup": "20s",

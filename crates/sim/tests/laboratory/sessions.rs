@@ -1,4 +1,4 @@
-//! Sessions: a run that is stepped and changed equals the batch run of its document with the timeline.
+//! A session that is stepped and changed equals the batch run of its document with the timeline.
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{BoxSpec, Change, Disk, Limits, Scenario};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::generator::{queue, scenario};
 use crate::{config, measured, value};
 
-/// A change of a random key, as far as the scenario has it: when, which key, and numbers for its value.
+/// A random change: its time, its key, and numbers for its value.
 #[derive(Clone, Debug)]
 struct Draft {
     at: f64,
@@ -73,7 +73,7 @@ fn candidates(scenario: &Scenario, draft: &Draft, at: Duration) -> Vec<(String, 
     keys
 }
 
-/// Number of changes that were made, and the outcome; None where the simulator refused one, which the batch run must do as well.
+/// Number of changes made, and the outcome. None if the simulator refuses a change, as the batch run then must do too.
 fn stepped(
     scenario: &mut Scenario,
     drafts: &mut [Draft],
@@ -90,7 +90,7 @@ fn stepped(
     for draft in drafts {
         let at = instant(draft.at);
         for share in steps.iter().filter(|share| instant(**share).0 < at.0) {
-            // Going back does nothing.
+            // Advancing to an earlier time does nothing.
             session.advance(instant(*share).0).unwrap();
         }
         session.advance(at.0).unwrap();
@@ -149,7 +149,7 @@ fn with(timeline: Value) -> Outcome {
     measured(&scenario.compile().unwrap(), 1)
 }
 
-/// Means of a link's series over the seconds from `from` to `to`.
+/// Means of the series of a link over the seconds from `from` to `to`.
 fn mean(outcome: &Outcome, column: &str, from: f64, to: f64) -> f64 {
     let series = &outcome.link_series;
     let values = &series.columns.iter().find(|c| c.0 == column).unwrap().1;
@@ -254,7 +254,7 @@ fn a_session_returns_the_new_rows() {
     let mut session = Session::new(plan, 1, false, &NoPlugins, &control).unwrap();
     let first = session.advance(SECOND).unwrap();
     assert_eq!(session.now(), SECOND);
-    // The sample of 1 s is yet to come.
+    // The sample at 1 s is not yet taken.
     assert_eq!((first.flows, first.links), (0..9, 0..9));
     let second = session.advance(10 * SECOND).unwrap();
     assert_eq!(second.links.start, 9);
@@ -265,7 +265,7 @@ fn a_session_returns_the_new_rows() {
 }
 
 #[test]
-fn what_cannot_change_is_refused_with_its_entry() {
+fn a_change_of_a_fixed_key_is_refused_with_its_entry() {
     let refused = |timeline: Value| {
         let document = json!({
             "duration": "20s",

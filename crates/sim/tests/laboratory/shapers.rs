@@ -1,4 +1,4 @@
-//! Shapers before a fast link: what arrives behind it, to the nanosecond.
+//! Shapers before a fast link: packets leave at the right nanosecond.
 
 use bloatlab_outcome::Step;
 use bloatlab_scenario::Scenario;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::{compiled, logged};
 
-/// Bytes of a packet on the wire: 1222 of payload, IPv4 and UDP.
+/// Size of a packet on the wire: 1222 bytes of payload, IPv4 and UDP.
 const SIZE: u64 = 1250;
 
-/// When packets of twice the shaper's 10 Mbit/s leave this queue for a link of 1 Gbit/s.
+/// Times at which packets leave this queue for a link of 1 Gbit/s. They arrive at twice the 10 Mbit/s of the shaper.
 fn departures(queue: Value) -> Vec<Nanos> {
     let document = json!({
         "duration": "2s",
@@ -24,7 +24,7 @@ fn departures(queue: Value) -> Vec<Nanos> {
     departures.map(|event| event.at).collect()
 }
 
-/// How many leave in a span of time.
+/// Number of packets that leave in a span of time.
 fn within(times: &[Nanos], from: Nanos, to: Nanos) -> usize {
     times.iter().filter(|&&at| from <= at && at < to).count()
 }
@@ -35,7 +35,7 @@ fn shapers_deliver_their_rate_and_no_more() {
     let htb = json!({ "kind": "htb", "rate": "10Mbit/s", "queue": "fq_codel" });
     for shaper in [tbf, htb] {
         let times = departures(shaper.clone());
-        // One packet a millisecond, exactly, once the burst is spent.
+        // Exactly one packet per millisecond after the burst.
         let steady: Vec<Nanos> = times
             .iter()
             .copied()
@@ -62,7 +62,7 @@ fn a_rate_step_takes_effect_at_its_instant() {
     assert_eq!(gap(SECOND - 10 * MILLISECOND), MILLISECOND);
     assert_eq!(gap(SECOND + 10 * MILLISECOND), 2 * MILLISECOND);
     assert_eq!(gap(1_510 * MILLISECOND), MILLISECOND / 2);
-    // The packet that waits at the step has paid a part at either rate: what was left at 1 s takes twice as long.
+    // The packet that waits at the step is sent in part at each rate: the rest at 1 s takes twice as long.
     let last = *times.iter().rfind(|&&at| at < SECOND).unwrap();
     let next = *times.iter().find(|&&at| at >= SECOND).unwrap();
     assert_eq!(next - SECOND, 2 * (last + MILLISECOND - SECOND));

@@ -1,4 +1,4 @@
-//! Where a run can be stopped: before it starts, while it is built, in the middle, while it is summed up, and when simulated time does not move.
+//! A run can be stopped before it starts, while it is built, in the middle, while it is summarised, and if simulated time does not advance.
 
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::{Plan, PlanBoxKind, Scenario};
@@ -19,7 +19,7 @@ fn is_cancelled(result: &Result<Outcome, RunError>) -> bool {
     matches!(result, Err(RunError::Stopped(Stopped::Cancelled)))
 }
 
-/// So many downloads on one link.
+/// Downloads on one link.
 fn downloads(count: u32, duration: &str) -> Plan {
     plan(json!({
         "duration": duration,
@@ -29,7 +29,7 @@ fn downloads(count: u32, duration: &str) -> Plan {
 }
 
 #[test]
-fn a_run_that_is_cancelled_before_it_starts_builds_nothing() {
+fn a_run_cancelled_before_its_start_builds_nothing() {
     let control = Control::default();
     control.cancel();
     assert!(is_cancelled(&run_with(&downloads(100_000, "1s"), &control)));
@@ -37,7 +37,7 @@ fn a_run_that_is_cancelled_before_it_starts_builds_nothing() {
 }
 
 #[test]
-fn a_run_stops_at_whichever_look_it_is_cancelled() {
+fn a_run_stops_at_the_check_at_which_it_is_cancelled() {
     let plan = downloads(3, "500ms");
     let whole = run_with(&plan, &Control::default()).expect("a run");
     let mut looks = 0;
@@ -49,12 +49,12 @@ fn a_run_stops_at_whichever_look_it_is_cancelled() {
         looks += 1;
     };
     assert_eq!(last.expect("a run").digest(), whole.digest());
-    // A look for each box and flow that is built, each sample and each flow that is summed up, at the least.
+    // At least one check for each box and flow that is built, each sample, and each flow that is summarised.
     assert!(looks > 15, "{looks}");
 }
 
 #[test]
-fn building_and_summing_up_many_flows_look_at_each() {
+fn each_flow_is_checked_when_built_and_when_summarised() {
     let count = 20_000;
     let plan = downloads(count, "1ms");
     let count = u64::from(count);
@@ -66,23 +66,23 @@ fn building_and_summing_up_many_flows_look_at_each() {
 }
 
 #[test]
-fn a_cell_looks_at_each_slot() {
+fn a_cell_checks_in_each_slot() {
     let document = json!({
         "duration": "200ms",
         "cell": {},
         "flows": [{ "cca": "reno" }],
     });
     let plan = plan(document);
-    // 0.5 ms a slot: far more looks than flows, boxes and events would give.
+    // Slots of 0.5 ms: many more checks than flows, boxes and events alone would make.
     let control = Control::cancelled_at(300);
     assert!(is_cancelled(&run_with(&plan, &control)));
     assert!((0.0..0.9).contains(&control.progress()));
 }
 
 #[test]
-fn time_that_does_not_move_ends_the_run() {
+fn a_run_ends_if_time_does_not_advance() {
     let mut plan = downloads(2, "1s");
-    // No document can ask for this: it is refused.
+    // Such a document is refused, so the plan is made by hand.
     for planned in &mut plan.boxes {
         planned.kind = PlanBoxKind::Delay {
             delay: 0,

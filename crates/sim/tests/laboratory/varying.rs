@@ -1,4 +1,4 @@
-//! Links whose rate, delay and loss vary, seen from outside.
+//! Links whose rate, delay and loss vary, checked by what arrives.
 
 use bloatlab_outcome::{Outcome, Step};
 use bloatlab_scenario::{LossSpacing, Scenario};
@@ -25,7 +25,7 @@ fn column<'a>(outcome: &'a Outcome, name: &str) -> &'a [f64] {
 }
 
 #[test]
-fn what_never_changes_is_constant() {
+fn a_variation_without_changes_equals_a_constant() {
     let steps = |value: &str| json!({ "kind": "steps", "steps": [{ "at": "3333us", "value": value }, { "at": "1s", "value": value }] });
     let (rate, rtt) = (steps("12345678bit/s"), steps("40ms"));
     let flows = json!([{ "cca": "cubic", "count": 2 }, { "traffic": "ping" }]);
@@ -47,7 +47,7 @@ fn what_never_changes_is_constant() {
             .iter()
             .all(|v| (v - 12.345678).abs() < 1e-9)
     );
-    // As text: of NaN, the mark of a missing value, none equals another.
+    // Compared as text, because NaN, which means a missing value, does not equal itself.
     let text = |outcome: &Outcome| {
         format!(
             "{:?} {:?}",
@@ -65,12 +65,12 @@ fn what_never_changes_is_constant() {
 }
 
 #[test]
-fn utilization_is_of_the_capacity_that_there_was() {
+fn utilization_refers_to_the_varying_capacity() {
     let pulse = json!({ "rate": { "kind": "pulse", "lower": "5Mbit/s", "upper": "20Mbit/s", "period": "2s" } });
     let mut scenario = dumbbell("20Mbit/s", pulse, json!([{ "cca": "cubic" }]));
     scenario.warmup = "2500ms".parse().expect("a duration");
     let outcome = measured(&compiled(&scenario), 1);
-    // From 2.5 s to 10 s: 4 s of 20 (less half a second at the start of it) and 4 s of 5.
+    // From 2.5 s to 10 s: 3.5 s at 20 Mbit/s and 4 s at 5 Mbit/s.
     let mean = (20.0 * 3.5 + 5.0 * 4.0) / 7.5;
     let throughput = value(&outcome.link_metrics, 0, "throughput").expect("a throughput");
     let utilization = value(&outcome.link_metrics, 0, "utilization").expect("a utilization");
@@ -107,7 +107,7 @@ fn utilization_is_of_the_capacity_that_there_was() {
 }
 
 #[test]
-fn a_shorter_delay_overtakes_nothing() {
+fn a_shorter_delay_does_not_reorder() {
     let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
     let walk = json!({ "rtt": { "kind": "random_walk", "min": "1ms", "max": "300ms", "sigma": "40ms", "interval": "5ms" } });
     let outcome = logged(&compiled(&dumbbell("10Mbit/s", walk, flows)), 1);
@@ -127,12 +127,12 @@ fn a_shorter_delay_overtakes_nothing() {
         .windows(2)
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
-    // Some wait for the one before them, and some gaps open: the delay did vary.
+    // Some packets wait for the one before, and some gaps open, so the delay did vary.
     assert!(spans.iter().filter(|&&span| span == 0).count() > 50);
     assert!(spans.iter().any(|&span| span > 10 * MILLISECOND));
 }
 
-/// When packets were dropped.
+/// Times of the drops.
 fn drops(outcome: &Outcome) -> Vec<u64> {
     let dropped = outcome.packets.iter().filter(|e| e.step == Step::Drop);
     dropped.map(|e| e.at).collect()
@@ -144,7 +144,7 @@ fn loss_follows_its_trajectory() {
     let pulse = json!({ "loss": { "kind": "pulse", "lower": 0.0, "upper": 0.4, "period": "2s" } });
     let outcome = logged(&compiled(&dumbbell("10Mbit/s", pulse, flows)), 1);
     let drops = drops(&outcome);
-    // 5 s of 1000 packets each, at 0.4.
+    // 5 s with 1000 packets per second and a loss of 0.4.
     assert!(
         (drops.len() as f64 - 2000.0).abs() < 4.0 * (5000.0 * 0.24_f64).sqrt(),
         "{}",
@@ -154,7 +154,7 @@ fn loss_follows_its_trajectory() {
 }
 
 #[test]
-fn even_losses_are_one_in_every_so_many() {
+fn even_losses_have_equal_distances() {
     let flows = json!([{ "traffic": { "kind": "cbr", "rate": "4Mbit/s", "packet": "500B" } }]);
     let mut scenario = dumbbell("10Mbit/s", json!({}), flows);
     let path = scenario.dumbbell.as_mut().expect("a dumbbell");
@@ -162,7 +162,7 @@ fn even_losses_are_one_in_every_so_many() {
     path.loss_spacing = LossSpacing::Even;
     let outcome = logged(&compiled(&scenario), 1);
     let drops = drops(&outcome);
-    // A packet a millisecond, every eighth of them lost.
+    // One packet per millisecond, of which every eighth is lost.
     assert!(drops.len() > 1000);
     assert!(
         drops
@@ -200,7 +200,7 @@ fn packets_leave_at_the_deliveries_of_a_trace() {
         .filter(|e| e.step == Step::Receive)
         .map(|e| e.at)
         .collect();
-    // Packets of 1500 bytes and a queue that is never empty: every delivery after the first instant carries one packet.
+    // Packets of 1500 bytes, and the queue is never empty: every delivery after the first instant carries one packet.
     let expected: Vec<u64> = expected
         .into_iter()
         .filter(|&at| at >= arrivals[0])
@@ -212,7 +212,7 @@ fn packets_leave_at_the_deliveries_of_a_trace() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_no_draw_shifts_another() {
+fn equal_seeds_give_equal_bytes_and_streams_are_independent() {
     let flows = json!([{ "cca": "cubic" }, { "traffic": "ping" }]);
     let walk = |sigma: &str| json!({ "kind": "random_walk", "min": "2Mbit/s", "max": "20Mbit/s", "sigma": sigma });
     let vary = json!({ "rate": walk("1Mbit/s"), "rtt": { "kind": "random_walk", "min": "10ms", "max": "90ms", "sigma": "5ms" }, "loss": { "kind": "random_walk", "min": 0.0, "max": 0.02, "sigma": 0.002 } });
@@ -220,7 +220,7 @@ fn the_same_seed_gives_the_same_bytes_and_no_draw_shifts_another() {
     let digest = measured(&plan, 1).digest();
     assert_eq!(measured(&plan, 1).digest(), digest);
     assert_ne!(measured(&plan, 2).digest(), digest);
-    // The rate's walk is the same without the others.
+    // The random walk of the rate is the same without the other variations.
     let alone = compiled(&dumbbell(
         "10Mbit/s",
         json!({ "rate": vary["rate"] }),
@@ -232,7 +232,7 @@ fn the_same_seed_gives_the_same_bytes_and_no_draw_shifts_another() {
     );
 }
 
-/// Any way in which a rate may vary, with outages.
+/// Any variation of a rate, with outages.
 fn rate() -> impl Strategy<Value = Value> {
     let mbit = |value: u64| format!("{value}Mbit/s");
     prop_oneof![
@@ -272,7 +272,7 @@ fn rate() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn whatever_varies_nothing_is_lost_count_of_and_no_link_carries_more_than_it_can() {
+fn under_any_variation_packets_are_counted_and_no_link_exceeds_its_capacity() {
     let cases = (rate(), 1_u64..60, 0_u64..20, 0_u32..3, any::<u64>());
     let mut runner = TestRunner::new(config(60));
     let verdict = runner.run(&cases, |(rate, upper, sigma, device, seed)| {
@@ -297,10 +297,10 @@ fn whatever_varies_nothing_is_lost_count_of_and_no_link_carries_more_than_it_can
         for (name, count) in &outcome.counts {
             prop_assert_eq!(count.arrivals, count.departures + count.drops + count.held, "{}", name);
         }
-        // A fraction of a nanosecond's worth may be on either side of a sample.
+        // A bit that is sent within a nanosecond of a sample may count on either side of it.
         prop_assert!(column(&outcome, "utilization").iter().all(|v| v.is_nan() || (0.0..=1.000_001).contains(v)));
         prop_assert!(column(&outcome, "rate_mbps").iter().all(|&v| v >= 0.0));
-        // What left the queue first is received first; only the lossy stretch takes some away.
+        // Packets are received in the order in which they leave the queue. Only the lossy part removes some.
         for flow in 0..2 {
             let of = |wanted: Step| {
                 outcome.packets.iter().filter(move |e| e.step == wanted && e.direction == 0 && e.flow as usize == flow)

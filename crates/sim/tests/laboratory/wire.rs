@@ -1,4 +1,4 @@
-//! A witness that reads the packet log: what left, what arrived, and what each end said about it.
+//! Checks the packet log: what left, what arrived, and what each end acknowledged.
 
 use std::collections::VecDeque;
 
@@ -20,15 +20,15 @@ macro_rules! hold {
     };
 }
 
-/// One direction of a connection, as the wire shows it. Runs are too short for sequence numbers to wrap.
+/// One direction of a connection in the log. Runs are too short for sequence numbers to wrap.
 #[derive(Default)]
 struct Stream {
-    /// After the highest sequence number sent, and received without a hole.
+    /// End of the data sent, and end of the data received without a gap.
     sent: u64,
     next: u64,
-    /// Received beyond a hole: ascending, disjoint.
+    /// Data received after a gap: ascending, disjoint ranges.
     held: Vec<(u64, u64)>,
-    /// Highest acknowledgment and window edge that the receiver sent, and edge that the sender got.
+    /// Highest acknowledgment and window edge that the receiver sent, and the edge that arrived at the sender.
     acked: u64,
     advertised: u64,
     edge: u64,
@@ -58,7 +58,7 @@ impl Stream {
         end <= self.next || self.held.iter().any(|&(s, e)| s <= start && end <= e)
     }
 
-    /// Payload, in order or not.
+    /// Payload received, in order or not.
     fn arrived(&self) -> u64 {
         let last = self.held.last().map_or(self.next, |&(_, end)| end);
         let syn_and_fin = 1 + u64::from(self.fin.is_some_and(|fin| fin < last));
@@ -66,32 +66,32 @@ impl Stream {
         (self.next + held).saturating_sub(syn_and_fin)
     }
 
-    /// Payload in order: SYN and FIN are none.
+    /// Payload received in order. SYN and FIN do not count.
     fn payload(&self) -> u64 {
         let syn_and_fin = 1 + u64::from(self.fin.is_some_and(|fin| self.next > fin));
         self.next.saturating_sub(syn_and_fin)
     }
 }
 
-/// What the log says about a flow.
+/// What the log shows of a flow.
 #[derive(Default)]
 pub struct Witness {
-    /// A box on its way may let packets overtake each other: a queue that serves one flow from several, jitter, or copies that follow by an event of their own.
+    /// Whether a box on its path may reorder packets: a queue that classifies one flow into several queues, jitter, or copies with separate events.
     reorders: bool,
     connection: u8,
     streams: [Stream; 2],
-    /// On the way, by direction.
+    /// Packets on the path, by direction.
     under_way: [VecDeque<PacketEvent>; 2],
-    /// Segments of data that left end 0 again.
+    /// Segments of data that end 0 sent again.
     pub retransmissions: u64,
-    /// Payload delivered in order to end 1 before the flow's stop, and up to that instant; and in all.
+    /// Payload delivered in order to end 1 before the stop of the flow, and up to that instant.
     pub by_stop: [u64; 2],
     pub delivered: u64,
-    /// The same, in order or not.
+    /// As `by_stop`, for payload in order or not.
     pub arrived_by_stop: [u64; 2],
     /// Packets of direction 0 that were dropped.
     pub drops: u64,
-    /// The same that the receiver discarded.
+    /// Packets of direction 0 that the receiver discarded.
     pub discards: u64,
 }
 
@@ -190,7 +190,7 @@ impl Witness {
         Ok(())
     }
 
-    /// A copy is under way behind its original.
+    /// A copy is on the path behind its original.
     fn on_duplicate(&mut self, event: &PacketEvent) -> Verdict {
         let place = self.place(event)?;
         let queue = &mut self.under_way[usize::from(event.direction)];
@@ -198,7 +198,7 @@ impl Witness {
         Ok(())
     }
 
-    /// The host discards it.
+    /// The host discards the packet.
     fn on_discard(&mut self, event: &PacketEvent) -> Verdict {
         hold!(event.damaged, event, "nothing is wrong with its checksum");
         let place = self.place(event)?;
@@ -207,7 +207,7 @@ impl Witness {
         Ok(())
     }
 
-    /// Its place among those under way.
+    /// Index of the packet among those on the path.
     fn place(&self, event: &PacketEvent) -> Result<usize, TestCaseError> {
         let alike =
             |p: &PacketEvent| p.segment == event.segment && p.connection == event.connection;
@@ -225,7 +225,7 @@ impl Witness {
         if self.reorders {
             queue.remove(place);
         } else {
-            // Those of its connection before it were dropped.
+            // Packets of the same connection before it were dropped.
             let mut seen = 0;
             queue.retain(|p| {
                 seen += 1;
@@ -265,14 +265,14 @@ fn range(event: &PacketEvent) -> (u64, u64) {
     (start, start + u64::from(segment.length) + flags)
 }
 
-/// A link's queue and transmitter, as the log shows them.
+/// The queue and transmitter of a link, from the log.
 struct Station<'a> {
     link: &'a PlanLink,
-    /// When each waiting packet entered, of a queue that is a FIFO.
+    /// Enqueue times of the waiting packets, for a queue that is a FIFO.
     entered: VecDeque<Nanos>,
     waiting: u64,
     waiting_bytes: u64,
-    /// When the last packet was taken from the queue, and the time that sending it takes, with a nanosecond's fraction cut off.
+    /// Time of the last dequeue, and the duration of that transmission, truncated to nanoseconds.
     taken: Option<(Nanos, Nanos)>,
 }
 
@@ -334,7 +334,7 @@ impl Station<'_> {
         Ok(())
     }
 
-    /// A transmitter sends one packet at a time, and FIFO's never rests while packets wait.
+    /// A transmitter sends one packet at a time. With a FIFO, it is never idle while packets wait.
     fn check_pace(&self, event: &PacketEvent) -> Verdict {
         let (Some((last, took)), 0) = (self.taken, self.link.device_packets) else {
             return Ok(());
@@ -355,10 +355,10 @@ impl Station<'_> {
     }
 }
 
-/// Reads the whole log; what it says about each flow of the plan.
+/// Reads the whole log and returns what it shows of each flow.
 pub fn check(plan: &Plan, outcome: &Outcome) -> Result<Vec<Witness>, TestCaseError> {
-    // hhf puts a flow that has become a heavy hitter into another queue than its first packets wait in; dualpi2 takes what an earlier hop has
-    // marked for L4S (RFC 9331 section 5.4).
+    // hhf moves a flow that becomes a heavy hitter to another queue than that of its first packets. dualpi2 treats packets with a mark of an
+    // earlier hop as L4S (RFC 9331 section 5.4).
     let reorders = plan.boxes.iter().any(|planned| {
         let kind = format!("{:?}", planned.kind);
         let kinds = ["Hhf(", "Dualpi2(", "reorder: true", "Duplicate("];

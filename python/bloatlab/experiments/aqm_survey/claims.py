@@ -27,14 +27,17 @@ TOLERANCES: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = {
 SAME = "same priority"
 REASONS: Mapping[tuple[str, str], str] = {
     ("codel", SAME): "64.1 %; slide 15 itself has 63.5 %",
-    ("fifo", "lp"): "both leave Reno nearly all; ns-2's TCP-LP has 97 % at this point, and LEDBAT on slide 15 98 %",
+    (
+        "fifo",
+        "lp",
+    ): "both leave nearly everything to Reno; TCP-LP of ns-2 has 97 % at this point, LEDBAT on slide 15 98 %",
     ("", "TCP%"): (
-        "SFQ and DRR are 1.3 points below CHOKe here and 0.7 and 1.5 above it on slide 15, where less than a point apart shares "
-        "a place; in the re-run the order is SFQ 63.3, DRR 62.7, CoDel 59.3, RED 56.1 %"
+        "SFQ and DRR are 1.3 points below CHOKe here, and 0.7 and 1.5 above it on slide 15, and queues less than a point apart "
+        "share a rank; in the re-run the order is SFQ 63.3, DRR 62.7, CoDel 59.3, RED 56.1 %"
     ),
     ("", "F_TCP + F_CCP"): (
-        "SFQ is first with 200.0 %, but RED, CHOKe and CoDel are within the half point that shares a place (199.5 to 199.6; on "
-        "slide 15 they have 198.8 to 199.1)"
+        "SFQ is first with 200.0 %, but RED, CHOKe and CoDel are less than half a point lower and share its rank (199.5 to "
+        "199.6; on slide 15 they have 198.8 to 199.1)"
     ),
 }
 """Reasons why claims do not hold, by queue and measure or criterion; found in runs."""
@@ -190,7 +193,7 @@ def _trends() -> list[Claim]:
 def _places() -> list[Claim]:
     return [
         Claim(
-            f"{QUEUES[queue]}: place by {criterion}", RANKS[queue][place],
+            f"{QUEUES[queue]}: rank by {criterion}", RANKS[queue][place],
             place_of(queue, place), "", SCORES, absolute=0,
             note=_why("", criterion),
         )

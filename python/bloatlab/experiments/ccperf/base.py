@@ -113,7 +113,7 @@ def _with_default(parameter: Parameter, defaults: Mapping[str, Any]) -> Paramete
     if parameter.name == "cca":
         return replace(parameter, help=f"{parameter.help}; unless set or swept, all responsive ones are swept")
     if parameter.name == "qlen":
-        parameter = replace(parameter, published=None, help="limit of the bottleneck's queue; when not given 20p x k")
+        parameter = replace(parameter, published=None, help="limit of the bottleneck's queue; by default 20p x k")
     parameter = replace(parameter, published=None)
     return replace(parameter, default=defaults[parameter.name]) if parameter.name in defaults else parameter
 

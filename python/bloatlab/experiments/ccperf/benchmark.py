@@ -63,7 +63,7 @@ class CcBenchmark(Suite):
         Parameter(
             "ccas", None, "",
             allowed="congestion controls of `bloatlab algorithms` with + between them",
-            help="the contenders; when not given all responsive ones", read=read.names("congestion_controls"),
+            help="the contenders; by default all responsive ones", read=read.names("congestion_controls"),
         ),
         Parameter(
             "experiments", "+".join(NAMES), "",
@@ -71,13 +71,13 @@ class CcBenchmark(Suite):
         ),
         Parameter(
             "stop", None, "s",
-            allowed=shared.A_DURATION, help="length of every run; when not given each experiment's own",
+            allowed=shared.A_DURATION, help="length of every run; by default each experiment's own",
             read=read.duration,
         ),
         Parameter(
             "queue", None, "",
             allowed="a queue of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="queue discipline of every bottleneck, with each experiment's limit; when not given, the queue of "
+            help="queue discipline of every bottleneck, with each experiment's limit; by default, the queue of "
                  "each experiment, a FIFO that does not mark",
             read=read.algorithm("queues"),
         ),

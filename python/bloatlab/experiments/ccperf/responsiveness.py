@@ -49,8 +49,8 @@ class ResponsivenessStep(_Responsiveness):
             "direction", "down", "", allowed="up, down", help="whether the target's value steps up or down",
             read=read.choice("up", "down"),
         ),
-        bound("lower", "the lower value; when not given 4Mbit/s, 15ms or 0"),
-        bound("upper", "the upper value; when not given 16Mbit/s, 60ms or 0.02"),
+        bound("lower", "the lower value; by default 4Mbit/s, 15ms or 0"),
+        bound("upper", "the upper value; by default 16Mbit/s, 60ms or 0.02"),
         Parameter("at", "7.5s", "s", allowed="a duration such as 7.5s", help="when it steps", read=read.duration),
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"target": list(BOUNDS), "direction": ["up", "down"]}
@@ -75,8 +75,8 @@ class ResponsivenessPulse(_Responsiveness):
     )
     own = (
         target(),
-        bound("lower", "the lower value; when not given 4Mbit/s, 15ms or 0"),
-        bound("upper", "the upper value; when not given 16Mbit/s, 60ms or 0.02"),
+        bound("lower", "the lower value; by default 4Mbit/s, 15ms or 0"),
+        bound("upper", "the upper value; by default 16Mbit/s, 60ms or 0.02"),
         Parameter(
             "period", "3s", "s", allowed="a duration such as 3s", help="time from one rise to the next",
             read=read.duration,

@@ -33,7 +33,7 @@ class ShallowBuffers(CcPerf):
 
 
 ShallowBuffers.parameters = tuple(
-    replace(parameter, help="limit of the bottleneck's queue; when not given 10p x k", published="10p")
+    replace(parameter, help="limit of the bottleneck's queue; by default 10p x k", published="10p")
     if parameter.name == "qlen"
     else parameter
     for parameter in ShallowBuffers.parameters

@@ -33,10 +33,10 @@ class RandomWalk(CcPerf):
     defaults: ClassVar[Mapping[str, Any]] = {"rtt": None, "loss": None, "stop": "30s"}
     own = (
         target(),
-        bound("min", "the lower bound; when not given 2Mbit/s, 10ms or 0"),
-        bound("max", "the upper bound; when not given 30Mbit/s, 100ms or 0.05"),
-        bound("sigma", "standard deviation of the random part of a step; when not given 800kbit/s, 2ms or 0.001"),
-        bound("start", "the first value; when not given 16Mbit/s, 30ms or 0.005"),
+        bound("min", "the lower bound; by default 2Mbit/s, 10ms or 0"),
+        bound("max", "the upper bound; by default 30Mbit/s, 100ms or 0.05"),
+        bound("sigma", "standard deviation of the random part of a step; by default 800kbit/s, 2ms or 0.001"),
+        bound("start", "the first value; by default 16Mbit/s, 30ms or 0.005"),
         Parameter(
             "rho", 0.5, "", allowed="0 to below 1", help="share of a step that the next step repeats",
             read=read.probability,

@@ -60,14 +60,14 @@ class HomeRouter(Experiment):
             "direction", None, "",
             allowed="same, reverse",
             help="direction of the page: `same` (through the queue that the long flow fills) or `reverse` (only "
-                 "requests and ACKs cross that queue); when not given, from `preset`",
+                 "requests and ACKs cross that queue); by default, from `preset`",
             read=read.choice("same", "reverse", forward="same"), published="not stated",
         ),
         Parameter(
             "segments_per_buffer", None, "segments",
             allowed="1 to 64",
             help="segments that a host with segmentation offload puts into one buffer; the queue holds `maxq` buffers "
-                 "(when not given, from `preset`)",
+                 "(by default, from `preset`)",
             read=read.whole(1, 64), published="not stated",
         ),
         Parameter(
@@ -79,7 +79,7 @@ class HomeRouter(Experiment):
         Parameter(
             "queue", PLAIN, "",
             allowed="a queue of `bloatlab algorithms`, a table with its `kind`, tc's words, or module:Class",
-            help="queue discipline of the router; one that does not count buffers holds as many packets as `maxq` buffers;  "
+            help="queue discipline of the router; one that does not count buffers holds as many packets as `maxq` buffers; "
             f"{PLAIN}, {', '.join(QUEUES)} unless set or swept",
             read=read.algorithm("queues"), published=PLAIN,
         ),

@@ -29,8 +29,8 @@ WINDOWS = {
     (0.01, 1e-5): (379, 379, 379, 379),
 }
 """RFC 9438 section 5.1, tables down to 1e-5: mean windows of Reno and CUBIC by C, RTT (s) and loss rate."""
-FAST = "the formula has no fast convergence; without it our windows are 17 to 26 % larger than the formula's, with it smaller"
-RECOVERY = "a recovery takes a round trip in which the window does not grow, which the formula leaves out"
+FAST = "the formula has no fast convergence; without it our windows are 17 to 26 % larger than the formula, and with it smaller"
+RECOVERY = "the window does not grow during a recovery, which takes a round trip; the formula leaves this out"
 CYCLES, FIRST = 30, 10
 """Number of losses of a run with even losses, and of those before the warm-up ends."""
 
@@ -133,7 +133,7 @@ CLAIMS: tuple[Claim, ...] = (
             f"reno, random losses {loss:g}: sending rate", round(padhye(loss, RENO_RTT, RENO_RTT + MIN_RTO), 2),
             _rate(_reno(loss), "mean_sending_rate_l4", RENO_RTT), "segments/RTT",
             f"{PADHYE}, timeout of RTT + {MIN_RTO:g} s", relative=WITHIN,
-            note="with SACK there are hardly any of the timeouts that the model counts" if loss >= 1e-2 else "",
+            note="with SACK, the timeouts of the model hardly ever occur" if loss >= 1e-2 else "",
         )
         for loss in RENO_LOSSES
     ),

@@ -30,7 +30,7 @@ JOINS = 150.0
 RFC = "RFC 6817"
 QUEST = "Carofiglio, Muscariello, Rossi and Valenti 2010 (arXiv 1006.3018)"
 STANDING = (
-    "late, it takes what of the queue never drains for its base, and its target lies as much higher; "
+    "a LEDBAT flow that starts late includes the part of the queue that never drains in its base delay, so it queues more; "
     "with a target of 20 ms it gets 0.01"
 )
 PP = "draft-irtf-iccrg-ledbat-plus-plus"
@@ -117,7 +117,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "bbr alone, 8 BDP of buffer: window", _windows(1), _in_bdp(_bbr(1), "mean_cwnd_l4"), "BDP",
         f"{DRAFT}: cwnd_gain 2 and three bursts", relative=0.05,
-        note="tolerance: the room for ACK aggregation, and samples of the rate that exceed it by a packet",
+        note="tolerance: the allowance for ACK aggregation, and rate samples that are a packet too high",
     ),
     *(
         Claim(
@@ -141,23 +141,23 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "bbr beside cubic, 2 to 8 BDP: median error of the model of the share", 0.05, _model_error, "",
         f"{WARE}: (1/2 + 1/(2X) + 4N/q)(1 - pauses), with a median error of 5 % (from memory)", bound="at most",
-        note="BBR gets 0.1 to 0.2 less than the model says, and why is not known. Neither the length of its pauses "
+        note="BBR gets 0.1 to 0.2 less than in the model. The cause is unknown. It is neither the length of its pauses "
         "(1 ms: at most 0.03 more) nor the depth of CUBIC's reductions (to 0.95 instead of 0.7: 0.13 less at 2 BDP, "
-        "0.03 more at 4 and 8) accounts for it",
+        "0.03 more at 4 and 8)",
     ),
     Claim(
         "ledbat alone: queueing delay", TARGET, link(_alone("ledbat"), "mean_sojourn"), "ms", f"{RFC} section 2.5: TARGET",
         relative=0.02, note="tolerance: three packets",
     ),
     Claim(
-        "ledbat alone: utilization", 0.99, link(_alone("ledbat"), "utilization"), "", f"{RFC} section 2.1: uses what is there",
+        "ledbat alone: utilization", 0.99, link(_alone("ledbat"), "utilization"), "", f"{RFC} section 2.1: uses the capacity",
         bound="at least",
     ),
     *(
         Claim(
             f"{_joined(*pair)}: share of {cca}", 0.05, share(_joined(*pair), role), "",
             f"{source}: yields to flows that queue more", bound="at most",
-            note="the bound is ours: a tenth of an even share" + (f"; {late}" if late and role == "second" else ""),
+            note="we chose the bound: a tenth of an even share" + (f"; {late}" if late and role == "second" else ""),
         )
         for cca, source, late in (("ledbat", f"{RFC} section 2.1", STANDING), ("ledbat++", PP, ""))
         for other in ("cubic", "newreno")
@@ -169,8 +169,8 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "ledbat, then ledbat: queueing delay", 2 * TARGET, link(_joined("ledbat", "ledbat"), "mean_sojourn"), "ms",
-        f"{QUEST}: the latecomer takes the first one's target for its base", relative=0.1,
-        note="tolerance: it nears its target as a proportional controller does, from below",
+        f"{QUEST}: the base delay of the latecomer includes the target of the first flow", relative=0.1,
+        note="tolerance: it approaches its target from below, as a proportional controller does",
     ),
     Claim(
         "ledbat++, then ledbat++: share of the latecomer", 0.5, share(_joined("ledbat++", "ledbat++"), "second"), "",
@@ -188,7 +188,7 @@ CLAIMS: tuple[Claim, ...] = (
 COMPARISON: tuple[Claim, ...] = tuple(
     Claim(
         f"bbr beside cubic, {depth:g} BDP of buffer: share", round(ware(depth), 3), share(_beside(depth), "bbr"), "",
-        f"{WARE}: the model (from memory)", note="judged by the median error alone",
+        f"{WARE}: the model (from memory)", note="judged only by the median error",
     )
     for depth in MODELLED
 )  # fmt: skip

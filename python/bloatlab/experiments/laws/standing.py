@@ -22,7 +22,7 @@ L4S = "RFC 9332 (from memory)"
 VEGAS = {"vegas": (2, 4, "Linux's alpha 2, beta 4"), "vegas 1/3": (1, 3, "ns-2's alpha 1, beta 3")}
 BRAKMO = "Brakmo and Peterson 1995 (from memory)"
 COPA_RATES, COPA_FLOWS, DELTA = (20.0, 50.0, 100.0), (1, 2, 4, 8), 0.5
-ARUN = "Arun and Balakrishnan 2018: a mean of 1.25 / delta packets a flow (from memory)"
+ARUN = "Arun and Balakrishnan 2018: a mean of 1.25 / delta packets per flow (from memory)"
 
 
 TURNED = {
@@ -88,7 +88,7 @@ CLAIMS: tuple[Claim, ...] = (
         Claim(
             f"dctcp x {count}, threshold {THRESHOLD}: mean queue", round(dctcp_mean(count), 2),
             link(_dctcp(count), "mean_queue_length"), "packets", f"{ALIZADEH}: K + N - A/2", relative=0.1,
-            note="the paper states no tolerance; two packets of twenty are ours",
+            note="the paper states no tolerance; we chose two packets of twenty",
         )
         for count in (1, 2, 4)
     ),
@@ -106,7 +106,7 @@ CLAIMS: tuple[Claim, ...] = (
         for claim in (
             Claim(
                 f"{_prague(mbps, rtt, count)}: mean queueing delay", 1, link(_prague(mbps, rtt, count), "mean_sojourn"),
-                "ms", f"{L4S}: 1 ms on average, where the step is", bound="at most",
+                "ms", f"{L4S}: 1 ms on average, which is the step", bound="at most",
             ),
             Claim(
                 f"{_prague(mbps, rtt, count)}: mean queueing delay stays near the step", 0.5,
@@ -130,7 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
             Claim(
                 f"{case}: standing queue, upper bound", beta, link(case, "mean_queue_length"), "packets",
                 f"{BRAKMO}; {which}", bound="at most", absolute=1,
-                note="tolerance: whole segments, as Linux reckons what is queued",
+                note="tolerance: Linux computes the backlog in whole segments",
             ),
         )
     ),
@@ -138,7 +138,7 @@ CLAIMS: tuple[Claim, ...] = (
         Claim(
             f"{_copa(count, mbps)}: mean queue", 1.25 / DELTA * count, link(_copa(count, mbps), "mean_queue_length"),
             "packets", ARUN, relative=0.1,
-            note="the paper states no tolerance, a tenth is ours" + TURNED.get((mbps, count), ""),
+            note="the paper states no tolerance; we chose a tenth" + TURNED.get((mbps, count), ""),
         )
         for mbps in COPA_RATES for count in COPA_FLOWS
     ),

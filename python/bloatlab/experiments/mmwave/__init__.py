@@ -62,7 +62,7 @@ class MmwaveAqm(Experiment):
         Parameter(
             "traces", None, "",
             allowed="a directory with sl-tput.csv, sb-tput.csv, lb-tput.csv and mobb-tput.csv",
-            help="the authors' traces, which have no licence and are not shipped; when not given the rate is generated with "
+            help="the authors' traces, which have no licence and are not shipped; by default the rate is generated with "
             "their statistics",
             read=str, published="measured traces",
         ),

@@ -18,8 +18,8 @@ BLOCKED = ("lb", "mobb")
 """Scenarios with the deepest dips."""
 AQMS = ("pie", "fq_codel")
 SATURATED = (
-    f"pings that met a FIFO filled to {100 * FULL:g} % or more, left {1000 * SETTLED:g} ms or more after a change of the "
-    "rate and came back before the next"
+    f"pings that found a FIFO at least {100 * FULL:g} % full, left at least {1000 * SETTLED:g} ms after a change of the "
+    "rate, and returned before the next change"
 )
 
 SRTT = {
@@ -74,8 +74,8 @@ def _medians() -> list[Claim]:
 
 def _dips() -> list[Claim]:
     note = (
-        f"at each fall of the rate to below {DIP:g} Mbit/s and above 0: largest sRTT until the next change, less "
-        "q C_before / C_dip; q is the queueing delay just before the fall or, where that is shorter, the median of the run; "
+        f"at each fall of the rate to below {DIP:g} Mbit/s and above 0: largest sRTT until the next change, minus "
+        "q C_before / C_dip; q is the queueing delay just before the fall or, if that is shorter, the median of the run; "
         f"{MEDIAN}"
     )
     return [
@@ -121,7 +121,7 @@ def _levels(*, judged: bool) -> list[Claim]:
         Claim(
             f"{queue} at {level} Mbit/s: saturated RTT, 8L/C", round(drain_ms(limit, level), 1), wait(queue, level), "ms", SOURCE,
             relative=0.08 if judged else None, needs=TRACES if judged else "",
-            note=f"mean over {SATURATED}, less the base RTT",
+            note=f"mean over {SATURATED}, minus the base RTT",
         )
         for queue, limit in FIFOS.items() for level in LEVELS if judged != ((queue, level) == ("largefifo", 385))
     ]  # fmt: skip

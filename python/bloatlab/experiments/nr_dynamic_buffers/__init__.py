@@ -52,7 +52,7 @@ class NrDynamicBuffers(Experiment):
         "throughput, fairness and loss."
     )
     source = (
-        "bloatlab; the comparison that the authors of nr-rlc name as future work. Laws after Irazabal et al. 2022 and "
+        "bloatlab; the comparison that the authors of nr-rlc name as future work. Algorithms after Irazabal et al. 2022 and "
         "Wan and Jamieson 2025, channels after TR 38.901"
     )
     figures = (
@@ -96,7 +96,7 @@ class NrDynamicBuffers(Experiment):
         Parameter(
             "upf_rate", None, "bit/s",
             allowed="a rate such as 58Mbit/s",
-            help="rate of the UPF under upf_aqm; when not given a twentieth below the carrier's best: "
+            help="rate of the UPF under upf_aqm; by default a twentieth below the carrier's best: "
             + ", ".join(f"{one.name} {one.upf_rate}" for one in CHANNELS.values()),
             read=read.rate,
         ),

@@ -12,11 +12,10 @@ PUBLISHED, RERUN = "published log", "the authors' code run again"
 FIGURE = "published figure of packet loss"
 MODE_AM = "the authors' code run again with RLC AM"
 OFFSET = (
-    f"our sounding_offset is {OTHER_SOUNDING} in this run and {SOUNDING} in all others: 5G-LENA draws it, and {SOUNDING}, "
-    "which fits "
-    "every other row, gives the elephant 152678 packets here. In every other saturated row mice and elephant together receive "
-    "152686 packets, in this one 152687, although what a saturated cell carries does not depend on lambda: the published run "
-    "had another offset (67 to 79 or 0 to 22 give its count)"
+    f"our sounding_offset is {OTHER_SOUNDING} in this run and {SOUNDING} in all others, because 5G-LENA draws it at random. "
+    f"{SOUNDING} fits every other row, but gives the elephant 152678 packets here. In every other saturated row, mice and "
+    "elephant together receive 152686 packets, and in this one 152687. A saturated cell carries the same number of packets "
+    "at every lambda, so the published run had another offset (67 to 79 or 0 to 22 give its count)"
 )
 
 # Case: received and mean delay (ms) of the mice, of the elephant, drops by the AQM, source.

@@ -57,7 +57,7 @@ def congestion(default: str = "medium") -> tuple[Parameter, Parameter]:
     )  # fmt: skip
     flows = Parameter(
         "flows", None, "flows",
-        allowed="1 to 10000", help="number of long flows; when not given, from the level of congestion",
+        allowed="1 to 10000", help="number of long flows; by default, from the level of congestion",
         read=read.whole(1, 10000),
     )  # fmt: skip
     return level, flows

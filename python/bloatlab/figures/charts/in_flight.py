@@ -63,7 +63,7 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
             scale=options(domain=[0, right], nice=False),
             axis=options(title="in flight, all flows (segments)" if last else None, labels=last, ticks=last),
         )
-        ideal = _law(path, right, column)
+        ideal = _ideal(path, right, column)
         top = 1.12 * (prepare.maximum(together[column], *(row[column] for row in ideal)) or 1.0)
         y = alt.Y(f"{column}:Q", scale=options(domain=[0, top], nice=False), axis=options(title=title))
         layers = []
@@ -103,7 +103,7 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
     return themed(alt.vconcat(*panels, spacing=10))
 
 
-def _law(path: network.Path, right: float, column: str) -> list[dict[str, float]]:
+def _ideal(path: network.Path, right: float, column: str) -> list[dict[str, float]]:
     """Points of the ideal path: from nothing in flight over the BDP to the right edge."""
     bdp, base, capacity = path.bdp_segments, path.base_rtt_ms, path.capacity_mbps
     if bdp is None or base is None or capacity is None:

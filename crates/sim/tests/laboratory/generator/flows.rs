@@ -1,4 +1,4 @@
-//! Random flows: what they send, by which law, over which TCP, and when.
+//! Random flows: traffic, congestion control, TCP settings and times.
 
 use bloatlab_cc::EcnFeedback;
 use bloatlab_scenario::traffic::fetch::{self, Connection};
@@ -21,7 +21,7 @@ const FEEDBACK: [EcnFeedback; 4] = [
     EcnFeedback::Accurate,
 ];
 
-fn law() -> impl Strategy<Value = CcConfig> {
+fn congestion_control() -> impl Strategy<Value = CcConfig> {
     (select(CcConfig::all()), 1_u32..80).prop_map(|(config, window)| match config {
         CcConfig::Fixed(_) => CcConfig::Fixed(bloatlab_cc::fixed::Params { window }),
         other => other,
@@ -70,7 +70,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     delayed_ack,
                     quick_acks,
                     initial_window,
-                    // From the smallest that is accepted, with odd bytes.
+                    // From the smallest allowed size, with odd numbers of bytes.
                     send_buffer: Bytes(least + buffers.0),
                     receive_buffer: Bytes(least + buffers.1),
                     receive_window: buffers.2,
@@ -131,7 +131,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     ]
 }
 
-/// A flow before it has a place in a network: its times are parts of the run.
+/// A flow that is not yet placed in a network. Its times are fractions of the run.
 #[derive(Clone, Debug)]
 pub struct Draft {
     flow: Flow,
@@ -145,7 +145,13 @@ pub struct Draft {
 }
 
 pub fn draft() -> impl Strategy<Value = Draft> {
-    let what = (traffic(), law(), tcp(), 1_u32..=2, any::<bool>());
+    let what = (
+        traffic(),
+        congestion_control(),
+        tcp(),
+        1_u32..=2,
+        any::<bool>(),
+    );
     let when = (
         prop_oneof![Just(0.0), 0.0..0.6],
         option::weighted(0.4, 0.05..1.0),
@@ -193,7 +199,7 @@ pub fn timed(draft: &Draft, duration: Duration) -> Flow {
     let part = |x: f64| Duration((duration.0 as f64 * x) as u64);
     let mut flow = draft.flow.clone();
     flow.start = part(draft.start);
-    // After the start of the last of its copies at the latest it may be put off to.
+    // A flow stops only after the latest possible start of its last copy.
     let last = flow.start.0 + 2 * MILLISECOND + draft.jitter.0;
     flow.start_jitter = draft.jitter;
     flow.stop = draft.stop.map(|x| Duration(last + 1 + part(x).0));

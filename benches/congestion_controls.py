@@ -1,4 +1,4 @@
-"""Nanoseconds per packet through the bottleneck with every congestion control, and how far that is from a fixed window."""
+"""Nanoseconds per packet through the bottleneck with each congestion control, and the difference from a fixed window."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ BDP = 167
 SECONDS = 20
 PROCESSES = 5
 AIM = 40.0
-"""Most nanoseconds beyond a fixed window."""
+"""Nanoseconds by which a congestion control may exceed a fixed window."""
 BASELINE = "fixed"
 WINDOW = {"kind": BASELINE, "window": BDP * 5 // 4}
 FILLING = {BASELINE: WINDOW, "fixed_rate": {"kind": "fixed_rate", "rate": "90Mbit/s"}}
-"""Those that only hold to what is set are set to fill the link."""
+"""Congestion controls with a fixed window or rate, set to fill the link."""
 
 
-def _scenario(law: Any) -> str:
+def _scenario(control: Any) -> str:
     return json.dumps(
         {
-            "name": "laws",
+            "name": "congestion-controls",
             "duration": f"{SECONDS}s",
             "dumbbell": {"rate": RATE, "rtt": BASE_RTT, "queue": {"kind": "fifo", "limit": f"{BDP}p"}},
-            "flows": [{"cca": law}],
+            "flows": [{"cca": control}],
         }
     )
 
@@ -41,22 +41,22 @@ def _counts(scenario: str) -> dict[str, Any]:
     return {"packets": packets, "drops": int(link["drops"]), "events": outcome.events / packets}
 
 
-def _laws() -> dict[str, str]:
-    kinds = [law["kind"] for law in json.loads(_core.algorithms())["congestion_controls"]]
+def _scenarios() -> dict[str, str]:
+    kinds = [control["kind"] for control in json.loads(_core.algorithms())["congestion_controls"]]
     return {kind: _scenario(FILLING.get(kind, kind)) for kind in kinds if kind != "python"}
 
 
 def _turns(wanted: int, seconds: float) -> undisturbed.Turns:
-    """All laws in this process."""
-    return undisturbed.take_turns({kind: (scenario, 42) for kind, scenario in _laws().items()}, wanted, seconds)
+    """Times all congestion controls in this process."""
+    return undisturbed.take_turns({kind: (scenario, 42) for kind, scenario in _scenarios().items()}, wanted, seconds)
 
 
 def measure(wanted: int, seconds: float) -> dict[str, Any]:
-    """In several processes, in each until every piece of every law's run was undisturbed so often, or time is over.
+    """Times in several processes, each until every piece of every run was undisturbed `wanted` times or the time is over.
 
-    Where a process has its memory moves a law by some nanoseconds for as long as the process lives.
+    The memory layout of a process changes the time per packet by some nanoseconds, so the times of several processes are pooled.
     """
-    counts = {kind: _counts(scenario) for kind, scenario in _laws().items()}
+    counts = {kind: _counts(scenario) for kind, scenario in _scenarios().items()}
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1, maxtasksperchild=1) as pool:
         processes = [pool.apply(_turns, (wanted, seconds / PROCESSES)) for _ in range(PROCESSES)]

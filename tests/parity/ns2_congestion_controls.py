@@ -1,8 +1,9 @@
-"""Linux's reno as it runs in ns-2 2.35 (`Agent/TCP/Linux`), of which the reference has no rows: greedy flows through DropTail.
+"""Linux's reno in ns-2 2.35 (`Agent/TCP/Linux`) with greedy flows through DropTail. The reference has no such rows.
 
-`ns2_laws.csv` was made for this with `ns2_dumbbell.tcl` in the set-up of the reference's DropTail rows (see `ns2_queues.py`):
-their rates, limits, numbers of flows and start times, 40 ms, packets of 1500 B, initial window 2, minRTO 0.2 s, no delayed
-ACK, figures from 10 s to 60 s. What the reference does not record is set here: access links ten times as fast as the bottleneck.
+`ns2_dumbbell.tcl` made `ns2_congestion_controls.csv`, in the set-up of the DropTail rows of the reference (see
+`ns2_queues.py`): their rates, limits, numbers of flows and start times, 40 ms, packets of 1500 B, initial window 2,
+minRTO 0.2 s, no delayed ACK, measured from 10 s to 60 s. The reference does not record the rate of the access links;
+here they are ten times as fast as the bottleneck.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Any
 import ns2_queues
 from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, mean, measure, read
 
-REFERENCE = Path(__file__).with_name("ns2_laws.csv")
+REFERENCE = Path(__file__).with_name("ns2_congestion_controls.csv")
 
 METRICS = [
     *(m for m in ns2_queues.METRICS if m.name != "mean_sojourn"),
-    Metric("sojourn", "sojourn ms", 0.10, 1.0, "Little's: mean queue over departures"),
+    Metric("sojourn", "sojourn ms", 0.10, 1.0, "by Little's law: mean queue / departure rate"),
     Metric("retransmissions", "retransmissions", 0.15, 2.0, "all flows; chance: the spread between seeds"),
 ]
 SPREAD = frozenset({"drop_rate", "jain", "retransmissions"})
@@ -28,25 +29,26 @@ EXPLANATIONS = {
     "a": Explanation(
         lambda r: r["flows"] == "10" and r["buf_pkts"] == "33",
         frozenset({"queue", "sojourn"}),
-        "three places a flow: 22 packets in the queue here, 24.5 in ns-2, with access links 5, 10 or 20 times as fast as "
-        "the bottleneck on either side, so it is not their phase. Without PRR ours has 20.7. Not explained further.",
+        "The buffer has three places per flow. Its mean queue is 22 packets here and 24.5 in ns-2. Access links "
+        "that are 5, 10 or 20 times as fast as the bottleneck, on either side, do not change this, so it is not "
+        "their phase. Without PRR ours has 20.7. Not explained further.",
     ),
 }
 
 
 def scenario(row: Row) -> dict[str, Any]:
-    """The row's dumbbell in our words."""
+    """The row as a scenario."""
     document = ns2_queues.scenario({**row, "rtt_ms": "40", "pkt_bytes": "1500", "dur_s": "60"})
     document["dumbbell"]["access_rate"] = f"{float(row['cap_mbps']) * 10:g}Mbit/s"
     for flow in document["flows"]:
-        # Linux halved its rate by a segment for every other ACK, which is what PRR goes back to.
+        # This version of Linux sent a segment for every other ACK in recovery. PRR does the same.
         flow["tcp"]["recovery"] = "prr"
     return document
 
 
 @cache
 def cells_of_reference() -> tuple[Sequence[Row], ...]:
-    """The rows of each cell, which differ by start times only."""
+    """The rows of each cell. They differ only in their start times."""
     cells: dict[tuple[str, ...], list[Row]] = {}
     for row in read(REFERENCE):
         cells.setdefault((row["cap_mbps"], row["flows"], row["buf_pkts"]), []).append(row)
@@ -76,13 +78,14 @@ def make() -> Iterable[Cell]:
                 continue
             noise = by_chance(ours, theirs, metric.name) if metric.name in SPREAD else 0.0
             us, them = mean(ours, metric.name), mean(theirs, metric.name)
-            yield Cell(rows[0], metric, us, them, noise, NS2_LAWS.explain(rows[0], metric))
+            yield Cell(rows[0], metric, us, them, noise, NS2_CONGESTION_CONTROLS.explain(rows[0], metric))
 
 
-NS2_LAWS = Reference(
+NS2_CONGESTION_CONTROLS = Reference(
     title="ns-2: Linux's reno",
-    intro="""Made with ns-2 2.35 for this page, as `tests/parity/ns2_laws.py` says: DropTail, RTT 40 ms, packets of 1500
-bytes, no delayed ACK, initial window 2, 10 s to 60 s. Both sides: the mean over five start times; our `reno`.""",
+    intro="""Made with ns-2 2.35 for this page (see `tests/parity/ns2_congestion_controls.py`): DropTail, RTT 40 ms, packets of
+1500 bytes, no delayed ACK, initial window 2, measured from 10 s to 60 s. Ours is `reno`. Both sides: the mean over five
+start times.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={"Mbit/s": lambda r: r["cap_mbps"], "flows": lambda r: r["flows"], "buffer": lambda r: r["buf_pkts"]},
