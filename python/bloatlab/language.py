@@ -31,6 +31,7 @@ __all__ = [
     "plan",
     "queue",
     "schema",
+    "stored_plan",
     "sysctl",
     "tc",
     "version",
@@ -205,6 +206,14 @@ def plan(document: Mapping[str, Any] | str) -> Plan:
             ),
         }
     )
+
+
+def stored_plan(document: Mapping[str, Any]) -> Plan | None:
+    """The plan of a stored run. None if this version does not accept the document, as another version may have done."""
+    try:
+        return plan(document)
+    except ScenarioError:
+        return None
 
 
 def _box(kind: str, limit: Mapping[str, int] | None = None, **values: Any) -> Box:

@@ -26,6 +26,8 @@ def test_limits_come_from_the_plan():
     assert with_limits(links, {**scenario, "timeline": [rate]})["limit_packets"].to_list() == [80.0, None]
     queue = {"at": "500ms", "key": "dumbbell.queue.limit", "value": "40p"}
     assert with_limits(links, {**scenario, "timeline": [rate, queue]})["limit_packets"].to_list() == [None, None]
+    # The store may hold a document of another version.
+    assert with_limits(links, {**scenario, "unknown_key": 1})["limit_packets"].to_list() == [None, None]
 
 
 def test_thinning_keeps_extremes_and_order():

@@ -156,11 +156,13 @@ def _rows(ranking: Ranking) -> pl.DataFrame:
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
     """Adds `limit_packets` to `links`.
 
-    It is null if the limit does not count packets, or if the timeline changes the queue during the run.
+    It is null if the limit does not count packets, if the timeline changes the queue during the run, or if this version does
+    not accept the scenario.
     """
     if "link" not in links.columns:
         return links
-    planned = language.plan(scenario)
-    limits = {name: link.limit for name, link in planned.links.items() if name not in planned.replaced_queues}
+    limits = {}
+    if planned := language.stored_plan(scenario):
+        limits = {name: link.limit for name, link in planned.links.items() if name not in planned.replaced_queues}
     found = [limit.packets if (limit := limits.get(name)) else None for name in links["link"].to_list()]
     return links.with_columns(pl.Series("limit_packets", found, dtype=pl.Float64))

@@ -362,7 +362,9 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
 def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:
     """The tc commands for the queues of a run, or the reason why Linux cannot have them."""
     rows = []
-    for link in list(language.plan(scenario).queues.values())[:MOST_ENTITIES]:
+    planned = language.stored_plan(scenario)
+    queues = list(planned.queues.values()) if planned else []
+    for link in queues[:MOST_ENTITIES]:
         try:
             commands = "; ".join(language.tc(json.dumps(link.queue), "eth0"))
         except language.ScenarioError as error:
