@@ -232,12 +232,14 @@ impl Sender {
         }
     }
 
-    /// Whether a segment that arrives while nothing is outstanding does not change the sender. This holds for everything that a pure receiver gets.
+    /// Whether a segment that arrives while nothing is outstanding does not change the sender. This holds for all data that an end gets which has never
+    /// written. Algorithms that own recovery look at every other ACK.
     #[inline]
     fn is_unaffected(&self, segment: &Segment, echo: bool) -> bool {
         debug_assert!(self.una == self.next && self.timer == NEVER && self.reorder_timer == NEVER);
         let calm = self.state == State::Open && self.probe_end == 0 && !echo;
-        segment.blocks == 0 && calm && !self.owns_recovery
+        let looks = self.owns_recovery && !self.has_never_written();
+        segment.blocks == 0 && calm && !looks
     }
 
     /// Whether a SACK restarts the timer. It does not if it is for data sent after the last transmission of the oldest outstanding segment. Otherwise

@@ -236,8 +236,8 @@ impl Sender {
     }
 
     fn note_app_limited(&mut self) {
-        // Delivery-rate-estimation section 3.4: there is nothing to send while the window is open.
-        if self.board.pipe < self.window.cwnd {
+        // Delivery-rate-estimation section 3.4: there is nothing to send while the window is open. Before its first write an application limits nothing.
+        if self.board.pipe < self.window.cwnd && !self.has_never_written() {
             self.app_limited = (self.delivered + self.board.pipe).max(1);
         }
     }

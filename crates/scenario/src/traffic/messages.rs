@@ -64,7 +64,7 @@ impl<T: Messages> Kind for T {
         size(path, "packet", packet, 20, most)?;
         if transport == Transport::Tcp && packet > tcp.send_buffer {
             let why = format!(
-                "must fit into the send buffer of {}, {packet} does not",
+                "must be at most `tcp.send_buffer`, {}, not {packet}",
                 tcp.send_buffer
             );
             return fail(format!("{path}.packet"), why);

@@ -2,7 +2,7 @@
 
 mod flows;
 
-use bloatlab_link::impairment::{corrupt, duplicate, loss};
+use bloatlab_link::impairment::{corrupt, duplicate, loss, outage};
 use bloatlab_link::{ImpairmentConfig, gilbert_elliott, jitter};
 use bloatlab_scenario::{
     BoxSpec, DelayBox, Direction, Dumbbell, Flow, Impairments, LinkBox, LossSpacing, ParkingLot,
@@ -234,6 +234,10 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
         1 => (0.0..=1.0).prop_map(|probability| {
             let params = duplicate::Params { name: String::new(), probability, vary: None };
             BoxSpec::Impairment(ImpairmentConfig::Duplicate(params))
+        }),
+        1 => (millis(0, 400), millis(1, 200), option::of(millis(201, 600))).prop_map(|(first, length, interval)| {
+            let params = outage::Params { name: String::new(), first, length, interval };
+            BoxSpec::Impairment(ImpairmentConfig::Outage(params))
         }),
         1 => (chance(), any::<bool>()).prop_map(|(probability, even)| {
             let params = loss::Params {

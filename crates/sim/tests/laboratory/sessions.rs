@@ -310,3 +310,25 @@ fn a_shaper_is_not_replaced() {
     let refused = run(plan.into(), 1, false, &NoPlugins, &Control::default()).unwrap_err();
     assert!(refused.to_string().contains("is a shaper"), "{refused}");
 }
+
+#[test]
+fn packets_that_are_dropped_while_a_queue_is_emptied_are_counted_once() {
+    let change =
+        |at: &str, queue: Value| json!({ "at": at, "key": "dumbbell.queue", "value": queue });
+    let document = json!({
+        "duration": "2s",
+        "dumbbell": { "rate": "1Mbit/s", "rtt": "0s" },
+        "flows": [{ "count": 2, "traffic": {
+            "kind": "cbr", "rate": "1565790bit/s", "packet": "100B", "transport": "udp"
+        } }],
+        "timeline": [
+            change("110ms", json!({ "kind": "cobalt", "limit": "30000B" })),
+            change("1230ms", json!("infinite")),
+        ]
+    });
+    let plan = Scenario::from_value(document).unwrap().compile().unwrap();
+    let outcome = run(plan.into(), 1, false, &NoPlugins, &Control::default()).unwrap();
+    let (_, count) = &outcome.counts[0];
+    assert!(count.drops > 0);
+    assert_eq!(count.arrivals, count.departures + count.drops + count.held);
+}
