@@ -2,10 +2,14 @@
 
 use bloatlab_units::{Duration, Nanos, Rng, SECOND};
 
+use crate::pauses::Pauses;
 use crate::source::Source;
 
 /// The longest period, ns.
 pub(crate) const HOUR: Nanos = 3600 * SECOND;
+
+/// Most changes per second of a generator that changes twice per interval, with intervals of at least a millisecond.
+const SELDOM: f64 = 2e3;
 
 /// The parameters of a generator. They also build it.
 pub(crate) trait Factory {
@@ -17,6 +21,16 @@ pub(crate) trait Factory {
 
     /// Builds the source of changes.
     fn source(&self, nominal: f64, rng: Rng) -> Box<dyn Source>;
+
+    /// Mean number of changes per second.
+    fn changes_per_second(&self) -> f64 {
+        SELDOM
+    }
+
+    /// The times during which nothing arrives, if a delay has such pauses.
+    fn pauses(&self) -> Option<Pauses> {
+        None
+    }
 }
 
 /// Refuses a duration out of range.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::factory::{Factory, HOUR, between};
-use crate::{Change, Quantity, Source};
+use crate::{Change, Pauses, Quantity, Source};
 
 /// A delay that is drawn uniformly between two bounds at each handover. During the `pause` of a handover nothing arrives.
 ///
@@ -33,40 +33,22 @@ fn interval() -> Duration {
     Duration(15 * SECOND)
 }
 
-/// Times during which nothing arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pauses {
-    first: Nanos,
-    interval: Nanos,
-    pause: Nanos,
-}
-
-impl Pauses {
-    /// Returns when a packet arrives that would arrive at this instant without pauses.
-    pub fn arrival(&self, at: Nanos) -> Nanos {
-        let Some(since) = at.checked_sub(self.first) else {
-            return at;
-        };
-        at + self.pause.saturating_sub(since % self.interval)
-    }
-}
-
 impl Params {
     fn first(&self) -> Nanos {
         self.first.map_or(self.interval.0, |first| first.0)
     }
+}
 
+impl Factory for Params {
     /// The pauses, if there are any.
-    pub(crate) fn pauses(&self) -> Option<Pauses> {
+    fn pauses(&self) -> Option<Pauses> {
         (self.pause.0 > 0).then(|| Pauses {
             first: self.first(),
             interval: self.interval.0,
             pause: self.pause.0,
         })
     }
-}
 
-impl Factory for Params {
     fn validate(&self) -> Result<(), String> {
         self.max.check("max")?;
         if self.min > self.max {

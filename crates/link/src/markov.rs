@@ -34,9 +34,9 @@ pub struct State<Q> {
     pub to: Vec<f64>,
 }
 
-impl<Q> Params<Q> {
+impl<Q: Quantity> Factory for Params<Q> {
     /// Mean number of changes per second; with weights, an upper bound.
-    pub(crate) fn changes_per_second(&self) -> f64 {
+    fn changes_per_second(&self) -> f64 {
         let dwells = || self.states.iter().map(|state| state.dwell.0 as f64 * 1e-9);
         let alike = self.states.iter().all(|state| state.to.is_empty());
         let dwell = match alike {
@@ -45,9 +45,7 @@ impl<Q> Params<Q> {
         };
         1.0 / dwell
     }
-}
 
-impl<Q: Quantity> Factory for Params<Q> {
     fn validate(&self) -> Result<(), String> {
         let count = self.states.len();
         if !(2..=MOST).contains(&count) {

@@ -64,14 +64,6 @@ impl Timeline {
         Ok(Self { pieces, at_end })
     }
 
-    /// Mean number of changes per second; 0 if the last rate remains.
-    pub(crate) fn changes_per_second(&self) -> f64 {
-        match self.at_end {
-            AtEnd::Loop => self.pieces.len() as f64 / (self.span() as f64 * 1e-9),
-            AtEnd::Hold => 0.0,
-        }
-    }
-
     /// The pieces.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
@@ -84,6 +76,14 @@ impl Timeline {
 }
 
 impl Factory for Timeline {
+    /// Mean number of changes per second; 0 if the last rate remains.
+    fn changes_per_second(&self) -> f64 {
+        match self.at_end {
+            AtEnd::Loop => self.pieces.len() as f64 / (self.span() as f64 * 1e-9),
+            AtEnd::Hold => 0.0,
+        }
+    }
+
     fn validate(&self) -> Result<(), String> {
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloatlab_link::{Disk, Files, LoadedRate, ReadOnce, Variation, steps};
+use bloatlab_link::{Disk, Files, LoadedRate, RateSource, ReadOnce, steps};
 use bloatlab_radio::channel::Loaded;
 
 use crate::check::registered;
@@ -49,5 +49,5 @@ impl Inputs {
 
 /// A rate that varies, but keeps its constant value.
 fn unchanging() -> LoadedRate {
-    LoadedRate::Trajectory(Variation::Steps(steps::Params { steps: Vec::new() }))
+    LoadedRate::Source(RateSource::Steps(steps::Params { steps: Vec::new() }))
 }
