@@ -222,6 +222,46 @@ def test_a_second_driver_is_refused_until_the_lock_expires(
     assert whole(url) == 1
 
 
+def test_of_two_drivers_that_find_the_lock_expired_one_gets_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = objects.Objects(url)
+    lease.Lease(shared, "first").acquire()
+    monkeypatch.setattr(lease.time, "time", lambda real=time.time: real() + lease.LEASE_S + 1)
+    write = shared.write
+
+    def interrupted(name: str, data: bytes) -> None:
+        monkeypatch.setattr(shared, "write", write)
+        with pytest.raises(StoreError, match="writes here"):
+            lease.Lease(shared, "third").acquire()
+        write(name, data)
+
+    monkeypatch.setattr(shared, "write", interrupted)
+    second = lease.Lease(shared, "second")
+    second.acquire()
+    with pytest.raises(StoreError, match="writes here"):
+        lease.Lease(shared, "third").acquire()
+    second.renew(now=True)
+    second.release()
+    assert shared.find("") == {}
+
+
+def test_a_driver_that_dies_while_it_replaces_a_lock_does_not_block_others(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = objects.Objects(url)
+    lease.Lease(shared, "first").acquire()
+    real = time.time
+    monkeypatch.setattr(lease.time, "time", lambda: real() + lease.LEASE_S + 1)
+    with monkeypatch.context() as dying:
+        dying.setattr(shared, "write", lambda *_: (_ for _ in ()).throw(StoreError("the network is gone")))
+        dying.setattr(shared, "remove", lambda _: None)
+        with pytest.raises(StoreError, match="the network is gone"):
+            lease.Lease(shared, "second").acquire()
+    with pytest.raises(StoreError, match="writes here"):
+        lease.Lease(shared, "third").acquire()
+    monkeypatch.setattr(lease.time, "time", lambda: real() + 2 * lease.LEASE_S + 2)
+    lease.Lease(shared, "third").acquire()
+
+
 def test_on_one_machine_the_second_is_told_as_ever(url: str) -> None:
     with Writer(url), pytest.raises(StoreError, match=f"process {os.getpid()} is writing here"):
         Writer(url)

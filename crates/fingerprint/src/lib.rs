@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use lock::Package;
 use manifest::Manifest;
+use xxhash_rust::xxh3::Xxh3;
 
 /// The sources and dependencies that decide the results of an engine.
 #[derive(Debug)]
@@ -123,25 +124,18 @@ impl Engine {
                 hash.add(part.as_bytes());
             }
         }
-        Ok(hash.0)
+        Ok(hash.0.digest())
     }
 }
 
-/// FNV-1a over parts. The length of each part is included, so moving a byte from one part to the next changes the hash.
-struct Hash(u64);
-
-impl Default for Hash {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
+/// XXH3 over parts. The length of each part is included, so moving a byte from one part to the next changes the hash.
+#[derive(Default)]
+struct Hash(Xxh3);
 
 impl Hash {
     fn add(&mut self, part: &[u8]) {
-        let length = (part.len() as u64).to_le_bytes();
-        for byte in length.iter().chain(part) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.0.update(&(part.len() as u64).to_le_bytes());
+        self.0.update(part);
     }
 }
 

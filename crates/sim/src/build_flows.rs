@@ -7,8 +7,9 @@ use bloatlab_units::NEVER;
 
 use crate::RunError;
 use crate::application::Sender;
+use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::engine::Engine;
-use crate::flow::{EchoFlow, Flow, TcpFlow, TcpStats, UdpFlow};
+use crate::flow::{Flow, TcpFlow, TcpStats};
 use crate::flow_account::FlowAccount;
 use crate::place::Place;
 use crate::schedule::{application, event};

@@ -1,14 +1,15 @@
-//! The flows: TCP connections with their application, streams of datagrams, and pings, with their counters.
+//! The flows, and TCP connections with their application and their counters.
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
 use crate::application::{Actions, Application, Writes};
+use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::samples::Samples;
 use crate::schedule::Slot;
-use crate::source::Source;
 use crate::write_log::WriteLog;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::Protocol;
@@ -125,24 +126,6 @@ pub(crate) struct Waits {
     pub syns: u64,
     /// Retransmission timeouts of both ends.
     pub rtos: u64,
-}
-
-/// Sums over the sampled intervals of a flow.
-#[derive(Default)]
-pub(crate) struct Samples {
-    pub count: u64,
-    pub throughput: f64,
-    pub squares: f64,
-    pub power: f64,
-    pub powers: u64,
-    pub log_throughput: f64,
-    pub inverse_throughput: f64,
-    pub positive: u64,
-    /// Counters at the last sample.
-    pub arrived: u64,
-    pub bytes_sent: u64,
-    pub rate_sum: f64,
-    pub rates: u64,
 }
 
 impl TcpFlow {
@@ -366,90 +349,4 @@ fn combine(a: &SenderStats, b: &SenderStats, f: impl Fn(u64, u64) -> u64) -> Sen
         ecn_reductions: f(a.ecn_reductions, b.ecn_reductions),
         undone: f(a.undone, b.undone),
     }
-}
-
-/// The counters of ns-3's FlowMonitor: times and bytes of IP packets.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Monitor {
-    pub first_sent: Option<Nanos>,
-    pub last_received: Nanos,
-    pub bytes: u64,
-    /// Sum of the differences between the delays of packets that arrived one after the other, ns.
-    pub jitter: u64,
-}
-
-impl Monitor {
-    /// Mbit/s from the first packet's departure to the last one's arrival.
-    pub fn throughput(&self) -> Option<f64> {
-        let span = self.last_received.checked_sub(self.first_sent?)?;
-        (span > 0).then(|| self.bytes as f64 * 8e3 / span as f64)
-    }
-}
-
-/// A stream of datagrams.
-pub(crate) struct UdpFlow {
-    pub source: Source,
-    pub next_seq: u32,
-    pub sent: u64,
-    pub sent_bytes: u64,
-    pub bytes: u64,
-    /// `bytes` when the flow stopped, if it did before the end.
-    pub bytes_by_stop: Option<u64>,
-    pub delay: Histogram,
-    /// RFC 3550 section 6.4.1, ns.
-    pub jitter: f64,
-    pub last_transit: Option<Nanos>,
-    pub monitor: Monitor,
-    pub since: Nanos,
-    pub sampled_bytes: u64,
-    pub sampled_sent: u64,
-    pub samples: Samples,
-}
-
-impl UdpFlow {
-    pub fn new(source: Source) -> Self {
-        Self {
-            source,
-            next_seq: 0,
-            sent: 0,
-            sent_bytes: 0,
-            bytes: 0,
-            bytes_by_stop: None,
-            delay: Histogram::default(),
-            jitter: 0.0,
-            last_transit: None,
-            monitor: Monitor::default(),
-            since: NEVER,
-            sampled_bytes: 0,
-            sampled_sent: 0,
-            samples: Samples::default(),
-        }
-    }
-
-    /// A datagram arrived.
-    pub fn receive(&mut self, now: Nanos, packet: &Packet) {
-        let departure = packet.stamped();
-        if departure < self.since {
-            return;
-        }
-        let transit = now - departure;
-        self.bytes += u64::from(packet.segment.length);
-        self.delay.record(transit);
-        if let Some(last) = self.last_transit.replace(transit) {
-            // RFC 3550 section 6.4.1.
-            self.jitter += (transit.abs_diff(last) as f64 - self.jitter) / 16.0;
-            self.monitor.jitter += transit.abs_diff(last);
-        }
-        self.monitor.last_received = now;
-        self.monitor.bytes += u64::from(packet.length());
-    }
-}
-
-/// A ping: requests out, replies back.
-pub(crate) struct EchoFlow {
-    pub interval: Nanos,
-    pub size: u32,
-    pub next_seq: u32,
-    pub sent: u64,
-    pub rtt: Histogram,
 }

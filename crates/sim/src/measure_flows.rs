@@ -5,8 +5,10 @@ use std::mem::take;
 use bloatlab_aqm::DropReason;
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::datagrams::UdpFlow;
 use crate::engine::Engine;
-use crate::flow::{Flow, Samples, TcpFlow, UdpFlow, since};
+use crate::flow::{Flow, TcpFlow, since};
+use crate::samples::Samples;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::mbps;
 use bloatlab_outcome::metrics::*;

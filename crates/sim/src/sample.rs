@@ -6,7 +6,7 @@ use bloatlab_outcome::mbps;
 
 use crate::control::Stopped;
 use crate::engine::Engine;
-use crate::flow::{Flow, Samples, TcpFlow};
+use crate::flow::{Flow, TcpFlow};
 use crate::schedule::clock;
 
 impl Engine<'_> {
@@ -162,23 +162,5 @@ impl TcpFlow {
             samples.add(throughput, srtt);
         }
         row
-    }
-}
-
-impl Samples {
-    /// Counts the throughput (Mbit/s) and sRTT (ms) of an interval.
-    fn add(&mut self, throughput: f64, srtt: f64) {
-        self.count += 1;
-        self.throughput += throughput;
-        self.squares += throughput * throughput;
-        if srtt > 0.0 {
-            self.power += throughput / (srtt * 1e-3);
-            self.powers += 1;
-        }
-        if throughput > 0.0 {
-            self.log_throughput += libm::log(throughput);
-            self.inverse_throughput += 1.0 / throughput;
-            self.positive += 1;
-        }
     }
 }
