@@ -70,7 +70,7 @@ impl WriteLog {
     #[inline(always)]
     pub fn read(&mut self, now: Nanos, bytes: u64) -> f64 {
         let until = self.read + bytes;
-        if self.read < self.front.0 && until <= self.front.0 {
+        if until <= self.front.0 {
             self.read = until;
             return float(bytes) * float(now - self.front.1);
         }
