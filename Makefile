@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests docs/_site $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint format models docs site golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store clean
+.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -23,9 +23,13 @@ test-rust:
 test-python: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m pytest --hypothesis-seed=$(SEED)
 
-lint: $(VENV)/.dev $(VENV)/.built
+lint: lint-rust lint-python
+
+lint-rust:
 	rustfmt --edition 2024 --check $$(git ls-files '*.rs')
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+lint-python: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
@@ -64,7 +68,7 @@ BENCH ?=
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benches/run.py $(BENCH)
 
-soak: soak-queues soak-cases soak-hostile soak-grid soak-store
+soak: soak-queues soak-cases soak-hostile soak-grid soak-store soak-live
 
 # Every queue under ten million operations of the model (make soak-queues SOAK="--kind codel --seed 7").
 SOAK ?= --operations 10000000
@@ -90,6 +94,11 @@ soak-grid: $(VENV)/.installed $(VENV)/.built
 STORE ?=
 soak-store: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/soak/store.py $(STORE)
+
+# 50 runs on the real Linux stack killed at random moments, and a full disk (make soak-live LIVE="--kills 200 --seed 7").
+LIVE ?=
+soak-live: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python tests/soak/live.py $(LIVE)
 
 clean:
 	rm -rf $(VENV) site target python/bloatlab/_core*.so
