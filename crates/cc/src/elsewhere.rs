@@ -120,49 +120,91 @@ impl Conversion {
     }
 }
 
-/// The commands that select an algorithm with these parameters on a Linux host, one per line of a shell script.
+/// An algorithm of Linux, with the parameters of its module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinuxAlgorithm {
+    /// The name for `net.ipv4.tcp_congestion_control` and `TCP_CONGESTION`.
+    pub name: &'static str,
+    /// The kernel module. `None`: it is part of every kernel.
+    pub module: Option<&'static str>,
+    /// The parameters of the module that correspond to ours.
+    pub parameters: Vec<ModuleParameter>,
+}
+
+/// The value of a parameter of a kernel module. It is the same for all connections of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleParameter {
+    /// Our name.
+    pub ours: &'static str,
+    /// The file under `/sys` that holds the value.
+    pub file: String,
+    /// The value.
+    pub value: u32,
+    /// Linux's default.
+    pub default: u32,
+}
+
+/// What an algorithm with these parameters is in Linux.
 ///
 /// # Errors
 /// `parameter: reason` if Linux has no counterpart of the algorithm or of a value.
-pub(crate) fn linux_commands(
+pub(crate) fn linux(
     elsewhere: &Elsewhere,
     description: &Description,
     values: &Map<String, Value>,
-) -> Result<Vec<String>, String> {
+) -> Result<LinuxAlgorithm, String> {
     let kind = description.kind;
     let Some(linux) = elsewhere.linux else {
         return Err(format!(
             "kind: Linux has no `{kind}`; choose an algorithm that it has"
         ));
     };
-    let mut commands: Vec<String> = Vec::new();
-    commands.extend(linux.module.map(|module| format!("modprobe {module}")));
+    let mut parameters = Vec::new();
     for parameter in &description.parameters {
         let value = &values[&parameter.name];
-        commands.extend(linux_parameter(&linux, parameter, value)?);
+        parameters.extend(linux_parameter(&linux, parameter, value)?);
     }
-    commands.push(format!(
-        "sysctl -w net.ipv4.tcp_congestion_control={}",
-        linux.name
-    ));
-    Ok(commands)
+    Ok(LinuxAlgorithm {
+        name: linux.name,
+        module: linux.module,
+        parameters,
+    })
 }
 
-/// The command that sets one parameter, if it differs from Linux's default.
+impl LinuxAlgorithm {
+    /// The commands that select it on a Linux host, one per line of a shell script.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        let module = self.module.map(|module| format!("modprobe {module}"));
+        let parameters = self.parameters.iter();
+        let changed = parameters.filter(|parameter| parameter.value != parameter.default);
+        let name = self.name;
+        module
+            .into_iter()
+            .chain(
+                changed.map(|parameter| format!("echo {} > {}", parameter.value, parameter.file)),
+            )
+            .chain([format!("sysctl -w net.ipv4.tcp_congestion_control={name}")])
+            .collect()
+    }
+}
+
+/// The value of one parameter, if the module has it.
 fn linux_parameter(
     linux: &Linux,
     parameter: &Parameter,
     value: &Value,
-) -> Result<Option<String>, String> {
+) -> Result<Option<ModuleParameter>, String> {
     let name = &parameter.name;
     let known = linux.parameters.iter().find(|known| known.ours == *name);
     let found = known.and_then(|known| Some((known, known.value.of(value)?)));
     match (found, linux.module) {
-        (Some((known, number)), _) if number == known.default => Ok(None),
-        (Some((known, number)), Some(module)) => Ok(Some(format!(
-            "echo {number} > /sys/module/{module}/parameters/{}",
-            known.name
-        ))),
+        (Some((known, number)), Some(module)) => Ok(Some(ModuleParameter {
+            ours: known.ours,
+            file: format!("/sys/module/{module}/parameters/{}", known.name),
+            value: number,
+            default: known.default,
+        })),
+        (Some((known, number)), None) if number == known.default => Ok(None),
         // Linux's own way is the nearest to our default, and is a variant of some algorithms.
         _ if *value == parameter.default || *value == "linux" => Ok(None),
         _ => Err(format!(

@@ -158,11 +158,19 @@ macro_rules! registry {
             /// # Errors
             /// `parameter: reason` if Linux has no counterpart.
             pub fn linux_commands(&self) -> Result<Vec<String>, String> {
+                self.linux().map(|algorithm| algorithm.commands())
+            }
+
+            /// What it is in Linux, with its parameters.
+            ///
+            /// # Errors
+            /// `parameter: reason` if Linux has no counterpart.
+            pub fn linux(&self) -> Result<elsewhere::LinuxAlgorithm, String> {
                 match self {
                     $(Self::$variant(params) => {
                         let values = serde_json::to_value(params).map_err(|error| error.to_string())?;
                         let values = values.as_object().cloned().unwrap_or_default();
-                        elsewhere::linux_commands(
+                        elsewhere::linux(
                             &<$module::Params as Factory>::ELSEWHERE, describe_kind($kind), &values,
                         )
                     })+
