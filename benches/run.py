@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import congestion_controls
+import live
 import overhead
 import packets
 import queues
@@ -31,6 +32,7 @@ PARTS = (
     "congestion-controls",
     "radio",
     "scale",
+    "live",
     "report",
     "sweep",
     "store",
@@ -138,6 +140,38 @@ def scale_table(result: dict[str, Any]) -> Table:
     return table
 
 
+def live_table(result: dict[str, Any]) -> Table:
+    """Accuracy and cost of links in real time."""
+    aims = result["aims"]
+    missing = "; ".join(f"{name}: {why}" for name, why in result["missing"].items())
+    table = Table(
+        title="links in real time, one CUBIC flow, RTT 20 ms: medians over turns",
+        caption=(
+            f"aims: rate error {aims['rate error']:.1%}, idle RTT {aims['idle RTT']:g} ms above the 20 ms, p99 lateness "
+            f"{aims['p99 lateness'] * 1000:.0f} us, {aims['unlimited Gbit/s']:g} Gbit/s without a limit. "
+            "mm-link: payload of iperf3." + (f" Not measured: {missing}" if missing else "")
+        ),
+    )
+    table.add_column("rate", no_wrap=True)
+    headings = (
+        "link", "Mbit/s", "rate error", "idle RTT (ms)", "late p50 (us)", "late p99 (us)", "CPU of a core", "suspect"
+    )  # fmt: skip
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for one in result["rows"]:
+
+        def cell(key: str, scale: float = 1.0, form: str = ".2f", one: dict[str, Any] = one) -> str:
+            value = one.get(key)
+            return "-" if value is None else format(value * scale, form)
+
+        error = cell("rate error", 100) + " %" if one.get("rate error") is not None else "-"
+        lateness = (cell("p50 lateness", 1000, ".0f"), cell("p99 lateness", 1000, ".0f"))
+        idle, cpu = cell("idle RTT", form="+.2f"), cell("cpu")
+        rate = "no limit" if one["rate"] == live.UNLIMITED else one["rate"]
+        table.add_row(rate, one["link"], cell("mbps", form=".1f"), error, idle, *lateness, cpu, str(one["suspect"]))
+    return table
+
+
 def sweep_table(result: dict[str, Any]) -> Table:
     """Throughput of a sweep in each mode."""
     table = Table(
@@ -236,6 +270,10 @@ def main() -> None:
         with console.status("scale ..."):
             results["scale"] = scale.measure(1 if given.quick else 5)
         console.print(scale_table(results["scale"]))
+    if "live" in given.only:
+        with console.status("links in real time ..."):
+            results["live"] = live.measure(1 if given.quick else 3)
+        console.print(live_table(results["live"]))
     if "report" in given.only:
         with console.status("report ..."):
             results["report"] = taken = shell.report(2 if given.quick else 7)

@@ -48,7 +48,7 @@ class Outcome:
         """Events the engine processed."""
     @property
     def suspect(self) -> str | None:
-        """Why the engine doubts its own measurement: never, because it measures in simulated time."""
+        """Why the engine doubts its own measurement; always `None` if it measures in simulated time."""
     def tables(self) -> dict[str, Table]:
         """The tables of docs/architecture.md by name."""
     def metrics_json(self) -> str:
@@ -136,3 +136,22 @@ def run(
     control: Control | None = None,
     plugins: Mapping[str, Callable[[dict[str, Any]], object]] | None = None,
 ) -> Outcome: ...
+def live_probe() -> str:
+    """What this machine offers for runs in real time, JSON: whether it `runs`, `why` not, `advice`, and details."""
+
+def live_refusals(scenario_json: str, kernel_link: bool) -> list[tuple[str, str]]:
+    """What of a scenario cannot run here in real time: the paths of the keys, and the reasons."""
+
+def live_enter(parent: int | None = None) -> None:
+    """Enters new namespaces; forks, so no thread may exist, and only the child returns."""
+
+def live_run(
+    scenario_json: str,
+    seed: int,
+    *,
+    kernel_link: bool,
+    record_packets: bool,
+    control: Control,
+    files: str | None,
+) -> Outcome:
+    """Runs a scenario in real time, inside the namespaces that `live_enter` made."""

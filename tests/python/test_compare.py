@@ -73,6 +73,12 @@ def test_two_queues_within_a_directory(capsys: pytest.CaptureFixture[str], tmp_p
     assert (tmp_path / "compare.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_the_only_two_values_need_not_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    sweep("both", {"dumbbell.queue": ["fifo", "codel"]}, replications=2)
+    named = compared(capsys, "both", "--by", "dumbbell.queue=fifo,codel")
+    assert compared(capsys, "both", "--by", "dumbbell.queue") == named
+
+
 def test_the_same_runs_are_identical(capsys: pytest.CaptureFixture[str]) -> None:
     sweep("a", {"dumbbell.rtt": ["10ms", "20ms"]}, replications=2)
     sweep("b", {"dumbbell.rtt": ["10ms", "20ms"]}, replications=2)
@@ -111,7 +117,10 @@ def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixt
         (["a"], "compare: give two results directories, or one and --by NAME=A,B"),
         (["a", "a", "--by", "dumbbell.rtt=10ms,20ms"], "compare: give two results directories"),
         (["a", "nowhere"], "nowhere: holds no results"),
-        (["a", "--by", "dumbbell.rtt"], "--by dumbbell.rtt: must be key=value"),
+        (
+            ["a", "--by", "experiment"],
+            "--by experiment: needs two values, such as queue=fifo,codel (finished runs have small)",
+        ),
         (["a", "--by", "dumbbell.rtt=10ms"], "--by dumbbell.rtt: needs two values"),
         (["a", "--by", "dumbbell.rtt=10ms,30ms"], "unknown value of dumbbell.rtt `30ms`"),
         (["a", "--by", "dumbbell.rt=10ms,20ms"], "unknown parameter `dumbbell.rt` (did you mean `dumbbell.rtt`?)"),

@@ -279,6 +279,18 @@ metrics! {
             "sum of the flows' total_retransmissions_l4", "CCPerf";
         N_TOTAL_RTOS = "total_rtos", "", Lower,
             "sum of the flows' total_rtos_l4", "CCPerf";
+        N_P50_LATENESS = "p50_lateness", "ms", Lower,
+            "in real time: median of (time at which a packet left the emulated network - time at which it was due)", "bloatlab";
+        N_P99_LATENESS = "p99_lateness", "ms", Lower,
+            "in real time: 99th percentile of (time at which a packet left the emulated network - time at which it was due)", "bloatlab";
+        N_MAX_LATENESS = "max_lateness", "ms", Lower,
+            "in real time: maximum of (time at which a packet left the emulated network - time at which it was due)", "bloatlab";
+        N_DEVICE_DROPS = "device_drops", "", Lower,
+            "in real time: packets that a device or socket of the emulated network dropped because it was full", "bloatlab";
+        N_LINK_CPU = "link_cpu", "", Lower,
+            "in real time: CPU time of the thread that is the emulated network / time; 1 is a whole core", "bloatlab";
+        N_CPU_STEAL = "cpu_steal", "", Lower,
+            "in real time: share of the CPU time that the host of a virtual machine took (steal in /proc/stat)", "bloatlab";
     }
 }
 

@@ -114,11 +114,11 @@ impl Series {
 /// A histogram of a flow, link or probe.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    /// `flow`, `link` or `probe`.
+    /// `flow`, `link`, `probe` or `network`.
     pub scope: &'static str,
     /// Index of the entity.
     pub entity: u32,
-    /// `rtt`, `sojourn`, `one_way_delay`, `fetch_time` (counted in ns) or `queue_packets` (weighted by ns).
+    /// `rtt`, `sojourn`, `one_way_delay`, `fetch_time`, `lateness` (counted in ns) or `queue_packets` (weighted by ns).
     pub quantity: &'static str,
     /// The counts.
     pub histogram: Histogram,
@@ -230,6 +230,8 @@ pub struct Outcome {
     pub handshakes: Vec<Handshake>,
     /// Events processed.
     pub events: u64,
+    /// Why the engine doubts its own measurement. Never in virtual time.
+    pub suspect: Option<String>,
 }
 
 impl Outcome {

@@ -5,6 +5,8 @@ mod complaint;
 mod congestion_control;
 mod errors;
 mod limits;
+#[cfg(target_os = "linux")]
+mod live;
 mod outcome;
 mod plugins;
 mod quantity;
@@ -35,6 +37,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(live::live_probe, module)?)?;
+        module.add_function(wrap_pyfunction!(live::live_refusals, module)?)?;
+        module.add_function(wrap_pyfunction!(live::live_enter, module)?)?;
+        module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+    }
     module.add_function(wrap_pyfunction!(run::normalise, module)?)?;
     module.add_function(wrap_pyfunction!(run::plan, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;

@@ -29,10 +29,10 @@ impl Outcome {
         self.0.events
     }
 
-    /// Why the engine doubts its own measurement: never, because it measures in simulated time.
+    /// Why the engine doubts its own measurement. Never in virtual time.
     #[getter]
     fn suspect(&self) -> Option<&str> {
-        None
+        self.0.suspect.as_deref()
     }
 
     /// The tables of docs/architecture.md by name.

@@ -13,7 +13,7 @@ use crate::plugins::PythonPlugins;
 
 /// Cancels a run from another thread and tells its progress.
 #[pyclass(frozen, module = "bloatlab._core")]
-pub struct Control(Arc<bloatlab_sim::Control>);
+pub struct Control(pub(crate) Arc<bloatlab_sim::Control>);
 
 #[pymethods]
 impl Control {

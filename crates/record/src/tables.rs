@@ -131,9 +131,10 @@ fn histograms(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     for distribution in &outcome.distributions {
         let entity = distribution.entity as usize;
         let called = match distribution.scope {
-            "flow" => &outcome.flows[entity].name,
+            "flow" => outcome.flows[entity].name.as_str(),
             "link" => &outcome.links[entity].name,
-            _ => &outcome.probes[entity].name,
+            "probe" => &outcome.probes[entity].name,
+            _ => "network",
         };
         let length = distribution.quantity == "queue_packets";
         let (scale, unit) = if length { (1.0, 1e-9) } else { (1e-6, 1.0) };

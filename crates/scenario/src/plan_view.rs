@@ -238,7 +238,7 @@ fn kind(scenario: &Scenario, index: usize, item: &PlanBox) -> BoxKindView {
 fn of_link(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) -> LinkView {
     let greatest = link.greatest_rate().0;
     LinkView {
-        queue_path: queue_path(scenario, index, name, link),
+        queue_path: scenario.queue_path(index, name, link),
         queue: link.queue.clone(),
         limit: limit(&link.queue),
         rate_bps: link.rate.0,
@@ -252,20 +252,24 @@ fn of_link(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) -> Li
     }
 }
 
-/// Where the document has the queue of a link. Only links that the document describes have such a path.
-fn queue_path(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) -> Option<String> {
-    let path = match (&scenario.dumbbell, &scenario.parking_lot, &scenario.cell) {
-        (Some(_), ..) if name == "bottleneck" => "dumbbell.queue".to_owned(),
-        (Some(_), ..) if name == "reverse" => "dumbbell.reverse_queue".to_owned(),
-        (_, Some(_), _) if name.starts_with("hop_") => "parking_lot.queue".to_owned(),
-        (.., Some(cell)) => return queue_path_in_cell(cell, name, link),
-        (None, None, None) => format!("boxes.{index}.queue"),
-        _ => return None,
-    };
-    Some(path)
+impl Scenario {
+    /// Where the document has the queue of a link, such as `boxes.3.queue`. Only links that the document describes have such a path.
+    ///
+    /// `index` and `name` are those of the link among the plan's boxes.
+    pub fn queue_path(&self, index: usize, name: &str, link: &PlanLink) -> Option<String> {
+        let path = match (&self.dumbbell, &self.parking_lot, &self.cell) {
+            (Some(_), ..) if name == "bottleneck" => "dumbbell.queue".to_owned(),
+            (Some(_), ..) if name == "reverse" => "dumbbell.reverse_queue".to_owned(),
+            (_, Some(_), _) if name.starts_with("hop_") => "parking_lot.queue".to_owned(),
+            (.., Some(cell)) => return queue_path_in_cell(cell, name, link),
+            (None, None, None) => format!("boxes.{index}.queue"),
+            _ => return None,
+        };
+        Some(path)
+    }
 }
 
-/// The same for a cell, where a bearer may inherit the queue of the cell.
+/// Where the document has the queue of a link in a cell. A bearer may inherit the queue of the cell.
 fn queue_path_in_cell(cell: &CellNetwork, name: &str, link: &PlanLink) -> Option<String> {
     if let Some(radio) = &link.radio {
         let bearers = cell.bearers.len().max(1) as u32;

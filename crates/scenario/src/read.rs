@@ -69,7 +69,7 @@ impl Scenario {
 }
 
 /// Keys whose values may be lists.
-const LISTS: [&str; 21] = [
+const LISTS: [&str; 23] = [
     "flows",
     "timeline",
     "boxes",
@@ -94,6 +94,9 @@ const LISTS: [&str; 21] = [
     "from_m",
     "to_m",
     "samples",
+    // Programs and their arguments.
+    "client",
+    "server",
 ];
 
 /// Refuses a table that is written as a list of its values, which serde would accept. Also refuses a document that is nested too deeply.

@@ -5,6 +5,7 @@ mod registry;
 mod kind;
 mod load;
 mod messages;
+mod program;
 
 use bloatlab_tcp::TcpConfig;
 
@@ -14,6 +15,7 @@ use kind::Kind;
 pub use kind::Probe;
 pub(crate) use load::{Bounds, Load, per_second, seconds};
 pub use messages::Transport;
+pub use program::Programs;
 
 // The kinds of traffic: one line each, `Variant(file) = "name"` and the other names that are accepted, such as ns-3's.
 registry! {
@@ -24,6 +26,9 @@ registry! {
     OnOff(on_off) = "on_off" | "OnOff" | "OnOffApplication",
     Fetch(fetch) = "fetch" | "Fetch",
     Ping(ping) = "ping" | "Ping",
+    Iperf3(iperf3) = "iperf3",
+    Http(http) = "http",
+    Command(command) = "command",
 }
 
 impl Default for Traffic {
@@ -51,6 +56,11 @@ impl Traffic {
     /// Whether its flow is in the tables of flows.
     pub fn has_data(&self) -> bool {
         self.params().has_data()
+    }
+
+    /// The programs that it starts, if it does. `cca` is Linux's name of the flow's congestion control.
+    pub fn programs(&self, cca: &str) -> Option<Programs> {
+        self.params().programs(cca)
     }
 
     /// What it measures as a probe, if it is one.

@@ -74,12 +74,16 @@ pub(crate) struct Actions {
     pub open: Option<usize>,
     /// This end sends what it may.
     pub send: Option<usize>,
+    /// The programs of the flow start.
+    pub starts_program: bool,
 }
 
 /// What sends the packets of a flow.
 pub(crate) enum Sender {
     /// A TCP connection with this application.
     Tcp(Box<dyn Application>),
+    /// Programs of real hosts.
+    Program(Box<dyn Application>),
     /// A source of datagrams.
     Udp(Source),
     /// Echo requests of this size at this interval.

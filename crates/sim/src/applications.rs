@@ -3,14 +3,13 @@
 use bloatlab_units::Nanos;
 
 use crate::application::Actions;
+use crate::datagrams::UDP_HEADER;
 use crate::engine::Engine;
 use crate::flow::Flow;
+use crate::outside::Order;
 use crate::packet::Packet;
 use crate::schedule::{application, event};
 use bloatlab_outcome::Protocol;
-
-/// Bytes of IPv4 and UDP headers.
-const UDP_HEADER: u64 = 28;
 
 impl Engine<'_> {
     /// An application starts, stops, or is to be called at the instant that it named.
@@ -23,7 +22,7 @@ impl Engine<'_> {
         }
     }
 
-    fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
+    pub(crate) fn application_event(&mut self, at: Nanos, index: usize, what: u32) {
         // No flow stops after the end of the run.
         let until = match what {
             application::STOP => self.end,
@@ -46,6 +45,13 @@ impl Engine<'_> {
                 let actions = flow.application.on_start(now);
                 self.carry_out(index, &actions);
             }
+            Flow::Outside(flow) => {
+                if now >= self.warmup {
+                    flow.reset(now);
+                }
+                let actions = flow.application.on_start(now);
+                self.carry_out_outside(index, now, &actions);
+            }
             Flow::Udp(flow) => {
                 flow.since = now.max(self.warmup);
                 let first = flow.source.times.first(now);
@@ -63,6 +69,12 @@ impl Engine<'_> {
         // What arrives later is no throughput of the flow's lifetime.
         match &mut self.flows[index] {
             Flow::Tcp(flow) => flow.stop(&mut self.network, index),
+            Flow::Outside(flow) => {
+                flow.stats.by_stop = Some((flow.totals().arrived, flow.stats.delivered));
+                if !flow.application.completes_after_stop() {
+                    self.order(Order::Stop { flow: index });
+                }
+            }
             Flow::Udp(flow) => flow.bytes_by_stop = Some(flow.bytes),
             Flow::Echo(_) => {}
         }
@@ -75,33 +87,54 @@ impl Engine<'_> {
                 let actions = flow.application.on_wake(now);
                 self.carry_out(index, &actions);
             }
+            Flow::Outside(flow) => {
+                let actions = flow.application.on_wake(now);
+                self.carry_out_outside(index, now, &actions);
+            }
             Flow::Udp(flow) => {
                 let (size, next) = (flow.source.size, flow.source.times.next(now));
-                let mut packet = Packet::new(index as u32, 0, 0, Protocol::Udp);
-                packet.set_length((size + UDP_HEADER) as u32);
-                packet.segment.seq = flow.next_seq;
-                packet.segment.length = size as u16;
-                packet.stamp(now);
-                flow.next_seq = flow.next_seq.wrapping_add(1);
+                let seq = flow.next_seq;
+                flow.next_seq = seq.wrapping_add(1);
                 if now >= flow.since {
                     flow.sent += 1;
                     flow.sent_bytes += size;
                     flow.monitor.first_sent.get_or_insert(now);
                 }
                 self.application_event(next, index, application::WAKE);
+                if self.outside.is_some() {
+                    let size = size as u32;
+                    return self.order(Order::Datagram {
+                        flow: index,
+                        size,
+                        seq,
+                    });
+                }
+                let mut packet = Packet::new(index as u32, 0, 0, Protocol::Udp);
+                packet.set_length((size + UDP_HEADER) as u32);
+                packet.segment.seq = seq;
+                packet.segment.length = size as u16;
+                packet.stamp(now);
                 self.network.send(&mut packet);
             }
             Flow::Echo(flow) => {
-                let mut packet = Packet::new(index as u32, 0, 0, Protocol::Echo);
-                packet.set_length(flow.size);
-                packet.segment.seq = flow.next_seq;
-                packet.stamp(now);
-                flow.next_seq = flow.next_seq.wrapping_add(1);
+                let (size, seq) = (flow.size, flow.next_seq);
+                flow.next_seq = seq.wrapping_add(1);
                 if now >= self.warmup {
                     flow.sent += 1;
                 }
                 let next = now + flow.interval;
                 self.application_event(next, index, application::WAKE);
+                if self.outside.is_some() {
+                    return self.order(Order::Echo {
+                        flow: index,
+                        size,
+                        seq,
+                    });
+                }
+                let mut packet = Packet::new(index as u32, 0, 0, Protocol::Echo);
+                packet.set_length(size);
+                packet.segment.seq = seq;
+                packet.stamp(now);
                 self.network.send(&mut packet);
             }
         }
@@ -180,22 +213,31 @@ impl Engine<'_> {
     }
 
     pub(crate) fn receive_datagram(&mut self, packet: &Packet) {
+        if self.outside.is_some() {
+            return self.deliver_outside(packet);
+        }
         let now = self.now();
         if let Flow::Udp(flow) = &mut self.flows[packet.flow_index()] {
-            flow.receive(now, packet);
+            let size = packet.segment.length.into();
+            flow.receive(packet.stamped(), now, size);
         }
     }
 
     pub(crate) fn receive_echo(&mut self, packet: &Packet) {
-        let now = self.now();
+        if self.outside.is_some() {
+            return self.deliver_outside(packet);
+        }
         if packet.direction() == 0 {
             let mut reply = Packet::new(packet.flow_index() as u32, 0, 1, Protocol::Echo);
             reply.set_length(packet.length());
             reply.segment = packet.segment;
             return self.network.send(&mut reply);
         }
-        let index = packet.flow_index();
-        let departure = packet.stamped();
+        self.on_echo_reply(packet.flow_index(), packet.stamped(), self.now());
+    }
+
+    /// The reply to an echo request of this departure arrived.
+    pub(crate) fn on_echo_reply(&mut self, index: usize, departure: Nanos, now: Nanos) {
         if let Flow::Echo(flow) = &mut self.flows[index]
             && departure >= self.warmup
         {
@@ -204,7 +246,7 @@ impl Engine<'_> {
         }
     }
 
-    fn push_probe(&mut self, index: usize, now: Nanos, rtt: Nanos) {
+    pub(crate) fn push_probe(&mut self, index: usize, now: Nanos, rtt: Nanos) {
         if let Some(rank) = self.ranks[index].1 {
             self.probe_series
                 .extend(now as f64 * 1e-9, &[(rank, [rtt as f64 * 1e-6])]);

@@ -17,6 +17,7 @@ use crate::flight::Flight;
 use crate::impairment::ImpairmentBox;
 use crate::link::Link;
 use crate::network::Network;
+use crate::outside::Outside;
 use crate::packet::{MAX_FLOWS, Packet};
 use crate::place::Place;
 use crate::plugins::Plugins;
@@ -59,6 +60,7 @@ impl<'a> Engine<'a> {
         plugins: &'a dyn Plugins,
         control: &'a Control,
         log: bool,
+        outside: Option<Outside>,
     ) -> Result<Self, RunError> {
         let flows = plan.flows.len();
         if flows > MAX_FLOWS {
@@ -66,6 +68,10 @@ impl<'a> Engine<'a> {
             return Err(RunError::Plan(message));
         }
         let mut engine = Self::empty(Arc::clone(&plan), plugins, control, seed, log);
+        if outside.is_some() {
+            engine.network.log = engine.network.log.with_fates();
+        }
+        engine.outside = outside;
         let mut gates = 0;
         for (number, planned) in plan.boxes.iter().enumerate() {
             control.heed()?;

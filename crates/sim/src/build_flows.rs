@@ -6,11 +6,12 @@ use bloatlab_tcp::{EcnPlan, Endpoint};
 use bloatlab_units::NEVER;
 
 use crate::RunError;
-use crate::application::Sender;
+use crate::application::{Application, Sender};
 use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::engine::Engine;
 use crate::flow::{Flow, TcpFlow, TcpStats};
 use crate::flow_account::FlowAccount;
+use crate::outside_tcp::OutsideTcp;
 use crate::place::Place;
 use crate::schedule::{application, event};
 use crate::traffic;
@@ -95,6 +96,9 @@ impl Engine<'_> {
         let rng = self.streams.stream(&format!("traffic/{}", planned.name));
         let application = match traffic::sender(&planned.traffic, rng) {
             Sender::Tcp(application) => application,
+            Sender::Program(application) => {
+                return self.make_program(application, planned);
+            }
             Sender::Udp(source) => return Ok(Flow::Udp(Box::new(UdpFlow::new(source)))),
             Sender::Echo { interval, size } => {
                 return Ok(Flow::Echo(Box::new(EchoFlow {
@@ -106,6 +110,10 @@ impl Engine<'_> {
                 })));
             }
         };
+        if self.outside.is_some() {
+            let flow = OutsideTcp::new(application, planned);
+            return Ok(Flow::Outside(Box::new(flow)));
+        }
         Ok(Flow::Tcp(Box::new(TcpFlow {
             ends: self.make_ends(index, 0)?,
             application_writes: application.writes(),
@@ -129,6 +137,22 @@ impl Engine<'_> {
                 ..TcpStats::default()
             },
         })))
+    }
+
+    /// A flow of programs, which only real hosts can run.
+    fn make_program(
+        &self,
+        application: Box<dyn Application>,
+        planned: &PlanFlow,
+    ) -> Result<Flow, RunError> {
+        if self.outside.is_none() {
+            let (name, kind) = (&planned.name, planned.traffic.kind());
+            return Err(RunError::Plan(format!(
+                "flows: the traffic `{kind}` of `{name}` is a program, which only an engine in real time runs; use --engine linux"
+            )));
+        }
+        let flow = OutsideTcp::of_program(application, planned);
+        Ok(Flow::Outside(Box::new(flow)))
     }
 
     /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by

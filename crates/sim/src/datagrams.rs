@@ -3,9 +3,11 @@
 use bloatlab_outcome::Histogram;
 use bloatlab_units::{NEVER, Nanos};
 
-use crate::packet::Packet;
 use crate::samples::Samples;
 use crate::source::Source;
+
+/// Bytes of IPv4 and UDP headers.
+pub(crate) const UDP_HEADER: u64 = 28;
 
 /// The counters of ns-3's FlowMonitor: times and bytes of IP packets.
 #[derive(Clone, Copy, Default)]
@@ -65,14 +67,13 @@ impl UdpFlow {
         }
     }
 
-    /// A datagram arrived.
-    pub fn receive(&mut self, now: Nanos, packet: &Packet) {
-        let departure = packet.stamped();
+    /// A datagram with `size` bytes of payload arrived.
+    pub fn receive(&mut self, departure: Nanos, now: Nanos, size: u32) {
         if departure < self.since {
             return;
         }
         let transit = now - departure;
-        self.bytes += u64::from(packet.segment.length);
+        self.bytes += u64::from(size);
         self.delay.record(transit);
         if let Some(last) = self.last_transit.replace(transit) {
             // RFC 3550 section 6.4.1.
@@ -80,7 +81,7 @@ impl UdpFlow {
             self.monitor.jitter += transit.abs_diff(last);
         }
         self.monitor.last_received = now;
-        self.monitor.bytes += u64::from(packet.length());
+        self.monitor.bytes += u64::from(size) + UDP_HEADER;
     }
 }
 

@@ -13,6 +13,7 @@ use crate::control::{Control, Stall, Stopped};
 use crate::flow::{Flow, TcpFlow};
 use crate::hosts::FlowHosts;
 use crate::network::Network;
+use crate::outside::Outside;
 use crate::packet::Packet;
 use crate::place::Place;
 use crate::plugins::Plugins;
@@ -57,6 +58,8 @@ pub(crate) struct Engine<'a> {
     pub ranks: Vec<(Option<u32>, Option<u32>)>,
     /// Number of flows of data, and of probes.
     pub ranked: (u32, u32),
+    /// What is handed over to and from hosts outside, if the hosts are.
+    pub outside: Option<Outside>,
     /// The delay of no time that paths without a box that takes time have.
     pub nothing: Option<Place>,
 }
@@ -95,6 +98,7 @@ impl<'a> Engine<'a> {
             probe_series: Series::default(),
             ranks: Vec::new(),
             ranked: (0, 0),
+            outside: None,
             nothing: None,
         }
     }
@@ -238,7 +242,10 @@ impl<'a> Engine<'a> {
     fn receive_tcp(&mut self, packet: &Packet) -> Option<(usize, usize)> {
         let now = self.now();
         let index = packet.flow_index();
-        let flow = self.flows[index].tcp()?;
+        let Some(flow) = self.flows[index].tcp() else {
+            self.deliver_outside(packet);
+            return None;
+        };
         if packet.connection() != flow.connection {
             return None;
         }

@@ -7,17 +7,21 @@ use bloatlab_units::{NEVER, Nanos, float};
 use crate::application::{Actions, Application, Writes};
 use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::network::Network;
+use crate::outside_tcp::OutsideTcp;
 use crate::packet::Packet;
 use crate::samples::Samples;
 use crate::schedule::Slot;
 use crate::write_log::WriteLog;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::Protocol;
+use bloatlab_outcome::mbps;
 use bloatlab_outcome::{TimeMean, TimeSpread};
 
 /// A flow of any kind.
 pub(crate) enum Flow {
     Tcp(Box<TcpFlow>),
+    /// A TCP connection of hosts outside.
+    Outside(Box<OutsideTcp>),
     Udp(Box<UdpFlow>),
     Echo(Box<EchoFlow>),
 }
@@ -28,6 +32,17 @@ impl Flow {
     pub fn tcp(&mut self) -> Option<&mut TcpFlow> {
         match self {
             Self::Tcp(flow) => Some(flow),
+            Self::Outside(_) | Self::Udp(_) | Self::Echo(_) => None,
+        }
+    }
+}
+
+impl Flow {
+    /// The statistics of a TCP connection.
+    pub fn tcp_stats(&mut self) -> Option<&mut TcpStats> {
+        match self {
+            Self::Tcp(flow) => Some(&mut flow.stats),
+            Self::Outside(flow) => Some(&mut flow.stats),
             Self::Udp(_) | Self::Echo(_) => None,
         }
     }
@@ -119,6 +134,39 @@ pub(crate) struct TcpStats {
     pub waits_base: Waits,
 }
 
+/// What the metrics of a TCP connection are computed from, besides its statistics.
+pub(crate) struct Totals {
+    /// What the sender counted over the whole run.
+    pub sent: SenderStats,
+    /// Whether the sender tells its windows, its RTT and its retransmissions.
+    pub knows_sender: bool,
+    /// Whether the sender also counted recoveries, probes and reductions.
+    pub knows_recovery: bool,
+    /// Payload bytes that arrived over the whole run.
+    pub arrived: u64,
+    /// Bytes that the application wrote over the whole run.
+    pub written: u64,
+    /// Smallest RTT; [`NEVER`] if there is no sample.
+    pub min_rtt: Nanos,
+    pub mss: f64,
+    /// When the transfer was complete; [`NEVER`] if it is not.
+    pub completed_at: Nanos,
+    /// When the first byte was read; [`NEVER`] if none was.
+    pub first_read_at: Nanos,
+    pub handshakes_given_up: u64,
+    pub waits: Waits,
+}
+
+/// The state of a sender, in segments and ms.
+pub(crate) struct SenderState {
+    pub cwnd: f64,
+    /// NaN: there is none.
+    pub ssthresh: f64,
+    pub in_flight: f64,
+    /// NaN: there is none.
+    pub srtt: f64,
+}
+
 /// How often a client waited for a timer, because a packet of the handshake, the request or the answer was lost.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Waits {
@@ -138,6 +186,23 @@ impl TcpFlow {
     #[inline]
     pub fn arrived(&self) -> u64 {
         self.past.as_ref().map_or(0, |past| past.arrived) + self.ends[1].receiver.received()
+    }
+
+    /// What its metrics are computed from.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            sent: self.sender_stats(),
+            knows_sender: true,
+            knows_recovery: true,
+            arrived: self.arrived(),
+            written: self.log.written(),
+            min_rtt: self.ends[0].sender.rtt.min,
+            mss: self.mss,
+            completed_at: self.completed_at,
+            first_read_at: self.first_read_at,
+            handshakes_given_up: self.handshakes_given_up,
+            waits: self.waits(),
+        }
     }
 
     /// Everything the sender counted, over all connections.
@@ -261,15 +326,8 @@ impl TcpFlow {
         if end != 0 {
             return;
         }
-        let stats = &mut self.stats;
         for _ in 0..segments {
-            if stats.last_departure != NEVER {
-                let gap = float(now - stats.last_departure);
-                stats.idt += (gap - stats.idt) * 0.125;
-                stats.idt_sum += stats.idt;
-                stats.idts += 1;
-            }
-            stats.last_departure = now;
+            self.stats.on_departure(now);
         }
     }
 
@@ -297,28 +355,96 @@ impl TcpFlow {
     /// Resets the counters: the flow begins, or the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
         let sender = &self.ends[0].sender;
-        self.stats = TcpStats {
-            since: now,
-            base: self.sender_stats(),
-            arrived_base: self.arrived(),
-            waits_base: self.waits(),
-            written_base: self.log.written(),
-            in_flight: TimeSpread::start(now, sender.in_flight()),
-            cwnd: TimeMean::start(now, sender.window.cwnd),
-            srtt: TimeMean::start(now, sender.rtt.srtt),
-            last_departure: NEVER,
-            samples: Samples {
-                // The current sampling interval continues.
-                arrived: self.stats.samples.arrived,
-                bytes_sent: self.stats.samples.bytes_sent,
-                ..Samples::default()
-            },
-            ..TcpStats::default()
-        };
+        let state = [sender.in_flight(), sender.window.cwnd, sender.rtt.srtt];
+        self.stats = self.stats.restart(now, &self.totals(), state);
+    }
+
+    /// The state of the sender.
+    pub fn sender_state(&self) -> SenderState {
+        let sender = &self.ends[0].sender;
+        // Before the first congestion there is no threshold.
+        let threshold = Some(sender.window.ssthresh as f64).filter(|&threshold| threshold < 1e15);
+        let srtt = (sender.rtt.srtt > 0).then_some(sender.rtt.srtt as f64 * 1e-6);
+        SenderState {
+            cwnd: sender.window.cwnd as f64 / self.mss,
+            ssthresh: threshold.map_or(f64::NAN, |threshold| threshold / self.mss),
+            in_flight: sender.in_flight() as f64 / self.mss,
+            srtt: srtt.unwrap_or(f64::NAN),
+        }
     }
 }
 
 impl TcpStats {
+    /// Updates the inter-departure times for a data segment.
+    #[inline(always)]
+    pub fn on_departure(&mut self, now: Nanos) {
+        if self.last_departure != NEVER {
+            let gap = float(now - self.last_departure);
+            self.idt += (gap - self.idt) * 0.125;
+            self.idt_sum += self.idt;
+            self.idts += 1;
+        }
+        self.last_departure = now;
+    }
+
+    /// The row of an interval that began at `from` and lasted `span`.
+    pub fn sample(
+        &mut self,
+        totals: &Totals,
+        sender: &SenderState,
+        (from, span): (Nanos, Nanos),
+        sojourn: f64,
+    ) -> [f64; 9] {
+        let samples = &mut self.samples;
+        let throughput = mbps((totals.arrived - samples.arrived) as f64, span);
+        let rates = self.rates - samples.rates;
+        let row = [
+            throughput,
+            mbps((totals.sent.bytes - samples.bytes_sent) as f64, span),
+            if rates > 0 {
+                (self.rate_sum - samples.rate_sum) / rates as f64 * 8e3
+            } else {
+                f64::NAN
+            },
+            sender.cwnd,
+            sender.ssthresh,
+            sender.in_flight,
+            sender.srtt,
+            totals.sent.retransmissions as f64,
+            sojourn,
+        ];
+        samples.arrived = totals.arrived;
+        samples.bytes_sent = totals.sent.bytes;
+        samples.rate_sum = self.rate_sum;
+        samples.rates = self.rates;
+        if from >= self.since {
+            samples.add(throughput, sender.srtt);
+        }
+        row
+    }
+
+    /// Counters that start at `now`, when the flow began or the warm-up ended.
+    pub fn restart(&self, now: Nanos, totals: &Totals, [in_flight, cwnd, srtt]: [u64; 3]) -> Self {
+        Self {
+            since: now,
+            base: totals.sent,
+            arrived_base: totals.arrived,
+            waits_base: totals.waits,
+            written_base: totals.written,
+            in_flight: TimeSpread::start(now, in_flight),
+            cwnd: TimeMean::start(now, cwnd),
+            srtt: TimeMean::start(now, srtt),
+            last_departure: NEVER,
+            samples: Samples {
+                // The current sampling interval continues.
+                arrived: self.samples.arrived,
+                bytes_sent: self.samples.bytes_sent,
+                ..Samples::default()
+            },
+            ..Self::default()
+        }
+    }
+
     /// Includes the time up to now in the averages.
     pub fn advance(&mut self, now: Nanos) {
         self.in_flight.advance(now);

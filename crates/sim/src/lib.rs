@@ -23,6 +23,9 @@ mod link;
 mod measure_flows;
 mod measure_network;
 mod network;
+mod outside;
+mod outside_session;
+mod outside_tcp;
 mod packet;
 mod packet_log;
 mod place;
@@ -51,6 +54,7 @@ use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
 
 pub use control::{Control, Stall, Stopped};
+pub use outside::{Delivery, Entry, Observation, Order, Report};
 pub use packet::Packet;
 pub use plugins::{NoPlugins, Plugins};
 pub use session::{NewRows, Session};

@@ -7,7 +7,7 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::datagrams::UdpFlow;
 use crate::engine::Engine;
-use crate::flow::{Flow, TcpFlow, since};
+use crate::flow::{Flow, TcpStats, Totals, since};
 use crate::samples::Samples;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::mbps;
@@ -26,23 +26,12 @@ impl Engine<'_> {
             let account = &self.network.accounts[index];
             match flow {
                 Flow::Tcp(tcp) => {
-                    let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
-                        continue;
-                    };
-                    let lifetime = self.lifetime(index, tcp);
-                    self.measure_tcp(&mut sheet, rank, index, tcp, lifetime);
-                    if let Some(probe) = self.ranks[index].1 {
-                        measure_probe(
-                            &mut probes,
-                            probe as usize,
-                            tcp.stats.fetches.as_deref().unwrap_or(&Histogram::EMPTY),
-                            tcp.stats.failed_fetches,
-                        );
-                        let (waits, base) = (tcp.waits(), tcp.stats.waits_base);
-                        let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
-                        probes.put(probe as usize, P_SYN_RETRANSMISSIONS, syns as f64);
-                        probes.put(probe as usize, P_RTOS, rtos as f64);
-                    }
+                    let tcp = (&tcp.stats, &tcp.totals());
+                    self.measure_tcp((&mut sheet, &mut probes), index, tcp);
+                }
+                Flow::Outside(tcp) => {
+                    let tcp = (&tcp.stats, &tcp.totals());
+                    self.measure_tcp((&mut sheet, &mut probes), index, tcp);
                 }
                 Flow::Udp(udp) => {
                     let Some(rank) = self.ranks[index].0.map(|r| r as usize) else {
@@ -111,12 +100,15 @@ impl Engine<'_> {
                 });
             };
             match flow {
-                Flow::Tcp(tcp) => {
+                Flow::Tcp(_) | Flow::Outside(_) => {
+                    let Some(stats) = flow.tcp_stats() else {
+                        continue;
+                    };
                     if let Some(rank) = rank {
-                        hand_over("flow", rank, "rtt", &mut tcp.stats.rtt);
+                        hand_over("flow", rank, "rtt", &mut stats.rtt);
                     }
                     if let (Some(_), Some(probe)) = (rank, probe) {
-                        let fetches = tcp.stats.fetches.get_or_insert_default();
+                        let fetches = stats.fetches.get_or_insert_default();
                         hand_over("probe", probe, "fetch_time", fetches);
                     }
                 }
@@ -138,32 +130,58 @@ impl Engine<'_> {
     }
 
     /// From when a flow counts to when it ends.
-    fn lifetime(&self, index: usize, flow: &TcpFlow) -> Nanos {
+    fn lifetime(&self, index: usize, stats: &TcpStats, completed_at: Nanos) -> Nanos {
         let stop = self.network.accounts[index]
             .stop
             .min(self.end)
-            .min(flow.completed_at);
-        stop.saturating_sub(flow.stats.since)
+            .min(completed_at);
+        stop.saturating_sub(stats.since)
     }
 
+    /// Measures a TCP flow, and the pages that it fetched.
     fn measure_tcp(
+        &self,
+        (sheet, probes): (&mut Sheet, &mut Sheet),
+        index: usize,
+        (stats, totals): (&TcpStats, &Totals),
+    ) {
+        let (Some(rank), probe) = self.ranks[index] else {
+            return;
+        };
+        self.measure_connection(sheet, rank as usize, index, (stats, totals));
+        if let Some(probe) = probe {
+            let probe = probe as usize;
+            measure_probe(
+                probes,
+                probe,
+                stats.fetches.as_deref().unwrap_or(&Histogram::EMPTY),
+                stats.failed_fetches,
+            );
+            let (waits, base) = (totals.waits, stats.waits_base);
+            let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
+            probes.put(probe, P_SYN_RETRANSMISSIONS, syns as f64);
+            probes.put(probe, P_RTOS, rtos as f64);
+        }
+    }
+
+    fn measure_connection(
         &self,
         sheet: &mut Sheet,
         rank: usize,
         index: usize,
-        flow: &TcpFlow,
-        lifetime: Nanos,
+        (stats, totals): (&TcpStats, &Totals),
     ) {
-        if flow.stats.since > self.end || lifetime == 0 {
+        let lifetime = self.lifetime(index, stats, totals.completed_at);
+        if stats.since > self.end || lifetime == 0 {
             return;
         }
-        let stats = &flow.stats;
-        let sent = since(&flow.sender_stats(), &stats.base);
+        let sent = since(&totals.sent, &stats.base);
         let base_rtt = self.plan.flows[index].base_rtt as f64;
         let rate = self.bottleneck(&self.plan.flows[index]);
-        let (arrived, delivered) = stats.by_stop.unwrap_or((flow.arrived(), stats.delivered));
+        let (arrived, delivered) = stats.by_stop.unwrap_or((totals.arrived, stats.delivered));
         let throughput = mbps((arrived - stats.arrived_base) as f64, lifetime);
-        let srtt = stats.srtt.mean();
+        let known = |value: Option<f64>| value.filter(|_| totals.knows_sender);
+        let srtt = known(stats.srtt.mean());
         sheet.put(rank, F_MEAN_THROUGHPUT_L4, throughput);
         sheet.put(rank, F_MEAN_THROUGHPUT_L7, mbps(delivered as f64, lifetime));
         sheet.put(
@@ -171,7 +189,7 @@ impl Engine<'_> {
             F_MEAN_SENDING_RATE_L4,
             mbps(sent.bytes as f64, lifetime),
         );
-        let written = (flow.log.written() - stats.written_base) as f64;
+        let written = (totals.written - stats.written_base) as f64;
         sheet.put(rank, F_MEAN_SENDING_RATE_L7, mbps(written, lifetime));
         let per_rate = |sum: f64| (stats.rates > 0).then(|| sum / stats.rates as f64 * 8e3);
         sheet.put(rank, F_MEAN_DELIVERY_RATE_L4, per_rate(stats.rate_sum));
@@ -181,8 +199,8 @@ impl Engine<'_> {
             F_MEAN_EST_QDELAY_L4,
             srtt.map(|v| (v - base_rtt) * MS),
         );
-        if flow.ends[0].sender.rtt.min < u64::MAX {
-            sheet.put(rank, F_MIN_RTT_L4, flow.ends[0].sender.rtt.min as f64 * MS);
+        if totals.min_rtt < NEVER {
+            sheet.put(rank, F_MIN_RTT_L4, totals.min_rtt as f64 * MS);
         }
         let quantiles = [
             (0.5, F_P50_RTT_L4),
@@ -194,19 +212,19 @@ impl Engine<'_> {
         sheet.put(
             rank,
             F_MEAN_CWND_L4,
-            stats.cwnd.mean().map(|v| v / flow.mss),
+            known(stats.cwnd.mean()).map(|v| v / totals.mss),
         );
         sheet.put(
             rank,
             F_MEAN_IN_FLIGHT_L4,
-            stats.in_flight.mean().map(|v| v / flow.mss),
+            known(stats.in_flight.mean()).map(|v| v / totals.mss),
         );
-        sheet.put(rank, F_COV_IN_FLIGHT_L4, stats.in_flight.cov());
+        sheet.put(rank, F_COV_IN_FLIGHT_L4, known(stats.in_flight.cov()));
         put_samples(sheet, rank, &stats.samples);
         sheet.put(rank, F_FLOW_COMPLETION_TIME_L4, lifetime as f64 * 1e-9);
-        if flow.first_read_at != NEVER {
+        if totals.first_read_at != NEVER {
             let began = self.network.accounts[index].start;
-            let start_up = (flow.first_read_at - began) as f64 * MS;
+            let start_up = (totals.first_read_at - began) as f64 * MS;
             sheet.put(rank, F_FLOW_START_UP_TIME_L4, start_up);
         }
         sheet.put(
@@ -216,23 +234,27 @@ impl Engine<'_> {
         );
         let delay = (stats.delivered > 0).then(|| stats.delay_sum / stats.delivered as f64 * MS);
         sheet.put(rank, F_MEAN_ONE_WAY_DELAY_L7, delay);
-        let recovery =
-            (sent.recovered > 0).then(|| sent.recovery_time as f64 / sent.recovered as f64 * MS);
-        sheet.put(rank, F_MEAN_RECOVERY_TIME_L4, recovery);
-        sheet.put(rank, F_TOTAL_RECOVERIES_L4, sent.recoveries as f64);
+        if totals.knows_recovery {
+            let time = sent.recovery_time as f64;
+            let recovery = (sent.recovered > 0).then(|| time / sent.recovered as f64 * MS);
+            sheet.put(rank, F_MEAN_RECOVERY_TIME_L4, recovery);
+            sheet.put(rank, F_TOTAL_RECOVERIES_L4, sent.recoveries as f64);
+        }
         sheet.put(
             rank,
             F_TOTAL_RETRANSMISSIONS_L4,
-            sent.retransmissions as f64,
+            known(Some(sent.retransmissions as f64)),
         );
-        sheet.put(rank, F_TOTAL_RTOS_L4, sent.rtos as f64);
-        let given_up = flow.handshakes_given_up as f64;
+        sheet.put(rank, F_TOTAL_RTOS_L4, known(Some(sent.rtos as f64)));
+        let given_up = totals.handshakes_given_up as f64;
         sheet.put(rank, F_HANDSHAKES_GIVEN_UP_L4, given_up);
-        sheet.put(rank, F_TOTAL_TAIL_LOSS_PROBES_L4, sent.probes as f64);
-        sheet.put(rank, F_TOTAL_ECN_REDUCTIONS_L4, sent.ecn_reductions as f64);
-        sheet.put(rank, F_TOTAL_UNDONE_REDUCTIONS_L4, sent.undone as f64);
-        let wire = (flow.mss + f64::from(bloatlab_tcp::segment::HEADER)) / flow.mss;
-        let on_wire = stats.in_flight.mean().map(|v| v * wire * 8e9 / base_rtt);
+        if totals.knows_recovery {
+            sheet.put(rank, F_TOTAL_TAIL_LOSS_PROBES_L4, sent.probes as f64);
+            sheet.put(rank, F_TOTAL_ECN_REDUCTIONS_L4, sent.ecn_reductions as f64);
+            sheet.put(rank, F_TOTAL_UNDONE_REDUCTIONS_L4, sent.undone as f64);
+        }
+        let wire = (totals.mss + f64::from(bloatlab_tcp::segment::HEADER)) / totals.mss;
+        let on_wire = known(stats.in_flight.mean()).map(|v| v * wire * 8e9 / base_rtt);
         sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, on_wire.map(|v| v / rate));
         sheet.put(
             rank,

@@ -57,6 +57,13 @@ impl Network {
     pub fn send(&mut self, packet: &mut Packet) {
         let account = &mut self.accounts[packet.flow_index()];
         packet.set_dscp(account.dscp);
+        self.enter(packet);
+    }
+
+    /// A packet enters the first box of its path.
+    #[inline(always)]
+    pub fn enter(&mut self, packet: &mut Packet) {
+        let account = &mut self.accounts[packet.flow_index()];
         account.sent += u64::from(packet.direction() == 0);
         self.log.note(self.schedule.now, Step::Send, HOST, packet);
         match self.next_place(packet) {

@@ -1,51 +1,88 @@
-//! The complete packet log: every step of every packet, on request.
+//! The complete packet log: every step of every packet, on request. It also tells hosts outside which of their packets were lost or copied.
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_outcome::{PacketEvent, Step};
 use bloatlab_units::Nanos;
 
+use crate::outside::Fates;
 use crate::packet::Packet;
 
-/// The log of a run, if one was asked for.
-pub(crate) struct PacketLog(Option<Vec<PacketEvent>>);
+/// The log of a run.
+pub(crate) struct PacketLog {
+    /// The events, if they were asked for.
+    events: Option<Vec<PacketEvent>>,
+    /// What happened to packets of hosts outside, if there are any.
+    fates: Option<Box<Fates>>,
+    /// Whether one of the two is kept.
+    is_active: bool,
+}
 
 impl PacketLog {
     pub fn new(wanted: bool) -> Self {
-        Self(wanted.then(Vec::new))
+        Self {
+            events: wanted.then(Vec::new),
+            fates: None,
+            is_active: wanted,
+        }
     }
 
-    /// Whether the log is kept.
+    /// Also keeps what happens to packets of hosts outside.
+    pub fn with_fates(self) -> Self {
+        Self {
+            fates: Some(Box::default()),
+            is_active: true,
+            ..self
+        }
+    }
+
+    /// Whether the events are kept.
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.events.is_some()
+    }
+
+    /// What happened to packets of hosts outside.
+    pub fn fates(&mut self) -> Option<&mut Fates> {
+        self.fates.as_deref_mut()
     }
 
     #[inline]
     pub fn note(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
-        if self.0.is_some() {
+        if self.is_active {
             self.write(at, step, place, packet);
         }
     }
 
     #[cold]
     fn write(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
-        if let Some(log) = &mut self.0 {
-            log.push(PacketEvent {
-                at,
-                step,
-                place,
-                flow: packet.flow_index() as u32,
-                connection: packet.connection(),
-                direction: packet.direction() as u8,
-                protocol: packet.protocol(),
-                damaged: packet.is_damaged(),
-                ecn: packet.ecn(),
-                size: packet.length(),
-                segment: packet.segment,
-            });
+        let mut segment = packet.segment;
+        if let Some(fates) = &mut self.fates {
+            let tag = segment.window;
+            match step {
+                Step::Drop | Step::Discard => fates.lost.push(tag),
+                Step::Duplicate => fates.copied.push(tag),
+                _ => {}
+            }
+            segment.window = fates.window(tag);
         }
+        let Some(log) = &mut self.events else {
+            return;
+        };
+        log.push(PacketEvent {
+            at,
+            step,
+            place,
+            flow: packet.flow_index() as u32,
+            connection: packet.connection(),
+            direction: packet.direction() as u8,
+            protocol: packet.protocol(),
+            damaged: packet.is_damaged(),
+            ecn: packet.ecn(),
+            size: packet.length(),
+            segment,
+        });
     }
 
     pub fn into_events(self) -> Vec<PacketEvent> {
-        self.0.unwrap_or_default()
+        self.events.unwrap_or_default()
     }
 }

@@ -1,12 +1,12 @@
 //! What is looked at every sample interval, and the end of the warm-up.
 
-use bloatlab_units::{NEVER, Nanos, SECOND};
+use bloatlab_units::{NEVER, SECOND};
 
 use bloatlab_outcome::mbps;
 
 use crate::control::Stopped;
 use crate::engine::Engine;
-use crate::flow::{Flow, TcpFlow};
+use crate::flow::Flow;
 use crate::schedule::clock;
 
 impl Engine<'_> {
@@ -68,7 +68,14 @@ impl Engine<'_> {
                 continue;
             };
             let row = match flow {
-                Flow::Tcp(flow) if from < flow.completed_at => flow.sample(span, from, sojourn),
+                Flow::Tcp(flow) if from < flow.completed_at => {
+                    let (totals, state) = (flow.totals(), flow.sender_state());
+                    flow.stats.sample(&totals, &state, (from, span), sojourn)
+                }
+                Flow::Outside(flow) if from < flow.completed_at => {
+                    let (totals, state) = (flow.totals(), flow.sender_state());
+                    flow.stats.sample(&totals, &state, (from, span), sojourn)
+                }
                 Flow::Udp(flow) => {
                     let row = [
                         mbps((flow.bytes - flow.sampled_bytes) as f64, span),
@@ -113,54 +120,11 @@ impl Engine<'_> {
                 Flow::Tcp(flow) if account.start <= now && flow.stats.since == NEVER => {
                     flow.reset(now)
                 }
+                Flow::Outside(flow) if account.start <= now && flow.stats.since == NEVER => {
+                    flow.reset(now)
+                }
                 _ => {}
             }
         }
-    }
-}
-
-impl TcpFlow {
-    /// The row of an interval that began at `from` and lasted `span`.
-    fn sample(&mut self, span: Nanos, from: Nanos, sojourn: f64) -> [f64; 9] {
-        let (sent, arrived) = (self.sender_stats(), self.arrived());
-        let sender = &self.ends[0].sender;
-        let stats = &mut self.stats;
-        let srtt = if sender.rtt.srtt > 0 {
-            sender.rtt.srtt as f64 * 1e-6
-        } else {
-            f64::NAN
-        };
-        let samples = &mut stats.samples;
-        let throughput = mbps((arrived - samples.arrived) as f64, span);
-        let rates = stats.rates - samples.rates;
-        let threshold = sender.window.ssthresh as f64;
-        let row = [
-            throughput,
-            mbps((sent.bytes - samples.bytes_sent) as f64, span),
-            if rates > 0 {
-                (stats.rate_sum - samples.rate_sum) / rates as f64 * 8e3
-            } else {
-                f64::NAN
-            },
-            sender.window.cwnd as f64 / self.mss,
-            // Before the first congestion there is no threshold.
-            if threshold < 1e15 {
-                threshold / self.mss
-            } else {
-                f64::NAN
-            },
-            sender.in_flight() as f64 / self.mss,
-            srtt,
-            sent.retransmissions as f64,
-            sojourn,
-        ];
-        samples.arrived = arrived;
-        samples.bytes_sent = sent.bytes;
-        samples.rate_sum = stats.rate_sum;
-        samples.rates = stats.rates;
-        if from >= stats.since {
-            samples.add(throughput, srtt);
-        }
-        row
     }
 }

@@ -121,6 +121,19 @@ impl Schedule {
         ))
     }
 
+    /// The instant of the earliest event; `NEVER` if there is none.
+    pub fn next_at(&mut self) -> Nanos {
+        loop {
+            let from = self.earliest();
+            if let Some(&register) = self.registers.get(from) {
+                return instant(register);
+            }
+            if !self.calendar.settle() {
+                return instant(self.calendar.peek());
+            }
+        }
+    }
+
     /// The register of the earliest event; `REGISTERS` if it is the calendar's.
     #[inline(always)]
     fn earliest(&self) -> usize {

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::plugins::Plugins;
 
 /// A simulation under way. A session that is stepped and changed gives the same outcome as a batch run of the scenario with its timeline.
-pub struct Session<'a>(Engine<'a>);
+pub struct Session<'a>(pub(crate) Engine<'a>);
 
 /// The rows that were added to the series while a session advanced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl<'a> Session<'a> {
         plugins: &'a dyn Plugins,
         control: &'a Control,
     ) -> Result<Self, RunError> {
-        let engine = Engine::build(plan.into(), seed, plugins, control, record_packets)?;
+        let engine = Engine::build(plan.into(), seed, plugins, control, record_packets, None)?;
         engine.check_changes()?;
         Ok(Self(engine))
     }

@@ -21,10 +21,15 @@ impl Engine<'_> {
             }
         }
         for flow in &mut self.flows {
-            if let Flow::Tcp(flow) = flow
-                && flow.stats.since <= end
+            let completed_at = match flow {
+                Flow::Tcp(flow) => flow.completed_at,
+                Flow::Outside(flow) => flow.completed_at,
+                Flow::Udp(_) | Flow::Echo(_) => continue,
+            };
+            if let Some(stats) = flow.tcp_stats()
+                && stats.since <= end
             {
-                flow.stats.advance(end.min(flow.completed_at));
+                stats.advance(end.min(completed_at));
             }
         }
         let mut outcome = Outcome {
@@ -75,7 +80,7 @@ impl Engine<'_> {
                 });
             }
             if self.ranks[index].0.is_some() {
-                let tcp = matches!(self.flows[index], Flow::Tcp(_));
+                let tcp = matches!(self.flows[index], Flow::Tcp(_) | Flow::Outside(_));
                 outcome.flows.push(FlowInfo {
                     name: planned.name.clone(),
                     cca: if tcp {

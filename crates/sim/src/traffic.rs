@@ -1,6 +1,7 @@
 //! The senders of all kinds of traffic: one file and one line each.
 
 mod messages;
+mod program;
 
 use bloatlab_scenario::Traffic;
 use bloatlab_units::Rng;
@@ -15,6 +16,9 @@ macro_rules! senders {
         pub(crate) fn sender(traffic: &Traffic, rng: Rng) -> Sender {
             match traffic {
                 $(Traffic::$variant(params) => params.sender(rng),)+
+                Traffic::Iperf3(params) => params.sender(rng),
+                Traffic::Http(params) => params.sender(rng),
+                Traffic::Command(params) => params.sender(rng),
             }
         }
     };

@@ -1,15 +1,9 @@
 //! The settings of a TCP connection.
 
 use bloatlab_cc::EcnFeedback;
-use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, SECOND};
+use bloatlab_units::{Bytes, Duration, MILLISECOND, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// IPv4 and TCP header with timestamps: the MTU minus the MSS.
-const HEADERS: u32 = 52;
-/// Memory that Linux counts for a full segment, and the payload in it.
-const SEGMENT_MEMORY: u64 = 2408;
-const SEGMENT_PAYLOAD: u64 = 1448;
 
 /// How a sender detects that a segment is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -164,140 +158,6 @@ impl Default for TcpConfig {
             gso_max_segs: 65_535,
             segmentation_offload: false,
             receive_offload: false,
-        }
-    }
-}
-
-impl TcpConfig {
-    /// The commands that give the connections of a Linux host these settings. `device` is the network device that they use.
-    ///
-    /// # Errors
-    /// `key: reason` for a setting that Linux does not have.
-    pub fn linux_commands(&self, device: &str) -> Result<Vec<String>, String> {
-        let defaults = Self::default();
-        self.check_linux(&defaults)?;
-        let ecn = match self.ecn {
-            EcnFeedback::Off => 0,
-            // DCTCP's feedback comes with the congestion control.
-            EcnFeedback::Classic | EcnFeedback::Dctcp => 1,
-            EcnFeedback::Accurate => 3,
-        };
-        let [send, receive] = [self.send_buffer.0, self.receive_memory()];
-        let settings = [
-            ("tcp_sack", "1".to_owned()),
-            ("tcp_dsack", "1".to_owned()),
-            ("tcp_timestamps", "1".to_owned()),
-            ("tcp_window_scaling", "1".to_owned()),
-            ("tcp_ecn", ecn.to_string()),
-            ("tcp_ecn_fallback", u8::from(self.ecn_fallback).to_string()),
-            (
-                "tcp_recovery",
-                u8::from(self.loss_detection == LossDetection::Rack).to_string(),
-            ),
-            (
-                "tcp_early_retrans",
-                if self.tail_loss_probe { "3" } else { "0" }.to_owned(),
-            ),
-            ("tcp_frto", if self.frto { "2" } else { "0" }.to_owned()),
-            ("tcp_rto_min_us", (self.min_rto.0 / MICROSECOND).to_string()),
-            ("tcp_wmem", format!("'4096 {send} {send}'")),
-            ("tcp_rmem", format!("'4096 {receive} {receive}'")),
-        ];
-        let mut commands: Vec<String> = settings
-            .iter()
-            .map(|(name, value)| format!("sysctl -w net.ipv4.{name}={value}"))
-            .collect();
-        let switch = |on| if on { "on" } else { "off" };
-        commands.push(format!(
-            "ethtool -K {device} tso {tso} gso {tso} gro {gro}",
-            tso = switch(self.segmentation_offload),
-            gro = switch(self.receive_offload),
-        ));
-        if self.mss != defaults.mss {
-            commands.push(format!(
-                "ip link set dev {device} mtu {}",
-                self.mss + HEADERS
-            ));
-        }
-        if self.gso_max_segs != defaults.gso_max_segs {
-            let most = self.gso_max_segs;
-            commands.push(format!("ip link set dev {device} gso_max_segs {most}"));
-        }
-        Ok(commands)
-    }
-
-    /// Memory of Linux's receive buffer. Linux counts the memory of a segment, we count what the window may reach.
-    fn receive_memory(&self) -> u64 {
-        match self.receive_window {
-            ReceiveWindow::Growing => self.receive_buffer.0,
-            ReceiveWindow::Full => {
-                (self.receive_buffer.0 * SEGMENT_MEMORY).div_ceil(SEGMENT_PAYLOAD)
-            }
-        }
-    }
-
-    /// Refuses settings that Linux does not have. Those that it fixes are allowed at Linux's value.
-    fn check_linux(&self, defaults: &Self) -> Result<(), String> {
-        let fixed = [
-            (
-                "ack_every",
-                self.ack_every == defaults.ack_every,
-                "Linux acknowledges every second segment; use 2",
-            ),
-            (
-                "delayed_ack",
-                self.delayed_ack == defaults.delayed_ack,
-                "the least delay of Linux is fixed; use 40ms",
-            ),
-            (
-                "quick_acks",
-                [0, 16].contains(&self.quick_acks),
-                "the number in Linux is fixed; use 16",
-            ),
-            (
-                "initial_window",
-                self.initial_window == defaults.initial_window,
-                "in Linux the route has it (`ip route change ROUTE initcwnd N`); use 10 or set the route",
-            ),
-            (
-                "byte_counting",
-                self.byte_counting,
-                "Linux always counts bytes; use true",
-            ),
-            (
-                "timeout",
-                self.timeout == Timeout::Linux,
-                "Linux computes it in its own way; use linux",
-            ),
-            (
-                "min_rto",
-                self.min_rto.0.is_multiple_of(MICROSECOND),
-                "Linux needs whole microseconds",
-            ),
-            (
-                "initial_rto",
-                self.initial_rto == defaults.initial_rto,
-                "it is fixed in Linux; use 1s",
-            ),
-            (
-                "undo",
-                self.undo,
-                "Linux always undoes spurious reductions; use true",
-            ),
-            (
-                "recovery",
-                self.recovery == Reduction::Prr,
-                "Linux always uses PRR; use prr",
-            ),
-            (
-                "pacing",
-                self.pacing == Pacing::Auto,
-                "Linux paces a connection if its algorithm asks for it or its device has the queue fq; use auto",
-            ),
-        ];
-        match fixed.iter().find(|(_, is_same, _)| !is_same) {
-            Some((key, _, why)) => Err(format!("{key}: {why}")),
-            None => Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@ mod ack;
 mod buffers;
 mod config;
 mod endpoint;
+mod linux;
 mod loss;
 mod marks;
 mod offload;
@@ -23,6 +24,7 @@ mod undoing;
 
 pub use config::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
 pub use endpoint::Endpoint;
+pub use linux::LinuxSettings;
 pub use marks::EcnPlan;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;

@@ -22,6 +22,15 @@ def published_runs(experiment: Experiment | None, runs: Sequence[PlannedRun]) ->
     """
     if experiment is None or not experiment.claims:
         return {}
+    engines = dict.fromkeys(run.engine.name for run in runs)
+    for engine in engines:
+        of_engine = [run for run in runs if run.engine.name == engine]
+        if found := _of_one_engine(experiment.for_engine(engine), of_engine):
+            return found
+    return {}
+
+
+def _of_one_engine(experiment: Experiment, runs: Sequence[PlannedRun]) -> dict[str, PlannedRun]:
     variants: list[dict[str, Any]] = []
     for run in runs:
         data = {name: run.parameters.get(name) for name in experiment.data}
@@ -51,7 +60,7 @@ def plan_published(
     """
     source = ExperimentSource(experiment, engine=engine)
     runs: dict[str, PlannedRun] = {}
-    for case, parameters in experiment.published_runs(data).items():
+    for case, parameters in source.experiment.published_runs(data).items():
         for planned in plan(source, parameters, seed=experiment.seed_of(case)):
             runs.setdefault(planned.run_id, planned)
     return list(runs.values())

@@ -7,12 +7,14 @@ match.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis.points import parameters_of, points, varying
 from bloatlab.analysis.readings import Reading
+from bloatlab.engines import DEFAULT
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.statistics.differences import Correction, Difference, adjust, differ
 from bloatlab.statistics.intervals import CONFIDENCE, check_confidence
@@ -29,6 +31,16 @@ Replication = tuple[int, int]
 
 
 @dataclass(frozen=True)
+class Suspect:
+    """A run that a comparison leaves out, because its engine doubts its own measurement."""
+
+    run_id: str
+    engine: str
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Side:
     """One side of the comparison: its points with their parameters and runs."""
 
@@ -37,6 +49,8 @@ class Side:
     parameters: Mapping[int, Mapping[str, str]]
     runs: pl.DataFrame
     """`run_id`, `point`, `seed`, `repetition`."""
+    suspect: Sequence[tuple[Suspect, Mapping[str, str]]]
+    """Runs that are left out, with their parameters."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +102,8 @@ class Comparison:
     """Whether every point's replications are paired by seed."""
     confidence: float
     correction: Correction
+    suspect: Sequence[Suspect] = ()
+    """Runs of both sides that are left out."""
 
     @property
     def judged(self) -> bool:
@@ -107,11 +123,12 @@ class Comparison:
         }
         compared = {name: {"a": one, "b": other} for name, (one, other) in self.compared.items()}
         replications = {"a": self.replications[0], "b": self.replications[1]}
+        suspect = [asdict(run) for run in self.suspect]
         metrics = [{**asdict(row), **asdict(row.difference)} for row in self.rows]
         for of in metrics:
             if isinstance(of["difference"], dict):
                 of["difference"] = of["difference"]["difference"]
-        return {**head, "compared": compared, "replications": replications, "metrics": metrics}
+        return {**head, "compared": compared, "replications": replications, "suspect": suspect, "metrics": metrics}
 
 
 def sides(a: Store, b: Store, names: tuple[str, str] | None = None) -> tuple[Side, Side]:
@@ -120,8 +137,13 @@ def sides(a: Store, b: Store, names: tuple[str, str] | None = None) -> tuple[Sid
     return _side(one, a), _side(other, b)
 
 
-def sides_by(store: Store, parameter: str, values: Sequence[str]) -> tuple[Side, Side]:
+def sides_by(store: Store, parameter: str, values: Sequence[str] = ()) -> tuple[Side, Side]:
     """The sides of a comparison of two values of a parameter within one directory.
+
+    Args:
+        store: The results.
+        parameter: The parameter, or `engine`.
+        values: The values of A and B; empty: the only two values that there are, that of the simulator first.
 
     Raises:
         ParameterError: There is no such parameter, or no run with such a value.
@@ -130,38 +152,69 @@ def sides_by(store: Store, parameter: str, values: Sequence[str]) -> tuple[Side,
     known = {name for of in whole.parameters.values() for name in of}
     if parameter not in known:
         raise unknown("parameter", parameter, known)
+    there = list(dict.fromkeys(readable(of[parameter]) for of in whole.parameters.values() if parameter in of))
+    values = values or sorted(there, key=lambda value: value != DEFAULT)
     if len(values) != 2 or values[0] == values[1]:
-        raise ParameterError(f"--by {parameter}: needs two values, such as queue=fifo,codel")
-    there = {point: readable(of[parameter]) for point, of in whole.parameters.items() if parameter in of}
+        has = ", ".join(there)
+        raise ParameterError(f"--by {parameter}: needs two values, such as queue=fifo,codel (finished runs have {has})")
     for value in values:
-        if value not in there.values():
-            raise unknown(f"value of {parameter}", value, set(there.values()))
-    one, other = (_only(whole, value, [point for point, of in there.items() if of == value]) for value in values)
+        if value not in there:
+            doubted = [run.reason for run, of in whole.suspect if _has(of, parameter, value)]
+            if doubted:
+                raise ParameterError(f"--by {parameter}: all runs with {value} are suspect ({doubted[0]})")
+            raise unknown(f"value of {parameter}", value, there)
+    one, other = (_only(whole, parameter, value) for value in values)
     return one, other
 
 
 def _side(name: str, store: Store) -> Side:
-    found = points(store)
+    found, suspect = points(store), _suspect(store)
     if found.is_empty():
-        raise ParameterError(f"{store.directory}: holds no finished run")
+        doubted = f", only suspect ones ({suspect[0][0].reason})" if suspect else ""
+        raise ParameterError(f"{store.directory}: holds no finished run{doubted}")
     parameters = parameters_of(store, found)
     heads = found.unique("point", keep="first", maintain_order=True)
-    names = ("experiment", "engine", "engine_version")
-    for point, *values in heads.select("point", *names).iter_rows():
-        # As JSON, like all parameters.
-        parameters[point] |= {name: canonical(value) for name, value in zip(names, values, strict=True)}
-    return Side(name, store, parameters, found.select("run_id", "point", "seed", "repetition"))
+    for point, *values in heads.select("point", *_ORIGIN).iter_rows():
+        parameters[point] |= _origin(values)
+    return Side(name, store, parameters, found.select("run_id", "point", "seed", "repetition"), suspect)
 
 
-def _only(side: Side, name: str, kept: Sequence[int]) -> Side:
+_ORIGIN = ("experiment", "engine", "engine_version")
+
+
+def _origin(values: Sequence[str]) -> dict[str, str]:
+    """Where runs come from, as JSON like all parameters."""
+    return {name: canonical(value) for name, value in zip(_ORIGIN, values, strict=True)}
+
+
+def _suspect(store: Store) -> Sequence[tuple[Suspect, Mapping[str, str]]]:
+    """The suspect runs of a store, with their parameters."""
+    runs = store.runs().filter(status="suspect")
+    stored = dict(store.points().select("point", "parameters").iter_rows()) if not runs.is_empty() else {}
+    found = []
+    for row in runs.iter_rows(named=True):
+        own = {name: canonical(value) for name, value in json.loads(stored[row["point"]]).items()}
+        suspect = Suspect(row["run_id"], row["engine"], row["seed"], row["reason"] or "no reason given")
+        found.append((suspect, own | _origin([row[name] for name in _ORIGIN])))
+    return found
+
+
+def _only(side: Side, parameter: str, value: str) -> Side:
+    """The points and runs of a side with this value of a parameter."""
     import polars as pl
 
+    kept = [point for point, of in side.parameters.items() if _has(of, parameter, value)]
     return replace(
         side,
-        name=name,
+        name=value,
         parameters={point: side.parameters[point] for point in kept},
-        runs=side.runs.filter(pl.col("point").is_in(list(kept))),
+        runs=side.runs.filter(pl.col("point").is_in(kept)),
+        suspect=[(run, of) for run, of in side.suspect if _has(of, parameter, value)],
     )
+
+
+def _has(parameters: Mapping[str, str], name: str, value: str) -> bool:
+    return name in parameters and readable(parameters[name]) == value
 
 
 def match(a: Side, b: Side) -> tuple[dict[int, int], dict[str, tuple[str, str]]]:
@@ -255,6 +308,7 @@ def compare(
         _labels(b, [point for point in b.parameters if point not in matched_b]),
         (min(len(ours) for ours, _ in seeds), min(len(theirs) for _, theirs in seeds)),
         all(ours == theirs and len(ours) > 1 for ours, theirs in seeds), confidence, correction,
+        list(dict.fromkeys(run for run, _ in (*a.suspect, *b.suspect))),
     )  # fmt: skip
 
 

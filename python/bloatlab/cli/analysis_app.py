@@ -16,7 +16,7 @@ def compare(
     a: Path,
     b: Path | None = None,
     *,
-    by: Annotated[str | None, Parameter(metavar="NAME=A,B")] = None,
+    by: Annotated[str | None, Parameter(metavar="NAME[=A,B]")] = None,
     metric: Metrics = [],  # noqa: B006
     confidence: float = 0.95,
     correction: Literal["benjamini-hochberg", "holm"] = "benjamini-hochberg",
@@ -31,7 +31,8 @@ def compare(
     Args:
         a: Results directory.
         b: Second results directory. Without it, give --by.
-        by: Two values of a parameter within A to compare, such as queue=fifo,codel.
+        by: Two values of a parameter within A to compare, such as queue=fifo,codel. Without values, the only two that
+            there are. With engine, a page of A (compare.html) also shows their time series.
         metric: Metric to compare, such as mean_sojourn, link.bottleneck.mean_sojourn or flow.bulk_*.*, where *
             matches any name [default: all]. Repeatable.
         confidence: Confidence of the intervals. A metric differs if its adjusted p is at most 1 - CONFIDENCE.

@@ -316,6 +316,18 @@ def tc(
 
 
 @app.command
+def engines(*, json: Flag = False) -> None:
+    """Lists the engines: whether each runs on this machine, and if not, why and what to do about it.
+
+    Args:
+        json: Print one JSON object and nothing else.
+    """
+    from bloatlab.cli.engines import show_engines
+
+    show_engines(as_json=json)
+
+
+@app.command
 def schema() -> None:
     """Prints the JSON Schema of a scenario."""
     from bloatlab import language

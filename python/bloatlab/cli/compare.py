@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
 from bloatlab.analysis.readings import reading
 from bloatlab.cli.console import console, number
+from bloatlab.cli.run import command_line, without_page
 from bloatlab.cli.values import assignments, axis
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
@@ -46,18 +47,37 @@ def compare_directories(
     if b is not None:
         one, other = sides(Store(a), Store(b))
     else:
-        ((name, text),) = assignments([str(by)], "--by").items()
-        one, other = sides_by(Store(a), name, [readable(canonical(value)) for value in axis(text)])
+        name, values = _by(str(by))
+        one, other = sides_by(Store(a), name, values)
     found = compare(one, other, readings, confidence=confidence, correction=correction, permutation=as_json)
     if as_json:
         sys.stdout.write(json.dumps(found.describe(), allow_nan=False) + "\n")
     else:
         _print(found)
+        if b is None and name == "engine":
+            console().print(_page_line(a, found), soft_wrap=True)
     if figure is not None:
         path = draw(found, figure)
         if not as_json:
             print(path)
     return 1 if fail_on_difference and any(differs(row) for row in found.rows) else 0
+
+
+def _by(text: str) -> tuple[str, list[str]]:
+    """The parameter of `--by`, and its values if they are given."""
+    if "=" not in text:
+        return text.strip(), []
+    ((name, values),) = assignments([text], "--by").items()
+    return name, [readable(canonical(value)) for value in axis(values)]
+
+
+def _page_line(directory: Path, found: Comparison) -> str:
+    """Makes the page that compares engines. Returns a line with its path, or with the reason why there is none."""
+    try:
+        from bloatlab.report.compared import make_compared_page
+    except ImportError as error:
+        return without_page(error)
+    return f"page: {make_compared_page(Store(directory), found, command_line())}"
 
 
 def _measures(store: Store) -> dict[str, str]:
@@ -84,6 +104,11 @@ def _print(found: Comparison) -> None:
             more = f" and {len(alone) - MOST_ALONE} more" if len(alone) > MOST_ALONE else ""
             said = "; ".join(alone[:MOST_ALONE])
             out.print(one_line(f"only in {side}: {said}{more}"), soft_wrap=True)
+    for run in found.suspect[:MOST_ALONE]:
+        why = f"run {run.run_id} ({run.engine}, seed {run.seed}) is suspect: {run.reason}"
+        out.print(one_line(f"left out: {why}"), soft_wrap=True)
+    if len(found.suspect) > MOST_ALONE:
+        out.print(f"left out: {len(found.suspect) - MOST_ALONE} more suspect runs", soft_wrap=True)
     if found.identical:
         out.print(f"identical: all {len(found.rows)} values of A are those of B")
         return

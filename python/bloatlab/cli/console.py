@@ -147,7 +147,7 @@ def _bar(total: int, what: str, pace: Pace) -> Iterator[Progress]:
         def tell(standing: Standing) -> None:
             pace.see(standing.done)
             words: dict[str, Any] = described(standing, pace)
-            bar.update(task, completed=int(standing.done), **words)
+            bar.update(task, completed=standing.done, **words)
 
         yield tell
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
+from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), sh
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 Format = Annotated[str, Parameter(metavar="FORMAT")]
 Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
+Link = Literal["userspace", "kernel"]
 EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE")]
 
 
@@ -41,7 +43,10 @@ class Running:
     """How runs are made."""
 
     engine: EngineName = None
-    """Engine that runs the scenarios: sim, an installed engine, or module:Class [default: sim, or that of the plan]."""
+    """Engine that runs the scenarios: sim, linux (real time), an installed engine, or module:Class. `bloatlab engines`
+    lists them [default: sim, or that of the plan]."""
+    link: Annotated[Link | None, Parameter(show_default=False)] = None
+    """For --engine linux: the bottleneck is ours (userspace), or the kernel's own queue (kernel) [default: userspace]."""
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"])] = None
     """Number of threads [default: one per CPU core]."""
     scheduler: Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")] = None
@@ -53,7 +58,14 @@ class Running:
         """The settings of the runs. Also sets the environment variable with the memory limit of this process."""
         if self.memory is not None:
             os.environ["BLOATLAB_MEMORY"] = self.memory
-        return RunSettings(engine=self.engine, jobs=self.jobs, scheduler=self.scheduler)
+        return RunSettings(engine=self._engine(), jobs=self.jobs, scheduler=self.scheduler)
+
+    def _engine(self) -> str | None:
+        if self.link is None:
+            return self.engine
+        if self.engine != "linux":
+            raise ParameterError(f"--link {self.link}: needs --engine linux")
+        return "linux-kernel" if self.link == "kernel" else "linux"
 
 
 @Parameter(name="*")

@@ -107,7 +107,8 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
         out.print(summary_table(job.name, done, metrics, job.axes))
     else:
         out.print(ranking_table(job.name, ranking, len(done)))
-    how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
+    made = "simulated" if all(planned.engine.reproducible for planned in job.runs) else "run"
+    how = f"{summary.done} {made}" + (f", {summary.read} read from the store" if summary.read else "")
     rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""
     out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(directory)}", soft_wrap=True)
     out.print(report_line(directory), soft_wrap=True)
@@ -122,11 +123,16 @@ def report_line(directory: Place) -> str:
     try:
         from bloatlab.report import make_report
     except ImportError as error:
-        if error.name in {"altair", "jinja2", "vl_convert"}:
-            return "no report: pip install 'bloatlab[report]'"
-        return f"no report: {error}"
+        return without_page(error)
     page = make_report(directory)
     return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
+
+
+def without_page(error: ImportError) -> str:
+    """A line that says why no page can be made."""
+    if error.name in {"altair", "jinja2", "vl_convert"}:
+        return "no report: pip install 'bloatlab[report]'"
+    return f"no report: {error}"
 
 
 def print_json(

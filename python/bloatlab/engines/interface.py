@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 PluginFactories = Mapping[str, Callable[[dict[str, Any]], object]]
 """What makes instances of a scenario's plugins, by `module:Class`."""
@@ -104,3 +104,11 @@ class Engine(Protocol):
         Raises:
             Cancelled: The control was cancelled.
         """
+
+
+@runtime_checkable
+class Detailed(Protocol):
+    """An engine that depends on the machine, and says what it found there. `bloatlab engines` prints it."""
+
+    def details(self) -> Mapping[str, Any]:
+        """Facts by name; a value is a text, a list, or a table."""

@@ -14,7 +14,11 @@ from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.registry import Registry
 
 DEFAULT = "sim"
-BUILT_IN: Mapping[str, str] = {"sim": "bloatlab.engines.sim:Sim"}
+BUILT_IN: Mapping[str, str] = {
+    "sim": "bloatlab.engines.sim:Sim",
+    "linux": "bloatlab.engines.linux.engine:Linux",
+    "linux-kernel": "bloatlab.engines.linux.engine:LinuxKernel",
+}
 """One line per engine."""
 _METHODS = ("version", "available", "supports", "control", "run")
 _ATTRIBUTES = ("name", "reproducible", "concurrency")

@@ -10,7 +10,7 @@ from bloatlab.engines.interface import Control, Outcome, PluginFactories, Refusa
 
 
 class Sim:
-    """The engine in the extension module."""
+    """The simulator, in virtual time."""
 
     name = "sim"
     reproducible = True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bloatlab.errors import unknown
 from bloatlab.experiments.criteria import Criterion
@@ -114,10 +115,27 @@ class Experiment:
     """Metrics that `measure` computes, and their units."""
     replications: ClassVar[int] = 1
     """Default number of replications of each point of its own axes."""
+    on_linux: ClassVar[Mapping[str, Any]] = {}
+    """Defaults of parameters on engines whose hosts are Linux's, where the others name what Linux does not have."""
     criteria: ClassVar[tuple[Criterion, ...]] = ()
     """Criteria of the ranking; empty: there is no ranking."""
     compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")
     """Parameters whose values make the contenders of the ranking."""
+
+    def for_engine(self, engine: str) -> Self:
+        """This experiment with the defaults that the hosts of an engine need.
+
+        Args:
+            engine: Name of the engine.
+        """
+        if not self.on_linux or not engine.startswith("linux"):
+            return self
+        adapted = copy(self)
+        values = self.on_linux
+        adapted.parameters = tuple(  # type: ignore[misc]  # A class attribute that this instance hides.
+            replace(one, default=values[one.name]) if one.name in values else one for one in self.parameters
+        )
+        return adapted
 
     @property
     def subject(self) -> str:

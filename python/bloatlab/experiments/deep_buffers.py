@@ -33,6 +33,9 @@ class DeepBuffers(Experiment):
     source = PAGE
     compared = ("cca",)
     packets_per_flow: ClassVar[int] = 80
+    on_linux: ClassVar[Mapping[str, Any]] = {
+        "cca": "reno", "ack_every": 2, "timeout": "linux", "loss_detection": "rack",
+    }  # fmt: skip
     figures: ClassVar[tuple[str, ...]] = (
         "in_flight", "operating_point", "delay_throughput", "time_series", "ecdf", "queue", "queue_distribution",
         "rtt_histogram", "comparison",

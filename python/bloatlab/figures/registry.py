@@ -37,6 +37,7 @@ FILES = {
     "fetch_times": "fetch_times",
     "limit_rtt": "limit_rtt",
     "replications": "replications",
+    "engine_series": "engine_series",
     "share_matrix": "coexistence",
     "delay_matrix": "coexistence",
     "delay_ranges": "delay_ranges",

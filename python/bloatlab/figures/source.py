@@ -10,9 +10,11 @@ import polars as pl
 
 from bloatlab import language
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
+from bloatlab.engines import DEFAULT
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import by_point, rank
-from bloatlab.figures import sweep
+from bloatlab.figures import network, sweep
+from bloatlab.store import Keep
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -55,6 +57,7 @@ def stored(store: Store) -> dict[str, pl.DataFrame]:
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     """Tables over all runs, for figures that compare runs; with the ranking if one experiment made all runs."""
     tables = stored(store)
+    tables |= of_engines(store, tables["runs"])
     experiments = tables["runs"]["experiment"].unique().to_list()
     suite = suite_of(experiments)
     if suite is not None:
@@ -64,6 +67,63 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     experiment = CATALOGUE.get(experiments[0])
     tables |= of_measures(experiment, tables)
     return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
+
+
+ENGINE_RUNS = 5
+"""Largest number of runs of an engine that are drawn."""
+_QUANTITIES = {"throughput": "throughput_mbps", "cwnd": "cwnd", "srtt": "srtt_ms"}
+
+
+def points_of_engines(runs: pl.DataFrame) -> list[int]:
+    """The points of a store that several engines ran, and whose series are kept, in the order of their first runs.
+
+    Args:
+        runs: Rows of `runs` of a store.
+    """
+    there = _with_series(runs)
+    several = there.filter(pl.col("engine").n_unique().over("point") > 1)
+    return several["point"].unique(maintain_order=True).to_list()
+
+
+def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> dict[str, pl.DataFrame]:
+    """`engine_series`: time series of a point that several engines ran; nothing if there is none.
+
+    `engine`, `run_id`, `quantity` (`queue_delay`, `throughput`, `cwnd`, `srtt`), `entity` (the link with the longest queue,
+    or a flow), `time_s`, `value`. The simulator comes first. At most `ENGINE_RUNS` runs of each engine are taken.
+
+    Args:
+        store: The results.
+        runs: Rows of its `runs`.
+        point: The point; absent: the first that several engines ran.
+    """
+    points = points_of_engines(runs) if point is None else [point]
+    if not points:
+        return {}
+    there = _with_series(runs).filter(point=points[0])
+    engines = sorted(there["engine"].unique(maintain_order=True).to_list(), key=lambda name: name != DEFAULT)
+    order = there.sort(pl.col("engine").replace_strict(engines, range(len(engines))), maintain_order=True)
+    taken = order.group_by("engine", maintain_order=True).head(ENGINE_RUNS).select("engine", "run_id")
+    ids = taken["run_id"].to_list()
+    flows, links = (store.table(name, ids) for name in ("flow_series", "link_series"))
+    (link,) = network.queueing_links({"link_series": links}, 1) or [""]
+    parts = [_quantity(links.filter(pl.col("link").cast(pl.String) == link), "queue_delay", "link", "sojourn_ms")]
+    parts += [_quantity(flows, quantity, "flow", column) for quantity, column in _QUANTITIES.items()]
+    series = taken.join(pl.concat(parts), on="run_id", how="inner", maintain_order="left_right")
+    return {"engine_series": series}
+
+
+def _with_series(runs: pl.DataFrame) -> pl.DataFrame:
+    return runs.filter((pl.col("status") == "done") & (pl.col("kept") >= Keep.TABLES))
+
+
+def _quantity(series: pl.DataFrame, quantity: str, entity: str, column: str) -> pl.DataFrame:
+    return series.select(
+        "run_id",
+        pl.lit(quantity).alias("quantity"),
+        pl.col(entity).cast(pl.String).alias("entity"),
+        "time_s",
+        pl.col(column).cast(pl.Float64).alias("value"),
+    ).drop_nulls("value")
 
 
 def of_measures(experiment: Experiment | None, tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -11,6 +11,8 @@ from bloatlab.store import layout
 from bloatlab.store.files import write_whole
 
 STAMP = ".page"
+COMPARED = "compare.html"
+"""The page that compares engines. The page of the results links to it."""
 _PAGE = re.compile(r"[a-z0-9][a-z0-9_-]*\.html\Z")
 
 
@@ -32,8 +34,8 @@ def page(directory: Path) -> Path | None:
 
 
 def _state(directory: Path) -> str:
-    """Hash over size and time of the files of the database and of the sources that make the page."""
-    database = [directory / layout.DATABASE, directory / f"{layout.DATABASE}-wal"]
+    """Hash over size and time of the files of the database, of the page it links to, and of the sources that make it."""
+    database = [directory / layout.DATABASE, directory / f"{layout.DATABASE}-wal", directory / COMPARED]
     package = Path(bloatlab.__file__).parent
     sources = sorted(path for path in package.rglob("*") if path.suffix in {".py", ".so", ".html", ".css", ".js"})
     digest = hashlib.sha256()

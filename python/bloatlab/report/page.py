@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
 OF_PICKED = ("time_series", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
+ENGINES = "engine_series"
+"""The figure that every experiment has if several engines ran it."""
 MOST_COMMANDS = 6
 
 
@@ -83,6 +85,7 @@ def _make(store: Store) -> Path:
             definitions=_used_definitions(views),
             scopes=metric_tables.TITLES,
             grades=verdict.MEANING,
+            compared=current.COMPARED if (store.directory / current.COMPARED).is_file() else "",
         )
     return write(store.directory / NAME, page)
 
@@ -123,13 +126,14 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
+    own |= source.of_engines(store, mine)
     measures = known.measures if known else {}
     if measures:
         measured = own["measured"].select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
     columns = model.columns_of(swept.frame, measures)
     queues = verdict.waiting(own["metrics"])
-    claims = store.claims().filter(pl.col("experiment") == name)
+    claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
     picks = {run: why for run, why in picks.items() if store.has_tables(run)}
@@ -158,7 +162,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         points=points_table(swept, columns),
         runs=model.runs_table(swept, columns, queues, anchors) if several else None,
         not_measured=_not_measured(mine),
-        figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=known.figures if known else None),
+        figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=_shown(known)),
         details=details,
         files=_files(store, known, swept),
         findings=model.findings(findings_of_store(store, known)),
@@ -167,10 +171,25 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     )
 
 
+def _claims(store: Store, runs: pl.DataFrame) -> pl.DataFrame:
+    """The claims about these runs: of repetitions those about the last, with the engine's name where engines differ."""
+    same = ("engine", "engine_version", "point", "seed")
+    last = runs.filter(pl.col("repetition") == pl.col("repetition").max().over(same)).select("run_id", "engine")
+    claims = store.claims().join(last, on="run_id", how="inner", maintain_order="left")
+    if claims["engine"].n_unique() > 1:
+        claims = claims.with_columns(pl.format("{} ({})", "name", "engine").alias("name"))
+    return claims.drop("engine")
+
+
 def _known(name: str) -> Experiment | None:
     from bloatlab.experiments import CATALOGUE
 
     return CATALOGUE.get(name)
+
+
+def _shown(known: Experiment | None) -> tuple[str, ...] | None:
+    """The figures over all runs of an experiment. None means all that can be drawn."""
+    return (*known.figures, ENGINES) if known and known.figures else None
 
 
 def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[str, str]:
@@ -222,10 +241,11 @@ def _figures(
     from bloatlab.figures.registry import REGISTRY
 
     wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
-    return [_draw(renderer, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
+    return [draw_figure(renderer, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
 
 
-def _draw(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
+def draw_figure(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
+    """Starts to render a figure for the page, under names that begin with `prefix`."""
     from bloatlab.figures.theme import HALF, PHONE
 
     caption = f"{figure.caption} {figure.note(tables)}".strip()

@@ -20,9 +20,9 @@ class ExperimentSource:
         self, experiment: Experiment, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None
     ) -> None:
         """With the plugins that its parameters may name, and the engine that runs it; absent: the simulator."""
-        self.experiment = experiment
-        self.plugins = plugins
         self.engine = engine or find(DEFAULT)
+        self.experiment = experiment = experiment.for_engine(self.engine.name)
+        self.plugins = plugins
         self.name = experiment.name
         self.files: FilesOf | None = experiment.files if experiment.leaves_files else None
         self.measures: Mapping[str, str] = experiment.measures

@@ -4,6 +4,7 @@ use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Bytes, Duration};
 
 use super::load::{Bounds, Load};
+use super::program::Programs;
 use crate::check::rules::{Check, fail};
 
 /// The parameters of a kind of traffic.
@@ -26,6 +27,11 @@ pub(crate) trait Kind {
 
     /// What it measures as a probe, if it is one.
     fn probe(&self) -> Option<Probe> {
+        None
+    }
+
+    /// The programs that it starts, if it does. `cca` is Linux's name of the flow's congestion control.
+    fn programs(&self, _cca: &str) -> Option<Programs> {
         None
     }
 }

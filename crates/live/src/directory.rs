@@ -1,0 +1,109 @@
+//! Which flow, connection and direction a frame belongs to.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
+use bloatlab_outcome::Protocol;
+
+use crate::frame::Frame;
+
+/// The port on which flow 0 listens. Flow `i` listens on the port that is `i` above.
+pub const FIRST_PORT: u16 = 10_000;
+/// The most flows that have a port of their own.
+pub const MAX_FLOWS: usize = 50_000;
+
+/// The flow, the connection and the direction of a frame, and the side to which it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub flow: usize,
+    /// Which of the flow's connections, counted modulo 256.
+    pub connection: u8,
+    /// 0 from the data sender to the receiver, 1 back.
+    pub direction: u8,
+    /// Index of the device by which the receiver is reached.
+    pub device: usize,
+}
+
+/// Finds the owners of frames.
+#[derive(Default)]
+pub(crate) struct Directory {
+    flows: Vec<Listed>,
+    /// Flows of programs, which choose their ports themselves, by the addresses of both ends.
+    programs: HashMap<[Ipv4Addr; 2], usize>,
+}
+
+struct Listed {
+    /// Of the data sender and of the receiver.
+    addresses: [Ipv4Addr; 2],
+    devices: [usize; 2],
+    /// The connections so far, by the ports of both ends.
+    connections: HashMap<[u16; 2], u8>,
+    /// The last one that was looked up.
+    last: ([u16; 2], u8),
+}
+
+impl Directory {
+    /// Adds the next flow. `is_program`: it may use any port.
+    pub fn add(&mut self, addresses: [Ipv4Addr; 2], devices: [usize; 2], is_program: bool) {
+        if is_program {
+            self.programs.insert(addresses, self.flows.len());
+        }
+        self.flows.push(Listed {
+            addresses,
+            devices,
+            connections: HashMap::new(),
+            last: ([0; 2], 0),
+        });
+    }
+
+    /// The owner of a frame. `None`: it belongs to no flow.
+    pub fn owner(&mut self, frame: &Frame) -> Option<Owner> {
+        let flow = self.by_port(frame).or_else(|| self.by_addresses(frame))?;
+        let listed = &mut self.flows[flow];
+        let direction = usize::from(frame.addresses[0] != listed.addresses[0]);
+        let [from, to] = frame.ports;
+        let ports = if direction == 0 {
+            [from, to]
+        } else {
+            [to, from]
+        };
+        Some(Owner {
+            flow,
+            connection: listed.connection(ports),
+            direction: direction as u8,
+            device: listed.devices[1 - direction],
+        })
+    }
+
+    fn by_port(&self, frame: &Frame) -> Option<usize> {
+        let first = if frame.protocol == Protocol::Echo {
+            1
+        } else {
+            FIRST_PORT
+        };
+        let mut numbers = frame.ports.into_iter();
+        numbers.find_map(|port| {
+            let flow = usize::from(port.checked_sub(first)?);
+            let [from, to] = frame.addresses;
+            let addresses = self.flows.get(flow)?.addresses;
+            (addresses == [from, to] || addresses == [to, from]).then_some(flow)
+        })
+    }
+
+    fn by_addresses(&self, frame: &Frame) -> Option<usize> {
+        let [from, to] = frame.addresses;
+        let forward = self.programs.get(&[from, to]);
+        forward.or_else(|| self.programs.get(&[to, from])).copied()
+    }
+}
+
+impl Listed {
+    fn connection(&mut self, ports: [u16; 2]) -> u8 {
+        if self.last.0 != ports {
+            let next = self.connections.len() as u8;
+            let number = *self.connections.entry(ports).or_insert(next);
+            self.last = (ports, number);
+        }
+        self.last.1
+    }
+}

@@ -1,0 +1,110 @@
+//! A flow of any kind: opens its sockets, carries out its orders, and serves its events.
+
+use std::io;
+
+use bloatlab_sim::Order;
+
+use super::echo::EchoFlow;
+use super::program::ProgramFlow;
+use super::reactor::Reactor;
+use super::tcp::TcpFlow;
+use super::udp::UdpFlow;
+use super::{FlowKind, FlowSpec};
+
+/// A flow.
+pub(super) struct Flow {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Tcp(TcpFlow),
+    Udp(UdpFlow),
+    Echo(EchoFlow),
+    Program(ProgramFlow),
+}
+
+impl Flow {
+    /// Opens what must be open before the first order. `index` is the number of the flow.
+    pub fn new(index: usize, spec: FlowSpec, reactor: &mut Reactor) -> io::Result<Self> {
+        let FlowSpec {
+            name,
+            kind,
+            ends,
+            port,
+            dscp,
+        } = spec;
+        let kind = match kind {
+            FlowKind::Tcp { cca } => Ok(Kind::Tcp(TcpFlow::new(index, cca, ends, port, dscp))),
+            FlowKind::Udp => UdpFlow::new(index, &ends, port, dscp, reactor).map(Kind::Udp),
+            FlowKind::Echo => EchoFlow::new(index, &ends, dscp, reactor).map(Kind::Echo),
+            FlowKind::Program { command, output } => {
+                Ok(Kind::Program(ProgramFlow::new(command, output, ends)))
+            }
+        };
+        match kind {
+            Ok(kind) => Ok(Self { name, kind }),
+            Err(error) => Err(of_flow(&name, &error)),
+        }
+    }
+
+    /// Carries out an order.
+    pub fn carry_out(&mut self, order: Order, reactor: &mut Reactor) -> io::Result<()> {
+        let result = match (&mut self.kind, order) {
+            (Kind::Tcp(tcp), order) => tcp.carry_out(order, reactor),
+            (Kind::Udp(udp), Order::Datagram { size, .. }) => udp.send(size, reactor),
+            (Kind::Echo(echo), Order::Echo { size, seq, .. }) => echo.send(size, seq, reactor),
+            (Kind::Program(program), Order::Start { .. }) => program.start(reactor),
+            (Kind::Program(program), Order::Stop { .. }) => program.stop(),
+            // Only the engine sends datagrams and requests. It sends no more.
+            (Kind::Udp(_) | Kind::Echo(_), Order::Stop { .. }) => Ok(()),
+            (_, order) => Err(unsuitable(order)),
+        };
+        result.map_err(|error| of_flow(&self.name, &error))
+    }
+
+    /// The socket at this end is ready.
+    pub fn on_ready(&mut self, end: usize, reactor: &mut Reactor) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => tcp.on_ready(end, reactor),
+            Kind::Udp(udp) => udp.receive(reactor),
+            Kind::Echo(echo) => echo.receive(reactor),
+            Kind::Program(_) => Ok(()),
+        }
+        .map_err(|error| of_flow(&self.name, &error))
+    }
+
+    /// Somebody connected to the listening socket at this end.
+    pub fn on_connection(&mut self, end: usize, reactor: &mut Reactor) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => tcp.accept(end, reactor),
+            Kind::Udp(_) | Kind::Echo(_) | Kind::Program(_) => Ok(()),
+        }
+        .map_err(|error| of_flow(&self.name, &error))
+    }
+
+    /// Reports the state of the flow's connection, if it has one.
+    pub fn observe(&self, reactor: &mut Reactor) -> io::Result<()> {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.observe(reactor),
+            Kind::Udp(_) | Kind::Echo(_) | Kind::Program(_) => Ok(()),
+        }
+        .map_err(|error| of_flow(&self.name, &error))
+    }
+}
+
+/// An error with the name of its flow.
+fn of_flow(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("flow `{name}`: {error}"))
+}
+
+/// An error that says what could not be done.
+pub(super) fn failed_to(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+}
+
+/// The error of an order that the kind of the flow has no meaning for.
+pub(super) fn unsuitable(order: Order) -> io::Error {
+    let message = format!("an order for another kind of flow: {order:?}");
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}

@@ -1,0 +1,307 @@
+//! Links of the kernel: HTB with a queue discipline on a veth device of the emulator's namespace. Frames pass it before our network, which only delays
+//! them.
+
+use std::collections::HashMap;
+use std::io;
+use std::process::Command;
+
+use bloatlab_aqm::Ecn;
+use bloatlab_link::VaryingRate;
+use bloatlab_outcome::{LinkAtEnd, LinkStats, mbps};
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanLink};
+use bloatlab_units::{Interrupt, MILLISECOND, Nanos, SECOND, Streams};
+
+use crate::directory::Owner;
+use crate::frame::Frame;
+use crate::kernel_queue::tc_words;
+use crate::namespace::Namespace;
+use crate::netlink::{
+    Handle, Htb, HtbClass, Netlink, QdiscOptions, TrafficCounters, VethEnd, doing,
+};
+use crate::packet_socket::PacketSocket;
+
+/// Time between two changes of a rate that varies.
+const RATE_PERIOD: Nanos = 10 * MILLISECOND;
+/// A frame that has not come back after this time was dropped.
+const FORGOTTEN: Nanos = 30 * SECOND;
+/// Bytes of an Ethernet header, which the kernel counts.
+const ETHERNET: u64 = 14;
+/// Bytes of the IP packet for which the rate is exact, because our links count other headers than the kernel.
+const FULL: f64 = 1500.0;
+const HTB: Handle = Handle::new(1, 0);
+const CLASS: Handle = Handle::new(1, 1);
+
+/// The plan of our network when the kernel has the links: each link only delays.
+pub(crate) fn without_links(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    for planned in &mut plan.boxes {
+        if let PlanBoxKind::Link(link) = &planned.kind {
+            planned.kind = PlanBoxKind::Delay {
+                delay: link.delay,
+                vary: link.vary_delay.clone(),
+                jitter: None,
+            };
+        }
+    }
+    plan
+}
+
+/// A link of the kernel.
+pub(crate) struct KernelLink {
+    /// Its index among the plan's boxes.
+    pub number: usize,
+    /// Frames go in here.
+    entrance: PacketSocket,
+    netlink: Netlink,
+    device: u32,
+    link: PlanLink,
+    varying: Option<VaryingRate>,
+    /// The rate now, bit/s.
+    rate: f64,
+    next_rate_at: Nanos,
+    /// Frames inside, or dropped, with the instant of their entrance.
+    inside: HashMap<Key, (Nanos, Ecn)>,
+    /// Packets that entered.
+    arrivals: u64,
+    seen: TrafficCounters,
+    observed_at: Nanos,
+    /// What is counted, as at our own links.
+    pub stats: LinkStats,
+    /// Time integral of the rate since the warm-up, bits.
+    capacity: f64,
+}
+
+/// What tells the frames inside apart: flow, direction, sequence numbers, time stamp and size.
+type Key = (usize, u8, [u32; 3], u32);
+
+fn key(owner: &Owner, frame: &Frame) -> Key {
+    let (size, header) = frame.segment(0);
+    let numbers = [header.seq, header.ack, header.tsval];
+    (owner.flow, owner.direction, numbers, size)
+}
+
+impl KernelLink {
+    /// Makes the link of box `number` in the calling thread's namespace. Returns it with the socket at which frames come out.
+    ///
+    /// # Errors
+    /// The kernel refuses something, or does not keep a setting.
+    pub fn make(
+        plan: &Plan,
+        number: usize,
+        link: &PlanLink,
+        streams: &Streams,
+    ) -> io::Result<(Self, PacketSocket)> {
+        let mut netlink = Netlink::open()?;
+        let ends = ["in", "out"].map(|side| VethEnd {
+            name: format!("{side}{number}"),
+            mac: [2, 0, 0, 0, 1, number as u8],
+            mtu: 65_535,
+            gso_max_segs: 65_535,
+        });
+        netlink.add_veth(&ends[0], &ends[1], &Namespace::current()?)?;
+        let devices = [
+            Netlink::index_of(&ends[0].name)?,
+            Netlink::index_of(&ends[1].name)?,
+        ];
+        for device in devices {
+            netlink.set_up(device, true)?;
+        }
+        let device = devices[0];
+        let htb = QdiscOptions::Htb(Htb {
+            default: CLASS.minor,
+        });
+        netlink.set_qdisc(device, Handle::ROOT, HTB, htb)?;
+        let mut this = Self {
+            number,
+            entrance: PacketSocket::open_to_queue(device)?,
+            device,
+            netlink,
+            varying: link.vary_rate.as_ref().map(|vary| {
+                let name = &plan.boxes[number].name;
+                let rng = streams.stream(&format!("vary/{name}/rate"));
+                VaryingRate::new(vary, link.rate, &rng, plan.duration, &Interrupt::default())
+            }),
+            rate: link.rate.0 as f64,
+            link: link.clone(),
+            next_rate_at: 0,
+            inside: HashMap::new(),
+            arrivals: 0,
+            seen: TrafficCounters::default(),
+            observed_at: 0,
+            stats: LinkStats::default(),
+            capacity: 0.0,
+        };
+        let class = this.class();
+        this.netlink.add_class(device, HTB, CLASS, class)?;
+        let words = tc_words(link).map_err(io::Error::other)?;
+        add_queue(&ends[0].name, &words)?;
+        Ok((this, PacketSocket::open(devices[1])?))
+    }
+
+    /// HTB's class for the present rate. The kernel counts Ethernet headers, our links those of the scenario.
+    fn class(&self) -> HtbClass {
+        let ours = FULL + f64::from(self.link.header + self.link.overhead);
+        let bytes_per_second = self.rate / 8.0 * (FULL + ETHERNET as f64) / ours;
+        HtbClass::of_rate(
+            (bytes_per_second as u64).max(1),
+            FULL as u32 + ETHERNET as u32,
+        )
+    }
+
+    /// A frame enters. Returns false if the queue, or the device, has no room.
+    pub fn enter(
+        &mut self,
+        at: Nanos,
+        owner: &Owner,
+        frame: &Frame,
+        bytes: &[u8],
+    ) -> io::Result<bool> {
+        self.arrivals += frame.segments() as u64;
+        self.inside.insert(key(owner, frame), (at, frame.ecn));
+        self.entrance.send([bytes, &[]])
+    }
+
+    /// A frame came out.
+    pub fn leave(&mut self, at: Nanos, owner: &Owner, frame: &Frame) {
+        let segments = frame.segments();
+        let bytes: u64 = (0..segments)
+            .map(|index| u64::from(frame.segment(index).0))
+            .sum();
+        let headers = u64::from(self.link.header + self.link.overhead) * segments as u64;
+        self.stats.sent_bytes += bytes + headers;
+        let Some((entered, ecn)) = self.inside.remove(&key(owner, frame)) else {
+            return;
+        };
+        // The kernel hands a frame on when the last of its bits would have been sent.
+        let sending = ((bytes + headers) as f64 * 8e9 / self.rate.max(1.0)) as Nanos;
+        let sojourn = at.saturating_sub(entered).saturating_sub(sending);
+        self.stats.sojourn.record(sojourn);
+        self.stats.interval.sojourns += 1;
+        if frame.ecn == Ecn::Ce && ecn != Ecn::Ce {
+            self.stats.marks += segments as u64;
+            self.stats.interval.marks += segments as u64;
+        }
+    }
+
+    /// When the rate is to be set next; the end of time if it is constant.
+    pub fn next_at(&self) -> Nanos {
+        if self.varying.is_some() {
+            self.next_rate_at
+        } else {
+            Nanos::MAX
+        }
+    }
+
+    /// Sets the rate, if it is time to.
+    pub fn vary(&mut self, now: Nanos) -> io::Result<()> {
+        if now < self.next_rate_at {
+            return Ok(());
+        }
+        let Some(varying) = &mut self.varying else {
+            return Ok(());
+        };
+        self.next_rate_at = now + RATE_PERIOD;
+        let (rate, _) = varying.sample(self.next_rate_at);
+        if rate != self.rate {
+            self.rate = rate;
+            let class = self.class();
+            self.netlink.change_class(self.device, HTB, CLASS, class)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the kernel's counters and returns the row of the interval that ends now.
+    pub fn sample(&mut self, now: Nanos) -> io::Result<[f64; 8]> {
+        let span = (now - self.observed_at).max(1);
+        self.observe(now)?;
+        let (seen, interval) = (self.seen, self.stats.take_interval());
+        let throughput = mbps(self.stats.take_bytes() as f64, span);
+        Ok([
+            seen.backlog as f64,
+            self.backlog_bytes() as f64,
+            interval.mean_sojourn(),
+            throughput,
+            (throughput * 1e6 / self.rate.max(1.0)).min(1.0),
+            interval.drops as f64,
+            interval.marks as f64,
+            if self.varying.is_some() {
+                self.rate * 1e-6
+            } else {
+                f64::NAN
+            },
+        ])
+    }
+
+    fn observe(&mut self, now: Nanos) -> io::Result<()> {
+        let queues = self.netlink.qdiscs(self.device)?;
+        let queue = queues.iter().find(|queue| queue.parent == CLASS);
+        let counters = queue.map_or(self.seen, |queue| queue.counters);
+        let drops = counters.drops - self.seen.drops;
+        let span = now - self.observed_at;
+        self.stats.length.add(self.seen.backlog, span);
+        self.capacity += self.rate * span as f64 / SECOND as f64;
+        self.seen = counters;
+        self.observed_at = now;
+        let bytes = self.backlog_bytes();
+        self.stats.bytes.set(now, bytes);
+        self.stats.max_bytes = self.stats.max_bytes.max(bytes);
+        self.stats.drops += drops;
+        self.stats.interval.drops += drops;
+        self.inside
+            .retain(|_, (entered, _)| now - *entered < FORGOTTEN);
+        Ok(())
+    }
+
+    /// Bytes that wait, counted as at our own links.
+    fn backlog_bytes(&self) -> u64 {
+        let headers = self.seen.backlog * ETHERNET;
+        self.seen.backlog_bytes.saturating_sub(headers)
+            + self.seen.backlog * u64::from(self.link.header)
+    }
+
+    /// Ends the warm-up.
+    pub fn reset(&mut self, now: Nanos) -> io::Result<()> {
+        self.observe(now)?;
+        self.stats
+            .reset(now, self.arrivals, self.backlog_bytes(), 0);
+        self.capacity = 0.0;
+        Ok(())
+    }
+
+    /// What is known at the end of the run, `span` after the warm-up.
+    pub fn at_end(&mut self, end: Nanos, span: Nanos) -> io::Result<LinkAtEnd> {
+        self.observe(end)?;
+        self.stats.bytes.advance(end);
+        let used = self.stats.sent_bytes as f64 * 8.0 / self.capacity.max(1.0);
+        Ok(LinkAtEnd {
+            arrivals: self.arrivals,
+            backlog: (self.seen.backlog, self.backlog_bytes()),
+            span,
+            utilization: Some(used.min(1.0)),
+            greedy_flows: 0,
+        })
+    }
+
+    /// The link of the plan.
+    pub fn planned(&self) -> &PlanLink {
+        &self.link
+    }
+}
+
+/// Puts a queue discipline into HTB's class.
+fn add_queue(device: &str, words: &str) -> io::Result<()> {
+    let start = [
+        "qdisc", "add", "dev", device, "parent", "1:1", "handle", "10:",
+    ];
+    let arguments = start.into_iter().chain(words.split_whitespace());
+    let done = Command::new("tc").args(arguments).output();
+    let done = doing(|| "starting tc".to_owned(), done)?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&done.stderr).into_owned();
+    Err(io::Error::other(format!(
+        "tc qdisc add {words}: {}",
+        why.trim()
+    )))
+}

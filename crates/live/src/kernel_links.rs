@@ -1,0 +1,196 @@
+//! All links of the kernel in a run: which packets cross which, and their part of the outcome.
+
+use std::io;
+
+use bloatlab_outcome::metrics::{
+    F_DROPPED_AQM, F_DROPPED_OVERFLOW, F_DROPS_L4, F_LOSS_RATE_L4, F_MARKS_L4, F_RESIDUE,
+    F_RX_PACKETS, F_TX_PACKETS, L_LOSS_EVENTS,
+};
+use bloatlab_outcome::{Distribution, LinkInfo, MS, MetricId, Outcome, Sheet};
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
+use bloatlab_units::{Nanos, SECOND, Streams};
+
+use crate::directory::Owner;
+use crate::frame::Frame;
+use crate::kernel_link::KernelLink;
+use crate::packet_socket::PacketSocket;
+
+/// Metrics of flows that count packets in our network. The kernel's links come before it, so there are none.
+const COUNTED_BY_US: [MetricId; 8] = [
+    F_DROPPED_AQM,
+    F_DROPPED_OVERFLOW,
+    F_DROPS_L4,
+    F_LOSS_RATE_L4,
+    F_MARKS_L4,
+    F_RESIDUE,
+    F_RX_PACKETS,
+    F_TX_PACKETS,
+];
+
+/// A link and its sample.
+type Row = (u32, [f64; 8]);
+
+/// The links of the kernel. Without one, every frame goes to our network at once.
+#[derive(Default)]
+pub(crate) struct KernelLinks {
+    links: Vec<KernelLink>,
+    /// By flow and direction: the link that its packets cross.
+    routes: Vec<[Option<usize>; 2]>,
+    /// Index of the socket of the first link's exit.
+    first_exit: usize,
+    sample_interval: Nanos,
+    next_sample: Nanos,
+    warmup: Nanos,
+    is_warm: bool,
+    /// Rows of the links by their instant, s.
+    rows: Vec<(f64, Vec<Row>)>,
+}
+
+impl KernelLinks {
+    /// Makes the links of a plan. Returns the sockets of their exits, which follow `first_exit` others.
+    ///
+    /// # Errors
+    /// The kernel refuses something.
+    pub fn make(
+        plan: &Plan,
+        flows: &[&PlanFlow],
+        first_exit: usize,
+        seed: u64,
+    ) -> io::Result<(Self, Vec<PacketSocket>)> {
+        let streams = Streams::new(seed);
+        let (mut links, mut exits) = (Vec::new(), Vec::new());
+        for (number, planned) in plan.boxes.iter().enumerate() {
+            if let PlanBoxKind::Link(link) = &planned.kind {
+                let (link, exit) = KernelLink::make(plan, number, link, &streams)?;
+                links.push(link);
+                exits.push(exit);
+            }
+        }
+        let crossed = |path: &[usize]| links.iter().position(|link| path.contains(&link.number));
+        let routes = flows
+            .iter()
+            .map(|flow| [crossed(&flow.forward), crossed(&flow.reverse)]);
+        let this = Self {
+            routes: routes.collect(),
+            links,
+            first_exit,
+            sample_interval: plan.sample_interval,
+            next_sample: plan.sample_interval,
+            warmup: plan.warmup,
+            is_warm: plan.warmup == 0,
+            rows: Vec::new(),
+        };
+        Ok((this, exits))
+    }
+
+    /// Takes a frame of a host to the link that it crosses. Returns true if our network is to have it now.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub fn pass(
+        &mut self,
+        from: usize,
+        at: Nanos,
+        (owner, frame, bytes): (&Owner, &Frame, &[u8]),
+    ) -> io::Result<bool> {
+        if self.links.is_empty() {
+            return Ok(true);
+        }
+        if let Some(index) = from.checked_sub(self.first_exit) {
+            self.links[index].leave(at, owner, frame);
+            return Ok(true);
+        }
+        let Some(index) = self.routes[owner.flow][usize::from(owner.direction)] else {
+            return Ok(true);
+        };
+        // What the queue has no room for is in the kernel's count of drops.
+        self.links[index].enter(at, owner, frame, bytes)?;
+        Ok(false)
+    }
+
+    /// When something is to be done next.
+    pub fn next_at(&self) -> Nanos {
+        let changes = self.links.iter().map(KernelLink::next_at);
+        let sample = if self.links.is_empty() {
+            Nanos::MAX
+        } else {
+            self.next_sample
+        };
+        changes.fold(sample, Nanos::min)
+    }
+
+    /// Sets rates and takes samples that are due.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub fn turn(&mut self, now: Nanos) -> io::Result<()> {
+        for link in &mut self.links {
+            link.vary(now)?;
+        }
+        if !self.is_warm && now >= self.warmup {
+            self.is_warm = true;
+            self.links.iter_mut().try_for_each(|link| link.reset(now))?;
+        }
+        if !self.links.is_empty() && now >= self.next_sample {
+            self.sample(now)?;
+            self.next_sample += self.sample_interval;
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, now: Nanos) -> io::Result<()> {
+        let links = self.links.iter_mut().enumerate();
+        let rows = links.map(|(index, link)| Ok((index as u32, link.sample(now)?)));
+        let rows = rows.collect::<io::Result<_>>()?;
+        self.rows.push((now as f64 / SECOND as f64, rows));
+        Ok(())
+    }
+
+    /// Adds the links to the outcome of our network.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub fn finish(mut self, plan: &Plan, outcome: &mut Outcome) -> io::Result<()> {
+        if self.links.is_empty() {
+            return Ok(());
+        }
+        self.sample(
+            plan.duration
+                .max(self.next_sample - self.sample_interval + 1),
+        )?;
+        for (time, rows) in &self.rows {
+            outcome.link_series.extend(*time, rows);
+        }
+        let mut sheet = Sheet::default();
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let end = link.at_end(plan.duration, plan.duration - plan.warmup)?;
+            link.stats.measure(&mut sheet, index, &end);
+            let planned = link.planned();
+            outcome.links.push(LinkInfo {
+                name: plan.boxes[link.number].name.clone(),
+                rate: planned.rate.0 as f64 * 1e-6,
+                delay: planned.delay as f64 * MS,
+                queue: planned.queue.kind(),
+                bearer: None,
+            });
+            for (quantity, histogram) in [
+                ("sojourn", std::mem::take(&mut link.stats.sojourn)),
+                ("queue_packets", link.stats.length.histogram()),
+            ] {
+                outcome.distributions.push(Distribution {
+                    scope: "link",
+                    entity: index as u32,
+                    quantity,
+                    histogram,
+                });
+            }
+        }
+        // The kernel does not say which flow a dropped packet belongs to.
+        sheet.0.retain(|value| value.metric != L_LOSS_EVENTS);
+        outcome.link_metrics = sheet.0;
+        outcome
+            .flow_metrics
+            .retain(|value| !COUNTED_BY_US.contains(&value.metric));
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Runs a scenario on the real Linux stack: hosts in network namespaces, and our network between them in real time.
+//!
+//! The crate is empty on other systems than Linux.
+
+#![cfg(target_os = "linux")]
+
+mod buffers;
+mod clock;
+mod directory;
+mod error;
+pub mod ethtool;
+mod frame;
+mod frame_store;
+mod hosts;
+mod kernel_link;
+mod kernel_links;
+mod kernel_queue;
+mod laid;
+mod lateness;
+mod layout;
+mod link;
+mod namespace;
+pub mod netlink;
+mod packet_socket;
+mod probe;
+mod refusals;
+mod run;
+pub mod sandbox;
+mod steal;
+pub mod sysctl;
+mod waiting;
+
+pub use clock::Clock;
+pub use directory::{FIRST_PORT, MAX_FLOWS};
+pub use error::Error;
+pub use hosts::{End, FlowKind, FlowSpec, Hosts};
+pub use laid::{Device, HOST_DEVICE, HOST_MAC, Laid, lay};
+pub use lateness::Lateness;
+pub use layout::{FlowRefusal, Host, Layout, MOST_NAMESPACES, address, flows_of, layout};
+pub use namespace::Namespace;
+pub use probe::{Probe, Scheduling, probe};
+pub use refusals::{Refusal, refusals};
+pub use run::{LinkKind, RunOptions, run};
+pub use sandbox::enter;

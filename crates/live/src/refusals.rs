@@ -1,0 +1,214 @@
+//! What Linux, or this machine, cannot run of a scenario.
+
+use std::fs;
+use std::sync::Arc;
+
+use bloatlab_aqm::QueueConfig;
+use bloatlab_cc::CcConfig;
+use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario};
+
+use crate::buffers::with_buffers;
+use crate::kernel_queue::tc_words;
+use crate::layout::{flows_of, layout};
+use crate::probe::{congestion_controls, queue_error};
+use crate::run::LinkKind;
+
+/// Something that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The path of the key, such as `flows.0.cca`.
+    pub path: String,
+    /// Why it cannot be run.
+    pub reason: String,
+}
+
+/// What cannot be run of a scenario, each key once.
+pub fn refusals(scenario: &Scenario, plan: Plan, link: LinkKind) -> Vec<Refusal> {
+    let plan = &*with_buffers(&Arc::new(plan));
+    let paths = flow_paths(scenario, plan);
+    let path_of = |flow: usize, key: &str| match (paths.get(flow), key) {
+        (None, _) => "flows".to_owned(),
+        (Some(path), "") => path.clone(),
+        (Some(path), key) => format!("{path}.{key}"),
+    };
+    let mut found: Vec<Refusal> = Vec::new();
+    for (index, flow) in flows_of(plan).enumerate() {
+        if flow.traffic.is_tcp()
+            && let Err((key, reason)) = check_congestion_control(flow)
+        {
+            let path = path_of(index, &key);
+            found.push(Refusal { path, reason });
+        }
+    }
+    for refusal in layout(plan).err().unwrap_or_default() {
+        found.push(Refusal {
+            path: path_of(refusal.flow, &refusal.key),
+            reason: refusal.reason,
+        });
+    }
+    found.extend(check_python_queues(scenario, plan));
+    if link == LinkKind::Kernel {
+        found.extend(check_kernel_links(scenario, plan));
+    }
+    // Equal flows of one table give equal refusals.
+    found.dedup();
+    let mut seen = std::collections::HashSet::new();
+    found.retain(|refusal| seen.insert(refusal.path.clone()));
+    found
+}
+
+/// The paths of the flows in the document, by the index of the flow: those that exist from the start, then those that the timeline adds.
+fn flow_paths(scenario: &Scenario, plan: &Plan) -> Vec<String> {
+    let flows = scenario.flows.iter().enumerate();
+    let first =
+        flows.flat_map(|(index, flow)| (0..flow.count).map(move |_| format!("flows.{index}")));
+    let changes = plan.timeline.iter().enumerate();
+    let later = changes.flat_map(|(index, change)| {
+        let added = change.effects.iter();
+        let added = added.filter(|effect| matches!(effect, Effect::Start(_)));
+        added.map(move |_| format!("timeline.{index}.value"))
+    });
+    first.chain(later).collect()
+}
+
+/// Refuses queues in Python, which only the simulator runs.
+fn check_python_queues(scenario: &Scenario, plan: &Plan) -> Vec<Refusal> {
+    let is_python = |queue: &QueueConfig| matches!(queue, QueueConfig::Python(_));
+    let links = links(plan).filter(|(_, _, link)| is_python(&link.queue));
+    let first = links.map(|(index, name, link)| queue_path(scenario, index, name, link));
+    let changes = plan.timeline.iter().enumerate();
+    let later = changes.filter(|(_, change)| {
+        let mut effects = change.effects.iter();
+        effects.any(|effect| matches!(effect, Effect::Queue { queue, .. } if is_python(queue)))
+    });
+    let later = later.map(|(index, _)| format!("timeline.{index}.value"));
+    let refuse = |path| Refusal {
+        path,
+        reason: "is a Python class, which only the simulator runs".to_owned(),
+    };
+    first.chain(later).map(refuse).collect()
+}
+
+/// The links of a plan with their indices and names.
+fn links(plan: &Plan) -> impl Iterator<Item = (usize, &str, &PlanLink)> {
+    let boxes = plan.boxes.iter().enumerate();
+    boxes.filter_map(|(index, planned)| match &planned.kind {
+        PlanBoxKind::Link(link) => Some((index, planned.name.as_str(), &**link)),
+        _ => None,
+    })
+}
+
+/// Where the document has the queue of a link, or what gives the link its queue.
+fn queue_path(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) -> String {
+    let path = scenario.queue_path(index, name, link);
+    path.unwrap_or_else(|| match scenario.dumbbell {
+        Some(_) => "dumbbell.access_rate".to_owned(),
+        None => "boxes".to_owned(),
+    })
+}
+
+/// Refuses a congestion control that Linux or this kernel lacks, and parameters that are not the kernel's.
+fn check_congestion_control(flow: &PlanFlow) -> Result<(), (String, String)> {
+    let at = |key: &str| {
+        if key == "kind" {
+            "cca".to_owned()
+        } else {
+            format!("cca.{key}")
+        }
+    };
+    if let CcConfig::Python(_) = flow.cca {
+        return Err((
+            at("kind"),
+            "is a Python class, which only the simulator runs".into(),
+        ));
+    }
+    let algorithm = flow.cca.linux().map_err(|why| {
+        let (key, reason) = why.split_once(": ").unwrap_or(("kind", &why));
+        (at(key), reason.to_owned())
+    })?;
+    let available = congestion_controls();
+    if !available.iter().any(|name| name == algorithm.name) {
+        let name = algorithm.name;
+        let module = algorithm.module.map_or(String::new(), |module| {
+            format!("; `modprobe {module}` as root may load it")
+        });
+        let known = available.join(", ");
+        let why =
+            format!("this kernel has no congestion control `{name}` (it has {known}){module}");
+        return Err((at("kind"), why));
+    }
+    for parameter in &algorithm.parameters {
+        let file = fs::read_to_string(&parameter.file).ok();
+        let now = file.and_then(|text| text.trim().parse().ok());
+        let now: u32 = now.unwrap_or(parameter.default);
+        if now != parameter.value {
+            let value = parameter.value;
+            let why = format!(
+                "is {value} in Linux, where it is {now} for all connections of this machine; a run may not change that"
+            );
+            return Err((at(parameter.ours), why));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what the kernel's links cannot do.
+fn check_kernel_links(scenario: &Scenario, plan: &Plan) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    let mut refuse = |path: String, reason: String| found.push(Refusal { path, reason });
+    if scenario.cell.is_some() {
+        let why = "the kernel has no 5G cell; use the link userspace";
+        refuse("cell".into(), why.into());
+        return found;
+    }
+    if !plan.timeline.is_empty() {
+        let why = "changes during a run are only made to our own links; use the link userspace";
+        refuse("timeline".into(), why.into());
+    }
+    if scenario
+        .dumbbell
+        .as_ref()
+        .is_some_and(|given| given.access_rate.is_some())
+    {
+        let why =
+            "a path crosses several links, and the kernel's link is one; use the link userspace";
+        refuse("dumbbell.access_rate".into(), why.into());
+        return found;
+    }
+    for (index, name, link) in links(plan) {
+        if let QueueConfig::Python(_) = link.queue {
+            continue;
+        }
+        let queue = queue_path(scenario, index, name, link);
+        let place = queue.rsplit_once('.').map_or("boxes", |(place, _)| place);
+        if link.device_packets > 1 {
+            let why = "HTB has no ring of a device; use 0 or 1, or the link userspace";
+            refuse(format!("{place}.device_packets"), why.into());
+        }
+        match tc_words(link) {
+            Err(why) => refuse(queue, why),
+            Ok(words) => {
+                if let Some(why) = queue_error(&words) {
+                    let why = format!("this kernel refuses `tc qdisc add ... {words}` ({why})");
+                    refuse(queue, why);
+                }
+            }
+        }
+    }
+    let mut paths = flows_of(plan).flat_map(|flow| [&flow.forward, &flow.reverse]);
+    let crossed = |path: &&Vec<usize>| {
+        let is_link = |&&number: &&usize| matches!(plan.boxes[number].kind, PlanBoxKind::Link(_));
+        path.iter().filter(is_link).count()
+    };
+    if paths.any(|path| crossed(&path) > 1) {
+        let why =
+            "a path crosses several links, and the kernel's link is one; use the link userspace";
+        let key = if scenario.parking_lot.is_some() {
+            "parking_lot"
+        } else {
+            "boxes"
+        };
+        refuse(key.into(), why.into());
+    }
+    found
+}

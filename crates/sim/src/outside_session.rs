@@ -1,0 +1,270 @@
+//! A session whose hosts are outside: packets and reports come in, orders and packets go out.
+
+use std::sync::Arc;
+
+use bloatlab_aqm::{Ecn, Packet as _};
+use bloatlab_scenario::Plan;
+use bloatlab_units::Nanos;
+
+use crate::RunError;
+use crate::application::{Actions, Writes};
+use crate::control::Control;
+use crate::engine::Engine;
+use crate::flow::Flow;
+use crate::outside::{Delivery, Entry, Order, Outside, Report};
+use crate::packet::Packet;
+use crate::plugins::Plugins;
+use crate::schedule::application;
+use crate::session::Session;
+
+impl<'a> Session<'a> {
+    /// Builds the network of a plan whose hosts are outside. No time has passed yet.
+    ///
+    /// The caller takes the [`orders`](Self::take_orders) and lets the hosts carry them out, brings what they [`report`](Self::report), lets their
+    /// packets [`enter`](Self::enter), and takes the [`deliveries`](Self::take_deliveries). Congestion controls and TCP settings of the plan are up
+    /// to the hosts.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_hosts_outside(
+        plan: impl Into<Arc<Plan>>,
+        seed: u64,
+        record_packets: bool,
+        plugins: &'a dyn Plugins,
+        control: &'a Control,
+    ) -> Result<Self, RunError> {
+        let outside = Some(Outside::default());
+        let engine = Engine::build(plan.into(), seed, plugins, control, record_packets, outside)?;
+        engine.check_changes()?;
+        Ok(Self(engine))
+    }
+
+    /// The instant of the next event in the network or of an application. Nothing happens before it unless a packet or a report comes in.
+    pub fn next_at(&mut self) -> Nanos {
+        let timeline = self.0.plan.timeline.get(self.0.changes_applied);
+        let change = timeline.map_or(self.0.end, |change| change.at);
+        self.0.network.schedule.next_at().min(change)
+    }
+
+    /// A packet of a host enters the network at the present instant.
+    pub fn enter(&mut self, entry: &Entry) {
+        let engine = &mut self.0;
+        let now = engine.now();
+        let number = (entry.flow as u32, entry.connection);
+        let mut packet = Packet::new(number.0, number.1, entry.direction, entry.protocol);
+        packet.set_out(entry.size, entry.ecn, entry.follows);
+        packet.set_dscp(entry.dscp);
+        packet.segment = entry.segment;
+        packet.segment.window = entry.tag;
+        if let Some(fates) = engine.network.log.fates() {
+            fates.enter(entry.tag, entry.segment.window);
+        }
+        if let Flow::Outside(flow) = &mut engine.flows[entry.flow] {
+            flow.on_departure(now, &packet);
+        }
+        engine.network.enter(&mut packet);
+    }
+
+    /// Appends the packets that reached the end of their paths, and the tags of those that were dropped and of those that were copied.
+    pub fn take_deliveries(
+        &mut self,
+        deliveries: &mut Vec<Delivery>,
+        lost: &mut Vec<u32>,
+        copied: &mut Vec<u32>,
+    ) {
+        if let Some(outside) = &mut self.0.outside {
+            deliveries.append(&mut outside.deliveries);
+        }
+        if let Some(fates) = self.0.network.log.fates() {
+            lost.append(&mut fates.lost);
+            copied.append(&mut fates.copied);
+        }
+    }
+
+    /// Appends what the hosts are to do.
+    pub fn take_orders(&mut self, orders: &mut Vec<Order>) {
+        if let Some(outside) = &mut self.0.outside {
+            orders.append(&mut outside.orders);
+        }
+    }
+
+    /// A host reports something. The instants of a flow's reports may not decrease.
+    pub fn report(&mut self, report: &Report) {
+        self.0.on_report(report);
+    }
+}
+
+impl Engine<'_> {
+    /// Gives an order to the hosts outside.
+    pub(crate) fn order(&mut self, order: Order) {
+        if let Some(outside) = &mut self.outside {
+            outside.orders.push(order);
+        }
+    }
+
+    /// A packet reached a host outside.
+    #[cold]
+    pub(crate) fn deliver_outside(&mut self, packet: &Packet) {
+        let at = self.now();
+        if let Flow::Outside(flow) = &mut self.flows[packet.flow_index()] {
+            flow.on_arrival(at, packet);
+        }
+        if let Some(outside) = &mut self.outside {
+            outside.deliveries.push(Delivery {
+                at,
+                tag: packet.segment.window,
+                is_marked: packet.ecn() == Ecn::Ce,
+                is_damaged: packet.is_damaged(),
+            });
+        }
+    }
+
+    fn on_report(&mut self, report: &Report) {
+        match *report {
+            Report::Written { flow, at, bytes } => {
+                if let Flow::Outside(flow) = &mut self.flows[flow] {
+                    flow.log.write(at, bytes);
+                }
+            }
+            Report::Read {
+                flow,
+                connection,
+                end,
+                at,
+                bytes,
+            } => self.on_outside_read((flow, connection), end, at, bytes),
+            Report::Failed { flow, connection } => self.on_outside_failure(flow, connection),
+            Report::Observed {
+                flow,
+                connection,
+                at,
+                state,
+            } => {
+                if let Flow::Outside(flow) = &mut self.flows[flow]
+                    && flow.connection == connection
+                {
+                    flow.observe(at, state);
+                }
+            }
+            Report::Datagram {
+                flow,
+                departure,
+                at,
+                size,
+            } => {
+                if let Flow::Udp(flow) = &mut self.flows[flow] {
+                    flow.receive(departure, at, size);
+                }
+            }
+            Report::Fetched { flow, at, took } => self.on_fetched(flow, at, took),
+            Report::Echo {
+                flow,
+                departure,
+                at,
+            } => self.on_echo_reply(flow, departure, at),
+        }
+    }
+
+    fn on_outside_read(
+        &mut self,
+        (index, connection): (usize, u64),
+        end: usize,
+        at: Nanos,
+        bytes: u64,
+    ) {
+        let Flow::Outside(flow) = &mut self.flows[index] else {
+            return;
+        };
+        if flow.connection != connection {
+            return;
+        }
+        if end == 1 {
+            flow.first_read_at = flow.first_read_at.min(at);
+            flow.stats.delivered += bytes;
+            flow.stats.delay_sum += flow.log.read(at, bytes);
+        }
+        if flow.application.reads() {
+            let actions = flow.application.on_read(at, end, bytes);
+            self.carry_out_outside(index, at, &actions);
+        }
+    }
+
+    fn on_fetched(&mut self, index: usize, at: Nanos, took: Nanos) {
+        if let Flow::Outside(flow) = &mut self.flows[index]
+            && at.saturating_sub(took) >= self.warmup
+        {
+            flow.on_fetched(took);
+            self.push_probe(index, at, took);
+        }
+    }
+
+    fn on_outside_failure(&mut self, index: usize, connection: u64) {
+        let now = self.now();
+        let Flow::Outside(flow) = &mut self.flows[index] else {
+            return;
+        };
+        if flow.connection == connection {
+            flow.connections_failed += 1;
+            let actions = flow.application.on_handshake_failure(now);
+            self.carry_out_outside(index, now, &actions);
+        }
+    }
+
+    /// Gives the hosts the orders for what the application of a flow wants done since `at`.
+    pub(crate) fn carry_out_outside(&mut self, index: usize, at: Nanos, actions: &Actions) {
+        let Flow::Outside(flow) = &mut self.flows[index] else {
+            return;
+        };
+        flow.stats.failed_fetches += u64::from(actions.has_failed);
+        if actions.is_complete {
+            flow.completed_at = flow.completed_at.min(at);
+        }
+        let writes = flow.application_writes;
+        if actions.write > 0 && writes != Writes::Endlessly {
+            flow.log.write(at, actions.write);
+        }
+        if let Some(asked) = actions.answered.filter(|&asked| asked >= self.warmup) {
+            let fetches = flow.stats.fetches.get_or_insert_default();
+            fetches.record(at - asked);
+            self.push_probe(index, at, at - asked);
+        }
+        let Flow::Outside(flow) = &mut self.flows[index] else {
+            return;
+        };
+        if actions.replaces_connection {
+            flow.replace_connection();
+        }
+        let connection = flow.connection;
+        if actions.replaces_connection {
+            self.order(Order::Forget { flow: index });
+        }
+        if let Some(from) = actions.open {
+            self.order(Order::Open {
+                flow: index,
+                connection,
+                from,
+            });
+        }
+        if actions.write > 0 {
+            self.order(Order::Write {
+                flow: index,
+                bytes: actions.write,
+                last: writes == Writes::Once,
+            });
+        }
+        if actions.request > 0 {
+            self.order(Order::Request {
+                flow: index,
+                bytes: actions.request,
+            });
+        }
+        if actions.starts_program {
+            self.order(Order::Start { flow: index });
+        }
+        if let Some(at) = actions.wake_at {
+            let now = self.now();
+            let wake = application::WAKE;
+            self.application_event(at.max(now), index, wake);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+"""One run in real time at once: two would take CPU time from each other, and measure that."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bloatlab.errors import EngineError
+
+LOCK = "lock"
+RUN = "run-"
+MOST_NAMES = 10
+_log = logging.getLogger("bloatlab")
+
+
+@contextmanager
+def turn(wait: Callable[[], None]) -> Iterator[Path]:
+    """Waits until no other run of this user is under way, and gives a temporary directory for this one.
+
+    The kernel releases the lock when its holder dies. What a killed run left is removed by the next one.
+
+    Args:
+        wait: Called again and again while another run has the lock; pauses for a moment, or raises to give up.
+
+    Raises:
+        EngineError: There is no place for temporary files.
+    """
+    try:
+        home = _home()
+        descriptor = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise EngineError(f"{error.filename}: {error.strerror or error}") from error
+    try:
+        if not _take(descriptor):
+            _log.warning("bloatlab: waits for another run in real time%s", _holder(descriptor))
+            while not _take(descriptor):
+                wait()
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        for left in home.glob(f"{RUN}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=RUN, dir=home) as directory:
+            yield Path(directory)
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(descriptor: int) -> str:
+    process = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+    return f" (of process {process})" if process.isdigit() else ""
+
+
+def _home() -> Path:
+    """The directory of this user's runs, among the temporary files.
+
+    Others can take a name there, and in a user namespace another user has the same number. Then the next name is tried.
+
+    Raises:
+        EngineError: Others have taken all names.
+        OSError: There is no directory for temporary files.
+    """
+    first = Path(tempfile.gettempdir()) / f"bloatlab-{os.getuid()}"
+    for name in (first, *(first.with_name(f"{first.name}-{number}") for number in range(1, MOST_NAMES))):
+        with suppress(FileExistsError):
+            name.mkdir(mode=0o700)
+        found = name.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+            return name
+    raise EngineError(f"{first}: belongs to another user; set TMPDIR to a directory of yours")

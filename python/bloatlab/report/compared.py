@@ -1,0 +1,132 @@
+"""The page that compares two engines: their metrics, and their time series over each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from bloatlab.analysis.compare import Comparison, Row
+from bloatlab.report import text
+from bloatlab.report.current import COMPARED
+from bloatlab.report.drawing import Renderer
+from bloatlab.report.metric_tables import Cell
+from bloatlab.report.model import PlainTable
+from bloatlab.report.page import NAME, draw_figure, render, write
+from bloatlab.store import Store
+from bloatlab.store.text import readable
+
+MOST_POINTS = 4
+"""Largest number of points whose time series are drawn."""
+MOST_METRICS = 100
+
+
+def make_compared_page(store: Store, found: Comparison, command: str) -> Path:
+    """Writes the page into the results directory.
+
+    Args:
+        store: The results.
+        found: The comparison of two of its engines.
+        command: The command that repeats it.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        StoreError: The page cannot be written.
+    """
+    with Renderer() as renderer:
+        from bloatlab.figures import find, source
+
+        runs = store.runs().filter(pl.col("engine").is_in([found.a, found.b]))
+        points = source.points_of_engines(runs)
+        figure = find("engine_series")
+        drawn = []
+        for place, point in enumerate(points[:MOST_POINTS]):
+            tables = source.of_engines(store, runs, point)
+            if figure.applicable(tables):
+                drawn.append((_label(store, point, points), draw_figure(renderer, figure, tables, f"p{place}-")))
+        page = render(
+            "compare.html",
+            title=f"{found.a} and {found.b}",
+            sentence=sentence(found),
+            command=command,
+            report=NAME if (store.directory / NAME).is_file() else "",
+            drawn=drawn,
+            left=max(0, len(points) - MOST_POINTS),
+            metrics=metrics_table(found),
+            suspect=suspect_table(found),
+            notes=notes(found),
+        )
+    return write(store.directory / COMPARED, page)
+
+
+def _label(store: Store, point: int, points: list[int]) -> str:
+    """The parameters of a point; empty if there is only one point."""
+    if len(points) < 2:
+        return ""
+    runs = store.runs().filter(point=point).head(1).select("run_id")
+    of = store.parameters().join(runs, on="run_id", how="semi").filter(pl.col("name") != "engine")
+    return ", ".join(f"{name} = {readable(value)}" for name, value in of.select("name", "value").iter_rows())
+
+
+def sentence(found: Comparison) -> str:
+    """How many metrics differ."""
+    if found.identical:
+        return f"All {len(found.rows)} values are equal."
+    if not found.judged:
+        return "One replication of each engine: noise cannot be judged, so these are differences only."
+    apart = sum(bool(row.differs) for row in found.rows)
+    return f"{apart} of {text.plural(len(found.rows), 'metric')} differ by more than noise."
+
+
+def metrics_table(found: Comparison) -> PlainTable:
+    """A table with one row per metric and point, the largest effect first."""
+    several = found.matched > 1
+    rows = [row for row in found.rows if not row.difference.identical]
+    columns = ["metric", *(["point"] if several else []), found.a, found.b, "difference", "unit", "change"]
+    columns += [f"{100 * found.confidence:g} % interval", "p adjusted", "beyond noise"] if found.judged else []
+    left = len(rows) - MOST_METRICS
+    notes = [f"The difference is {found.b} minus {found.a}."]
+    notes += [f"{left} more metrics with smaller effects are not shown; `bloatlab compare --json` gives all."] * (
+        left > 0
+    )
+    same = len(found.rows) - len(rows)
+    notes += [f"{text.plural(same, 'metric')} with equal values {'is' if same == 1 else 'are'} left out."] * (same > 0)
+    cells = [_cells(row, several=several, judged=found.judged) for row in rows[:MOST_METRICS]]
+    return PlainTable(columns, cells, "Metrics", sortable=True, note=" ".join(notes))
+
+
+def _cells(row: Row, *, several: bool, judged: bool) -> list[Cell]:
+    of = row.difference
+    numbers = [Cell(text.number(value), value) for value in (of.mean_a, of.mean_b, of.difference)]
+    change = of.difference / abs(of.mean_a) if of.mean_a else None
+    cells = [Cell(row.name, row.name), *([Cell(row.point)] if several else []), *numbers, Cell(row.unit)]
+    cells.append(Cell(text.percent(change), change))
+    if not judged:
+        return cells
+    interval = f"{text.number(of.interval.low)} to {text.number(of.interval.high)}" if of.interval else text.NONE
+    verdict = {True: "yes", False: "no", None: text.NONE}[row.differs]
+    return [*cells, Cell(interval), Cell(text.number(row.p_adjusted, 2), row.p_adjusted), Cell(verdict)]
+
+
+def suspect_table(found: Comparison) -> PlainTable | None:
+    """A table of the runs that are left out, and why. None if there are none."""
+    rows = [
+        [Cell(run.run_id[:10]), Cell(run.engine), Cell(str(run.seed), run.seed), Cell(run.reason)]
+        for run in found.suspect
+    ]
+    return PlainTable(["run", "engine", "seed", "reason"], rows, "Suspect runs, left out") if rows else None
+
+
+def notes(found: Comparison) -> list[tuple[str, str]]:
+    """Facts about the comparison."""
+    a, b = found.replications
+    versions = found.compared.get("engine_version", ("", ""))
+    return [
+        (found.a, readable(versions[0])),
+        (found.b, readable(versions[1])),
+        ("points", str(found.matched)),
+        ("replications", f"at least {a} and {b}, {'paired by seed' if found.paired else 'independent'}"),
+        ("correction", found.correction.title()),
+    ]
