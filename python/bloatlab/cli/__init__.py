@@ -35,10 +35,11 @@ def command(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
     from bloatlab.cli.app import app
+    from bloatlab.cli.shell_app import with_separator
     from bloatlab.errors import BloatlabError
 
     try:
-        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        result = app(with_separator(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _say(f"{error} (bloatlab --help)", 2)
     except BloatlabError as error:

@@ -27,6 +27,7 @@ from bloatlab.cli.options import (
     Traces,
     with_traces,
 )
+from bloatlab.cli.shell_app import USAGE, shell
 from bloatlab.cli.store_app import runs, store
 from bloatlab.cli.trace_app import trace
 
@@ -50,6 +51,7 @@ analysis_app.add_to(app)
 app.command(calc)
 app.command(store)
 app.command(runs)
+app.command(shell, usage=USAGE)
 
 
 @app.command(name="list")

@@ -34,6 +34,8 @@ Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 Format = Annotated[str, Parameter(metavar="FORMAT")]
 Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
 Link = Literal["userspace", "kernel"]
+BEFORE_COMMAND = "--"
+"""Everything behind it on the command line of `shell` is a command."""
 EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE")]
 
 

@@ -60,6 +60,7 @@ def execute(
     progress: Progress | None = None,
     command: str = "",
     after: Callable[[Writer, Summary], None] | None = None,
+    executor: Executor | None = None,
 ) -> Summary:
     """Runs what the store does not hold yet. A failed run is stored with its reason and does not stop the others.
 
@@ -72,6 +73,7 @@ def execute(
         progress: Told now and then how far it is.
         command: The command that asked for it, noted in the store.
         after: Called with the writer once all is run, to note claims.
+        executor: What makes the runs; absent: what the settings say.
 
     What runs leave beside their tables is written once all of them are done.
 
@@ -82,7 +84,8 @@ def execute(
     directory = local(directory)
     start = time.perf_counter()
     own = {("experiment", name): unit for planned in runs[:1] for name, unit in planned.measures.items()}
-    executor = executor_for(runs, settings)
+    if executor is None:
+        executor = executor_for(runs, settings)
     with contextlib.closing(executor), Writer(directory, units() | own) as writer:
         store = Store(directory)
         runs = with_repetitions(runs, store.finished())
