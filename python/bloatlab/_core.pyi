@@ -1,6 +1,6 @@
 """The simulator, in Rust. A run is a pure function of (scenario, seed)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 class ScenarioError(ValueError):
@@ -127,6 +127,9 @@ def tc(queue_json: str, device: str, every: bool = False) -> list[str]:
 def sysctl(flow_json: str, device: str) -> list[str]:
     """The commands that give a flow's TCP connection its settings on Linux; raises `ScenarioError` where Linux lacks one."""
 
+def program_kinds() -> list[str]:
+    """Kinds of traffic that are programs, which only engines in real time run."""
+
 def metric_definitions() -> str: ...
 def run(
     scenario_json: str,
@@ -153,5 +156,22 @@ def live_run(
     record_packets: bool,
     control: Control,
     files: str | None,
-) -> Outcome:
-    """Runs a scenario in real time, inside the namespaces that `live_enter` made."""
+    variables: Sequence[tuple[str, str]],
+    foreground: str | None = None,
+    samples: Samples | None = None,
+    uplink: int | None = None,
+) -> tuple[Outcome, int, int | None]:
+    """Runs a scenario in real time, inside the namespaces that `live_enter` made.
+
+    Returns the outcome, the time it took in ns, and the exit code of the program in the foreground.
+    """
+
+def live_show_instead(file: str, place: str) -> None:
+    """Shows a file in place of another one, in the mount namespace of `live_enter`."""
+
+class Samples:
+    """The samples of the links of a run that is under way."""
+
+    def __init__(self) -> None: ...
+    def take(self) -> str:
+        """Takes all new samples: a list of lists of rows of the table `link_series`, JSON."""

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from bloatlab import _core
-from bloatlab._core import ScenarioError, algorithms, metric_definitions, normalise, queue, schema, sysctl, tc
+from bloatlab._core import (
+    ScenarioError,
+    algorithms,
+    metric_definitions,
+    normalise,
+    program_kinds,
+    queue,
+    schema,
+    sysctl,
+    tc,
+)
 from bloatlab._core import engine_version as version
 
 __all__ = [
@@ -29,6 +39,7 @@ __all__ = [
     "metric_definitions",
     "normalise",
     "plan",
+    "program_kinds",
     "queue",
     "schema",
     "stored_plan",

@@ -382,7 +382,8 @@ def test_claims_of_several_engines_are_told_apart(capsys: pytest.CaptureFixture[
     given = ("reproduce", "deep-buffers", "--out", "r", "--json")
     assert run(capsys, *given)[0] == 0
     for _ in range(2):
-        assert run(capsys, *given, "--engine", "linux")[0] == 0
+        # Whether the claims hold is another matter: on Linux they are judged with other parameters.
+        assert json.loads(run(capsys, *given, "--engine", "linux")[1])["claims"]
     page = Path(run(capsys, "report", "r")[1].strip()).read_text()
     (name, *_) = (claim["name"] for claim in json.loads(run(capsys, *given)[1])["claims"])
     assert page.count(f">{name} (sim)<") == page.count(f">{name} (linux)<") == 1

@@ -146,7 +146,7 @@ fn place(
     }
 }
 
-/// The document without refused parts and with a limited duration, and its plan.
+/// The document without refused parts and with a limited duration, and its plan. `None`: there is no such document, or the simulator has no such traffic.
 pub fn valid(mut document: Value) -> Option<(Value, Plan)> {
     let read = |value: &Value| {
         let read = Scenario::from_value(value.clone());
@@ -156,7 +156,10 @@ pub fn valid(mut document: Value) -> Option<(Value, Plan)> {
     loop {
         let scenario = repaired_with(&mut document, read, mended)?;
         if let Ok(plan) = scenario.compile_within(&LIMITS) {
-            return Some((document, plan));
+            let programs = plan
+                .all_flows()
+                .filter_map(|flow| flow.traffic.programs(""));
+            return (programs.count() == 0).then_some((document, plan));
         }
         if !shortened(&mut document) {
             return None;

@@ -30,6 +30,8 @@ pub(crate) struct Directory {
     flows: Vec<Listed>,
     /// Flows of programs, which choose their ports themselves, by the addresses of both ends.
     programs: HashMap<[Ipv4Addr; 2], usize>,
+    /// The address of the host that talks to the world outside, and the flow that its packets belong to.
+    outward: Option<(Ipv4Addr, usize)>,
 }
 
 struct Listed {
@@ -56,11 +58,17 @@ impl Directory {
         });
     }
 
+    /// All that the receiver of a flow exchanges with addresses that no host has belongs to this flow.
+    pub fn open_outward(&mut self, flow: usize) {
+        self.outward = Some((self.flows[flow].addresses[1], flow));
+    }
+
     /// The owner of a frame. `None`: it belongs to no flow.
     pub fn owner(&mut self, frame: &Frame) -> Option<Owner> {
-        let flow = self.by_port(frame).or_else(|| self.by_addresses(frame))?;
+        let found = self.by_port(frame).or_else(|| self.by_addresses(frame));
+        let flow = found.or_else(|| self.outward(frame))?;
         let listed = &mut self.flows[flow];
-        let direction = usize::from(frame.addresses[0] != listed.addresses[0]);
+        let direction = usize::from(frame.addresses[0] == listed.addresses[1]);
         let [from, to] = frame.ports;
         let ports = if direction == 0 {
             [from, to]
@@ -94,6 +102,11 @@ impl Directory {
         let [from, to] = frame.addresses;
         let forward = self.programs.get(&[from, to]);
         forward.or_else(|| self.programs.get(&[to, from])).copied()
+    }
+
+    fn outward(&self, frame: &Frame) -> Option<usize> {
+        let (address, flow) = self.outward?;
+        frame.addresses.contains(&address).then_some(flow)
     }
 }
 

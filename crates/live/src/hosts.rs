@@ -14,7 +14,6 @@ mod udp;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
@@ -24,6 +23,8 @@ use bloatlab_units::Nanos;
 use crate::{Clock, Namespace};
 use mailbox::Mailbox;
 use thread::{Command, Server};
+
+pub use program::{Program, Streams};
 
 /// Where an end of a flow is.
 #[derive(Clone, Debug)]
@@ -46,13 +47,8 @@ pub enum FlowKind {
     Udp,
     /// ICMP echo requests of end 0. The kernel of end 1 answers.
     Echo,
-    /// A program at end 1. Its environment variable `BLOATLAB_SERVER` is the address of end 0.
-    Program {
-        /// The program and its arguments.
-        command: Vec<String>,
-        /// The file that gets its standard output.
-        output: PathBuf,
-    },
+    /// A program at end 1.
+    Program(Program),
 }
 
 /// A flow of the plan, as its hosts need to know it.

@@ -28,7 +28,7 @@ const COUNTED_BY_US: [MetricId; 8] = [
 ];
 
 /// A link and its sample.
-type Row = (u32, [f64; 8]);
+pub(crate) type Row = (u32, [f64; 8]);
 
 /// The links of the kernel. Without one, every frame goes to our network at once.
 #[derive(Default)]
@@ -121,9 +121,11 @@ impl KernelLinks {
 
     /// Sets rates and takes samples that are due.
     ///
+    /// Returns whether there is a new sample.
+    ///
     /// # Errors
     /// A device is gone.
-    pub fn turn(&mut self, now: Nanos) -> io::Result<()> {
+    pub fn turn(&mut self, now: Nanos) -> io::Result<bool> {
         for link in &mut self.links {
             link.vary(now)?;
         }
@@ -131,11 +133,17 @@ impl KernelLinks {
             self.is_warm = true;
             self.links.iter_mut().try_for_each(|link| link.reset(now))?;
         }
-        if !self.links.is_empty() && now >= self.next_sample {
+        let is_due = !self.links.is_empty() && now >= self.next_sample;
+        if is_due {
             self.sample(now)?;
             self.next_sample += self.sample_interval;
         }
-        Ok(())
+        Ok(is_due)
+    }
+
+    /// The rows of the last sample, and its instant in s.
+    pub fn last_sample(&self) -> Option<&(f64, Vec<Row>)> {
+        self.rows.last()
     }
 
     fn sample(&mut self, now: Nanos) -> io::Result<()> {
@@ -150,20 +158,18 @@ impl KernelLinks {
     ///
     /// # Errors
     /// A device is gone.
-    pub fn finish(mut self, plan: &Plan, outcome: &mut Outcome) -> io::Result<()> {
+    pub fn finish(mut self, plan: &Plan, end: Nanos, outcome: &mut Outcome) -> io::Result<()> {
         if self.links.is_empty() {
             return Ok(());
         }
-        self.sample(
-            plan.duration
-                .max(self.next_sample - self.sample_interval + 1),
-        )?;
+        self.sample(end.max(self.next_sample - self.sample_interval + 1))?;
+        let warmup = if self.is_warm { self.warmup } else { 0 };
         for (time, rows) in &self.rows {
             outcome.link_series.extend(*time, rows);
         }
         let mut sheet = Sheet::default();
         for (index, link) in self.links.iter_mut().enumerate() {
-            let end = link.at_end(plan.duration, plan.duration - plan.warmup)?;
+            let end = link.at_end(end, end - warmup)?;
             link.stats.measure(&mut sheet, index, &end);
             let planned = link.planned();
             outcome.links.push(LinkInfo {

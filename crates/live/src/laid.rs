@@ -165,7 +165,8 @@ fn side(settings: &LinuxSettings, addresses: &[Ipv4Addr]) -> io::Result<Side> {
         netlink.add_address(index, first, 32)?;
         netlink.add_local(index, others.iter().copied())?;
         let (network, prefix) = NETWORK;
-        netlink.add_route(index, network, prefix, first)?;
+        let congestion_control = settings.congestion_control.as_deref();
+        netlink.add_route(index, network, prefix, first, congestion_control)?;
     }
     check_device(&mut netlink, index, settings)?;
     Ok(Side { netlink, index })

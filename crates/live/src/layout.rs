@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 
 use bloatlab_scenario::traffic::Transport;
-use bloatlab_scenario::{Effect, Plan, PlanFlow, Traffic};
+use bloatlab_scenario::{Plan, PlanFlow, Traffic};
 use bloatlab_tcp::LinuxSettings;
 
 use crate::directory::MAX_FLOWS;
@@ -48,23 +48,12 @@ pub struct FlowRefusal {
     pub reason: String,
 }
 
-/// All flows of a plan: those that exist from the start, and those that its timeline adds.
-pub fn flows_of(plan: &Plan) -> impl Iterator<Item = &PlanFlow> {
-    let effects = plan.timeline.iter().flat_map(|change| &change.effects);
-    plan.flows
-        .iter()
-        .chain(effects.filter_map(|effect| match effect {
-            Effect::Start(flow) => Some(&**flow),
-            _ => None,
-        }))
-}
-
 /// Distributes the hosts of a plan over network namespaces.
 ///
 /// # Errors
 /// The flows that cannot be laid out.
 pub fn layout(plan: &Plan) -> Result<Layout, Vec<FlowRefusal>> {
-    let flows: Vec<&PlanFlow> = flows_of(plan).collect();
+    let flows: Vec<&PlanFlow> = plan.all_flows().collect();
     check_flows(&flows)?;
     let settings = settings(&flows)?;
     colour(&flows, &settings)
@@ -167,7 +156,12 @@ fn settings(flows: &[&PlanFlow]) -> Result<Vec<LinuxSettings>, Vec<FlowRefusal>>
             continue;
         }
         let wanted = match flow.tcp.linux() {
-            Ok(wanted) => wanted,
+            Ok(mut wanted) => {
+                if flow.traffic.programs("").is_some() {
+                    wanted.congestion_control = Some(linux_name(flow));
+                }
+                wanted
+            }
             Err(why) => {
                 let (key, reason) = why.split_once(": ").unwrap_or(("", &why));
                 refused.push(refusal(number, &format!("tcp.{key}"), reason));
@@ -223,6 +217,15 @@ fn without_tcp<'a>(mut used: impl Iterator<Item = &'a LinuxSettings>, size: u32)
     };
     let fitting = used.find(|settings| settings.mtu >= size);
     fitting.cloned().unwrap_or_else(own)
+}
+
+/// Linux's name of a flow's congestion control.
+pub(crate) fn linux_name(flow: &PlanFlow) -> String {
+    let kind = flow.cca.kind();
+    let names = bloatlab_cc::elsewhere();
+    let found = names.into_iter().find(|(known, _)| *known == kind);
+    let linux = found.and_then(|(_, elsewhere)| elsewhere.linux);
+    linux.map_or(kind, |linux| linux.name).to_owned()
 }
 
 /// Bytes of the largest IP packet that a kind of traffic without TCP sends.

@@ -6,6 +6,7 @@
 
 mod buffers;
 mod clock;
+mod command;
 mod directory;
 mod error;
 pub mod ethtool;
@@ -25,20 +26,25 @@ mod packet_socket;
 mod probe;
 mod refusals;
 mod run;
+mod samples;
 pub mod sandbox;
+mod servers;
 mod steal;
 pub mod sysctl;
+mod uplink;
 mod waiting;
 
 pub use clock::Clock;
 pub use directory::{FIRST_PORT, MAX_FLOWS};
 pub use error::Error;
-pub use hosts::{End, FlowKind, FlowSpec, Hosts};
+pub use hosts::{End, FlowKind, FlowSpec, Hosts, Program, Streams};
 pub use laid::{Device, HOST_DEVICE, HOST_MAC, Laid, lay};
 pub use lateness::Lateness;
-pub use layout::{FlowRefusal, Host, Layout, MOST_NAMESPACES, address, flows_of, layout};
+pub use layout::{FlowRefusal, Host, Layout, MOST_NAMESPACES, address, layout};
 pub use namespace::Namespace;
 pub use probe::{Probe, Scheduling, probe};
 pub use refusals::{Refusal, refusals};
-pub use run::{LinkKind, RunOptions, run};
+pub use run::{Finished, LinkKind, RunOptions, run};
+pub use samples::{Names, Sample, Samples};
 pub use sandbox::enter;
+pub use uplink::descriptor;

@@ -18,6 +18,7 @@ use crate::hosts::Hosts;
 use crate::kernel_links::KernelLinks;
 use crate::lateness::Lateness;
 use crate::packet_socket::{Batch, PacketSocket, Received};
+use crate::samples::Samples;
 use crate::waiting::wait;
 
 /// The longest time between two looks at whether the run is cancelled.
@@ -38,9 +39,23 @@ pub(crate) struct Link<'a> {
     pub sockets: Vec<PacketSocket>,
     pub clock: Clock,
     pub lateness: Lateness,
+    /// The flow whose program decides when the run ends.
+    pub foreground: Option<usize>,
+    /// Programs that have ended by themselves.
+    pub ended: Vec<Ended>,
+    /// Where the samples of the links go while the run lasts.
+    pub samples: Option<Samples>,
     /// Links of the kernel, which frames cross before our network.
     pub kernel: KernelLinks,
     pub work: Work,
+}
+
+/// A program that has ended by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub flow: usize,
+    /// Its exit code; 128 and the signal if one ended it.
+    pub code: i32,
 }
 
 /// What the link uses again in each turn.
@@ -61,14 +76,24 @@ pub(crate) struct Work {
 }
 
 impl Link<'_> {
-    /// Runs until just before the end of the run.
+    /// Runs until just before the end of the run, or until the program in the foreground has ended.
     pub fn run(&mut self, end: Nanos) -> Result<(), Error> {
         self.clock.sleep_until(0);
         while self.clock.now() < end {
             self.turn(end - 1)?;
+            if self.foreground_code().is_some() {
+                return Ok(());
+            }
             self.wait(end)?;
         }
         self.turn(end - 1)
+    }
+
+    /// The exit code of the program in the foreground, if it has ended.
+    pub fn foreground_code(&self) -> Option<i32> {
+        let flow = self.foreground?;
+        let ended = self.ended.iter().find(|ended| ended.flow == flow)?;
+        Some(ended.code)
     }
 
     /// Takes what came in, lets happen what is due, and hands on what came out.
@@ -78,6 +103,9 @@ impl Link<'_> {
         let now = self.clock.now().min(last);
         self.hosts.receive(&mut self.work.reports)?;
         for report in self.work.reports.drain(..) {
+            if let Report::Ended { flow, code, .. } = report {
+                self.ended.push(Ended { flow, code });
+            }
             self.session.report(&report);
         }
         let mut received = std::mem::take(&mut self.work.received);
@@ -88,7 +116,12 @@ impl Link<'_> {
         if !more {
             self.advance(now)?;
         }
-        self.kernel.turn(now)?;
+        if self.kernel.turn(now)?
+            && let Some(samples) = &self.samples
+            && let Some((time, rows)) = self.kernel.last_sample()
+        {
+            samples.add_rows(*time, rows);
+        }
         self.send()?;
         self.session.take_orders(&mut self.work.orders);
         if !self.work.orders.is_empty() {
@@ -118,7 +151,12 @@ impl Link<'_> {
 
     /// Lets everything happen that is due up to an instant.
     fn advance(&mut self, to: Nanos) -> Result<(), Error> {
-        self.session.advance(to)?;
+        let rows = self.session.advance(to)?;
+        if let Some(samples) = &self.samples
+            && !rows.links.is_empty()
+        {
+            samples.add(self.session.link_series());
+        }
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario}
 
 use crate::buffers::with_buffers;
 use crate::kernel_queue::tc_words;
-use crate::layout::{flows_of, layout};
-use crate::probe::{congestion_controls, queue_error};
+use crate::layout::layout;
+use crate::probe::{congestion_controls, find, queue_error};
 use crate::run::LinkKind;
 
 /// Something that cannot be run.
@@ -32,11 +32,17 @@ pub fn refusals(scenario: &Scenario, plan: Plan, link: LinkKind) -> Vec<Refusal>
         (Some(path), key) => format!("{path}.{key}"),
     };
     let mut found: Vec<Refusal> = Vec::new();
-    for (index, flow) in flows_of(plan).enumerate() {
+    for (index, flow) in plan.all_flows().enumerate() {
         if flow.traffic.is_tcp()
             && let Err((key, reason)) = check_congestion_control(flow)
         {
             let path = path_of(index, &key);
+            found.push(Refusal { path, reason });
+        }
+    }
+    for (index, flow) in plan.all_flows().enumerate() {
+        for (key, reason) in check_programs(flow) {
+            let path = path_of(index, key);
             found.push(Refusal { path, reason });
         }
     }
@@ -152,6 +158,28 @@ fn check_congestion_control(flow: &PlanFlow) -> Result<(), (String, String)> {
     Ok(())
 }
 
+/// Refuses programs that are not installed, and a code point that they would not use.
+fn check_programs(flow: &PlanFlow) -> Vec<(&'static str, String)> {
+    let Some(programs) = flow.traffic.programs("") else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for words in [&programs.client, &programs.server] {
+        if let Some(program) = words.first()
+            && !program.contains(['/', '$'])
+            && find(program).is_none()
+        {
+            let why = format!("the program `{program}` is not installed");
+            found.push(("traffic", why));
+        }
+    }
+    if flow.dscp != 0 {
+        let why = "programs choose their code points themselves; leave it out";
+        found.push(("dscp", why.to_owned()));
+    }
+    found
+}
+
 /// Refuses what the kernel's links cannot do.
 fn check_kernel_links(scenario: &Scenario, plan: &Plan) -> Vec<Refusal> {
     let mut found = Vec::new();
@@ -195,7 +223,9 @@ fn check_kernel_links(scenario: &Scenario, plan: &Plan) -> Vec<Refusal> {
             }
         }
     }
-    let mut paths = flows_of(plan).flat_map(|flow| [&flow.forward, &flow.reverse]);
+    let mut paths = plan
+        .all_flows()
+        .flat_map(|flow| [&flow.forward, &flow.reverse]);
     let crossed = |path: &&Vec<usize>| {
         let is_link = |&&number: &&usize| matches!(plan.boxes[number].kind, PlanBoxKind::Link(_));
         path.iter().filter(is_link).count()

@@ -1,29 +1,34 @@
 //! One run in real time, from the plan to the outcome.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bloatlab_outcome::metrics::{
     N_CPU_STEAL, N_DEVICE_DROPS, N_LINK_CPU, N_MAX_LATENESS, N_P50_LATENESS, N_P99_LATENESS,
 };
-use bloatlab_outcome::{Distribution, MS, Outcome, Sheet};
-use bloatlab_scenario::{Plan, PlanFlow};
+use bloatlab_outcome::{Distribution, MS, Outcome, Series, Sheet};
+use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_sim::{Control, NoPlugins, RunError, Session};
-use bloatlab_units::{MILLISECOND, Nanos};
+use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 
 use crate::buffers::with_buffers;
 use crate::clock::{Clock, thread_cpu_time};
 use crate::directory::{Directory, FIRST_PORT};
 use crate::error::Error;
-use crate::hosts::{End, FlowKind, FlowSpec, Hosts};
+use crate::hosts::{End, FlowKind, FlowSpec, Hosts, Program, Streams};
 use crate::kernel_link::without_links;
 use crate::kernel_links::KernelLinks;
 use crate::laid::{Laid, lay};
 use crate::lateness::Lateness;
-use crate::layout::{FlowRefusal, flows_of, layout};
+use crate::layout::{FlowRefusal, layout, linux_name};
 use crate::link::Link;
 use crate::packet_socket::PacketSocket;
+use crate::samples::{Names, Samples};
+use crate::servers::Servers;
 use crate::steal::CpuTime;
+use crate::uplink;
 use crate::waiting::Hurry;
 
 /// Time from the end of the preparations to the start of the run.
@@ -32,7 +37,7 @@ const LEAD: Nanos = 20 * MILLISECOND;
 const LONGEST_POLL: Nanos = 10 * MILLISECOND;
 
 /// How a scenario is run in real time.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct RunOptions {
     /// Seed of everything random in the network and in the applications.
     pub seed: u64,
@@ -40,8 +45,27 @@ pub struct RunOptions {
     pub record_packets: bool,
     /// Whose link and queues are used.
     pub link: LinkKind,
-    /// Directory for the files that programs print.
+    /// Directory for what programs print; `None`: it is not kept.
     pub files: Option<PathBuf>,
+    /// Variables for the environment and the arguments of programs.
+    pub variables: Vec<(String, String)>,
+    /// The flow whose program has the standard streams of this process. The run ends with it.
+    pub foreground: Option<String>,
+    /// Where the samples of the links go while the run lasts.
+    pub samples: Option<Samples>,
+    /// A socket to a process outside, which connects the server of the flow in the foreground with the world.
+    pub uplink: Option<OwnedFd>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it gave.
+    pub outcome: Outcome,
+    /// When it ended.
+    pub at: Nanos,
+    /// The exit code of the program in the foreground; `None`: there was none, or the time limit ended it.
+    pub code: Option<i32>,
 }
 
 /// Whose link and queues are used.
@@ -58,16 +82,15 @@ pub enum LinkKind {
 ///
 /// # Errors
 /// A plan that cannot be run, a run that is cancelled, or something that the operating system refuses.
-pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<Outcome, Error> {
+pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<Finished, Error> {
     let plan = with_buffers(&plan);
-    let flows: Vec<&PlanFlow> = flows_of(&plan).collect();
+    let flows: Vec<&PlanFlow> = plan.all_flows().collect();
     let mut laid = lay(&layout(&plan).map_err(|found| refused(&plan, &found))?)?;
-    let is_kernels = options.link == LinkKind::Kernel;
     let sockets = laid.ends.iter().map(|end| PacketSocket::open(end.index));
     let mut sockets = sockets.collect::<Result<Vec<_>, _>>()?;
     let mut kernel = KernelLinks::default();
     let mut network = Arc::clone(&plan);
-    if is_kernels {
+    if options.link == LinkKind::Kernel {
         let (links, exits) = KernelLinks::make(&plan, &flows, sockets.len(), options.seed)?;
         sockets.extend(exits);
         kernel = links;
@@ -80,17 +103,33 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<O
         &NoPlugins,
         control,
     )?;
+    let mut directory = directory(&flows, &laid);
+    let foreground = options.foreground.as_ref();
+    let foreground = foreground.and_then(|name| flows.iter().position(|flow| flow.name == *name));
+    if let (Some(socket), Some(flow)) = (&options.uplink, foreground) {
+        uplink::open(socket, &flows[flow].hosts, &mut laid)?;
+        directory.open_outward(flow);
+    }
+    if let Some(samples) = &options.samples {
+        samples.name(names(&plan, session.link_series()));
+    }
+    let programs = Programs {
+        options,
+        laid: &laid,
+    };
+    // They are killed after everything else has ended.
+    let _servers = programs.servers(&flows)?;
     let before = CpuTime::now();
     let clock = Clock::starting_in(LEAD);
     let (poll, phase) = polling(plan.sample_interval);
     let specs = flows.iter().enumerate();
     let specs = specs
-        .map(|(index, flow)| spec(index, flow, &laid))
+        .map(|(index, flow)| programs.spec(index, flow))
         .collect();
     let mut link = Link {
         session,
         hosts: Hosts::start(clock, specs, poll, phase)?,
-        directory: directory(&flows, &laid),
+        directory,
         keeps_buffers: flows
             .iter()
             .map(|flow| flow.tcp.segmentation_offload)
@@ -98,6 +137,9 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<O
         sockets,
         clock,
         lateness: Lateness::default(),
+        foreground,
+        ended: Vec::new(),
+        samples: options.samples.clone(),
         kernel,
         work: Default::default(),
     };
@@ -105,8 +147,13 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<O
     let hurry = Hurry::now();
     link.run(plan.duration)?;
     drop(hurry);
+    let code = link.foreground_code();
+    let at = match code {
+        Some(_) => link.session.now().max(1),
+        None => plan.duration,
+    };
     let mut lateness = link.lateness;
-    lateness.link_cpu = (thread_cpu_time() - cpu) as f64 / plan.duration as f64;
+    lateness.link_cpu = (thread_cpu_time() - cpu) as f64 / at as f64;
     lateness.device_drops += laid.device_drops()?;
     for socket in &mut link.sockets {
         lateness.device_drops += socket.drops()?;
@@ -114,10 +161,36 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<O
     lateness.steal = before
         .zip(CpuTime::now())
         .map(|(before, after)| after.steal_since(&before));
-    let mut outcome = link.session.finish()?;
-    link.kernel.finish(&plan, &mut outcome)?;
+    let mut outcome = match code {
+        Some(_) => link.session.finish_now()?,
+        None => link.session.finish()?,
+    };
+    link.kernel.finish(&plan, at, &mut outcome)?;
+    let failed = link
+        .ended
+        .iter()
+        .filter(|ended| ended.code != 0 && Some(ended.flow) != foreground);
+    let failed = failed.map(|ended| {
+        let name = &flows[ended.flow].name;
+        format!(
+            "the program of flow `{name}` ended with exit code {}",
+            ended.code
+        )
+    });
+    let doubts: Vec<String> = lateness.doubt().into_iter().chain(failed).collect();
+    outcome.suspect = (!doubts.is_empty()).then(|| doubts.join("; "));
     add_accuracy(&mut outcome, lateness);
-    Ok(outcome)
+    Ok(Finished { outcome, at, code })
+}
+
+/// What the numbers of samples stand for.
+fn names(plan: &Plan, series: &Series) -> Names {
+    let boxes = plan.boxes.iter();
+    let links = boxes.filter(|planned| matches!(planned.kind, PlanBoxKind::Link(_)));
+    Names {
+        links: links.map(|planned| planned.name.clone()).collect(),
+        columns: series.columns.iter().map(|(name, _)| *name).collect(),
+    }
 }
 
 /// Time between two observations of a connection, and by how much they precede the samples.
@@ -126,39 +199,90 @@ fn polling(sample_interval: Nanos) -> (Nanos, Nanos) {
     (poll, (poll / 10).min(MILLISECOND))
 }
 
-fn spec(index: usize, flow: &PlanFlow, laid: &Laid) -> FlowSpec {
-    let ends = flow.hosts.map(|host| {
-        let (namespace, address) = laid.hosts[host as usize];
-        End {
-            namespace: Arc::clone(&laid.namespaces[namespace]),
-            address,
-        }
-    });
-    let kind = if flow.traffic.is_tcp() {
-        FlowKind::Tcp {
-            cca: linux_name(flow),
-        }
-    } else if flow.traffic.has_data() {
-        FlowKind::Udp
-    } else {
-        FlowKind::Echo
-    };
-    FlowSpec {
-        name: flow.name.clone(),
-        kind,
-        ends,
-        port: FIRST_PORT + index as u16,
-        dscp: flow.dscp,
-    }
+/// What the flows of a run need to start their programs.
+struct Programs<'a> {
+    options: &'a RunOptions,
+    laid: &'a Laid,
 }
 
-/// Linux's name of a flow's congestion control.
-fn linux_name(flow: &PlanFlow) -> String {
-    let kind = flow.cca.kind();
-    let names = bloatlab_cc::elsewhere();
-    let found = names.into_iter().find(|(known, _)| *known == kind);
-    let linux = found.and_then(|(_, elsewhere)| elsewhere.linux);
-    linux.map_or(kind, |linux| linux.name).to_owned()
+impl Programs<'_> {
+    /// Starts the programs that listen.
+    fn servers(&self, flows: &[&PlanFlow]) -> io::Result<Servers> {
+        let mut servers = Servers::default();
+        for flow in flows {
+            if let Some(programs) = flow.traffic.programs(&linux_name(flow)) {
+                let (namespace, _) = self.laid.hosts[flow.hosts[0] as usize];
+                servers.start(
+                    &flow.name,
+                    &self.laid.namespaces[namespace],
+                    (&programs.server, &self.variables(flow)),
+                    self.file(flow, "-server"),
+                )?;
+            }
+        }
+        Ok(servers)
+    }
+
+    fn spec(&self, index: usize, flow: &PlanFlow) -> FlowSpec {
+        let ends = flow.hosts.map(|host| {
+            let (namespace, address) = self.laid.hosts[host as usize];
+            End {
+                namespace: Arc::clone(&self.laid.namespaces[namespace]),
+                address,
+            }
+        });
+        let cca = linux_name(flow);
+        let kind = if let Some(programs) = flow.traffic.programs(&cca) {
+            FlowKind::Program(Program {
+                words: programs.client,
+                variables: self.variables(flow),
+                streams: match &self.options.foreground {
+                    Some(name) if *name == flow.name => Streams::Inherited,
+                    _ if programs.reports_fetches => Streams::Fetches,
+                    _ => Streams::File(self.file(flow, "")),
+                },
+            })
+        } else if flow.traffic.is_tcp() {
+            FlowKind::Tcp { cca }
+        } else if flow.traffic.has_data() {
+            FlowKind::Udp
+        } else {
+            FlowKind::Echo
+        };
+        FlowSpec {
+            name: flow.name.clone(),
+            kind,
+            ends,
+            port: FIRST_PORT + index as u16,
+            dscp: flow.dscp,
+        }
+    }
+
+    /// The variables of a flow's programs.
+    fn variables(&self, flow: &PlanFlow) -> Vec<(String, String)> {
+        let (_, server) = self.laid.hosts[flow.hosts[0] as usize];
+        let seconds = flow.stop.saturating_sub(flow.start).div_ceil(SECOND);
+        let own = [
+            ("BLOATLAB_SERVER".to_owned(), server.to_string()),
+            ("BLOATLAB_SECONDS".to_owned(), seconds.to_string()),
+        ];
+        own.into_iter()
+            .chain(self.options.variables.iter().cloned())
+            .collect()
+    }
+
+    /// The file for what a program of a flow prints.
+    fn file(&self, flow: &PlanFlow, suffix: &str) -> PathBuf {
+        let usable = |character: char| match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => character,
+            _ => '_',
+        };
+        let name: String = flow.name.chars().map(usable).collect();
+        match &self.options.files {
+            Some(files) => files.join(format!("{name}{suffix}.txt")),
+            None => PathBuf::from("/dev/null"),
+        }
+    }
 }
 
 fn directory(flows: &[&PlanFlow], laid: &Laid) -> Directory {
@@ -178,7 +302,7 @@ fn directory(flows: &[&PlanFlow], laid: &Laid) -> Directory {
 /// The error for flows that cannot be laid out: the first of them.
 fn refused(plan: &Plan, found: &[FlowRefusal]) -> Error {
     let message = found.first().map_or_else(String::new, |first| {
-        let name = flows_of(plan).nth(first.flow);
+        let name = plan.all_flows().nth(first.flow);
         let name = name.map_or("", |flow| flow.name.as_str());
         format!("flows: {}: {} (flow `{name}`)", first.key, first.reason)
     });
@@ -196,7 +320,6 @@ fn add_accuracy(outcome: &mut Outcome, lateness: Lateness) {
     sheet.put(0, N_LINK_CPU, lateness.link_cpu);
     sheet.put(0, N_CPU_STEAL, lateness.steal);
     outcome.network_metrics.append(&mut sheet.0);
-    outcome.suspect = lateness.doubt();
     outcome.distributions.push(Distribution {
         scope: "network",
         entity: 0,

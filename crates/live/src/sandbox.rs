@@ -4,6 +4,7 @@ mod obstacle;
 mod process;
 mod scratch;
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::ptr;
@@ -65,6 +66,18 @@ pub fn enter(parent: Option<u32>) -> io::Result<()> {
     }
     signals.restore()?;
     loopback()
+}
+
+/// Shows a file in place of another one, for the processes of the present mount namespace.
+///
+/// # Errors
+/// One of them does not exist, or the kernel refuses it.
+pub fn show_instead(file: &str, place: &str) -> io::Result<()> {
+    let [from, to] = [CString::new(file)?, CString::new(place)?];
+    let (bind, none) = (libc::MS_BIND, ptr::null());
+    // SAFETY: the strings end with zeros, and null is allowed where no type and data are needed.
+    let mounted = unsafe { libc::mount(from.as_ptr(), to.as_ptr(), none, bind, none.cast()) };
+    doing(|| format!("showing {file} as {place}"), check(mounted)).map(drop)
 }
 
 fn gone() -> io::Error {

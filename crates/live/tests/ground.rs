@@ -185,9 +185,9 @@ fn a_veth_pair_carries_tcp_without_address_resolution() {
         let [one, two] = [Ipv4Addr::new(10, 64, 0, 1), Ipv4Addr::new(10, 64, 0, 2)];
         let network = Ipv4Addr::new(10, 0, 0, 0);
         here.add_address(index, one, 32)?;
-        here.add_route(index, network, 8, one)?;
+        here.add_route(index, network, 8, one, None)?;
         there.add_address(peer, two, 32)?;
-        there.add_route(peer, network, 8, two)?;
+        there.add_route(peer, network, 8, two, Some("reno"))?;
         let listener = other.within(|| TcpListener::bind((two, 10_000)))?;
         let mut client = TcpStream::connect(SocketAddr::from((two, 10_000)))?;
         let (mut server, from) = listener.accept()?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloatlab_live::{LinkKind, flows_of, layout, refusals};
+use bloatlab_live::{LinkKind, layout, refusals};
 use bloatlab_scenario::{Checked, Disk, Limits, Scenario};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ proptest! {
             }
         };
         let mut clients = HashMap::new();
-        for flow in flows_of(&plan) {
+        for flow in plan.all_flows() {
             let [from, to] = flow.hosts.map(|host| layout.hosts[host as usize]);
             prop_assert_ne!(from.namespace, to.namespace);
             if flow.traffic.programs("").is_some() {

@@ -1,7 +1,7 @@
 //! The schema of the document, the algorithms and the metrics, as JSON.
 
 use bloatlab_outcome::{Better, Metric, metrics};
-use bloatlab_scenario::Scenario;
+use bloatlab_scenario::{Scenario, Traffic};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -27,6 +27,12 @@ pub fn algorithms() -> String {
         "congestion_controls": congestion_controls.collect::<Vec<Value>>(),
     })
     .to_string()
+}
+
+/// Kinds of traffic that are programs, which only engines in real time run.
+#[pyfunction]
+pub fn program_kinds() -> Vec<&'static str> {
+    Traffic::program_kinds()
 }
 
 /// A list of `{scope, name, unit, formula, source, better}`.

@@ -43,6 +43,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(live::live_refusals, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_enter, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+        module.add_function(wrap_pyfunction!(live::live_show_instead, module)?)?;
+        module.add_class::<live::Samples>()?;
     }
     module.add_function(wrap_pyfunction!(run::normalise, module)?)?;
     module.add_function(wrap_pyfunction!(run::plan, module)?)?;
@@ -50,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::write_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::program_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::metric_definitions, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::engine_version, module)?)?;
     module.add_function(wrap_pyfunction!(tc::queue, module)?)?;

@@ -7,6 +7,7 @@ use bloatlab_live::{LinkKind, RunOptions};
 use bloatlab_scenario::{Disk, Scenario};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
 
 use crate::errors::{refused, run_error};
 use crate::limits::limits;
@@ -59,9 +60,19 @@ pub fn live_enter(parent: Option<u32>) -> PyResult<()> {
     bloatlab_live::enter(parent).map_err(PyOSError::new_err)
 }
 
+/// What a run in real time gave: its outcome, how long it took in ns, and the exit code of the program in the foreground.
+type Made = (Outcome, u64, Option<i32>);
+
 /// Runs a scenario in real time, inside the namespaces of `live_enter`.
+///
+/// The program of the flow `foreground` has the standard streams of this process, and the run ends with it. `uplink` is a socket to a process that connects
+/// its server with the world.
 #[pyfunction]
-#[pyo3(signature = (scenario_json, seed, *, kernel_link = false, record_packets = false, control = None, files = None))]
+#[pyo3(signature = (
+    scenario_json, seed, *, kernel_link = false, record_packets = false, control = None, files = None, variables = Vec::new(),
+    foreground = None, samples = None, uplink = None,
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn live_run(
     py: Python<'_>,
     scenario_json: &str,
@@ -70,21 +81,84 @@ pub fn live_run(
     record_packets: bool,
     control: Option<&Control>,
     files: Option<PathBuf>,
-) -> PyResult<Outcome> {
-    let limits = limits(record_packets)?;
+    variables: Vec<(String, String)>,
+    foreground: Option<String>,
+    samples: Option<&Samples>,
+    uplink: Option<i32>,
+) -> PyResult<Made> {
+    let mut limits = limits(record_packets)?;
+    if foreground.is_some() {
+        // Nobody knows how long a program runs. It takes the time that it takes.
+        limits.packets = f64::INFINITY;
+    }
     let control = control.map_or_else(Default::default, |c| Arc::clone(&c.0));
     let options = RunOptions {
         seed,
         record_packets,
         link: kind(kernel_link),
         files,
+        variables,
+        foreground,
+        samples: samples.map(|samples| samples.0.clone()),
+        uplink: uplink.map(bloatlab_live::descriptor).transpose()?,
     };
     py.detach(|| {
         let checked = Scenario::load(scenario_json, &Disk, &limits).map_err(refused)?;
         let result = bloatlab_live::run(checked.plan.into(), &options, &control);
-        result.map(Outcome).map_err(|error| match error {
+        let finished = result.map_err(|error| match error {
             bloatlab_live::Error::Run(error) => run_error(error, seed),
             other => PyOSError::new_err(other.to_string()),
-        })
+        })?;
+        Ok((Outcome(finished.outcome), finished.at, finished.code))
     })
+}
+
+/// Shows a file in place of another one, for the processes of the present mount namespace.
+#[pyfunction]
+pub fn live_show_instead(file: &str, place: &str) -> PyResult<()> {
+    bloatlab_live::sandbox::show_instead(file, place).map_err(PyOSError::new_err)
+}
+
+/// The samples of the links of a run that is under way.
+#[pyclass(frozen, module = "bloatlab._core")]
+#[derive(Default)]
+pub struct Samples(bloatlab_live::Samples);
+
+#[pymethods]
+impl Samples {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes all new samples: a list of lists of rows of the table `link_series`, in JSON.
+    fn take(&self) -> String {
+        let (samples, names) = self.0.take();
+        let Some(names) = names else {
+            return "[]".to_owned();
+        };
+        let row = |time: f64, link: u32, values: &[f64]| {
+            let mut row = Map::new();
+            row.insert("time_s".into(), json!(time));
+            row.insert("link".into(), json!(names.links.get(link as usize)));
+            // A value that does not exist becomes null.
+            let values = values.iter().map(|&value| json!(value));
+            row.extend(
+                names
+                    .columns
+                    .iter()
+                    .map(|&name| name.to_owned())
+                    .zip(values),
+            );
+            Value::Object(row)
+        };
+        let samples = samples.iter().map(|sample| {
+            let rows = sample.rows.iter();
+            Value::Array(
+                rows.map(|(link, values)| row(sample.time, *link, values))
+                    .collect(),
+            )
+        });
+        Value::Array(samples.collect()).to_string()
+    }
 }

@@ -35,6 +35,18 @@ pub struct Plan {
     pub timeline: Vec<PlanChange>,
 }
 
+impl Plan {
+    /// The flows that exist from the start, then those that the timeline adds.
+    pub fn all_flows(&self) -> impl Iterator<Item = &PlanFlow> {
+        let effects = self.timeline.iter().flat_map(|change| &change.effects);
+        let added = effects.filter_map(|effect| match effect {
+            Effect::Start(flow) => Some(&**flow),
+            _ => None,
+        });
+        self.flows.iter().chain(added)
+    }
+}
+
 /// What changes at an instant, before everything else of that instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanChange {

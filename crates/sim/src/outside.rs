@@ -141,14 +141,23 @@ pub enum Report {
         /// Bytes of payload.
         size: u32,
     },
-    /// The client of a flow of programs has fetched a page.
+    /// The client of a flow of programs has fetched a page, or failed to.
     Fetched {
         /// The flow.
         flow: usize,
         /// When it was complete.
         at: Nanos,
-        /// The time that it took.
-        took: Nanos,
+        /// The time that it took; `None`: it failed.
+        took: Option<Nanos>,
+    },
+    /// The client of a flow of programs has ended by itself.
+    Ended {
+        /// The flow.
+        flow: usize,
+        /// When.
+        at: Nanos,
+        /// Its exit code; 128 and the signal if one ended it.
+        code: i32,
     },
     /// An echo reply arrived.
     Echo {

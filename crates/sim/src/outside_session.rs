@@ -157,6 +157,11 @@ impl Engine<'_> {
                 }
             }
             Report::Fetched { flow, at, took } => self.on_fetched(flow, at, took),
+            Report::Ended { flow, at, .. } => {
+                if let Flow::Outside(flow) = &mut self.flows[flow] {
+                    flow.completed_at = flow.completed_at.min(at);
+                }
+            }
             Report::Echo {
                 flow,
                 departure,
@@ -189,12 +194,17 @@ impl Engine<'_> {
         }
     }
 
-    fn on_fetched(&mut self, index: usize, at: Nanos, took: Nanos) {
-        if let Flow::Outside(flow) = &mut self.flows[index]
-            && at.saturating_sub(took) >= self.warmup
-        {
-            flow.on_fetched(took);
-            self.push_probe(index, at, took);
+    fn on_fetched(&mut self, index: usize, at: Nanos, took: Option<Nanos>) {
+        let Flow::Outside(flow) = &mut self.flows[index] else {
+            return;
+        };
+        match took {
+            Some(took) if at.saturating_sub(took) >= self.warmup => {
+                flow.on_fetched(took);
+                self.push_probe(index, at, took);
+            }
+            Some(_) => {}
+            None => flow.stats.failed_fetches += 1,
         }
     }
 

@@ -93,6 +93,19 @@ impl<'a> Session<'a> {
         &self.0.probe_series
     }
 
+    /// Ends the run at the present instant and sums up. A warm-up that is not over counts as part of the run.
+    ///
+    /// # Errors
+    /// A run that is cancelled.
+    pub fn finish_now(mut self) -> Result<Outcome, RunError> {
+        let engine = &mut self.0;
+        engine.end = engine.now().max(1);
+        if engine.warmup >= engine.end {
+            engine.warmup = 0;
+        }
+        self.0.finish()
+    }
+
     /// Runs to the end and sums up.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ const SEGMENT_PAYLOAD: u64 = 1448;
 pub struct LinuxSettings {
     /// Keys and values, for the network namespace of the host.
     pub sysctls: Vec<(&'static str, String)>,
+    /// Congestion control of connections whose program chooses none; `None`: the kernel's default.
+    pub congestion_control: Option<String>,
     /// Segmentation offload (TSO and GSO) of the network device.
     pub tso: bool,
     /// Receive offload (GRO) of the network device.
@@ -31,6 +33,7 @@ impl Default for LinuxSettings {
     fn default() -> Self {
         Self {
             sysctls: Vec::new(),
+            congestion_control: None,
             tso: false,
             gro: false,
             mtu: 1500,
@@ -111,6 +114,7 @@ impl TcpConfig {
                 ("net.ipv4.tcp_wmem", format!("4096 {send} {send}")),
                 ("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}")),
             ],
+            congestion_control: None,
             tso: self.segmentation_offload,
             gro: self.receive_offload,
             mtu: self.mss + HEADERS,

@@ -38,9 +38,7 @@ impl Flow {
             FlowKind::Tcp { cca } => Ok(Kind::Tcp(TcpFlow::new(index, cca, ends, port, dscp))),
             FlowKind::Udp => UdpFlow::new(index, &ends, port, dscp, reactor).map(Kind::Udp),
             FlowKind::Echo => EchoFlow::new(index, &ends, dscp, reactor).map(Kind::Echo),
-            FlowKind::Program { command, output } => {
-                Ok(Kind::Program(ProgramFlow::new(command, output, ends)))
-            }
+            FlowKind::Program(program) => Ok(Kind::Program(ProgramFlow::new(index, program, ends))),
         };
         match kind {
             Ok(kind) => Ok(Self { name, kind }),
@@ -69,7 +67,7 @@ impl Flow {
             Kind::Tcp(tcp) => tcp.on_ready(end, reactor),
             Kind::Udp(udp) => udp.receive(reactor),
             Kind::Echo(echo) => echo.receive(reactor),
-            Kind::Program(_) => Ok(()),
+            Kind::Program(program) => program.on_ready(end, reactor),
         }
         .map_err(|error| of_flow(&self.name, &error))
     }

@@ -10,7 +10,8 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
+    RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -141,7 +142,8 @@ impl Netlink {
         doing(|| String::from("adding local addresses"), result)
     }
 
-    /// Adds a route through a device, with the address that packets get if their sender chose none.
+    /// Adds a route through a device, with the address that packets get if their sender chose none, and the congestion control of connections
+    /// whose program chose none.
     ///
     /// # Errors
     /// There is no such device or address, or there is such a route.
@@ -151,8 +153,15 @@ impl Netlink {
         network: Ipv4Addr,
         prefix: u8,
         source: Ipv4Addr,
+        congestion_control: Option<&str>,
     ) -> io::Result<()> {
         let mut message = route(index, network, prefix);
+        if let Some(name) = congestion_control {
+            let metric = RouteMetric::CcAlgo(name.to_owned());
+            message
+                .attributes
+                .push(RouteAttribute::Metrics(vec![metric]));
+        }
         message.header.scope = RouteScope::Link;
         message
             .attributes

@@ -4,7 +4,7 @@ mod lab;
 
 use std::time::Instant;
 
-use bloatlab_live::FlowKind;
+use bloatlab_live::{FlowKind, Program, Streams};
 use bloatlab_sim::{Order, Report};
 use bloatlab_units::SECOND;
 use lab::{Lab, PATIENCE, Reports, reno, spec};
@@ -151,11 +151,11 @@ fn a_reset_connection_fails() {
 fn a_program_runs_at_end_1_until_it_is_stopped() {
     let output = std::env::temp_dir().join(format!("bloatlab-hosts-{}", std::process::id()));
     let script = "ip -o -4 address show dev host; echo $BLOATLAB_SERVER.; exec sleep 1000";
-    let command = ["sh", "-c", script].map(String::from).to_vec();
-    let kind = FlowKind::Program {
-        command,
-        output: output.clone(),
-    };
+    let kind = FlowKind::Program(Program {
+        words: ["sh", "-c", script].map(String::from).to_vec(),
+        variables: vec![("BLOATLAB_SERVER".into(), "10.64.0.1".into())],
+        streams: Streams::File(output.clone()),
+    });
     let Some(mut lab) = Lab::new(kind) else {
         return;
     };
@@ -168,6 +168,32 @@ fn a_program_runs_at_end_1_until_it_is_stopped() {
     lab.hosts.send(&[Order::Stop { flow: 0 }]);
     lab.hosts.stop();
     std::fs::remove_file(&output).unwrap();
+}
+
+#[test]
+fn a_client_reports_its_fetches_and_its_end() {
+    let script = "echo 0.25; echo failed; echo 1; exit 3";
+    let kind = FlowKind::Program(Program {
+        words: ["sh", "-c", script].map(String::from).to_vec(),
+        variables: Vec::new(),
+        streams: Streams::Fetches,
+    });
+    let Some(mut lab) = Lab::new(kind) else {
+        return;
+    };
+    lab.hosts.send(&[Order::Start { flow: 0 }]);
+    lab.until("the client has ended", |reports| reports.0.len() == 4);
+    let mut took = Vec::new();
+    let mut codes = Vec::new();
+    for report in &lab.reports {
+        match *report {
+            Report::Fetched { took: one, .. } => took.push(one),
+            Report::Ended { code, .. } => codes.push(code),
+            ref other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(took, [Some(SECOND / 4), None, Some(SECOND)]);
+    assert_eq!(codes, [3]);
 }
 
 #[test]

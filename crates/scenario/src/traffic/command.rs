@@ -41,8 +41,12 @@ impl Kind for Params {
         }
     }
 
-    fn load(&self, bounds: &Bounds) -> Load {
-        program::load(bounds)
+    fn load(&self, _bounds: &Bounds) -> Load {
+        program::load()
+    }
+
+    fn is_program() -> bool {
+        true
     }
 
     fn programs(&self, _cca: &str) -> Option<Programs> {

@@ -28,8 +28,8 @@ impl Kind for Params {
         delay(format!("{path}.interval"), self.interval)
     }
 
-    fn load(&self, bounds: &Bounds) -> Load {
-        program::load(bounds)
+    fn load(&self, _bounds: &Bounds) -> Load {
+        program::load()
     }
 
     fn probe(&self) -> Option<Probe> {
@@ -39,13 +39,17 @@ impl Kind for Params {
         })
     }
 
+    fn is_program() -> bool {
+        true
+    }
+
     fn programs(&self, _cca: &str) -> Option<Programs> {
-        let program = ["$BLOATLAB_PYTHON", "-m", "bloatlab.engines.linux.http"];
+        let program = ["$BLOATLAB_PYTHON", "-P", "-m", "bloatlab.engines.linux.http"];
         let page = self.page.0.to_string();
         let pause = (self.interval.0 as f64 * 1e-9).to_string();
         let with = |more: &[&str]| words(&[&program[..], more].concat());
         Some(Programs {
-            server: with(&["serve", &page]),
+            server: with(&["serve", "$BLOATLAB_SERVER", &page]),
             client: with(&["fetch", "$BLOATLAB_SERVER", &pause]),
             reports_fetches: true,
             ..Programs::default()

@@ -35,14 +35,18 @@ impl Kind for Params {
         fail(format!("{path}.streams"), why)
     }
 
-    fn load(&self, bounds: &Bounds) -> Load {
-        program::load(bounds)
+    fn load(&self, _bounds: &Bounds) -> Load {
+        program::load()
+    }
+
+    fn is_program() -> bool {
+        true
     }
 
     fn programs(&self, cca: &str) -> Option<Programs> {
         let streams = self.streams.to_string();
         Some(Programs {
-            server: words(&["iperf3", "--server", "--one-off"]),
+            server: words(&["iperf3", "--server", "--one-off", "--bind", "$BLOATLAB_SERVER"]),
             client: words(&[
                 "iperf3",
                 "--client",

@@ -34,6 +34,14 @@ pub(crate) trait Kind {
     fn programs(&self, _cca: &str) -> Option<Programs> {
         None
     }
+
+    /// Whether the kind starts programs.
+    fn is_program() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 }
 
 /// A flow that measures the time until a reply.

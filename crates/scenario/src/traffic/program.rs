@@ -1,6 +1,6 @@
 //! Programs as senders of data: what the kinds of traffic that start them have in common.
 
-use super::load::{Bounds, Load};
+use super::load::Load;
 
 /// The programs of a flow. They run on real hosts, so only an engine in real time can start them.
 ///
@@ -17,9 +17,9 @@ pub struct Programs {
     pub needs_permission: bool,
 }
 
-/// What programs put on the network is not known. They are taken for a sender that always has data.
-pub(super) fn load(bounds: &Bounds) -> Load {
-    bounds.transfer(bounds.greedy_segments())
+/// What programs put on the network costs no simulation: they run in real time.
+pub(super) fn load() -> Load {
+    Load::default()
 }
 
 /// A command line of words.

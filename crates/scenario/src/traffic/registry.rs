@@ -101,6 +101,12 @@ macro_rules! registry {
                 }
             }
 
+            /// The kinds that start programs, which only engines in real time can run.
+            pub fn program_kinds() -> Vec<&'static str> {
+                let kinds = [$(($kind, <$module::Params as Kind>::is_program())),+];
+                kinds.into_iter().filter(|(_, is_program)| *is_program).map(|(kind, _)| kind).collect()
+            }
+
             fn params(&self) -> &dyn Kind {
                 match self {
                     $(Self::$variant(params) => params,)+

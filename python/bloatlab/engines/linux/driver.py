@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,11 +28,34 @@ MOST_BYTES = 65536
 MOST_LINES = 5
 """Lines of the worker's standard error that an error repeats."""
 
-Tell = Callable[[float], None]
 Check = Callable[[], None]
 
 
-def make(request: Request, limit_s: float, tell: Tell, check: Check) -> None:
+def _ignore(_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """What is done with what the worker says."""
+
+    progress: Callable[[float], None] = _ignore
+    """Told the share of the run that is done."""
+    sample: Callable[[list[dict[str, Any]]], None] = _ignore
+    """Told each sample: rows of the table `link_series`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terminal:
+    """A program of the run has the standard streams of the worker."""
+
+    output: Callable[[bytes], None] | None = None
+    """Told what the program prints; `None`: it has our own standard streams."""
+    descriptors: tuple[int, ...] = ()
+    """Descriptors that the worker inherits."""
+
+
+def make(request: Request, limit_s: float, heard: Heard, check: Check, terminal: Terminal | None = None) -> None:
     """Makes a run in a new process. Its outcome is then in the directory of the request.
 
     The calling thread waits until the process has ended, because the kernel ends the process with this thread.
@@ -39,41 +63,61 @@ def make(request: Request, limit_s: float, tell: Tell, check: Check) -> None:
     Args:
         request: The run.
         limit_s: Seconds after which the process is ended.
-        tell: Told the share of the run that is done.
+        heard: What is done with what the worker says.
         check: Called again and again; raises if the run is to stop.
+        terminal: Who has the standard streams; `None`: no program of the run.
 
     Raises:
         EngineError: The run failed, its process died, or it took longer than `limit_s`.
     """
-    worker = _Worker(tell)
+    worker = _Worker(request, heard, terminal)
     try:
-        worker.follow(request, limit_s, check)
+        worker.follow(limit_s, check)
     finally:
         worker.end()
     worker.judge(request)
 
 
 class _Worker:
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, request: Request, heard: Heard, terminal: Terminal | None) -> None:
+        self._heard = heard
+        self._terminal = terminal
         self._error: str | None = None
         self._unread = b""
         self._last: deque[str] = deque(maxlen=MOST_LINES)
-        pipe = subprocess.PIPE
         try:
-            # A process group of its own: Ctrl-C in a terminal reaches the driver alone, which then ends the worker.
-            self._process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+            self._process, self._says = self._start(request.text().encode(), terminal)
         except OSError as error:
             raise EngineError(f"its worker cannot be started ({error.strerror or error})") from error
 
-    def follow(self, request: Request, limit_s: float, check: Check) -> None:
-        """Sends the request, and reads what the worker says until it ends."""
+    def _start(self, request: bytes, terminal: Terminal | None) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+        """Starts the process and sends the request. Returns the process, and what it says."""
+        pipe = subprocess.PIPE
+        if terminal is None:
+            # A process group of its own: Ctrl-C in a terminal reaches the driver alone, which then ends the worker.
+            process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+            _send(_pipe(process.stdin), request)
+            return process, _pipe(process.stdout)
+        (its_request, our_request), (our_says, its_says) = os.pipe(), os.pipe()
+        try:
+            # In our process group, the one that may use the terminal.
+            process = subprocess.Popen(
+                (*COMMAND, str(its_request), str(its_says)),
+                stdin=None if terminal.output is None else subprocess.DEVNULL,
+                stdout=None if terminal.output is None else pipe,
+                stderr=None if terminal.output is None else subprocess.STDOUT,
+                pass_fds=(its_request, its_says, *terminal.descriptors),
+            )
+        finally:
+            os.close(its_request)
+            os.close(its_says)
+        _send(os.fdopen(our_request, "wb"), request)
+        return process, os.fdopen(our_says, "rb")
+
+    def follow(self, limit_s: float, check: Check) -> None:
+        """Reads what the worker says until it ends."""
         end = time.monotonic() + limit_s
         process = self._process
-        assert process.stdin is not None
-        # The worker may have died; then its output says why.
-        with suppress(BrokenPipeError), process.stdin as stdin:
-            stdin.write(request.text().encode())
 
         def look() -> None:
             check()
@@ -81,12 +125,16 @@ class _Worker:
                 raise EngineError(f"the run has not ended after {limit_s:g} s, and was stopped")
 
         with selectors.DefaultSelector() as selector:
-            selector.register(_pipe(process.stdout), selectors.EVENT_READ, self._said)
-            selector.register(_pipe(process.stderr), selectors.EVENT_READ, self._complained)
+            read = selectors.EVENT_READ
+            selector.register(self._says, read, self._said)
+            if self._terminal is None:
+                selector.register(_pipe(process.stderr), read, self._complained)
+            elif self._terminal.output is not None:
+                selector.register(_pipe(process.stdout), read, self._terminal.output)
             while selector.get_map():
                 for key, _ in selector.select(LOOK_EVERY_S):
-                    if read := os.read(key.fd, MOST_BYTES):
-                        key.data(read)
+                    if text := os.read(key.fd, MOST_BYTES):
+                        key.data(text)
                     else:
                         selector.unregister(key.fileobj)
                 look()
@@ -100,13 +148,15 @@ class _Worker:
             said: dict[str, Any] = json.loads(line)
             self._error = said.get("error", self._error)
             if "progress" in said:
-                self._tell(said["progress"])
+                self._heard.progress(said["progress"])
+            for sample in said.get("samples", ()):
+                self._heard.sample(sample)
 
     def _complained(self, read: bytes) -> None:
         self._last.extend(line for line in read.decode(errors="replace").splitlines() if line.strip())
 
     def end(self) -> None:
-        """Ends the worker and everything in its process group, and waits for it."""
+        """Ends the worker and everything that it started, and waits for it."""
         process = self._process
         if process.returncode is None:
             self._signal(signal.SIGTERM)
@@ -116,12 +166,17 @@ class _Worker:
                 time.sleep(LOOK_EVERY_S / 10)
             self._signal(signal.SIGKILL)
             process.wait()
-        _pipe(process.stdout).close()
-        _pipe(process.stderr).close()
+        for stream in (self._says, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
+            if self._terminal is None:
+                os.killpg(self._process.pid, number)
+            else:
+                # The kernel ends all of its namespace with it.
+                os.kill(self._process.pid, number)
 
     def judge(self, request: Request) -> None:
         """Raises `EngineError` if the run failed."""
@@ -133,6 +188,12 @@ class _Worker:
         how = f"was ended by {_name(-code)}" if code < 0 else f"ended with exit code {code}"
         said = " | ".join(self._last)
         raise EngineError(f"its worker {how} before the run was done" + (f": {said}" if said else ""))
+
+
+def _send(pipe: IO[bytes], request: bytes) -> None:
+    # The worker may have died; then its output says why.
+    with suppress(BrokenPipeError), pipe:
+        pipe.write(request)
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

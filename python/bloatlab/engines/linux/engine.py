@@ -98,9 +98,14 @@ class Linux:
         try:
             with turn(own.wait) as directory:
                 request = exchange.Request(
-                    scenario_json, seed, self.kernel_link, record_packets, str(directory), os.getpid()
+                    scenario=scenario_json,
+                    seed=seed,
+                    kernel_link=self.kernel_link,
+                    record_packets=record_packets,
+                    directory=str(directory),
+                    driver=os.getpid(),
                 )
-                driver.make(request, limit_s, own.tell, own.check)
+                driver.make(request, limit_s, driver.Heard(progress=own.tell), own.check)
                 return exchange.read(directory)
         except EngineError as error:
             raise EngineError(f"engine {self.name}: {error}") from error

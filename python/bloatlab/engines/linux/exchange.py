@@ -1,4 +1,4 @@
-"""What the driver and its worker hand to each other: a request on standard input, and a directory with the outcome."""
+"""What the driver and its worker hand to each other: a request, and a directory with the outcome."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from bloatlab.engines.interface import ArrowTable, Outcome
 
 HEADER, METRICS, PACKETS = "outcome.json", "metrics.json", "packets.pcap"
 TABLES = ".arrow"
+PRINTED = "printed"
+"""The table of what programs printed, and the directory of the files that they printed it into."""
+MOST_PRINTED = 1 << 20
+"""Bytes that are kept of what one program printed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """One run."""
 
@@ -29,6 +35,14 @@ class Request:
     """Where the outcome goes."""
     driver: int
     """Process that made the request. The run ends with it."""
+    foreground: str | None = None
+    """Name of the flow whose program has the worker's standard streams. The run ends with it."""
+    depth: int = 0
+    """How many shells there are around this run, itself included."""
+    uplink: int | None = None
+    """Descriptor of a socket to the driver, which connects the server with the world outside."""
+    name_servers: str | None = None
+    """The text of a `resolv.conf` for the run's programs."""
 
     def text(self) -> str:
         """The request as JSON."""
@@ -39,9 +53,20 @@ class Request:
         """A request from its JSON."""
         return cls(**json.loads(text))
 
+    @property
+    def printed(self) -> Path:
+        """Directory for what programs print."""
+        return Path(self.directory) / PRINTED
 
-def write(outcome: Outcome, request: Request) -> None:
+
+def write(outcome: Outcome, nanoseconds: int, code: int | None, request: Request) -> None:
     """Writes an outcome: every table as an Arrow file, the metrics, and the packets if they were recorded.
+
+    Args:
+        outcome: What the run gave.
+        nanoseconds: How long it took.
+        code: Exit code of the program in the foreground.
+        request: The run.
 
     Raises:
         OSError: The disk is full.
@@ -50,7 +75,10 @@ def write(outcome: Outcome, request: Request) -> None:
     import polars as pl
 
     directory = Path(request.directory)
-    tables = outcome.tables()
+    tables: dict[str, ArrowTable] = dict(outcome.tables())
+    printed = _printed(request.printed)
+    if printed.height:
+        tables[PRINTED] = printed
     for name, table in tables.items():
         pl.DataFrame(table).write_ipc(directory / f"{name}{TABLES}")
     if request.record_packets:
@@ -61,8 +89,22 @@ def write(outcome: Outcome, request: Request) -> None:
         "events": outcome.events,
         "suspect": outcome.suspect,
         "tables": list(tables),
+        "nanoseconds": nanoseconds,
+        "code": code,
     }
     (directory / HEADER).write_text(json.dumps(header), encoding="utf-8")
+
+
+def _printed(directory: Path) -> pl.DataFrame:
+    """What programs printed, one row per line."""
+    import polars as pl
+
+    rows: list[tuple[str, int, str]] = []
+    for file in sorted(directory.iterdir()):
+        with file.open("rb") as opened:
+            text = opened.read(MOST_PRINTED).decode(errors="replace")
+        rows += ((file.stem, number, line) for number, line in enumerate(text.splitlines(), 1))
+    return pl.DataFrame(rows, {"program": pl.String, "line": pl.Int64, "text": pl.String}, orient="row")
 
 
 def read(directory: Path) -> StoredOutcome:
@@ -77,6 +119,8 @@ def read(directory: Path) -> StoredOutcome:
         of={name: pl.read_ipc(directory / f"{name}{TABLES}") for name in header["tables"]},
         metrics=(directory / METRICS).read_text(encoding="utf-8"),
         packets=(directory / PACKETS).read_bytes() if (directory / PACKETS).exists() else None,
+        nanoseconds=header["nanoseconds"],
+        code=header["code"],
     )
 
 
@@ -92,6 +136,10 @@ class StoredOutcome:
     metrics: str
     packets: bytes | None
     """A pcap file of the packets at the senders of data."""
+    nanoseconds: int
+    """How long the run took."""
+    code: int | None
+    """Exit code of the program in the foreground; `None`: there was none, or the time limit ended it."""
 
     def tables(self) -> Mapping[str, ArrowTable]:
         """The tables by name."""

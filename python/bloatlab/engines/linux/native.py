@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from bloatlab import _core
 
 
@@ -29,10 +32,54 @@ def enter(driver: int) -> None:
     _core.live_enter(driver)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Foreground:
+    """A program that has the standard streams of this process, and whose end is the end of its run."""
+
+    flow: str
+    """Name of its flow."""
+    samples: _core.Samples
+    """Where the samples of the links go."""
+    uplink: int | None
+    """Descriptor of a socket to a process that connects its server with the world outside."""
+
+
 def run(
-    scenario_json: str, seed: int, *, kernel_link: bool, record_packets: bool, control: _core.Control
-) -> _core.Outcome:
-    """Runs a scenario in real time, inside the namespaces that `enter` made."""
+    scenario_json: str,
+    seed: int,
+    *,
+    kernel_link: bool,
+    record_packets: bool,
+    control: _core.Control,
+    files: str,
+    variables: Mapping[str, str],
+    foreground: Foreground | None = None,
+) -> tuple[_core.Outcome, int, int | None]:
+    """Runs a scenario in real time, inside the namespaces that `enter` made.
+
+    Args:
+        scenario_json: The scenario.
+        seed: Seed of the network and the applications.
+        kernel_link: Whether the bottleneck is the kernel's.
+        record_packets: Whether every packet is recorded.
+        control: Cancels the run.
+        files: Directory for what programs print.
+        variables: Variables for the environment and the arguments of programs.
+        foreground: The program that the run is for.
+
+    Returns:
+        The outcome, the time that the run took in ns, and the exit code of the program in the foreground.
+    """
     return _core.live_run(
-        scenario_json, seed, kernel_link=kernel_link, record_packets=record_packets, control=control, files=None
-    )
+        scenario_json, seed,
+        kernel_link=kernel_link, record_packets=record_packets, control=control, files=files,
+        variables=list(variables.items()),
+        foreground=foreground.flow if foreground else None,
+        samples=foreground.samples if foreground else None,
+        uplink=foreground.uplink if foreground else None,
+    )  # fmt: skip
+
+
+def show_instead(file: str, place: str) -> None:
+    """Shows a file in place of another one, for this process and its children in their mount namespace."""
+    _core.live_show_instead(file, place)
