@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab.errors import ParameterError
+from bloatlab.experiments import naming, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments import shared
-from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, PublishedRun, plain
+from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES
@@ -167,5 +167,5 @@ class NrRlc(Experiment):
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """The text of the flow monitor and, if packets were recorded, the RLC's log."""
         own = {name: run.parameters[name] for name in ("lambda", "queue", "buffer", "rlc", "cca")}
-        usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
-        return files.of_run(run, files.name(own, run.seed, "" if usual else run.run_id[:6]))
+        mark = naming.mark(self, run, own, usual=isinstance(own["queue"], str))
+        return files.of_run(run, files.name(own, naming.number(run), mark))

@@ -27,19 +27,19 @@ PORT = 5001
 """Port of the receivers, as in the pcap."""
 
 
-def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
+def name(own: Mapping[str, Any], number: int | str, mark: str) -> str:
     """Prefix of the names of a run's files, such as `tail-20000-999999999B-um-42`.
 
     Args:
         own: The parameters `lambda`, `queue`, `buffer`, `rlc` and `cca`.
-        seed: The run's seed.
+        number: The run's seed, and its repetition if it has one.
         mark: Text that distinguishes a run with other settings; empty if there are none.
     """
     queue = own["queue"]
     kind = queue.get("kind", "queue") if isinstance(queue, Mapping) else str(queue).split()[0].rpartition(":")[2]
     cca = own["cca"].get("kind", "cca") if isinstance(own["cca"], Mapping) else own["cca"]
     sent = cca if own["lambda"] is None else f"{own['lambda']:g}"
-    parts = (kind, sent, own["buffer"], own["rlc"], mark, seed)
+    parts = (kind, sent, own["buffer"], own["rlc"], mark, number)
     return "-".join(re.sub(r"[^A-Za-z0-9_+.]", "_", str(part)) for part in parts if part != "")
 
 
