@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import bloatlab
@@ -13,11 +12,8 @@ from bloatlab import cli, language
 from bloatlab.analysis.claims import published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.mmwave import files, readings
+from bloatlab.experiments.mmwave import readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.figures import of_runs
-from bloatlab.figures.charts.srtt_grid import placed
-from bloatlab.report import make_report
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
 from conftest import REAL
@@ -255,81 +251,7 @@ def test_reproduce_takes_data_and_nothing_else(capsys: pytest.CaptureFixture[str
     assert "traces: is given twice" in " ".join(capsys.readouterr().err.split())
 
 
-# Files.
-
-
-def test_names_of_files_are_the_authors() -> None:
-    assert files.name("sl", "largefifo", 1, "") == "sl-largefifo-1"
-    assert files.name("lb", {"kind": "codel", "target": "2ms"}, 42, "a1b2c3") == "lb-codel-a1b2c3-42"
-    assert files.name("lb", "mine:MyQueue", 7, "a1b2c3") == "lb-MyQueue-a1b2c3-7"
-    assert files.name("sb", "fq_codel limit 5000", 7, "a1b2c3") == "sb-fq_codel-a1b2c3-7"
-
-
-def test_files_by_hand() -> None:
-    link = pl.DataFrame(
-        {
-            "time_s": [0.1, 0.2, 0.1], "link": ["bottleneck", "bottleneck", "reverse"], "drops": [2.0, 3.0, 9.0],
-            "queue_bytes": [1514.0, 3028.0, 0.0], "queue_packets": [1.0, 2.0, 0.0],
-        }
-    )  # fmt: skip
-    assert files.queue(link).rows() == [(0.1, 2, 1514, 1), (0.2, 5, 3028, 2)]
-    flows = pl.DataFrame(
-        {
-            "time_s": [0.5, 1.0, 1.5, 0.5, 1.0, 0.5], "flow": ["iperf_1"] * 3 + ["iperf_2"] * 2 + ["ping"],
-            "cwnd": [10.2, 20.0, 14.0, 10.0, 12.0, None], "srtt_ms": [None, 5.12345, 6.0, 4.0, 4.5, None],
-            "throughput_mbps": [100.0, 200.0, 50.0, 80.0, 80.0, 1.0], "retransmissions": [1.0, 1.0, 4.0, 0.0, 2.0, None],
-        }
-    )  # fmt: skip
-    assert files.ss(flows).rows() == [
-        (0.5, "iperf_1", 10, None), (0.5, "iperf_2", 10, 4.0), (1.0, "iperf_1", 20, 5.123), (1.0, "iperf_2", 12, 4.5),
-        (1.5, "iperf_1", 14, 6.0),
-    ]  # fmt: skip
-    assert files.iperf(flows).rows() == [
-        ("iperf_1", 0.0, 1.0, 150.0, 1),
-        ("iperf_2", 0.0, 1.0, 80.0, 2),
-        ("iperf_1", 1.0, 1.5, 50.0, 3),
-    ]
-
-
 # Runs.
-
-
-@real
-def test_a_short_run_leaves_its_files_and_a_page(tmp_path: Path) -> None:
-    source = ExperimentSource(get("mmwave-aqm"))
-
-    def run() -> None:
-        runs, _ = plan_all(source, {"stop": "1500ms", "scenario": "mobb"}, {"queue": ["smallfifo", "pie"]})
-        assert not execute(runs, tmp_path, command="bloatlab run mmwave-aqm").failed
-
-    run()
-    left = sorted((tmp_path / "files").iterdir())
-    # `stop` is not the source's, so a part of the run's identity is in the name.
-    assert len(left) == 6
-    assert {path.name.split("-")[1] for path in left} == {"smallfifo", "pie"}
-    assert {path.name.split("-")[-1] for path in left} == {"queue.csv", "ss.csv", "iperf.csv"}
-    by_kind = {path.name.split("-")[-1]: pl.read_csv(path) for path in left if "-smallfifo-" in path.name}
-    assert by_kind["queue.csv"].columns == ["timestamp", "drops", "backlog_bytes", "backlog_packets"]
-    assert by_kind["queue.csv"].height == 15
-    assert by_kind["queue.csv"]["backlog_bytes"].max() <= 1_875_000
-    assert by_kind["ss.csv"].columns == ["timestamp", "flow", "cwnd", "srtt"]
-    assert by_kind["ss.csv"].height == 150
-    assert by_kind["iperf.csv"].columns == ["flow", "start", "end", "mbps", "retransmissions"]
-    assert by_kind["iperf.csv"].height == 20
-    assert by_kind["iperf.csv"].filter(start=0)["mbps"].sum() > 1000
-
-    # What is there stays, what is missing is made again.
-    stamps = {path: path.stat().st_mtime_ns for path in left}
-    left[0].unlink()
-    run()
-    assert left[0].exists()
-    assert all(path.stat().st_mtime_ns == stamps[path] for path in left[1:])
-
-    page = make_report(tmp_path).read_text()
-    assert f'href="files/{left[0].name}"' in page
-    assert "sRTT over time by queue and link scenario" in page
-    tables = of_runs(Store(tmp_path))
-    assert placed(tables)["row"].to_list() == ["smallfifo", "pie"]
 
 
 @real

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bloatlab.experiments import naming, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments import shared
-from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun, plain
+from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.mmwave.setup import CASES, CUBIC, FLOW, OFFLOADS, QUEUES, SCENARIOS, SOURCE
@@ -130,10 +130,10 @@ class MmwaveAqm(Experiment):
         return readings.of_run(run)
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
-        """Files of the queue, the connections and iperf3, in the form of the authors' scripts."""
+        """What ping, ss, tc and iperf3 printed, and the tables that the authors made from it."""
         own = {name: run.parameters[name] for name in ("queue", "scenario")}
-        usual = isinstance(own["queue"], str) and run.parameters == plain(self.resolve(own))
-        return files.of_run(run, files.name(own["scenario"], own["queue"], run.seed, "" if usual else run.run_id[:6]))
+        mark = naming.mark(self, run, own, usual=naming.is_plain(own["queue"]))
+        return files.of_run(run, files.name(own["scenario"], own["queue"], naming.number(run), mark))
 
 
 def _rate(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,115 +1,94 @@
-"""Files in the form of the authors' scripts: from tc, ss and iperf3."""
+"""Files in the form of the authors' commands: what ping, ss, tc and iperf3 printed, and the tables made from it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.experiments.mmwave.setup import FLOW
+from bloatlab.experiments.mmwave import samples
+from bloatlab.experiments.mmwave.setup import PING
+from bloatlab.experiments.naming import safe
+from bloatlab.experiments.prints import file_of, iperf, ping, ss, stamp, tc
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from bloatlab.experiments.base import FileMaker
     from bloatlab.result import Result
 
-INTERVAL = 1.0
-"""Seconds per line of iperf3."""
+SENDER, RECEIVER = "10.0.1.1", "10.0.3.1"
+"""Addresses of the hosts."""
+PORTS = 40000
+"""The sender's port of a stream is this plus its number."""
+TTL = 63
+"""Time to live of a reply: one router is on the path."""
 
 
-def name(scenario: str, queue: Any, seed: int, mark: str) -> str:
-    """The authors' EXPID, such as `sl-largefifo-1`; the number is the seed.
+def name(scenario: str, queue: Any, number: int | str, mark: str) -> str:
+    """The authors' EXPID, such as `sl-largefifo-1`.
 
     Args:
         scenario: The link scenario.
         queue: The queue as it was given.
-        seed: The run's seed.
+        number: The run's seed, and its repetition if it has one.
         mark: Text that distinguishes a run with other settings; empty if there are none.
     """
     kind = queue.get("kind", "queue") if isinstance(queue, Mapping) else str(queue).split()[0].rpartition(":")[2]
-    said = re.sub(r"[^A-Za-z0-9_+.]", "_", str(kind))
-    return "-".join(part for part in (scenario, said, mark, str(seed)) if part)
+    return "-".join(part for part in (scenario, safe(kind), mark, str(number)) if part)
 
 
 def of_run(run: Result, expid: str) -> Mapping[str, FileMaker]:
     """The writer of each file, by name."""
-
-    def writing(table: str, columns: Callable[[pl.DataFrame], pl.DataFrame]) -> FileMaker:
-        def write(path: Path) -> None:
-            columns(run.table(table).to_polars()).write_csv(path)
-
-        return write
-
-    return {
-        f"{expid}-queue.csv": writing("link_series", queue),
-        f"{expid}-ss.csv": writing("flow_series", ss),
-        f"{expid}-iperf.csv": writing("flow_series", iperf),
-    }
+    makers = {
+        "ping.txt": ping_text, "ss.txt": ss_text, "queue.txt": queue_text, "iperf.txt": iperf_text,
+        "queue.csv": queue_csv, "ss.csv": ss_csv, "iperf.csv": iperf_csv,
+    }  # fmt: skip
+    return {f"{expid}-{what}": file_of(partial(lines, run)) for what, lines in makers.items()}
 
 
-def queue(series: pl.DataFrame) -> pl.DataFrame:
-    """`tc -s` every 100 ms: `timestamp` (s), `drops` (so far), `backlog_bytes`, `backlog_packets`.
-
-    Args:
-        series: `link_series` of the run.
-    """
-    import polars as pl
-
-    own = series.filter(pl.col("link").cast(pl.String) == "bottleneck").sort("time_s")
-    return own.select(
-        pl.col("time_s").round(3).alias("timestamp"),
-        pl.col("drops").cum_sum().cast(pl.Int64),
-        pl.col("queue_bytes").cast(pl.Int64).alias("backlog_bytes"),
-        pl.col("queue_packets").cast(pl.Int64).alias("backlog_packets"),
-    )
+def ping_text(run: Result) -> Iterator[str]:
+    """The lines of `ping -i 0.1`, each after the time at which it was read."""
+    for time, line in ping.of_run(run, PING, host=RECEIVER, ttl=TTL):
+        yield f"{stamp(time, 9)} - {line}".rstrip()
 
 
-def connections(series: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the long flows in `flow_series`, sorted by time."""
-    import polars as pl
-
-    names = pl.col("flow").cast(pl.String)
-    own = series.with_columns(names).filter((names == FLOW) | names.str.starts_with(f"{FLOW}_"))
-    return own.sort("time_s", maintain_order=True)
-
-
-def ss(series: pl.DataFrame) -> pl.DataFrame:
-    """`ss` every 100 ms: `timestamp` (s), `flow`, `cwnd` (segments), `srtt` (ms; empty before the first sample).
-
-    Args:
-        series: `flow_series` of the run.
-    """
-    import polars as pl
-
-    return connections(series).select(
-        pl.col("time_s").round(3).alias("timestamp"),
-        "flow",
-        pl.col("cwnd").round().cast(pl.Int64),
-        pl.col("srtt_ms").round(3).alias("srtt"),
-    )
+def ss_text(run: Result) -> Iterator[str]:
+    """Two lines of `ss -eipn` per connection and sample, each after its time."""
+    for time, one in samples.established(run):
+        local, remote = f"{SENDER}:{PORTS + one.fd}", f"{RECEIVER}:{iperf.PORT}"
+        for line in ss.lines(one, local=local, remote=remote, program="iperf3"):
+            yield f"{stamp(time)} {line}"
 
 
-def iperf(series: pl.DataFrame) -> pl.DataFrame:
-    """iperf3 every second: `flow`, `start`, `end` (s), `mbps` (payload received, Mbit/s), `retransmissions` (within).
+def ss_csv(run: Result) -> Iterator[str]:
+    """Timestamp, file descriptor, window (segments), sRTT (ms) of each connection at each sample."""
+    for time, one in samples.established(run):
+        yield f"{stamp(time)},{one.fd},{one.cwnd},{one.srtt_ms:g}"
 
-    Args:
-        series: `flow_series` of the run; its samples are means of the intervals before them.
-    """
-    import polars as pl
 
-    second = ((pl.col("time_s") - 1e-6) / INTERVAL).floor()
-    return (
-        connections(series)
-        .with_columns(second.alias("start") * INTERVAL, pl.col("retransmissions").cast(pl.Int64))
-        .with_columns(
-            # The totals up to this sample and up to the one before.
-            (pl.col("retransmissions") - pl.col("retransmissions").shift(1, fill_value=0).over("flow")).alias("again")
-        )
-        .group_by("start", "flow", maintain_order=True)
-        .agg(pl.col("throughput_mbps").mean().round(3).alias("mbps"), pl.col("again").sum(), pl.col("time_s").max())
-        .select(
-            "flow", "start", pl.col("time_s").round(3).alias("end"), "mbps", pl.col("again").alias("retransmissions")
-        )
-    )
+def queue_text(run: Result) -> Iterator[str]:
+    """The lines of `tc -p -s -d qdisc show`, joined without a separator: one line per sample, after its time."""
+    leaf = tc.described(run.scenario["dumbbell"]["queue"])
+    for time, counted in samples.queue(run):
+        yield f"{stamp(time)} {''.join(tc.lines(leaf, counted))}"
+
+
+def queue_csv(run: Result) -> Iterator[str]:
+    """Timestamp, drops so far, backlog in bytes, backlog in packets at each sample."""
+    for time, counted in samples.queue(run):
+        yield f"{stamp(time)},{counted.drops},{counted.backlog_bytes},{counted.backlog_packets}"
+
+
+def iperf_text(run: Result) -> Iterator[str]:
+    """The lines of `iperf3 -f m -i 0.1`, each after its time."""
+    found = list(samples.intervals(run))
+    ports = {one.fd: PORTS + one.fd for one in (found[0] if found else ())}
+    for time, line in iperf.lines(found, local=SENDER, host=RECEIVER, ports=ports):
+        yield f"{stamp(time)} {line}"
+
+
+def iperf_csv(run: Result) -> Iterator[str]:
+    """File descriptor, start and end (s), throughput (Mbit/s), retransmissions of each stream in each interval."""
+    for streams in samples.intervals(run):
+        for one in streams:
+            rate = iperf.number(one.mbps).strip()
+            yield f"{one.fd},{one.start:.2f},{one.end:.2f},{rate},{one.retransmissions}"

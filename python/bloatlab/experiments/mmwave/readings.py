@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from bloatlab import units
-from bloatlab.experiments.mmwave.files import connections
+from bloatlab.experiments.mmwave.samples import connections
 from bloatlab.experiments.mmwave.setup import DIP, FIFOS
 
 if TYPE_CHECKING:

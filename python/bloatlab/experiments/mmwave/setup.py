@@ -33,6 +33,8 @@ SEEDS = range(42, 47)
 """Seeds of the published runs; the peaks of a run depend on which packets wait when the rate falls."""
 FLOW = "iperf"
 """Prefix of the names of the long flows."""
+PING = "ping"
+BOTTLENECK = "bottleneck"
 DIP = 2000.0
 """Rate in Mbit/s below which the source speaks of a dip."""
 
