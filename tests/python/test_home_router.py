@@ -9,12 +9,15 @@ import polars as pl
 import pytest
 
 import bloatlab
+import raw_files
 from bloatlab import language
 from bloatlab.analysis.claims import answers_of_store, plan_published, published_runs, verdicts_on
+from bloatlab.engines.sim import Sim
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.home_router import readings, setup
 from bloatlab.experiments.home_router.claims import CLAIMS
+from bloatlab.experiments.prints import EPOCH
 from bloatlab.figures import limits, of_runs, registry
 from bloatlab.figures.charts import fetch_times, limit_rtt, replications
 from bloatlab.report import make_report
@@ -246,11 +249,11 @@ def test_files_are_what_the_scripts_sample(tmp_path: Path) -> None:
     experiment = get("home-router")
     makers = experiment.files(run)
     mark = run.run_id[:6]
-    assert list(makers) == [f"col724-20-{mark}-42-{what}.csv" for what in ("cwnd", "queue", "ping", "fetch")]
-    read = {}
+    tables = [f"col724-20-{mark}-42-{what}.csv" for what in ("cwnd", "queue", "ping", "fetch")]
+    assert list(makers) == [*tables, f"col724-20-{mark}-42-q.txt", f"col724-20-{mark}-42-ping.txt"]
     for name, make in makers.items():
         make(tmp_path / name)
-        read[name.rpartition("-")[2]] = pl.read_csv(tmp_path / name)
+    read = {name.rpartition("-")[2]: pl.read_csv(tmp_path / name) for name in tables}
     assert read["cwnd.csv"].columns == ["time", "cwnd"]
     assert read["queue.csv"].columns == ["time", "packets"]
     assert read["cwnd.csv"].height == read["queue.csv"].height == 60
@@ -259,8 +262,45 @@ def test_files_are_what_the_scripts_sample(tmp_path: Path) -> None:
     assert read["ping.csv"]["rtt"].min() > 4
     assert read["fetch.csv"].height == run.probe_metrics["web"]["transactions"]
     assert read["fetch.csv"]["seconds"].mean() == pytest.approx(run.probe_metrics["web"]["mean_rtt"] / 1e3, rel=1e-3)
+    # The assignment's `q.txt` and `ping.txt`.
+    lines = [line.split(",") for line in (tmp_path / list(makers)[4]).read_text().splitlines()]
+    assert [int(packets) for _, packets in lines] == read["queue.csv"]["packets"].cast(pl.Int64).to_list()
+    assert (lines[0][0], lines[-1][0]) == (f"{EPOCH}.100000", f"{EPOCH + 6}.000000")
+    answers, (sent, received) = raw_files.ping((tmp_path / list(makers)[5]).read_text())
+    metrics = run.probe_metrics["ping"]
+    assert received == metrics["transactions"] == len(answers)
+    assert sent == 60
+    assert [rtt for _, rtt in answers] == pytest.approx(read["ping.csv"]["rtt"].to_list(), rel=5e-3)
+    numbers = [number for number, _ in answers]
+    assert numbers == sorted(set(numbers))
+    # Of the pings without an answer, those at the end may still be under way.
+    assert metrics["lost"] <= sent - received <= metrics["lost"] + 1
     usual = experiment.files(bloatlab.run("home-router", maxq=5, queue="fifo", time="60s"))
     assert next(iter(usual)) == "col724-5-42-cwnd.csv"
+
+
+class Live(Sim):
+    """The simulator, as an engine whose runs never repeat."""
+
+    name = "live"
+    reproducible = False
+
+
+@real
+def test_no_run_overwrites_the_files_of_another(tmp_path: Path) -> None:
+    given = {"maxq": 5, "queue": "fifo"}
+    source, live = (ExperimentSource(get("home-router"), engine=engine) for engine in (None, Live()))
+    written: dict[Path, int] = {}
+    for one in (source, live, live):
+        assert not execute(plan(one, given, {}), tmp_path).failed
+        found = {path: path.stat().st_mtime_ns for path in (tmp_path / "files").iterdir()}
+        assert len(found) == len(written) + 6
+        assert found.items() >= written.items()
+        written = found
+    stems = {path.name.rpartition("-")[0] for path in written}
+    assert stems == {"col724-5-42", "col724-5-live-42", "col724-5-live-42r1"}
+    page = make_report(tmp_path).read_text(encoding="utf-8")
+    assert all(f'href="files/{path.name}"' in page for path in written)
 
 
 # Figures.

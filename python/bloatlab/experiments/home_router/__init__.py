@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bloatlab.experiments import naming, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments import shared
-from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun, plain
+from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.home_router import files, readings
 from bloatlab.experiments.home_router.answers import answers
@@ -153,5 +153,4 @@ class HomeRouter(Experiment):
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """Window, queue, pings and fetches, in the form of the assignment's scripts."""
         own = {name: run.parameters[name] for name in ("preset", "maxq")}
-        usual = run.parameters == plain(self.resolve(own))
-        return files.of_run(run, files.name(own, run.seed, "" if usual else run.run_id[:6]))
+        return files.of_run(run, files.name(own, naming.number(run), naming.mark(self, run, own)))

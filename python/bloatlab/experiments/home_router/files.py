@@ -1,13 +1,15 @@
-"""CSV files in the form of the assignment's scripts: window, queue, pings and fetches."""
+"""Files in the form of the assignment's scripts: window, queue, pings and fetches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.experiments.home_router.readings import samples
 from bloatlab.experiments.home_router.setup import BOTTLENECK, BULK, PAGE, PING
+from bloatlab.experiments.prints import file_of, ping, stamp
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,16 +17,21 @@ if TYPE_CHECKING:
     from bloatlab.experiments.base import FileMaker
     from bloatlab.result import Result
 
+H2 = "10.0.0.2"
+"""Address of the home computer in Mininet."""
+TTL = 64
+"""Time to live of a reply: the router is a switch."""
 
-def name(own: Mapping[str, Any], seed: int, mark: str) -> str:
+
+def name(own: Mapping[str, Any], number: int | str, mark: str) -> str:
     """Prefix of the names of a run's files, such as `col724-100-42`.
 
     Args:
         own: The parameters `preset` and `maxq`.
-        seed: The run's seed.
+        number: The run's seed, and its repetition if it has one.
         mark: Text that distinguishes a run with other settings; empty if there are none.
     """
-    return "-".join(part for part in (own["preset"], str(own["maxq"]), mark, str(seed)) if part)
+    return "-".join(part for part in (own["preset"], str(own["maxq"]), mark, str(number)) if part)
 
 
 def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
@@ -33,8 +40,12 @@ def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
     def writing(make: Callable[[Result], pl.DataFrame]) -> FileMaker:
         return lambda path: _write(make(run), path)
 
-    makers = {"cwnd": cwnd, "queue": queue, "ping": pings, "fetch": fetches}
-    return {f"{stem}-{what}.csv": writing(make) for what, make in makers.items()}
+    tables = {"cwnd": cwnd, "queue": queue, "ping": pings, "fetch": fetches}
+    texts = {"q": queue_text, "ping": ping_text}
+    return {
+        **{f"{stem}-{what}.csv": writing(make) for what, make in tables.items()},
+        **{f"{stem}-{what}.txt": file_of(partial(lines, run)) for what, lines in texts.items()},
+    }
 
 
 def _write(table: pl.DataFrame, path: Path) -> None:
@@ -61,6 +72,18 @@ def pings(run: Result) -> pl.DataFrame:
 def fetches(run: Result) -> pl.DataFrame:
     """`time` at which the page was complete (s), `seconds` that it took."""
     return _rows(run, PAGE, "seconds", 1e-3)
+
+
+def queue_text(run: Result) -> Iterator[str]:
+    """`q.txt` of the assignment: Unix time and packets in the router's queue."""
+    for time, packets in queue(run).iter_rows():
+        yield f"{stamp(time)},{packets:.0f}"
+
+
+def ping_text(run: Result) -> Iterator[str]:
+    """`ping.txt` of the assignment: what ping printed."""
+    for _, line in ping.of_run(run, PING, host=H2, ttl=TTL, start_s=None):
+        yield line
 
 
 def _series(series: pl.DataFrame, column: str, entity: str, value: str) -> pl.DataFrame:
