@@ -71,7 +71,8 @@ def shell(
     A server is always on the other side. Its address is $BLOATLAB_SERVER in the program's environment and arguments. It
     answers HTTP on port 80, and iperf3 if that is installed.
 
-    The exit code is that of the program: 2 means that the input is wrong, and 127 that there is no such program.
+    The exit code is that of the program. It is 124 if the time limit ended the program, 127 if there is no such program, and
+    2 if nothing could be run or stored.
 
     Examples, where the backslash keeps your shell from replacing the variable:
 
@@ -87,7 +88,7 @@ def shell(
         set_: Value at a dotted path into the scenario, such as dumbbell.queue.target=10ms. Repeatable.
         link: The bottleneck is ours (userspace), or the kernel's own queue (kernel).
         live: Show queue, sojourn time and throughput while the program runs.
-        internet: Let the program reach the world outside as well. It needs root, slirp4netns or pasta.
+        internet: Let the program also reach the world outside, through the bottleneck. It needs slirp4netns.
         pcap: Write the packets to this file.
         out: Results directory, or a URL such as s3://bucket/path [default: results/shell, or results/NAME-shell for a
             scenario].
