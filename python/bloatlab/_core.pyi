@@ -158,6 +158,7 @@ def live_run(
     files: str | None,
     variables: Sequence[tuple[str, str]],
     foreground: str | None = None,
+    is_interactive: bool = False,
     samples: Samples | None = None,
     uplink: int | None = None,
 ) -> tuple[Outcome, int, int | None]:

@@ -1,7 +1,8 @@
 """From the `module:Class` of a scenario to a class: who may name one, how it is imported, and what it adds to a run's identity.
 
 Importing a module runs its code. So a class is imported only if the user has allowed it; a document (a scenario file, a plan, a
-stored run) that names one is not enough. Objects that the caller holds already, classes and `Configured`, need no permission.
+stored run) that names one is not enough. The same holds for the programs that a document starts. Objects that the caller holds
+already, classes and `Configured`, need no permission.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import inspect
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from bloatlab import plugins
 from bloatlab.errors import ParameterError
 from bloatlab.plugins import Configured, CongestionControl, Queue
+from bloatlab.programs import programs
 
 _NAME = r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*"
 _REFERENCE = re.compile(rf"{_NAME}\Z")
@@ -90,12 +92,23 @@ def resolve(document: Mapping[str, Any], allowed: AllowedPlugins = NO_PLUGINS) -
 
     Raises:
         ParameterError: A class is named that is not allowed, cannot be imported, or is neither a congestion control nor a
-            queue.
+            queue; or a program is started that is not allowed.
     """
+    for started in programs(document):
+        if started.kind == "command" and command_reference(started.words) not in allowed:
+            raise ParameterError(
+                f"{started.path}: starts the program `{' '.join(started.words)}`; allow that with --allow-plugins (in Python: "
+                "allow_plugins=True)"
+            )
     walk = _Resolving(allowed)
     resolved = walk.value(document, ())
     assert isinstance(resolved, dict)
     return resolved, walk.factories
+
+
+def command_reference(words: Sequence[str]) -> str:
+    """The name by which `AllowedPlugins` allows a program with these arguments."""
+    return "command:" + "\0".join(words)
 
 
 def outline(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from bloatlab import language
 from bloatlab.engines import Engine, Outcome
 from bloatlab.errors import ParameterError
 from bloatlab.experiments.queues import with_limit
+from bloatlab.loading import NO_PLUGINS, command_reference
 from bloatlab.scenario import dumbbell, flow
 from bloatlab.scenario.revise import NS, cut, flow_names, with_flow
 from bloatlab.store.identity import canonical, run_id
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 NAME = "shell"
 MOST_TIME = "24h"
 """The longest duration of a scenario."""
-SERVERS = ("$BLOATLAB_PYTHON", "-m", "bloatlab.engines.linux.servers")
+SERVERS = ("$BLOATLAB_PYTHON", "-P", "-m", "bloatlab.engines.linux.servers")
 """What runs on the server side. The engine replaces the variable."""
 WAIT_S = 60.0
 LOOK_EVERY_S = 0.1
@@ -138,7 +139,8 @@ def prepare(
     own = _flow(document, command)
     rest = {key: value for key, value in document.items() if key != "warmup"}
     whole = with_flow({**rest, "duration": time_limit}, own)
-    (planned,) = plan(ScenarioSource(whole, name, engine=engine), values, seed=seed)
+    own_program = NO_PLUGINS.and_also(command_reference(command))
+    (planned,) = plan(ScenarioSource(whole, name, own_program, engine), values, seed=seed)
     parameters = {"command": shlex.join(command), **planned.parameters}
     return Shell(replace(planned, parameters=parameters), own["name"])
 

@@ -35,7 +35,9 @@ def enter(_driver: int) -> None:
     assert "polars" not in sys.modules
 
 
-def run(scenario: str, seed: int, *, kernel_link: bool, record_packets: bool, control: _core.Control) -> Any:
+def run(
+    scenario: str, seed: int, *, kernel_link: bool, record_packets: bool, control: _core.Control, files: str, **_: Any
+) -> tuple[Any, int, int | None]:
     if HOW == "dies":
         print("the link thread is gone\nno device left", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -50,9 +52,11 @@ def run(scenario: str, seed: int, *, kernel_link: bool, record_packets: bool, co
     if HOW == "slow":
         time.sleep(3 * worker.PROGRESS_EVERY_S)
     outcome = _core.run(scenario, seed, record_packets=record_packets, control=control)
-    return Doubtful(outcome) if HOW == "doubts" else outcome
+    if HOW == "prints":
+        (Path(files) / "web.txt").write_text("first\nsecond\n")
+    return Doubtful(outcome) if HOW == "doubts" else outcome, 10**9, None
 
 
 native.enter = enter
 native.run = run
-sys.exit(worker.main())
+sys.exit(worker.main(sys.argv[1:]))

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -34,15 +33,6 @@ HOME_NETWORK = {
         {"name": "ping", "traffic": {"kind": "ping", "interval": "50ms"}},
     ],
 }
-
-
-def _by(privileges: str, folder: Path) -> Sequence[str]:
-    if privileges == "a plain user":
-        if os.geteuid() != 0:
-            pytest.skip("this is one already")
-        for place in (folder, *folder.parents[:2]):
-            place.chmod(0o777)
-    return real_time.PRIVILEGES[privileges]()
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +79,7 @@ def test_a_run_leaves_nothing_and_needs_no_privileges(tmp_path: Path, privileges
     scenario = tmp_path / "two.toml"
     scenario.write_text(real_time.TWO_FLOWS.format(duration="1s"))
     command = real_time.Command(
-        ["simulate", scenario, "--engine", "linux", "--json"], by=_by(privileges, tmp_path), folder=tmp_path
+        ["simulate", scenario, "--engine", "linux", "--json"], by=real_time.by(privileges, tmp_path), folder=tmp_path
     )
     output, complaints = command.end()
     assert command.process.returncode == 0, complaints
@@ -104,7 +94,7 @@ def test_nothing_is_left_of_a_killed_run(tmp_path: Path, privileges: str) -> Non
     scenario = tmp_path / "two.toml"
     scenario.write_text(real_time.TWO_FLOWS.format(duration="60s"))
     command = real_time.Command(
-        ["simulate", scenario, "--engine", "linux"], by=_by(privileges, tmp_path), folder=tmp_path
+        ["simulate", scenario, "--engine", "linux"], by=real_time.by(privileges, tmp_path), folder=tmp_path
     )
     real_time.wait_for(lambda: len(command.namespaces()) > 0, "the run has started")
     os.kill(command.process.pid, signal.SIGKILL)

@@ -256,8 +256,8 @@ def test_what_cannot_start_says_so(capsys: pytest.CaptureFixture[str], monkeypat
     with socket.create_server(("", 0)) as taken:
         port = taken.getsockname()[1]
         assert servers.main(port) == 1
-        assert traffic.main(["serve", "1000"], port) == 1
-    for arguments in ([], ["serve"], ["serve", "much"], ["fetch", "127.0.0.1"], ["fetch", "127.0.0.1", "long"]):
+        assert traffic.main(["serve", "", "1000"], port) == 1
+    for arguments in ([], ["serve"], ["serve", "", "much"], ["fetch", "127.0.0.1"], ["fetch", "127.0.0.1", "long"]):
         assert traffic.main(arguments) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 7

@@ -142,10 +142,11 @@ def test_a_program_behind_a_rate(shell: FakeShell, run: Run) -> None:
     assert network["queue"]["target"] == "10ms"
     assert shell.scenario["duration"] == "24h" or language.plan(shell.scenario).duration_ns == 24 * 3600 * 10**9
     assert shell.scenario["flows"][0]["traffic"]["server"] == [
-        "$BLOATLAB_PYTHON", "-m", "bloatlab.engines.linux.servers",
+        "$BLOATLAB_PYTHON", "-P", "-m", "bloatlab.engines.linux.servers",
     ]  # fmt: skip
     assert shell.asked == {
         "kernel_link": False, "record_packets": False, "internet": False, "inherits_terminal": True,
+        "is_interactive": False,
         "on_output": None, "on_sample": None,
     }  # fmt: skip
     (one,) = stored("results/shell")

@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 import bloatlab
 from bloatlab.engines.linux import native
 
@@ -46,6 +48,7 @@ PRIVILEGES: dict[str, Callable[[], Sequence[str]]] = {
     "another user namespace": lambda: ("unshare", "--user", "--map-root-user", "--net", "--mount"),
 }
 """What a command is started by, so that it has more or fewer privileges."""
+PYTHON = sys.executable
 DEADLINE_S = 10.0
 
 TWO_FLOWS = """
@@ -62,6 +65,16 @@ cca = "cubic"
 name = "ping"
 traffic = {{kind = "ping", interval = "50ms"}}
 """
+
+
+def by(privileges: str, folder: Path) -> Sequence[str]:
+    """What starts a command with these privileges, which can then write into the folder."""
+    if privileges == "a plain user":
+        if os.geteuid() != 0:
+            pytest.skip("this is one already")
+        for place in (folder, *folder.parents[:2]):
+            place.chmod(0o777)
+    return PRIVILEGES[privileges]()
 
 
 def obstacle() -> str | None:

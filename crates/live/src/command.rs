@@ -7,16 +7,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
+use nix::unistd::{getpid, tcsetpgrp};
 
 /// Signals of a terminal that end programs. This process ignores them while a program has the terminal.
 const OF_TERMINALS: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
+
+/// Variables that are replaced in words. All others may be meant for a shell that the program is.
+const IN_WORDS: [&str; 3] = ["BLOATLAB_SERVER", "BLOATLAB_SECONDS", "BLOATLAB_PYTHON"];
 
 /// Where the output of a program goes.
 #[derive(Clone, Copy)]
 pub(crate) enum Output<'a> {
     /// All standard streams are those of this process, and the program is in its process group.
     Inherited,
+    /// All standard streams are those of this process, and the program has a process group that may use the terminal, as shells want it.
+    Terminal,
     /// Standard output and error go to a file.
     File(&'a Path),
     /// Standard output is read by this process.
@@ -25,7 +31,7 @@ pub(crate) enum Output<'a> {
 
 /// A command that runs a program in the network namespace of the calling thread. The kernel kills the program when this thread ends.
 ///
-/// A variable such as `$BLOATLAB_SERVER` in a word is replaced by its value.
+/// The variables `$BLOATLAB_SERVER`, `$BLOATLAB_SECONDS` and `$BLOATLAB_PYTHON` in a word are replaced by their values.
 ///
 /// # Errors
 /// There are no words, or the file cannot be written.
@@ -43,6 +49,9 @@ pub(crate) fn command(
     command.args(words).envs(variables.iter().cloned());
     match output {
         Output::Inherited => {}
+        Output::Terminal => {
+            command.process_group(0);
+        }
         Output::File(path) => {
             let file = File::create(path).map_err(|error| {
                 let message = format!("cannot write `{}`: {error}", path.display());
@@ -56,10 +65,14 @@ pub(crate) fn command(
             command.stdout(Stdio::piped()).stderr(Stdio::null());
         }
     }
+    let takes_terminal = matches!(output, Output::Terminal);
     // SAFETY: between fork and exec the closure makes system calls, and allocates nothing.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             set_pdeathsig(Signal::SIGKILL)?;
+            if takes_terminal {
+                take_terminal()?;
+            }
             for one in OF_TERMINALS {
                 signal(one, SigHandler::SigDfl)?;
             }
@@ -71,9 +84,23 @@ pub(crate) fn command(
 
 /// A word with the values of its variables.
 fn with_values(word: &str, variables: &[(String, String)]) -> String {
-    let replace =
-        |word: String, (name, value): &(String, String)| word.replace(&format!("${name}"), value);
-    variables.iter().fold(word.to_owned(), replace)
+    let known = variables
+        .iter()
+        .filter(|(name, _)| IN_WORDS.contains(&&**name));
+    known.fold(word.to_owned(), |word, (name, value)| {
+        word.replace(&format!("${name}"), value)
+    })
+}
+
+/// Makes the process group of this process the one that may use the terminal.
+fn take_terminal() -> io::Result<()> {
+    let before = SigSet::thread_get_mask()?;
+    // The kernel sends this signal to a process in the background that wants the terminal.
+    SigSet::from(Signal::SIGTTOU).thread_block()?;
+    // Without a terminal there is nothing to take.
+    let _ = tcsetpgrp(io::stdin(), getpid());
+    before.thread_set_mask()?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub use layout::{FlowRefusal, Host, Layout, MOST_NAMESPACES, address, layout};
 pub use namespace::Namespace;
 pub use probe::{Probe, Scheduling, probe};
 pub use refusals::{Refusal, refusals};
-pub use run::{Finished, LinkKind, RunOptions, run};
+pub use run::{Finished, Foreground, LinkKind, RunOptions, run};
 pub use samples::{Names, Sample, Samples};
 pub use sandbox::enter;
 pub use uplink::descriptor;

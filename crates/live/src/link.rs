@@ -155,7 +155,7 @@ impl Link<'_> {
         if let Some(samples) = &self.samples
             && !rows.links.is_empty()
         {
-            samples.add(self.session.link_series());
+            samples.add(self.session.link_series(), rows.links.len());
         }
         Ok(())
     }

@@ -49,12 +49,21 @@ pub struct RunOptions {
     pub files: Option<PathBuf>,
     /// Variables for the environment and the arguments of programs.
     pub variables: Vec<(String, String)>,
-    /// The flow whose program has the standard streams of this process. The run ends with it.
-    pub foreground: Option<String>,
+    /// The program that has the standard streams of this process. The run ends with it.
+    pub foreground: Option<Foreground>,
     /// Where the samples of the links go while the run lasts.
     pub samples: Option<Samples>,
     /// A socket to a process outside, which connects the server of the flow in the foreground with the world.
     pub uplink: Option<OwnedFd>,
+}
+
+/// A program that has the standard streams of this process.
+#[derive(Clone, Debug)]
+pub struct Foreground {
+    /// The name of its flow.
+    pub flow: String,
+    /// It is a shell that a person uses in a terminal.
+    pub is_interactive: bool,
 }
 
 /// A run that has ended.
@@ -105,7 +114,10 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<F
     )?;
     let mut directory = directory(&flows, &laid);
     let foreground = options.foreground.as_ref();
-    let foreground = foreground.and_then(|name| flows.iter().position(|flow| flow.name == *name));
+    let foreground = foreground.and_then(|wanted| {
+        let mut flows = flows.iter();
+        flows.position(|flow| flow.name == wanted.flow)
+    });
     if let (Some(socket), Some(flow)) = (&options.uplink, foreground) {
         uplink::open(socket, &flows[flow].hosts, &mut laid)?;
         directory.open_outward(flow);
@@ -237,7 +249,10 @@ impl Programs<'_> {
                 words: programs.client,
                 variables: self.variables(flow),
                 streams: match &self.options.foreground {
-                    Some(name) if *name == flow.name => Streams::Inherited,
+                    Some(wanted) if wanted.flow == flow.name => match wanted.is_interactive {
+                        true => Streams::Terminal,
+                        false => Streams::Inherited,
+                    },
                     _ if programs.reports_fetches => Streams::Fetches,
                     _ => Streams::File(self.file(flow, "")),
                 },

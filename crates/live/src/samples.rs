@@ -44,12 +44,22 @@ impl Samples {
         let _ = self.names.set(names);
     }
 
-    /// Adds the last sample of a series.
-    pub(crate) fn add(&self, series: &Series) {
-        if let Some(time) = series.last_time() {
-            let rows = series.last_rows().collect();
-            self.push(Sample { time, rows });
+    /// Adds the last `count` rows of a series: one or more samples.
+    pub(crate) fn add(&self, series: &Series, count: usize) {
+        let mut samples: Vec<Sample> = Vec::new();
+        for (time, link, values) in series.last_rows(count) {
+            match samples.last_mut().filter(|sample| sample.time == time) {
+                Some(sample) => sample.rows.push((link, values)),
+                None => samples.push(Sample {
+                    time,
+                    rows: vec![(link, values)],
+                }),
+            }
         }
+        samples
+            .into_iter()
+            .rev()
+            .for_each(|sample| self.push(sample));
     }
 
     /// Adds a sample of the kernel's links.

@@ -70,19 +70,16 @@ impl Series {
             .copied()
     }
 
-    /// The time of the last instant, in seconds since the start.
-    pub fn last_time(&self) -> Option<f64> {
-        Some(self.instants.last()?.time)
-    }
-
-    /// The rows of the last instant: the entity and the values of each.
-    pub fn last_rows(&self) -> impl Iterator<Item = (u32, Vec<f64>)> + '_ {
-        let entities = self.instants.last().map(|last| self.entities_at(last));
-        let entities = entities.unwrap_or_default();
-        let first = self.rows - entities.len();
+    /// The last `count` rows, newest first: the time in seconds, the entity and the values of each.
+    pub fn last_rows(&self, count: usize) -> impl Iterator<Item = (f64, u32, Vec<f64>)> + '_ {
+        let newest = self.instants.iter().rev();
+        let keys = newest.flat_map(|instant| {
+            let entities = self.entities_at(instant).iter().rev();
+            entities.map(|&entity| (instant.time, entity))
+        });
         let values = |row: usize| self.columns.iter().map(move |(_, column)| column[row]);
-        let rows = entities.iter().zip(first..);
-        rows.map(move |(&entity, row)| (entity, values(row).collect()))
+        let rows = keys.zip((0..self.rows).rev()).take(count);
+        rows.map(move |((time, entity), row)| (time, entity, values(row).collect()))
     }
 
     fn entities_at(&self, instant: &Instant) -> &[u32] {

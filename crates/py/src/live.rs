@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bloatlab_live::{LinkKind, RunOptions};
+use bloatlab_live::{Foreground, LinkKind, RunOptions};
 use bloatlab_scenario::{Disk, Scenario};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -70,7 +70,7 @@ type Made = (Outcome, u64, Option<i32>);
 #[pyfunction]
 #[pyo3(signature = (
     scenario_json, seed, *, kernel_link = false, record_packets = false, control = None, files = None, variables = Vec::new(),
-    foreground = None, samples = None, uplink = None,
+    foreground = None, is_interactive = false, samples = None, uplink = None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub fn live_run(
@@ -83,6 +83,7 @@ pub fn live_run(
     files: Option<PathBuf>,
     variables: Vec<(String, String)>,
     foreground: Option<String>,
+    is_interactive: bool,
     samples: Option<&Samples>,
     uplink: Option<i32>,
 ) -> PyResult<Made> {
@@ -98,7 +99,10 @@ pub fn live_run(
         link: kind(kernel_link),
         files,
         variables,
-        foreground,
+        foreground: foreground.map(|flow| Foreground {
+            flow,
+            is_interactive,
+        }),
         samples: samples.map(|samples| samples.0.clone()),
         uplink: uplink.map(bloatlab_live::descriptor).transpose()?,
     };

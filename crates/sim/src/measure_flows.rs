@@ -157,10 +157,12 @@ impl Engine<'_> {
                 stats.fetches.as_deref().unwrap_or(&Histogram::EMPTY),
                 stats.failed_fetches,
             );
-            let (waits, base) = (totals.waits, stats.waits_base);
-            let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
-            probes.put(probe, P_SYN_RETRANSMISSIONS, syns as f64);
-            probes.put(probe, P_RTOS, rtos as f64);
+            if totals.knows_sender {
+                let (waits, base) = (totals.waits, stats.waits_base);
+                let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
+                probes.put(probe, P_SYN_RETRANSMISSIONS, syns as f64);
+                probes.put(probe, P_RTOS, rtos as f64);
+            }
         }
     }
 

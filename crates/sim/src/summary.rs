@@ -90,7 +90,7 @@ impl Engine<'_> {
                     },
                     traffic: planned.traffic.kind(),
                     start: account.start as f64 * 1e-9,
-                    stop: account.stop as f64 * 1e-9,
+                    stop: account.stop.min(self.end) as f64 * 1e-9,
                     base_rtt: planned.base_rtt as f64 * MS,
                     mss: planned.tcp.mss,
                 });

@@ -121,7 +121,8 @@ def run_shell(
         time_limit=time_limit,
         seed=seed,
     )
-    finished = _run(shell, view_of(shell.links) if live else None, kernel_link, pcap is not None, internet)
+    view = view_of(shell.links) if live else None
+    finished = _run(shell, view, kernel_link, pcap is not None, internet, is_interactive=not wanted.command)
     if pcap is not None:
         finished.outcome.write_pcap(str(pcap))
     store(shell, finished, directory, command=command_line())
@@ -151,7 +152,9 @@ def _own_shell(live: bool) -> tuple[str, ...]:
     return (os.environ.get("SHELL") or "/bin/sh",)
 
 
-def _run(shell: Shell, view: View | None, kernel_link: bool, record_packets: bool, internet: bool) -> Finished:
+def _run(
+    shell: Shell, view: View | None, kernel_link: bool, record_packets: bool, internet: bool, *, is_interactive: bool
+) -> Finished:
     from bloatlab.engines.linux.shell import shell as run
 
     sys.stdout.flush()
@@ -165,6 +168,7 @@ def _run(shell: Shell, view: View | None, kernel_link: bool, record_packets: boo
             record_packets=record_packets,
             internet=internet,
             inherits_terminal=output is None,
+            is_interactive=is_interactive,
             on_output=output,
             on_sample=None if view is None else view.sample,
         )

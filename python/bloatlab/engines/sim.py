@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from bloatlab import _core
 from bloatlab.engines.interface import Control, Outcome, PluginFactories, Refusal
+from bloatlab.programs import programs
 
 
 class Sim:
@@ -25,8 +26,9 @@ class Sim:
         return None
 
     def supports(self, scenario: Mapping[str, Any]) -> Sequence[Refusal]:
-        """It runs every scenario that the language allows."""
-        return []
+        """It runs every scenario that the language allows, apart from programs."""
+        why = "is a program, which only an engine in real time runs; use --engine linux"
+        return [Refusal(started.path, f"`{started.kind}` {why}") for started in programs(scenario)]
 
     def control(self) -> Control:
         """The control of one run."""

@@ -32,8 +32,10 @@ pub struct Program {
 /// The standard streams of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// Those of this process, such as a terminal. The program is in the process group of this process.
+    /// Those of this process. The program is in the process group of this process.
     Inherited,
+    /// Those of this process, which are a terminal. The program has a process group that may use it.
+    Terminal,
     /// It reads nothing. Its output goes to a file.
     File(PathBuf),
     /// It reads nothing, and prints a line per fetched page: the time that it took in seconds, or a word if it failed.
@@ -81,6 +83,7 @@ impl ProgramFlow {
         } = &self.program;
         let output = match streams {
             Streams::Inherited => Output::Inherited,
+            Streams::Terminal => Output::Terminal,
             Streams::File(path) => Output::File(path),
             Streams::Fetches => Output::Pipe,
         };
@@ -202,7 +205,9 @@ fn process_of(child: &Child) -> io::Result<OwnedFd> {
 /// The time that a line of a client says, ns. `None`: the fetch failed.
 fn fetch(line: &[u8]) -> Option<Nanos> {
     let seconds: f64 = std::str::from_utf8(line).ok()?.trim().parse().ok()?;
-    (0.0..1e9).contains(&seconds).then(|| (seconds * 1e9).round() as Nanos)
+    (0.0..1e9)
+        .contains(&seconds)
+        .then(|| (seconds * 1e9).round() as Nanos)
 }
 
 /// The exit code of a process, as shells show it.

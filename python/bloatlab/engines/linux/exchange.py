@@ -37,6 +37,8 @@ class Request:
     """Process that made the request. The run ends with it."""
     foreground: str | None = None
     """Name of the flow whose program has the worker's standard streams. The run ends with it."""
+    is_interactive: bool = False
+    """This program is a shell that a person uses in a terminal."""
     depth: int = 0
     """How many shells there are around this run, itself included."""
     uplink: int | None = None

@@ -1,7 +1,7 @@
 """`python -m bloatlab.engines.linux.http`: the server and the client of the traffic `http`.
 
-`serve BYTES` serves a page of this size on port 80. `fetch ADDRESS PAUSE_S` fetches the page again and again, each time over a
-new connection. For each fetch it prints a line: the seconds that it took, or `failed`.
+`serve ADDRESS BYTES` serves a page of this size on port 80. `fetch ADDRESS PAUSE_S` fetches the page again and again, each
+time over a new connection. For each fetch it prints a line: the seconds that it took, or `failed`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ START_S = 1.0
 """Seconds from the start during which a server that does not answer yet is no failure."""
 RETRY_S = 0.02
 FAILED = "failed"
-USAGE = "give `serve BYTES` or `fetch ADDRESS PAUSE_S`"
+USAGE = "give `serve ADDRESS BYTES` or `fetch ADDRESS PAUSE_S`"
 WRONG_USAGE = 2
 
 Fetch = Callable[[], float | None]
@@ -104,8 +104,8 @@ def main(arguments: Sequence[str], port: int = PORT) -> int:
     end_on_sigterm()
     try:
         match arguments:
-            case ["serve", length]:
-                serve(page_of(int(length)), port)
+            case ["serve", address, length]:
+                serve(page_of(int(length)), port, address)
             case ["fetch", address, pause_s]:
                 fetch_again(fetcher(address, port), float(pause_s))
             case _:

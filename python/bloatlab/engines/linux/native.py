@@ -38,6 +38,8 @@ class Foreground:
 
     flow: str
     """Name of its flow."""
+    is_interactive: bool
+    """It is a shell that a person uses in a terminal."""
     samples: _core.Samples
     """Where the samples of the links go."""
     uplink: int | None
@@ -75,6 +77,7 @@ def run(
         kernel_link=kernel_link, record_packets=record_packets, control=control, files=files,
         variables=list(variables.items()),
         foreground=foreground.flow if foreground else None,
+        is_interactive=foreground is not None and foreground.is_interactive,
         samples=foreground.samples if foreground else None,
         uplink=foreground.uplink if foreground else None,
     )  # fmt: skip

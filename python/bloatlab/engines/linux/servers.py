@@ -7,6 +7,7 @@ program starts only when they answer.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -198,13 +199,14 @@ def size_of(path: str) -> int:
 
 
 @contextmanager
-def iperf3() -> Iterator[subprocess.Popen[bytes] | None]:
-    """Runs `iperf3 --server` until the end of the block; `None`: iperf3 is not installed."""
+def iperf3(address: str) -> Iterator[subprocess.Popen[bytes] | None]:
+    """Runs `iperf3 --server` at an address, or at all, until the end of the block; `None`: iperf3 is not installed."""
     if shutil.which("iperf3") is None:
         yield None
         return
     nothing = subprocess.DEVNULL
-    process = subprocess.Popen(["iperf3", "--server"], stdin=nothing, stdout=nothing, stderr=nothing)
+    words = ["iperf3", "--server", *(("--bind", address) if address else ())]
+    process = subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing)
     try:
         yield process
     finally:
@@ -212,13 +214,13 @@ def iperf3() -> Iterator[subprocess.Popen[bytes] | None]:
         process.wait()
 
 
-def serve(handler: type[Handler], port: int) -> None:
-    """Serves until the process ends.
+def serve(handler: type[Handler], port: int, address: str = "") -> None:
+    """Serves at an address, or at all, until the process ends.
 
     Raises:
         OSError: The port is taken, or this user may not open it.
     """
-    with Server(("", port), handler) as server:
+    with Server((address, port), handler) as server:
         server.serve_forever()
 
 
@@ -246,8 +248,10 @@ def main(port: int = PORT) -> int:
     """Runs the servers until SIGTERM. Returns the exit code if they cannot start."""
     end_on_sigterm()
     try:
-        with iperf3():
-            serve(Handler, port)
+        # Other servers of the same scenario may have other addresses of this machine.
+        address = os.environ.get("BLOATLAB_SERVER", "")
+        with iperf3(address):
+            serve(Handler, port, address)
     except OSError as error:
         return complain(f"the HTTP server on port {port} cannot start ({error.strerror or error})")
     return 0

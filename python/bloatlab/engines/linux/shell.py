@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def shell(
     record_packets: bool = False,
     internet: bool = False,
     inherits_terminal: bool = True,
+    is_interactive: bool = False,
     on_output: Callable[[bytes], None] | None = None,
     on_sample: Callable[[list[dict[str, Any]]], None] | None = None,
 ) -> Finished:
@@ -61,6 +63,7 @@ def shell(
         record_packets: Whether every packet is recorded.
         internet: Whether the server forwards packets to the world outside.
         inherits_terminal: The program has our standard streams.
+        is_interactive: The program is a shell that a person uses in this terminal.
         on_output: If it has not: told what it prints.
         on_sample: Told each sample: rows of the table `link_series`.
 
@@ -73,6 +76,8 @@ def shell(
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"bloatlab-shell-{os.getuid()}-"))
         uplink = stack.enter_context(Uplink(Path(directory))) if internet else None
         stack.enter_context(_left_to_the_program())
+        if is_interactive:
+            stack.enter_context(_terminal_given_back())
         request = exchange.Request(
             scenario=scenario_json,
             seed=seed,
@@ -81,6 +86,7 @@ def shell(
             directory=directory,
             driver=os.getpid(),
             foreground=flow,
+            is_interactive=is_interactive,
             depth=depth() + 1,
             uplink=uplink.descriptor if uplink else None,
             name_servers=uplink.name_servers if uplink else None,
@@ -124,3 +130,16 @@ def _left_to_the_program() -> Iterator[None]:
     finally:
         for kind, handler in zip(kinds, before, strict=True):
             signal.signal(kind, handler)
+
+
+@contextmanager
+def _terminal_given_back() -> Iterator[None]:
+    """A shell may take the terminal for its own process group. Afterwards it is ours again."""
+    try:
+        yield
+    finally:
+        # In the background this signal would stop us.
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        with suppress(OSError):
+            os.tcsetpgrp(sys.stdin.fileno(), os.getpgrp())
+        signal.signal(signal.SIGTTOU, before)

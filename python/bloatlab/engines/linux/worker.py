@@ -84,7 +84,12 @@ def _foreground(request: exchange.Request) -> native.Foreground | None:
 
     if request.foreground is None:
         return None
-    return native.Foreground(flow=request.foreground, samples=Samples(), uplink=request.uplink)
+    return native.Foreground(
+        flow=request.foreground,
+        is_interactive=request.is_interactive,
+        samples=Samples(),
+        uplink=request.uplink,
+    )
 
 
 def _set_name_servers(directory: str, text: str) -> None:
