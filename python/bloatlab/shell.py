@@ -111,6 +111,7 @@ def prepare(
     engine: Engine,
     name: str = NAME,
     values: Mapping[str, Any] | None = None,
+    cca: Any = None,
     time_limit: str = MOST_TIME,
     seed: int = 42,
 ) -> Shell:
@@ -125,6 +126,7 @@ def prepare(
         engine: `linux` or `linux-kernel`.
         name: Name of the scenario, if the document has none.
         values: What to set in the scenario, by dotted paths.
+        cca: Congestion control of the server; absent: the scenario's default.
         time_limit: When the program is ended, at most `"24h"`.
         seed: Seed of the random choices of the network and of the scenario's own flows.
 
@@ -136,7 +138,7 @@ def prepare(
     for key in ("flows", "timeline"):
         if not isinstance(document.get(key, []), list):
             raise ParameterError(f"{key}: must be a list of tables")
-    own = _flow(document, command)
+    own = _flow(document, command) | ({} if cca is None else {"cca": cca})
     rest = {key: value for key, value in document.items() if key != "warmup"}
     whole = with_flow({**rest, "duration": time_limit}, own)
     own_program = NO_PLUGINS.and_also(command_reference(command))

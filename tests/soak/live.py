@@ -1,8 +1,8 @@
-"""Runs in real time that are killed at random moments; prints how many were tried, and everything that was left behind.
+"""Runs and shells in real time that are killed at random moments; prints how many were tried, and everything that was left behind.
 
     python tests/soak/live.py [--kills 50] [--seed 1]
 
-Every other run has no privileges. After each kill, no process, no namespace, no device and no route may be left. A run whose
+Every other one is a shell, and half of both have no privileges. After each kill, no process, no namespace, no device and no route may be left. A run whose
 results do not fit on the disk ends with an error.
 """
 
@@ -24,13 +24,19 @@ LONGEST_S = 3.0
 """The latest kill after the start of a command."""
 
 
-def killed(scenario: Path, by: str, after: float, target: random.Random) -> str | None:
-    """Kills a run. Returns what was left; `None`: nothing."""
+def words(what: str, scenario: Path, out: Path) -> list[str | Path]:
+    """The words of a command that lasts for a minute."""
+    if what == "run":
+        return ["simulate", scenario, "--engine", "linux", "--out", out]
+    # The program has children of its own.
+    return ["shell", "--rate", "20Mbit/s", "--out", out, "--", "sh", "-c", "sleep 60 & sleep 60"]
+
+
+def killed(what: str, scenario: Path, by: str, after: float, target: random.Random) -> str | None:
+    """Kills a run or a shell. Returns what was left; `None`: nothing."""
     before = real_time.host()
-    command = Command(
-        ["simulate", scenario, "--engine", "linux", "--out", scenario.parent / f"out{after}"],
-        by=PRIVILEGES[by](), folder=scenario.parent,
-    )  # fmt: skip
+    out = scenario.parent / f"out{after}"
+    command = Command(words(what, scenario, out), by=PRIVILEGES[by](), folder=scenario.parent)
     time.sleep(after)
     # The driver, or any process of the run.
     victims = command.processes()
@@ -80,9 +86,10 @@ def main() -> int:
         scenario = Path(folder) / "two.toml"
         scenario.write_text(real_time.TWO_FLOWS.format(duration="60s"))
         for number in range(given.kills):
-            by = "as it is" if number % 2 == 0 else "a plain user"
-            if left := killed(scenario, by, chance.uniform(0, LONGEST_S), chance):
-                wrong.append(f"kill {number} ({by}): {left}")
+            what = "run" if number % 2 == 0 else "shell"
+            by = "as it is" if number % 4 < 2 else "a plain user"
+            if left := killed(what, scenario, by, chance.uniform(0, LONGEST_S), chance):
+                wrong.append(f"kill {number} ({what}, {by}): {left}")
         scenario.write_text(real_time.TWO_FLOWS.format(duration="1s"))
         if left := full_disk(scenario):
             wrong.append(f"full disk: {left}")

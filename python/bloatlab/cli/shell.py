@@ -90,6 +90,7 @@ def _split(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
 def run_shell(
     wanted: Wanted,
     *,
+    cca: str | None,
     kernel_link: bool,
     live: bool,
     internet: bool,
@@ -118,6 +119,7 @@ def run_shell(
         engine=find("linux-kernel" if kernel_link else "linux"),
         name=wanted.name,
         values=wanted.values,
+        cca=None if cca is None else named("--cca", value, cca),
         time_limit=time_limit,
         seed=seed,
     )

@@ -54,6 +54,7 @@ def shell(
     *words: Annotated[str, Parameter(show=False)],
     bottleneck: Bottleneck = BOTTLENECK,
     set_: Set = [],  # noqa: B006
+    cca: Annotated[str | None, Parameter(metavar="CCA")] = None,
     link: Link = "userspace",
     live: Flag = False,
     internet: Flag = False,
@@ -86,6 +87,7 @@ def shell(
         words: The scenario, and the command behind `--`.
         bottleneck: The bottleneck.
         set_: Value at a dotted path into the scenario, such as dumbbell.queue.target=10ms. Repeatable.
+        cca: Congestion control of the server's connections [default: cubic].
         link: The bottleneck is ours (userspace), or the kernel's own queue (kernel).
         live: Show queue, sojourn time and throughput while the program runs.
         internet: Let the program also reach the world outside, through the bottleneck. It needs slirp4netns.
@@ -100,6 +102,7 @@ def shell(
 
     return run_shell(
         Wanted.read(words, bottleneck.given(), set_),
+        cca=cca,
         kernel_link=link == "kernel",
         live=live,
         internet=internet,
