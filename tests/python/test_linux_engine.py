@@ -354,10 +354,29 @@ def test_what_a_killed_driver_left_is_removed_by_the_next_run() -> None:
     assert not left_behind()
 
 
+def test_who_makes_many_runs_lets_others_go_first() -> None:
+    waits = threading.Event()
+    order: list[str] = []
+
+    def other() -> None:
+        with turn.turn(lambda: (waits.set(), time.sleep(0.001))[1]):
+            order.append("other")
+
+    with turn.turn(lambda: None):
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert waits.wait(10)
+    with turn.turn(lambda: time.sleep(0.001)):
+        order.append("the same again")
+    thread.join()
+    assert order == ["other", "the same again"]
+
+
 def test_a_name_that_others_have_taken_is_left_alone(tmp_path: Path) -> None:
     with turn.turn(lambda: None) as directory:
         home = directory.parent
-    (home / turn.LOCK).unlink()
+    for lock in (turn.LOCK, turn.NEXT):
+        (home / lock).unlink()
     home.rmdir()
     (tmp_path / "elsewhere").mkdir()
     home.symlink_to(tmp_path / "elsewhere")

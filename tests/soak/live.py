@@ -1,9 +1,9 @@
-"""Runs and shells in real time that are killed at random moments; prints how many were tried, and everything that was left behind.
+"""Kills runs and shells in real time at random moments; prints how many, and everything that was left behind.
 
     python tests/soak/live.py [--kills 50] [--seed 1]
 
-Every other one is a shell, and half of both have no privileges. After each kill, no process, no namespace, no device and no route may be left. A run whose
-results do not fit on the disk ends with an error.
+Every other one is a shell, and half of both have no privileges. After each kill, no process, no namespace, no device and no
+route may be left. A run whose results do not fit on the disk ends with an error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 //! The hosts of a run: real senders and receivers. One thread serves the sockets of all namespaces.
 
 mod echo;
+mod failure;
 mod flow;
 mod mailbox;
 mod observe;

@@ -103,7 +103,7 @@ impl KernelLinks {
         let Some(index) = self.routes[owner.flow][usize::from(owner.direction)] else {
             return Ok(true);
         };
-        // What the queue has no room for is in the kernel's count of drops.
+        // Packets that do not fit into the queue are in the kernel's drop counter.
         self.links[index].enter(at, owner, frame, bytes)?;
         Ok(false)
     }

@@ -3,7 +3,7 @@
 use bloatlab_outcome::Histogram;
 use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos};
 
-/// What a run in real time recorded of its own accuracy.
+/// The accuracy of a run in real time.
 #[derive(Clone, Default)]
 pub struct Lateness {
     /// Actual minus due time of each frame that left, ns.

@@ -96,7 +96,7 @@ impl Link<'_> {
         Some(ended.code)
     }
 
-    /// Takes what came in, lets happen what is due, and hands on what came out.
+    /// Processes incoming packets and due events, and forwards outgoing packets.
     fn turn(&mut self, last: Nanos) -> Result<(), Error> {
         self.work.turned = self.clock.now();
         let more = self.receive()?;

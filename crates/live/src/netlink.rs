@@ -97,7 +97,7 @@ impl Netlink {
         flags: u16,
     ) -> io::Result<Vec<RouteNetlinkMessage>> {
         let mut bytes = Vec::new();
-        // A dump ends with a message of its own.
+        // A dump ends with a separate message.
         let is_dump = flags & NLM_F_DUMP == NLM_F_DUMP;
         let acknowledge = if is_dump { 0 } else { NLM_F_ACK };
         self.append(&mut bytes, message, flags | acknowledge);

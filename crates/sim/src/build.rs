@@ -69,7 +69,7 @@ impl<'a> Engine<'a> {
         }
         let mut engine = Self::empty(Arc::clone(&plan), plugins, control, seed, log);
         if outside.is_some() {
-            engine.network.log = engine.network.log.with_fates();
+            engine.network.log = engine.network.log.with_outside();
         }
         engine.outside = outside;
         let mut gates = 0;

@@ -248,7 +248,7 @@ pub(crate) struct Outside {
 
 /// What happened inside the network to packets of hosts outside, by their tags.
 #[derive(Default)]
-pub(crate) struct Fates {
+pub(crate) struct OutsidePackets {
     /// Packets that were dropped.
     pub lost: Vec<u32>,
     /// Packets that were copied.
@@ -257,7 +257,7 @@ pub(crate) struct Fates {
     windows: Vec<u32>,
 }
 
-impl Fates {
+impl OutsidePackets {
     /// Keeps the receive window of an entering packet.
     pub fn enter(&mut self, tag: u32, window: u32) {
         let index = tag as usize;

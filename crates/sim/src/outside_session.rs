@@ -56,8 +56,8 @@ impl<'a> Session<'a> {
         packet.set_dscp(entry.dscp);
         packet.segment = entry.segment;
         packet.segment.window = entry.tag;
-        if let Some(fates) = engine.network.log.fates() {
-            fates.enter(entry.tag, entry.segment.window);
+        if let Some(outside) = engine.network.log.outside() {
+            outside.enter(entry.tag, entry.segment.window);
         }
         if let Flow::Outside(flow) = &mut engine.flows[entry.flow] {
             flow.on_departure(now, &packet);
@@ -75,9 +75,9 @@ impl<'a> Session<'a> {
         if let Some(outside) = &mut self.0.outside {
             deliveries.append(&mut outside.deliveries);
         }
-        if let Some(fates) = self.0.network.log.fates() {
-            lost.append(&mut fates.lost);
-            copied.append(&mut fates.copied);
+        if let Some(outside) = self.0.network.log.outside() {
+            lost.append(&mut outside.lost);
+            copied.append(&mut outside.copied);
         }
     }
 

@@ -4,7 +4,7 @@ use bloatlab_aqm::Packet as _;
 use bloatlab_outcome::{PacketEvent, Step};
 use bloatlab_units::Nanos;
 
-use crate::outside::Fates;
+use crate::outside::OutsidePackets;
 use crate::packet::Packet;
 
 /// The log of a run.
@@ -12,7 +12,7 @@ pub(crate) struct PacketLog {
     /// The events, if they were asked for.
     events: Option<Vec<PacketEvent>>,
     /// What happened to packets of hosts outside, if there are any.
-    fates: Option<Box<Fates>>,
+    outside: Option<Box<OutsidePackets>>,
     /// Whether one of the two is kept.
     is_active: bool,
 }
@@ -21,15 +21,15 @@ impl PacketLog {
     pub fn new(wanted: bool) -> Self {
         Self {
             events: wanted.then(Vec::new),
-            fates: None,
+            outside: None,
             is_active: wanted,
         }
     }
 
     /// Also keeps what happens to packets of hosts outside.
-    pub fn with_fates(self) -> Self {
+    pub fn with_outside(self) -> Self {
         Self {
-            fates: Some(Box::default()),
+            outside: Some(Box::default()),
             is_active: true,
             ..self
         }
@@ -41,8 +41,8 @@ impl PacketLog {
     }
 
     /// What happened to packets of hosts outside.
-    pub fn fates(&mut self) -> Option<&mut Fates> {
-        self.fates.as_deref_mut()
+    pub fn outside(&mut self) -> Option<&mut OutsidePackets> {
+        self.outside.as_deref_mut()
     }
 
     #[inline]
@@ -55,14 +55,14 @@ impl PacketLog {
     #[cold]
     fn write(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
         let mut segment = packet.segment;
-        if let Some(fates) = &mut self.fates {
+        if let Some(outside) = &mut self.outside {
             let tag = segment.window;
             match step {
-                Step::Drop | Step::Discard => fates.lost.push(tag),
-                Step::Duplicate => fates.copied.push(tag),
+                Step::Drop | Step::Discard => outside.lost.push(tag),
+                Step::Duplicate => outside.copied.push(tag),
                 _ => {}
             }
-            segment.window = fates.window(tag);
+            segment.window = outside.window(tag);
         }
         let Some(log) = &mut self.events else {
             return;

@@ -5,6 +5,7 @@ use std::io;
 use bloatlab_sim::Order;
 
 use super::echo::EchoFlow;
+use super::failure::unsuitable;
 use super::program::ProgramFlow;
 use super::reactor::Reactor;
 use super::tcp::TcpFlow;
@@ -94,15 +95,4 @@ impl Flow {
 /// An error with the name of its flow.
 fn of_flow(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("flow `{name}`: {error}"))
-}
-
-/// An error that says what could not be done.
-pub(super) fn failed_to(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> io::Error {
-    move |error| io::Error::new(error.kind(), format!("cannot {what}: {error}"))
-}
-
-/// The error of an order that the kind of the flow has no meaning for.
-pub(super) fn unsuitable(order: Order) -> io::Error {
-    let message = format!("an order for another kind of flow: {order:?}");
-    io::Error::new(io::ErrorKind::InvalidInput, message)
 }

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use super::End;
-use super::flow::failed_to;
+use super::failure::failed_to;
 use super::reactor::{Reactor, Token};
 use crate::command::{Output, command};
 use crate::namespace::check;

@@ -7,7 +7,7 @@ use nix::sys::epoll::EpollFlags;
 use socket2::{Protocol, Socket, Type};
 
 use super::End;
-use super::flow::{failed_to, unsuitable};
+use super::failure::{failed_to, unsuitable};
 use super::observe::{ObservedEnd, Repeats, TcpInfo, observation};
 use super::reactor::{Reactor, Token, ZEROS, address};
 

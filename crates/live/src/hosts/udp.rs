@@ -9,7 +9,7 @@ use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 use socket2::{Protocol, Socket, Type};
 
 use super::End;
-use super::flow::failed_to;
+use super::failure::failed_to;
 use super::reactor::{Reactor, Token, ZEROS, address};
 use super::stamp;
 

@@ -94,7 +94,7 @@ class _Worker:
         """Starts the process and sends the request. Returns the process, and what it says."""
         pipe = subprocess.PIPE
         if terminal is None:
-            # A process group of its own: Ctrl-C in a terminal reaches the driver alone, which then ends the worker.
+            # A new process group, so that Ctrl-C in a terminal only reaches the driver, which then ends the worker.
             process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
             _send(_pipe(process.stdin), request)
             return process, _pipe(process.stdout)

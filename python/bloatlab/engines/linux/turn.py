@@ -15,6 +15,9 @@ from pathlib import Path
 from bloatlab.errors import EngineError
 
 LOCK = "lock"
+"""The run that has it is under way."""
+NEXT = "next"
+"""The run that has it is the next one."""
 RUN = "run-"
 MOST_NAMES = 10
 _log = logging.getLogger("bloatlab")
@@ -24,7 +27,7 @@ _log = logging.getLogger("bloatlab")
 def turn(wait: Callable[[], None]) -> Iterator[Path]:
     """Waits until no other run of this user is under way, and gives a temporary directory for this one.
 
-    The kernel releases the lock when its holder dies. What a killed run left is removed by the next one.
+    The kernel releases the locks when their holder dies. What a killed run left is removed by the next one.
 
     Args:
         wait: Called again and again while another run has the lock; pauses for a moment, or raises to give up.
@@ -34,22 +37,39 @@ def turn(wait: Callable[[], None]) -> Iterator[Path]:
     """
     try:
         home = _home()
-        descriptor = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        own, next_ = _open(home / LOCK), _open(home / NEXT)
     except OSError as error:
         raise EngineError(f"{error.filename}: {error.strerror or error}") from error
     try:
-        if not _take(descriptor):
-            _log.warning("bloatlab: waits for another run in real time%s", _holder(descriptor))
-            while not _take(descriptor):
-                wait()
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        # Who makes many runs queues behind those who wait, because they hold the second lock.
+        told = _wait_for(next_, own, wait, told=False)
+        _wait_for(own, own, wait, told=told)
+        os.close(next_)
+        next_ = -1
+        os.ftruncate(own, 0)
+        os.pwrite(own, f"{os.getpid()}\n".encode(), 0)
         for left in home.glob(f"{RUN}*"):
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=RUN, dir=home) as directory:
             yield Path(directory)
     finally:
-        os.close(descriptor)
+        os.close(own)
+        if next_ >= 0:
+            os.close(next_)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _wait_for(descriptor: int, own: int, wait: Callable[[], None], *, told: bool) -> bool:
+    """Takes a lock. Returns whether the user was told that it takes time."""
+    while not _take(descriptor):
+        if not told:
+            _log.warning("bloatlab: waits for another run in real time%s", _holder(own))
+            told = True
+        wait()
+    return told
 
 
 def _take(descriptor: int) -> bool:
