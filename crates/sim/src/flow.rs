@@ -65,7 +65,7 @@ pub(crate) struct TcpFlow {
     pub releases: [Release; 2],
     pub send_buffer: u64,
     pub mss: f64,
-    /// Bytes the application wants to write and has had no room for.
+    /// Bytes that the application wants to write, but that do not fit into the send buffer.
     pub pending: u64,
     pub log: WriteLog,
     /// When the last byte of a finite flow was read.
@@ -113,7 +113,7 @@ pub(crate) struct TcpStats {
     pub delivered: u64,
     /// `arrived()` when counting began.
     pub arrived_base: u64,
-    /// `arrived()` and `delivered` when the flow stopped, if it did before the end.
+    /// `arrived()` and `delivered` when the flow stopped, if it stopped before the end.
     pub by_stop: Option<(u64, u64)>,
     pub delay_sum: f64,
     pub in_flight: TimeSpread,
@@ -177,7 +177,7 @@ pub(crate) struct Waits {
 }
 
 impl TcpFlow {
-    /// What the packets of a flow's connection have in common, by end.
+    /// The fields that all packets of a flow's connection share, by end.
     pub fn blank_packets(index: usize, connection: u8) -> [Packet; 2] {
         [0, 1].map(|end| Packet::new(index as u32, connection, end, Protocol::Tcp))
     }
@@ -269,7 +269,7 @@ impl TcpFlow {
         self.ends = ends;
     }
 
-    /// Writes what the application has and the send buffer takes.
+    /// Writes as much of the application's data as the send buffer takes.
     #[inline(always)]
     pub fn feed(&mut self, now: Nanos) {
         if self.pending == 0 {
@@ -293,7 +293,7 @@ impl TcpFlow {
         }
     }
 
-    /// Takes a segment that reached an end; returns the payload bytes now readable there.
+    /// Processes a segment that reached an end. Returns the payload bytes that are now readable there.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Nanos, end: usize, packet: &Packet) -> u64 {
         let bytes = self.ends[end].on_segment(now, &packet.segment, packet.ecn());
@@ -306,7 +306,7 @@ impl TcpFlow {
         bytes
     }
 
-    /// Brings the averages over time up to now.
+    /// Updates the averages over time.
     #[inline(always)]
     pub fn observe(&mut self, now: Nanos) {
         let sender = &self.ends[0].sender;
@@ -331,7 +331,7 @@ impl TcpFlow {
         }
     }
 
-    /// End 0 took an ACK.
+    /// End 0 has processed an ACK.
     #[inline(always)]
     fn on_acknowledged(&mut self) {
         let sender = &self.ends[0].sender;
