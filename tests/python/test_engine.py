@@ -299,8 +299,8 @@ def test_every_published_claim_of_deep_buffers_holds(capsys: pytest.CaptureFixtu
     assert code == 0
 
 
-def test_the_cheap_claims_of_the_laws_are_as_they_were(tmp_path: Path) -> None:
-    experiment = get("congestion-control-laws")
+def test_the_cheap_claims_about_congestion_controls_are_unchanged(tmp_path: Path) -> None:
+    experiment = get("congestion-control-behaviour")
     cases = [case for case in experiment.cases if case.startswith(("vegas", "prague x 1", "ledbat", "bbr x"))]
     store = bl.sweep(experiment.name, {"case": cases}, out=tmp_path)
     runs = plan(ExperimentSource(experiment), {}, {"case": cases})

@@ -155,7 +155,7 @@ def test_a_small_sensitivity_resumes(file: str, capsys: pytest.CaptureFixture[st
         (["tune", "small.toml", "--set", "dumbbell.queue=fifo"], "dumbbell.queue: is tuned, so it cannot be set"),
         (["tune", "small.toml", "--vary", "dumbbell.queue=fifo,codel"], "dumbbell.queue: is both varied and tuned"),
         (["tune", "small.toml", "--minimise", "link.mean_delight"], "unknown metric `mean_delight`"),
-        (["tune", "congestion-control-laws"], "has no parameter `queue`"),
+        (["tune", "congestion-control-behaviour"], "has no parameter `queue`"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(arguments: list[str], why: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
