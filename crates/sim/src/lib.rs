@@ -43,6 +43,7 @@ mod stall;
 mod station;
 mod summary;
 mod tail_drop;
+mod tcp_stats;
 mod traffic;
 mod watchdog;
 mod write_log;
